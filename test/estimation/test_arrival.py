@@ -12,7 +12,7 @@
 # See the License for the specific language governing permissions and
 # limitations under the License.
 
-"""Arrival costs: what maps and beginnings do to the noise of the prior's gradient."""
+"""Arrival costs: effect of maps and restarts on the noise of the prior's gradient."""
 import numpy as np
 import pytest
 from problems import make_table
@@ -39,7 +39,7 @@ def case():
 
 
 def test_what_begins_again_has_the_noise_it_began_with(case):
-    """Without data a part that begins again is where it was: the prior and its gradient's noise."""
+    """Without data, a re-estimated part is where it was: at the prior and its gradient's noise."""
     arrival, table, stddev, places = case
     row_map, factors = arrival.marginalize(places, np.zeros(table.size))
     list(factors)
@@ -49,8 +49,8 @@ def test_what_begins_again_has_the_noise_it_began_with(case):
 
 
 def test_the_noise_of_the_prior_is_mapped_with_its_rows(case):
-    """After a part was marginalized the others' gradient holds the prior's noise through the Schur
-    complement, as old rows that say nothing of that part do."""
+    """After marginalizing a part, the others' gradient contains the prior's noise through the Schur
+    complement, like old rows without information about that part."""
     arrival, table, stddev, places = case
     rng = np.random.default_rng(1)
     for _ in range(60):

@@ -12,8 +12,8 @@
 # See the License for the specific language governing permissions and
 # limitations under the License.
 
-"""What a believed change does to what is known: the noise that its residuals left is nobody's, and
-what cannot be followed changes nothing."""
+"""Effect of an accepted change on knowledge: noise learned from its residuals is dropped, and a
+change that cannot be followed changes nothing."""
 import numpy as np
 import pytest
 from information_cases import add, prediction_of, state_of
@@ -37,7 +37,7 @@ UNITY = Scales(np.ones(TABLE.channels))
 
 
 def learn(state, rng, ticks, noise):
-    """Rows whose residual is nothing but noise."""
+    """Add rows whose residual is pure noise."""
     for _ in range(ticks):
         Y = rng.normal(size=(TABLE.channels, TABLE.size))
         tau = noise * rng.normal(size=TABLE.channels)
@@ -47,7 +47,7 @@ def learn(state, rng, ticks, noise):
 
 @pytest.fixture
 def changed():
-    """(state, the noise before) after two seconds whose residuals are ten times the noise."""
+    """(state, noise before) after two seconds with residuals of ten times the noise."""
     state = state_of(TABLE, PI, np.ones(TABLE.size), horizon=50, adapt_noise=True)
     rng = np.random.default_rng(0)
     learn(state, rng, 600, 1.0)
@@ -70,7 +70,7 @@ CHANGES = {"part": lambda noise: PartChange("link", 40, noise, np.array([0, 3]),
 
 @pytest.mark.parametrize("kind", CHANGES)
 def test_what_was_known_is_kept_and_restored_with_the_noise_of_before(changed, kind):
-    """Neither the state that goes on nor the record holds the change's residuals as noise; a
+    """Neither the running state nor the checkpoint has the change's residuals in its noise; a
     restoration returns estimate, factors and noise."""
     state, noise = changed
     followed = CHANGES[kind](noise).follow(state, PI, UNITY)
@@ -84,7 +84,7 @@ def test_what_was_known_is_kept_and_restored_with_the_noise_of_before(changed, k
 
 
 def test_what_cannot_be_followed_leaves_what_is_known(changed, monkeypatch):
-    """The residuals stay what predictions are off by: so does the noise that holds them."""
+    """Predictions are still off by these residuals, so the noise still includes them."""
     state, noise = changed
     learned, old = state.noise.record(), state.cost(PI)[0]
     monkeypatch.setattr(state, "marginalize", lambda places, pi: False)
@@ -95,7 +95,7 @@ def test_what_cannot_be_followed_leaves_what_is_known(changed, monkeypatch):
 
 
 def test_a_part_begins_again_with_the_newest_rows_alone(changed):
-    """40 ticks stay in the window, and older rows say nothing of the part."""
+    """40 ticks stay in the window, and older rows have no information about the part."""
     state, noise = changed
     CHANGES["part"](noise).follow(state, PI, UNITY)
     assert state.window.filled == 40
@@ -104,7 +104,7 @@ def test_a_part_begins_again_with_the_newest_rows_alone(changed):
 
 
 def test_a_factor_is_divided_out_and_nothing_else_forgotten(changed):
-    """A factor that returns to one is one exactly; the window's rows had the wrong efforts."""
+    """A factor that returns to one becomes exactly one; the window's rows had wrong efforts."""
     state, noise = changed
     rows = state.rows_learned
     corrected = CHANGES["effort"](noise).follow(state, PI, UNITY).scales
@@ -115,7 +115,7 @@ def test_a_factor_is_divided_out_and_nothing_else_forgotten(changed):
 
 
 def test_a_factor_on_velocity_is_corrected_and_undone(changed):
-    """Beside a factor on efforts, which it leaves as it is."""
+    """With a factor on efforts present, which stays as it is."""
     state, noise = changed
     worn = Scales(np.array([1.0, .8]))
     corrected = VelocityChange("DVL scale", 40, noise, 1.25, "").follow(state, PI, worn).scales
@@ -127,7 +127,7 @@ def test_a_factor_on_velocity_is_corrected_and_undone(changed):
 
 
 def test_a_thrusters_share_is_corrected_and_undone(changed):
-    """It loses four fifths, and comes back; another one that is worn stays so."""
+    """It loses four fifths of its thrust and recovers; another, worn thruster is unaffected."""
     state, noise = changed
     worn = UNITY._replace(thruster=np.array([.9, 1.0]))
     lost = ThrusterChange("thruster 2", 40, noise, 1, -.8, "10^9 : 1")
@@ -140,7 +140,7 @@ def test_a_thrusters_share_is_corrected_and_undone(changed):
 
 
 def test_sentences_name_part_time_and_evidence(changed):
-    """What happened, to what, since when, what is done about it."""
+    """What happened, to what, since when, and what is done about it."""
     _, noise = changed
     part = CHANGES["part"](noise).sentence(12.34)
     assert part.startswith("link: dynamics changed at 12.3 s") and "10^9 : 1" in part
@@ -151,8 +151,8 @@ def test_sentences_name_part_time_and_evidence(changed):
 
 
 def test_a_force_from_outside_costs_the_window_alone(changed):
-    """The rows that it spoiled are dropped, its residuals are no noise, and old data, estimate and
-    factors are as they were; it is nothing to return from."""
+    """Its rows are dropped and its residuals are not noise; old data, estimate and factors stay, so
+    there is nothing to restore."""
     state, noise = changed
     state.break_off(PI, close_window=True)
     learn(state, np.random.default_rng(2), 30, 10.0)
@@ -166,7 +166,7 @@ def test_a_force_from_outside_costs_the_window_alone(changed):
 
 
 def test_a_force_from_outside_is_said_with_its_size_and_direction():
-    """Up is up: NED has down third."""
+    """Up is reported as up: the third axis of NED points down."""
     sums = LoadSums(np.eye(12), np.zeros(12), np.ones(6), np.ones(12))
     said = LoadChange("external force", 40, None, sums, np.array([3.0, 4.0, -12.0]), "10^9 : 1")
     assert "13.0 N on the vehicle since 50.0 s" in said.sentence(50.0)

@@ -12,7 +12,7 @@
 # See the License for the specific language governing permissions and
 # limitations under the License.
 
-"""A calm after the motion: nothing that was measured drifts, no interval shrinks for nothing, and
+"""Calm after motion: measured parameters do not drift, intervals do not shrink without data, and
 the model stays as good."""
 import numpy as np
 import pytest
@@ -33,8 +33,7 @@ EVERY = 10
 
 
 class MotionThatStops:
-    """A motion whose own time slows down at `stop` [s] and stands still from `stop` + STOPS_IN on.
-    """
+    """A motion whose time slows down from `stop` [s] on and stands still at `stop` + STOPS_IN."""
 
     def __init__(self, motion, stop):
         self._motion, self._stop = motion, stop
@@ -48,7 +47,7 @@ class MotionThatStops:
 
 
 def stopping(seed, calm=CALM):
-    """Messages of a simulated robot that moves for 20 s, coming to rest in the last two, and then
+    """Messages of a simulated robot that moves for 20 s, comes to rest in the last two, and then
     holds its pose for `calm` [s]."""
     simulated = SimulatedRobot(seed=seed, duration=MOVING + STOPS_IN + calm, truth_period=None)
     motion = MotionThatStops(simulated.motion, MOVING)
@@ -57,8 +56,8 @@ def stopping(seed, calm=CALM):
 
 
 def test_reference_stops_smoothly():
-    """Rate and acceleration of the stopping reference are the derivatives of its value, and end at
-    zero."""
+    """Rate and acceleration of the stopping reference are derivatives of its value and end at zero.
+    """
     motion = MotionThatStops(SimulatedRobot(seed=0, truth_period=None).motion, 1.0)
     h = 1e-5
     for t in (.5, 1.3, 2.4, 2.9):
@@ -85,8 +84,8 @@ def other():
 
 
 def learnt(config, robot, seed):
-    """(estimator, its state when the motion ends) after motion and calm of a simulated robot, prior
-    wrong by a factor of 2."""
+    """(estimator after motion and calm of a simulated robot, its state at the end of the motion);
+    prior wrong by a factor of 2."""
     estimator = Estimator(config, perturbed(prior_from_config(config, robot), 2, seed), robot)
     samples = samples_of(SignalFrontEnd(config, robot), map(decoded, stopping(seed)))
     moved = None
@@ -114,8 +113,8 @@ def r2(config, robot, parameters, samples):
 
 def test_calm_neither_moves_nor_spoils_what_was_measured(setup, other):
     """60 s of calm after 20 s of excitation: no measured parameter moves by more than its standard
-    deviation, no measured interval becomes half as wide or a half wider (rows of the last motion
-    count after it), and on another motion no R^2 falls by more than .02."""
+    deviation, no measured interval becomes half as wide or half again as wide (rows of the last
+    motion count after it), and on another motion no R^2 falls by more than .02."""
     config, robot = setup
     estimator, before = learnt(config, robot, seed=1)
     after = estimator.parameter_set()

@@ -46,7 +46,7 @@ def change(estimator, **values):
     ("speed", 0.1), ("rate", 0.1), ("acceleration", 0.1), ("angular_acceleration", 0.1),
     ("joint_speed", 0.1), ("joint_acceleration", 0.1), ("force", 1.0), ("torque", 1.0)])
 def test_limits(running, limit, value):
-    """What was plausible no longer is; what has been learnt stays."""
+    """A sample that was plausible is masked; what has been learnt stays."""
     estimator, following = running
     learnt = estimator.pi
     for _ in range(50):
@@ -60,7 +60,7 @@ def test_limits(running, limit, value):
 
 
 def test_gates(running):
-    """Without gates an absurd sample counts as long as it is finite."""
+    """Without gates an absurd sample counts if it is finite."""
     estimator, following = running
     estimator.add(replace(following(), nu=np.full(6, 1e3)))
     assert estimator.implausible == estimator.table.channels
@@ -70,8 +70,8 @@ def test_gates(running):
 
 
 def test_minimum_share(running):
-    """Of the low-pass weight, how much must be valid: with every third row masked .6 are too few
-    for .9."""
+    """The share of the low-pass weight that must be valid: with every third row masked, .6 is too
+    little for .9."""
     estimator, following = running
 
     def counted():
@@ -86,7 +86,7 @@ def test_minimum_share(running):
 
 
 def test_gap(running):
-    """A gap that is shorter than the new setting leaves the window."""
+    """A gap shorter than the new setting does not close the window."""
     estimator, following = running
     change(estimator, filter__gap=5.0)
     last = following()
@@ -98,7 +98,7 @@ def test_gap(running):
 
 
 def test_deadline(running):
-    """The solver is given the new one, and none again."""
+    """The solver gets the new deadline, and later none again."""
     estimator, following = running
     given = []
     solve = estimator._solver.solve
@@ -113,7 +113,7 @@ def test_deadline(running):
 
 
 def test_follow_changes(running):
-    """The detector goes and comes back; another change of settings leaves it alone."""
+    """The detector is removed and created again; other changes of settings do not affect it."""
     estimator, _ = running
     changes = estimator._robot_changes
     before = changes.detector

@@ -12,8 +12,8 @@
 # See the License for the specific language governing permissions and
 # limitations under the License.
 
-"""A robot that becomes another one: found, named and re-estimated in seconds, and what was known
-before is restored; noise, garbage and calm are not taken for it."""
+"""Changes of the robot: found, named and re-estimated in seconds, and earlier knowledge restored;
+noise, garbage and calm are not taken for changes."""
 from collections import deque
 from copy import deepcopy
 from dataclasses import replace
@@ -35,7 +35,7 @@ from uvms_adaptive_dynamics.studies.linear_data import linear_samples
 
 
 def recent_rows(rng, ticks=12, channels=2, size=3, change=None, noise=0.5):
-    """Rows whose residual is noise and, at the first two parameters, `change`."""
+    """Rows whose residual is noise plus `change` at the first two parameters."""
     Y = rng.normal(size=(ticks, channels, size))
     residual = noise * rng.normal(size=(ticks, channels))
     if change is not None:
@@ -49,7 +49,7 @@ def of_parameters(stddev):
 
 
 def test_evidence_is_the_ratio_of_marginal_likelihoods():
-    """Normal distributions written out, with and without the change's share of the covariance."""
+    """Normal densities written out, with and without the change's part of the covariance."""
     rng = np.random.default_rng(0)
     rows, hypothesis = recent_rows(rng, change=np.array([.7, -.2])), of_parameters([.5, .3])
     columns, noise = rows.Y[:, :, :2].reshape(-1, 2), np.eye(24) * .25
@@ -67,15 +67,15 @@ def test_evidence_is_the_ratio_of_marginal_likelihoods():
 
 
 def test_a_change_that_is_not_there_has_evidence_against_it():
-    """On noise alone a hypothesis pays for what it could have explained."""
+    """On pure noise a hypothesis is penalized for its free parameters."""
     rng = np.random.default_rng(1)
     found = [of_parameters([3.0, 3.0]).evidence(recent_rows(rng))[0] for _ in range(200)]
     assert np.mean(found) < -2.0 and max(found) < 5.0
 
 
 def test_a_factor_is_found_as_one_and_as_no_parameter():
-    """Efforts of one channel 20 % too large: the factor's evidence, its value, and no other
-    channel's."""
+    """Efforts of one channel 20 % too large: evidence for the factor, with its value, and not for
+    other channels."""
     rng = np.random.default_rng(2)
     rows = recent_rows(rng, ticks=100, noise=.05)
     rows = replace(rows, residual=rows.residual + [0.2, 0.0] * rows.predicted)
@@ -86,7 +86,7 @@ def test_a_factor_is_found_as_one_and_as_no_parameter():
 
 
 def test_a_factor_on_all_efforts_is_one_cause_and_not_one_a_joint():
-    """A driver that publishes another unit from some moment on: all joints tell of it together."""
+    """A driver changes its unit at some moment: all joints show it together."""
     table = RobotModel.from_config(Config()).table
     rng = np.random.default_rng(3)
     predicted = rng.normal(size=(50, table.channels))
@@ -100,8 +100,7 @@ def test_a_factor_on_all_efforts_is_one_cause_and_not_one_a_joint():
 
 
 def test_hypotheses_are_parts_and_factors_of_what_is_estimated():
-    """Twelve parts, or without the frozen ones fewer; thrust, DVL, all efforts and each joint's.
-    """
+    """Twelve parts, fewer if some are frozen; thrust, DVL, all efforts and each joint's."""
     table = RobotModel.from_config(Config()).table
     free, stddev = np.ones(table.size, bool), np.ones(table.size)
     names = [one.name for one in hypotheses(table, free, stddev, 9810.0, 2)]
@@ -119,7 +118,7 @@ LONGEST = 60.0  # [s] of any run
 
 
 class Runs:
-    """Robots that are alike until AT: what is learned until then is learned once, and copied."""
+    """Robots that are identical until AT: the estimator runs until then once and is copied."""
 
     def __init__(self):
         self.config = Config()
@@ -128,7 +127,7 @@ class Runs:
         self._known, self._samples = {}, {}
 
     def estimator(self, config, factor, seed=1):
-        """One that has learned nothing, from a prior that is wrong by a factor."""
+        """A fresh estimator, from a prior that is wrong by a factor."""
         prior = prior_from_config(config, self.robot)
         return Estimator(config, prior if factor == 1 else perturbed(prior, factor, seed),
                          self.robot)
@@ -146,12 +145,12 @@ class Runs:
             self._known[key] = estimator
         found = self._known[key]
         shared = {id(one): one for one in (found.config, self.config, self.robot)}
-        # A solver may hold what cannot be copied, and knows nothing but where to start.
+        # A solver may hold what cannot be copied; its only state is a warm start.
         solver, _ = choose_solver(found.config.estimation.solver, self.robot.table)
         return deepcopy(found, shared | {id(found._solver): solver})
 
     def samples(self, pi, seconds, seed=1):
-        """Samples of a robot with parameters pi (p,); what several tests ask for is made once."""
+        """Samples of a robot with parameters pi (p,), cached for several tests."""
         key = pi.tobytes(), seed
         made, rest = self._samples.setdefault(
             key, ([], linear_samples(self.config, self.robot, pi, LONGEST, seed)))
@@ -167,9 +166,9 @@ def setup():
 
 
 def run(setup, change, seconds=45.0, settings=(), seed=1, until=np.inf, spoil=None, look=None):
-    """(estimator, rms of the last five seconds' residuals in deviations of the noise before the
-    change) where the truth changes at AT, `until` [s]; spoil(sample) is done meanwhile; look =
-    (time [s], function) is called with both at a time before the end."""
+    """(estimator, RMS of the last five seconds' residuals over the noise before the change), where
+    the true parameters change from AT until `until` [s]; spoil(sample) is applied meanwhile; look =
+    (time [s], function): the function is called with both at that time."""
     estimator, other = setup.before(seed, settings), setup.truth.copy()
     for name, value in change.items():
         other[setup.robot.table.index[name]] += value
@@ -212,8 +211,8 @@ FLOAT = {"B": 20.0, "zgW_zbB": 3.0}
                                           ({"axis_d.fs": .5}, "axis_d friction"),
                                           ({"X_uu": -18.0, "Z_ww": -18.0}, "vehicle damping")])
 def test_a_changed_robot_is_re_estimated(setup, change, part):
-    """Found once, named, and ten seconds later predicted as before; what was known of other parts
-    stays measured."""
+    """Found once, named, and predicted as well as before ten seconds later; other parts stay
+    measured."""
     estimator, off = run(setup, change)
     assert estimator.changes == 1 and part in estimator.last_change
     assert (off < 1.5).all(), off
@@ -223,8 +222,8 @@ def test_a_changed_robot_is_re_estimated(setup, change, part):
 
 
 def test_intervals_hold_after_a_change(setup):
-    """Of what is flagged measured 15 s after the payload was taken, 95 % intervals hold the new
-    truth (three robots, pooled)."""
+    """For parameters flagged measured 15 s after the payload was taken, 95 % of intervals contain
+    the new true value (three robots, pooled)."""
     truth, inside = setup.truth.copy(), []
     for name, value in PAYLOAD.items():
         truth[setup.robot.table.index[name]] += value
@@ -239,14 +238,14 @@ def test_intervals_hold_after_a_change(setup):
 
 
 def test_without_it_the_old_data_rule(setup):
-    """`follow_changes: false`: the same payload is not followed (so that the test above says
-    something)."""
+    """`follow_changes: false`: the same payload is not followed, so the test above is meaningful.
+    """
     estimator, off = run(setup, PAYLOAD, settings=[("estimation.follow_changes", False)])
     assert estimator.changes == 0 and off.max() > 3.0
 
 
 def test_a_change_is_followed_where_nothing_fades(setup):
-    """`forgetting: 1.0` says how data age, not that a robot cannot be changed."""
+    """`forgetting: 1.0` only concerns the ageing of data; a changed robot is still followed."""
     estimator, off = run(setup, PAYLOAD, settings=[("estimation.forgetting", 1.0)])
     assert estimator.changes == 1 and "axis_b link" in estimator.last_change
     assert (off < 1.5).all(), off
@@ -264,8 +263,8 @@ def test_nothing_is_found_where_nothing_changes(setup):
 
 @pytest.mark.parametrize("mass, within", [(.38, 2.0), (.19, 4.0)])
 def test_a_payload_is_found_in_seconds_and_forgotten_when_it_is_put_down(setup, mass, within):
-    """Named as the link that carries it; fifteen seconds later what was known before is back within
-    5 s, values, deviations and predictions."""
+    """Named as the link that carries it; when it is put down fifteen seconds later, values,
+    deviations and predictions from before are back within 5 s."""
     payload, before = {name: value * mass / .5 for name, value in PAYLOAD.items()}, setup.before()
 
     def found(estimator, off):
@@ -282,7 +281,7 @@ def test_a_payload_is_found_in_seconds_and_forgotten_when_it_is_put_down(setup, 
 
 
 def assert_noise_is_that_of(before, changed):
-    """What is kept for a restoration, and for the next change, holds no residual of this one."""
+    """Noise kept for a restoration and for the next change contains no residual of this change."""
     detector = changed._robot_changes.detector
     for kept in (detector._known[0].information.noise, detector._quiet[0]):
         assert np.mean(kept.stddev / before.information.noise.stddev) < 1.1
@@ -290,7 +289,7 @@ def assert_noise_is_that_of(before, changed):
 
 @pytest.mark.parametrize("factor", [1 / 1.07, 1.15])
 def test_thrust_that_is_off_is_a_factor_and_no_payload(setup, factor):
-    """A battery that sags: named with its value, corrected, undone; parameters stay."""
+    """A sagging battery: named with its factor, corrected, undone; parameters stay."""
     def sag(sample):
         return replace(sample, wrench=sample.wrench * factor)
 
@@ -308,12 +307,12 @@ def test_thrust_that_is_off_is_a_factor_and_no_payload(setup, factor):
 
 @pytest.mark.parametrize("gives", [0.0, .6])
 def test_a_thruster_that_fails_is_named_and_no_parameter_follows_it(setup, gives):
-    """A propeller that is lost, or a rope in it: of a controller that goes on commanding it."""
+    """A lost propeller, or a rope in it, while the controller keeps commanding it."""
     allocation = np.reshape(setup.config.thrusters.allocation, (6, -1))
     share, k = np.linalg.pinv(allocation), 5
 
     def fails(sample):
-        # told what it may, the others make up for what it does not give
+        # it is commanded as before; the others compensate the thrust it does not deliver
         told = share @ sample.wrench
         short = (1 - gives) * told[k] * allocation[:, k]
         others = np.delete(np.arange(told.size), k)
@@ -332,7 +331,7 @@ def test_a_thruster_that_fails_is_named_and_no_parameter_follows_it(setup, gives
 
 @pytest.mark.parametrize("factor", [1 / 1.15, 1.3])
 def test_a_dvl_that_reads_wrong_is_a_factor_and_no_damping(setup, factor):
-    """Named with its value and corrected, until it reads right again; parameters stay."""
+    """Named with its factor and corrected until it is right again; parameters stay."""
     def wrong(sample):
         return replace(sample, nu=sample.nu * ([factor] * 3 + [1.0] * 3))
 
@@ -349,11 +348,11 @@ def test_a_dvl_that_reads_wrong_is_a_factor_and_no_damping(setup, factor):
 
 
 def pulled(force, place):
-    """A sample while a force (3,) [N], constant in the world, pulls at a place (3,) [m]."""
+    """Spoils samples by a force (3,) [N], constant in the world, that acts at a place (3,) [m]."""
     load = np.concatenate([force, np.outer(place, force).ravel()])
 
     def spoil(sample):
-        # what the thrusters do against it
+        # the thrusters act against it
         return replace(sample, wrench=sample.wrench - load_columns(sample.R_nb) @ load)
     return spoil
 
@@ -362,8 +361,8 @@ TETHER = np.array([-9.0, 4.0, -8.0]), np.array([-.2, 0.0, .12])
 
 
 def test_a_force_from_outside_is_taken_off_and_nothing_is_unlearnt(setup):
-    """A taut tether: found, named with its force and place, no parameter follows it, and when it
-    is slack again it is gone within seconds."""
+    """A taut tether: found, named with its force and place, followed by no parameter, and gone
+    within seconds of becoming slack."""
     force, place = TETHER
 
     def taut(estimator, off):
@@ -382,7 +381,7 @@ def test_a_force_from_outside_is_taken_off_and_nothing_is_unlearnt(setup):
 
 
 def test_garbage_that_ends_is_not_believed(setup):
-    """A second in which the wrench is 50 N off: it teaches nothing that holds in the next."""
+    """For a second the wrench is 50 N off: the next second does not confirm a change."""
     def garbage(sample):
         return replace(sample, wrench=sample.wrench + 50.0)
 
@@ -391,7 +390,8 @@ def test_garbage_that_ends_is_not_believed(setup):
 
 
 def test_a_false_alarm_costs_nothing(setup):
-    """Eight seconds of a constant pull: if it is taken for a change, what was known comes back."""
+    """Eight seconds of a constant pull: if taken for a change, the earlier knowledge is restored.
+    """
     def pull(sample):
         return replace(sample, wrench=sample.wrench + [0, 0, 10.0, 0, 0, 0])
 
@@ -403,7 +403,7 @@ def test_a_false_alarm_costs_nothing(setup):
 
 
 def test_a_gap_in_time_ends_a_look(setup):
-    """Rows of before a gap are not judged with those after it."""
+    """Rows before a gap are not judged together with rows after it."""
     estimator, other = setup.before(), setup.truth.copy()
     for name, value in PAYLOAD.items():
         other[setup.robot.table.index[name]] += value

@@ -12,7 +12,7 @@
 # See the License for the specific language governing permissions and
 # limitations under the License.
 
-"""A sensor that is found wrong and was right: what was learnt since is undone."""
+"""A sensor that was right becomes faulty: what was learnt since is undone."""
 from dataclasses import replace
 
 import numpy as np
@@ -24,7 +24,7 @@ from uvms_adaptive_dynamics.estimation.estimator import Estimator
 from uvms_adaptive_dynamics.model.robot import RobotModel
 from uvms_adaptive_dynamics.model.sample import WEAK_THRUSTER, Misread
 
-# What is in the window counts as not learnt yet.
+# The window's rows count as not learnt yet.
 CONFIG = Config().with_values({"robot.joints": [], "filter.lowpass": 0.02,
                                "estimation.horizon": 1})
 CHECKS, WRONG, FOUND = (20, 40), 45, 60      # ticks: sensors found right, wrong wrenches, found
@@ -32,7 +32,7 @@ CHECKS, WRONG, FOUND = (20, 40), 45, 60      # ticks: sensors found right, wrong
 
 @pytest.fixture(scope="module")
 def samples():
-    """A vehicle whose wrench is three times too large from a tick on, which is found later."""
+    """A vehicle whose wrench becomes three times too large at a tick; the fault is found later."""
     robot, motion = RobotModel.from_config(CONFIG), AnalyticMotion(0, config=CONFIG)
     pi = 1.1 * Estimator(CONFIG, robot=robot, learn=False).pi
     found = [motion.sample(CONFIG.filter.period * k, robot, pi) for k in range(80)]
@@ -44,7 +44,7 @@ def samples():
 
 
 def test_what_was_learnt_of_wrong_readings_is_undone(samples):
-    """The estimate is again that of the check before the last one, and stays so."""
+    """The estimate returns to that of the last but one check, and stays so."""
     estimator, known = Estimator(CONFIG), {}
     for k, sample in enumerate(samples):
         estimator.step(sample)
@@ -52,14 +52,14 @@ def test_what_was_learnt_of_wrong_readings_is_undone(samples):
         if k == FOUND:
             assert estimator.information.rows_learned == known[CHECKS[0] - 1][1]
     assert np.abs(known[FOUND - 1][0] - known[WRONG - 1][0]).max() > 0.1
-    # (but for the row that was in the window then)
+    # (except for the row that was in the window then)
     np.testing.assert_allclose(estimator.pi, known[CHECKS[0] - 1][0], rtol=0.1, atol=0.1)
     assert estimator.undone.startswith("what was learnt since 0 s is undone")
     assert estimator.information.rows_learned == known[CHECKS[0] - 1][1]
 
 
 def test_without_a_check_before_it_nothing_is_undone(samples):
-    """Nobody knows since when the sensor is wrong; and what does not learn has nothing to undo."""
+    """Nothing tells since when the sensor is wrong; without learning there is nothing to undo."""
     for learn, changes in ((True, {"right_until": -np.inf}), (False, {})):
         estimator = Estimator(CONFIG, learn=learn)
         for sample in samples:
@@ -69,8 +69,8 @@ def test_without_a_check_before_it_nothing_is_undone(samples):
 
 @pytest.mark.parametrize("corrected, undone", [(WRONG + 5, False), (CHECKS[0] - 10, True)])
 def test_what_was_corrected_since_is_not_undone(samples, corrected, undone):
-    """A thruster that failed was found by its residuals at once, and their check finds it
-    later: what was learnt meanwhile is right. A correction of long before says nothing."""
+    """A failed thruster was found by its residuals at once, and by the sensor check later: what was
+    learnt meanwhile is valid. A correction long before does not count."""
     estimator = Estimator(CONFIG)
     for k, sample in enumerate(samples):
         if k == corrected:

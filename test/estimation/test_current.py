@@ -12,7 +12,7 @@
 # See the License for the specific language governing permissions and
 # limitations under the License.
 
-"""A horizontal current as two slow states: found, followed, and not believed for ever."""
+"""A horizontal current as two slowly drifting parameters: found, followed, and forgotten."""
 from dataclasses import replace
 
 import numpy as np
@@ -33,8 +33,8 @@ SECONDS, CURRENT = 60.0, (0.4, -0.25)
 
 @pytest.fixture(scope="module")
 def drifting():
-    """Samples of a vehicle in a current of 0.4 m/s north and -0.25 m/s east, faster than it moves:
-    all of its terms are of the velocity through the water, without any linearization."""
+    """Samples of a vehicle in a current of 0.4 m/s north and -0.25 m/s east, faster than it moves;
+    all terms use the velocity through the water, without linearization."""
     robot = RobotModel.from_config(PLAIN)
     pi = prior_from_config(PLAIN, robot).values
     own, found = robot.table.paper_slice, []
@@ -59,14 +59,14 @@ def learnt(drifting):
 
 
 def test_it_is_found_to_a_centimetre_a_second(learnt):
-    """Linearized about what is believed of it."""
+    """With the model linearized about the estimated current."""
     place = learnt.table.term_slices["current"]
     np.testing.assert_allclose(learnt.pi[place], CURRENT, atol=0.015)
     assert (np.sqrt(np.diag(learnt.covariance))[place] < 0.05).all()
 
 
 def test_a_saved_current_is_no_knowledge_of_the_next_dive(learnt):
-    """Begun again from the saved estimate, its value is where one starts and nothing holds it."""
+    """After a restart from the saved estimate its value is only the start, without information."""
     place = learnt.table.term_slices["current"]
     again = Estimator(CONFIG, learnt.parameter_set(), robot=learnt.robot)
     prior = again.information.arrival.prior(again.pi)[:-1, :-1]

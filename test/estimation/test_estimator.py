@@ -33,7 +33,7 @@ from uvms_adaptive_dynamics.model.sample import Misread
 from uvms_adaptive_dynamics.solvers.problem import Solution
 from uvms_adaptive_dynamics.studies.linear_data import linear_samples
 
-SOLVE_EVERY = 5     # rows, where what is learnt matters and not each tick
+SOLVE_EVERY = 5     # rows, in tests of what is learnt rather than of each tick
 NOISE = np.array([.5, .5, .5, .1, .1, .1, .05, .05, .05, .05])
 
 
@@ -86,8 +86,8 @@ def r2(measured, predicted):
         "estimation__grouping": "horizon"
     }, {"estimation__arrival": "relative"}, {"uncertainty__covariance": "increments"}])
 def test_wrong_prior_is_corrected_and_unseen_motion_predicted(values, robot, truth, data):
-    """From a prior wrong by a factor of 2, 20 s of data predict another motion that was never seen;
-    P holds throughout."""
+    """From a prior wrong by a factor of 2, 20 s of data suffice to predict an unseen motion; the
+    estimate stays in P throughout."""
     config = settings(**values)
     estimator = Estimator(config, perturbed(prior_from_config(config, robot), 2, 1), robot)
     worst = 0.0
@@ -100,16 +100,15 @@ def test_wrong_prior_is_corrected_and_unseen_motion_predicted(values, robot, tru
     rows = [robot.raw_rows(s) for s in other]
     measured, predicted = np.array([r.tau for r in rows]), np.array(
         [r.Y @ estimator.pi + r.tau_known for r in rows])
-    # The relative cost with its short window tracks and forgets; with 'reaction' nothing tells the
-    # arm's masses but the joint torques, which do not determine them all. Both are held to less.
+    # The relative cost with its short window tracks and forgets; with 'reaction' only the joint
+    # torques tell the arm's masses, and do not determine them all. Both have lower limits.
     bound = .5 if values.get("estimation__arrival") == "relative" else .93 if values.get(
         "estimation__coupling") == "reaction" else .97
     assert r2(measured, predicted).min() > bound
 
 
 def test_intervals_hold_unseen_rows(robot, truth):
-    """About 95 % of rows that the estimate has not seen lie in their interval, on every channel
-    (linear model)."""
+    """About 95 % of unseen rows lie in their interval, on every channel (linear model)."""
     config = Config()
     estimator = Estimator(config, perturbed(prior_from_config(config, robot), 2, 3), robot)
     inside, valid = [], []
@@ -126,8 +125,8 @@ def test_intervals_hold_unseen_rows(robot, truth):
 
 
 def test_interval_of_a_row_does_not_depend_on_that_row(robot, data):
-    """Prediction and band are the same whatever is measured now: bands use earlier residuals only.
-    """
+    """Prediction and band do not depend on the present measurement: bands use earlier residuals
+    only."""
     def run(spoil):
         estimator = Estimator(Config(), robot=robot)
         for sample in data[:60]:
@@ -137,8 +136,7 @@ def test_interval_of_a_row_does_not_depend_on_that_row(robot, data):
 
     a, b = run(0.0), run(0.0)
     assert np.array_equal(a.predicted, b.predicted)
-    # The low-pass spreads one measurement over its neighbours, so the first row it reaches is
-    # compared.
+    # The low-pass spreads a measurement over its neighbours, so compare the first row it reaches.
     c = run(50.0)
     assert np.array_equal(a.predicted_stddev, c.predicted_stddev) and np.array_equal(
         a.predicted, c.predicted)
@@ -146,8 +144,8 @@ def test_interval_of_a_row_does_not_depend_on_that_row(robot, data):
 
 
 def test_failed_solve_keeps_the_last_estimate_and_says_so(robot, data):
-    """A solver that fails never stops the estimator: last good estimate, counted, named in the
-    status; later it recovers."""
+    """A failing solver never stops the estimator: the last good estimate stays, the failure is
+    counted and named in the status, and later it recovers."""
     estimator = Estimator(Config(), robot=robot)
     for sample in data[:100]:
         estimator.step(sample)
@@ -168,8 +166,7 @@ def test_failed_solve_keeps_the_last_estimate_and_says_so(robot, data):
 
 
 def test_answer_outside_the_constraints_is_refused(robot, data):
-    """A solver that answers with something unphysical is a failed solve; the last good estimate
-    stays."""
+    """An unphysical answer of the solver is a failed solve; the last good estimate stays."""
     estimator = Estimator(Config(), robot=robot)
     for sample in data[:100]:
         estimator.step(sample)
@@ -189,8 +186,8 @@ def test_answer_outside_the_constraints_is_refused(robot, data):
 
 
 def test_estimate_without_a_covariance_is_a_failed_solve(robot, data, monkeypatch):
-    """Where the information is singular the last good estimate stays with its own covariance, and
-    the failure is counted, as soon as the covariance is due: within a turn of the gradient's."""
+    """If the information is singular, the last good estimate stays with its own covariance, and the
+    failure is counted as soon as the covariance is due: within a turn of the gradient's."""
     estimator = Estimator(Config(), robot=robot)
     for sample in data[:100]:
         estimator.step(sample)
@@ -219,8 +216,8 @@ def test_estimate_without_a_covariance_is_a_failed_solve(robot, data, monkeypatc
 
 @pytest.mark.parametrize("field", ["nu", "nu_dot", "mu_dot", "wrench", "joint_torque"])
 def test_sample_that_is_not_finite_does_not_spoil_the_estimate(robot, data, field):
-    """Rows that claim to be valid and are not numbers are masked and counted; later solves are as
-    good as before."""
+    """Rows marked valid that are not finite are masked and counted; later solves are as good as
+    before."""
     estimator = Estimator(Config(), robot=robot)
     for k, sample in enumerate(data[:120]):
         if k == 60:
@@ -231,8 +228,8 @@ def test_sample_that_is_not_finite_does_not_spoil_the_estimate(robot, data, fiel
 
 
 def test_frozen_parameters_do_not_move(robot, data):
-    """Names and patterns freeze any subset; the rest goes on. Values of a prior that has no
-    covariance count as known."""
+    """Names and patterns freeze any subset; the rest is estimated. Frozen values of a prior without
+    a covariance count as known."""
     config = settings(estimation__frozen=["W", "axis_b.*", "mzg_X_dq"])
     estimator = Estimator(config, robot=robot)
     for sample in data[:200]:
@@ -246,7 +243,7 @@ def test_frozen_parameters_do_not_move(robot, data):
 
 @pytest.fixture(scope="module")
 def learnt(robot, data):
-    """(estimator after twenty seconds, with which one test goes on, its estimate of then)."""
+    """(estimator after twenty seconds, with which one test goes on; its estimate at that time)."""
     estimator = Estimator(Config(), perturbed(prior_from_config(Config(), robot), 2, 1), robot)
     for sample in data[:1000]:
         estimator.step(sample)
@@ -260,8 +257,8 @@ def saved(learnt):
 
 
 def test_freezing_keeps_covariance_and_predictions_count_it(robot, data, saved):
-    """A frozen parameter of a saved estimate keeps value and deviation to the bit; data do not
-    narrow it; intervals hold its share."""
+    """A frozen parameter of a saved estimate keeps value and deviation bit-exactly; data do not
+    narrow it, and intervals include its uncertainty."""
     config = settings(estimation__frozen=["m_X_du", "axis_b.*"])
     estimator = Estimator(config, saved, robot)
     frozen = np.flatnonzero(~estimator.free)
@@ -279,8 +276,8 @@ def test_freezing_keeps_covariance_and_predictions_count_it(robot, data, saved):
 
 
 def test_a_frozen_error_moves_what_is_estimated(robot, data, saved):
-    """With a part frozen at a value that is one deviation off, the rest moves by no more than its
-    covariance says it may."""
+    """With a part frozen one deviation off its value, the rest moves by no more than its covariance
+    allows."""
     config = settings(estimation__frozen=["m_X_du"])
     place = robot.table.index["m_X_du"]
     off = np.sqrt(saved.covariance[place, place])
@@ -300,8 +297,8 @@ def test_a_frozen_error_moves_what_is_estimated(robot, data, saved):
                          [["*"], ["m_*", "mz*", "I*", "W", "B", "?gW_*", "*.m", "*.ml?", "*.I??"],
                           ["axis_?.*"], ["[!a]*"]])
 def test_any_subset_can_be_frozen(frozen, robot, data, saved):
-    """Everything, everything with a matrix inequality, the arm, the vehicle: no exception, values
-    to the bit."""
+    """Everything, everything with a matrix inequality, the arm, the vehicle: no exception, frozen
+    values are bit-identical."""
     estimator = Estimator(settings(estimation__frozen=frozen), saved, robot)
     for sample in data[:40]:
         last = estimator.step(sample)
@@ -310,7 +307,7 @@ def test_any_subset_can_be_frozen(frozen, robot, data, saved):
 
 
 def test_inadmissible_prior_is_projected_with_a_message(robot):
-    """A prior outside P starts at the nearest point of P, and the operator is told what moved."""
+    """A prior outside P starts at the nearest point of P, and a message tells what moved."""
     given = prior_from_config(Config(), robot)
     values = given.values.copy()
     values[robot.table.index["X_u"]] = 5.0
@@ -322,7 +319,7 @@ def test_inadmissible_prior_is_projected_with_a_message(robot):
 
 
 def test_saved_estimate_predicts_the_same_after_loading(robot, data, tmp_path):
-    """Values, covariance and noise survive the file: predictions and intervals are equal."""
+    """The file keeps values, covariance and noise: predictions and intervals are equal."""
     estimator = Estimator(Config(), robot=robot)
     for sample in data[:300]:
         estimator.step(sample)
@@ -340,8 +337,8 @@ def test_saved_estimate_predicts_the_same_after_loading(robot, data, tmp_path):
 
 
 def test_a_frozen_estimate_adapts_nothing_unless_asked(robot, truth, saved):
-    """Its intervals have the saved noise to the bit, whatever the residuals; with `adapt_intervals`
-    they follow."""
+    """Its intervals have exactly the saved noise, whatever the residuals; with `adapt_intervals`
+    they follow the residuals."""
     given = {None: [], True: []}
     for asked, rows in given.items():
         frozen = Estimator(Config(), saved, robot, learn=False, adapt_intervals=asked)
@@ -354,9 +351,9 @@ def test_a_frozen_estimate_adapts_nothing_unless_asked(robot, truth, saved):
 
 
 def test_going_on_from_a_file_goes_on(robot, truth, data, learnt, saved, tmp_path):
-    """Saved, loaded, continued on the same rows: predictions are those of the run that was not
-    interrupted, to 2 % RMSE; the deviations stay; on another motion learning on is no worse than
-    the file as it is by more than 5 %."""
+    """Saved, loaded, continued on the same rows: predictions equal those of the uninterrupted run
+    to 2 % RMSE; deviations stay; on another motion, continued learning is at most 5 % worse than
+    the frozen file."""
     whole, _ = learnt
     path = save_parameters(tmp_path / "p.yaml", saved)
     again = Estimator(Config(), load_parameters(path), robot)
@@ -384,7 +381,7 @@ def test_going_on_from_a_file_goes_on(robot, truth, data, learnt, saved, tmp_pat
 
 
 def test_a_saved_estimate_can_be_weakened(robot, data, saved):
-    """`prior_inflation` multiplies the covariance that a run starts from."""
+    """`prior_inflation` multiplies the covariance at the start of a run."""
     for inflation in (1.0, 25.0):
         estimator = Estimator(settings(estimation__prior_inflation=inflation), saved, robot)
         np.testing.assert_allclose(estimator.covariance, inflation * saved.covariance, rtol=1e-9,
@@ -392,8 +389,8 @@ def test_a_saved_estimate_can_be_weakened(robot, data, saved):
 
 
 def test_what_a_file_says_of_its_parameters_is_kept(robot, data, saved, tmp_path):
-    """Saved and loaded without a new row, flags and identifiability are the file's; with new rows
-    what was measured stays so."""
+    """Loaded and saved without a new row, flags and identifiability are the file's; with new rows
+    measured parameters stay measured."""
     loaded = load_parameters(save_parameters(tmp_path / "p.yaml", saved))
     estimator = Estimator(Config(), loaded, robot)
     again = estimator.parameter_set()
@@ -406,7 +403,7 @@ def test_what_a_file_says_of_its_parameters_is_kept(robot, data, saved, tmp_path
 
 
 def test_restart_returns_to_where_it_began(robot, data):
-    """After a restart everything learned is gone; after a break the estimate stays."""
+    """A restart drops everything learned; after a break the estimate stays."""
     estimator = Estimator(Config(), perturbed(prior_from_config(Config(), robot), 2, 5), robot)
     for sample in data[:150]:
         estimator.step(sample)
@@ -421,7 +418,7 @@ def test_restart_returns_to_where_it_began(robot, data):
 
 
 def test_gap_in_time_is_survived(robot, data):
-    """Ten seconds are missing: no row mixes both sides, the estimate goes on."""
+    """Ten seconds are missing: no row mixes both sides, and the estimation goes on."""
     estimator = Estimator(Config(), robot=robot)
     for sample in data[:200]:
         estimator.step(sample)
@@ -433,7 +430,7 @@ def test_gap_in_time_is_survived(robot, data):
 
 
 def test_a_stamp_that_comes_twice_is_refused_and_costs_nothing(robot, data):
-    """The window stays, the sample is counted, the next one goes on as if nothing had been."""
+    """The window stays, the sample is counted, and the next sample is treated as usual."""
     once, twice = (Estimator(Config(), robot=robot) for _ in range(2))
     for sample in data[:150]:
         once.step(sample)
@@ -454,7 +451,7 @@ ABSURD = {
         (3, 3))), "force of 1e200": lambda s: replace(s, wrench=s.wrench + 1e200),
     "joint acceleration 1e100": lambda s: replace(s, mu_ddot=s.mu_ddot + 1e100)
 }
-# Within the limits, and absurd all the same.
+# Within the limits, but absurd.
 LEVERAGE = {
     "acceleration + 30": lambda s: replace(s, nu_dot=s.nu_dot + 30),
     "9 m/s": lambda s: replace(s, nu=s.nu + np.repeat([9., 0.], 3)),
@@ -466,7 +463,7 @@ LEVERAGE = {
 
 
 def gone_on(saved, robot, samples):
-    """(estimator, (C,) RMSE of the last second) of an estimator that goes on from a file."""
+    """(estimator, (C,) RMSE of its last second) when continuing from a file."""
     estimator = Estimator(Config(), saved, robot)
     found = [estimator.step(sample) for sample in samples][126:]
     return estimator, np.sqrt(np.mean(np.square([e.residual * e.valid for e in found]), axis=0))
@@ -474,14 +471,15 @@ def gone_on(saved, robot, samples):
 
 @pytest.fixture(scope="module")
 def unspoiled(robot, data, saved):
-    """(C,) RMSE of the last of 180 samples."""
+    """(C,) RMSE of the last second of 180 unspoiled samples."""
     return gone_on(saved, robot, data[1000:1180])[1]
 
 
 @pytest.mark.parametrize("name", [*ABSURD, *LEVERAGE])
 def test_one_absurd_sample_does_not_move_the_estimate(name, robot, data, saved, unspoiled):
-    """A finite sample that cannot be is masked, one that can and is inconsistent has no leverage: a
-    second later predictions are as good as ever, no solve has failed, the covariance is one."""
+    """A finite but implausible sample is masked, and a plausible but inconsistent one has no
+    leverage: a second later predictions are as good as ever, no solve has failed, and the
+    covariance is positive semidefinite."""
     samples = list(data[1000:1180])
     samples[60] = {**ABSURD, **LEVERAGE}[name](samples[60])
     spoiled, rmse = gone_on(saved, robot, samples)
@@ -491,8 +489,8 @@ def test_one_absurd_sample_does_not_move_the_estimate(name, robot, data, saved, 
 
 
 def test_a_first_motion_is_news_and_no_error(robot, data):
-    """From a prior wrong by a factor of two no row of an honest recording is taken for a leverage
-    point."""
+    """With a prior wrong by a factor of two, no row of a good recording counts as a leverage point.
+    """
     estimator = Estimator(Config(), perturbed(prior_from_config(Config(), robot), 2, 3), robot)
     for sample in data[:500]:
         estimator.step(sample)
@@ -506,7 +504,7 @@ def test_solves_that_fail_in_a_row_end_in_recovery(robot, data):
     for sample in data[:150]:
         estimator.step(sample)
     good, covariance = estimator.pi.copy(), estimator.covariance.copy()
-    estimator.information.arrival._old_data[:] = np.nan      # knowledge that no solver can use
+    estimator.information.arrival._old_data[:] = np.nan      # information that no solver can use
     for sample in data[150:165]:
         last = estimator.step(sample)
     assert estimator.recoveries == 1 and estimator.solver_failures >= 10
@@ -533,8 +531,8 @@ def test_solves_that_fail_in_a_row_end_in_recovery(robot, data):
                           (lambda s: None, "expected a Sample"),
                           (lambda s: replace(s, mu_dot=None), "numpy array")])
 def test_a_sample_of_another_form_is_refused(spoil, word, robot, data):
-    """Whatever is wrong with shape or type is a ParameterError that names the field; the estimator
-    goes on."""
+    """Any wrong shape or type raises a ParameterError that names the field; the estimator goes on.
+    """
     estimator = Estimator(Config(), robot=robot)
     for sample in data[:30]:
         estimator.step(sample)
@@ -544,7 +542,7 @@ def test_a_sample_of_another_form_is_refused(spoil, word, robot, data):
 
 
 def test_arrays_of_an_answer_are_read_only(robot, data):
-    """Nobody can change an estimate or a prediction from behind."""
+    """Callers cannot modify an estimate or a prediction."""
     estimator = Estimator(Config(), robot=robot)
     for sample in data[:40]:
         last = estimator.step(sample)
@@ -558,8 +556,8 @@ def test_arrays_of_an_answer_are_read_only(robot, data):
 
 
 def test_masked_rows_teach_nothing(robot, data):
-    """With every row of a channel invalid and absurd, the estimate is that of the other channels
-    alone."""
+    """With every row of a channel invalid and absurd, the estimate is that of the other channels.
+    """
     def run(value):
         estimator = Estimator(Config(), robot=robot)
         for sample in data[:200]:
@@ -572,7 +570,7 @@ def test_masked_rows_teach_nothing(robot, data):
 
 
 def test_wrong_length_of_a_sample_is_refused(robot, data):
-    """The library says got and expected."""
+    """The error states got and expected."""
     with pytest.raises(ParameterError, match="shape \\(9,\\), expected \\(10,\\)"):
         Estimator(Config(), robot=robot).step(replace(data[0], valid=np.ones(9, bool)))
 
@@ -581,8 +579,8 @@ def test_wrong_length_of_a_sample_is_refused(robot, data):
                                           ({"robot__joints": ()}, 27),
                                           ({"robot__estimate_rotor_inertia": True}, 79)])
 def test_other_robots_are_estimated_alike(values, size):
-    """An arm on a fixed base with its offsets, a vehicle without an arm, and rotor inertias as
-    parameters of their own."""
+    """An arm on a fixed base with offsets, a vehicle without an arm, and rotor inertias as
+    parameters."""
     config = settings(**values)
     robot = RobotModel.from_config(config)
     assert robot.table.size == size
@@ -617,8 +615,8 @@ def test_rank_counts_directions_after_the_symmetry_equalities(robot, data):
 
 
 def test_what_is_known_from_where_is_said(robot, data, tmp_path):
-    """Mass along x is measured, W alone is the prior's (only W - B acts), frozen parameters are
-    called so; the file says it too."""
+    """Mass along x is 'measured', W alone is 'prior' (only W - B acts), frozen parameters are
+    'frozen'; the file says the same."""
     config = settings(estimation__frozen=["axis_e.m"])
     estimator = Estimator(config, robot=robot)
     assert set(estimator.known_from()) == {"prior", "frozen"}
@@ -634,9 +632,9 @@ def test_what_is_known_from_where_is_said(robot, data, tmp_path):
 @pytest.mark.parametrize("floor, runs_away", [(1e-9, True), (1e-3, False)])
 def test_the_papers_cost_with_reaction_and_a_weak_q_does_not_run_away(data, floor, runs_away):
     """With a window of 0.4 s, which leaves most directions open, noise drives parameters off by
-    orders of magnitude. With a share f of the prior's information, a direction of which the window
-    has information i moves by sqrt(l i) / (i + f) prior deviations, sqrt(l / f) / 2 at most, where
-    l overlapping rows carry the information of one: three times that is not exceeded."""
+    orders of magnitude. With a share f of the prior's information, a direction in which the window
+    has information i moves by sqrt(l i) / (i + f) prior deviations, at most sqrt(l / f) / 2, where
+    l overlapping rows carry the information of one. The limit is three times that."""
     config = settings(estimation__arrival="relative", estimation__coupling="reaction",
                       estimation__relative_weight=1e-4, estimation__horizon=20,
                       estimation__information_floor=floor, uncertainty__covariance="increments")
@@ -647,7 +645,7 @@ def test_the_papers_cost_with_reaction_and_a_weak_q_does_not_run_away(data, floo
         if k % 4 == 0:
             estimator.solve()
             worst = max(worst, np.max(np.abs(estimator.pi - about) / stddev))
-    # Where it runs away its problems also become too badly conditioned for some solves.
+    # A runaway also makes problems too badly conditioned for some solves.
     assert runs_away or estimator.solver_failures == 0
     bound = 3 * np.sqrt(12.3 / Estimation().information_floor) / 2
     assert worst > 10 * bound if runs_away else worst < bound
@@ -656,9 +654,10 @@ def test_the_papers_cost_with_reaction_and_a_weak_q_does_not_run_away(data, floo
 
 
 def test_an_axis_that_nothing_drives_is_not_learnt():
-    """A swell heaves a vehicle for 25 s that is not commanded in heave: its mass is not taken for
-    nothing, nor the silence for the noise; commanded, it is learnt, and no change is believed.
-    (Counting those rows: .4 kg with a deviation of .2, and a change at the first command.)"""
+    """A swell heaves a vehicle for 25 s without a command in heave: the mass is not estimated as
+    zero, nor the noise as that of the silent effort. Once commanded, the mass is learnt and no
+    change is accepted. (If those rows counted: .4 kg with a deviation of .2, and a change at the
+    first command.)"""
     config = Config().with_values({"robot.joints": []})
     robot = RobotModel.from_config(config)
     truth = Estimator(config, prior_from_config(config, robot), robot).prior
@@ -682,7 +681,7 @@ def test_an_axis_that_nothing_drives_is_not_learnt():
 
 
 def test_what_is_found_wrong_reaches_the_channels_trust(robot, data, saved):
-    """For as long as samples say so, and the cause is named."""
+    """For as long as samples report it, and the cause is named."""
     samples = data[:200]
     estimator = Estimator(settings(), robot=robot, start=saved)
     wrong = (Misread("dvl.frame", (0, 1)),)

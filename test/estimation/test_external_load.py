@@ -12,7 +12,7 @@
 # See the License for the specific language governing permissions and
 # limitations under the License.
 
-"""A force from outside is followed by least squares that forget, and ends with its evidence."""
+"""An external force is tracked by least squares with forgetting, and ends with its evidence."""
 from types import SimpleNamespace
 
 import numpy as np
@@ -34,20 +34,21 @@ NOTHING = LoadSums(np.zeros((12, 12)), np.zeros(12), np.full(6, NOISE ** -2), ST
 @pytest.fixture
 def load():
     found = ExternalLoad(PERIOD)
-    # a little evidence, as a detector has it when it begins
+    # a little evidence, as a detector has at the beginning
     found.begin(NOTHING._replace(A=1e-3 * np.eye(12), b=1e-3 * PULL))
     return found
 
 
 def predicted(load, R, measured):
-    """The prediction of a vehicle that needs no effort but to hold against the load."""
+    """The prediction for a vehicle that needs efforts only against the load."""
     row = load.counted_as_known(Row(0.0, np.zeros((6, 1)), np.zeros(6), measured, np.ones(6, bool),
                                     R_nb=R))
     return SimpleNamespace(R_nb=R, residual=measured - row.tau_known)
 
 
 def follow(load, pull, seconds, seed=0, counts=np.ones(6)):
-    """Rows of a vehicle that turns, whose residual is what the load leaves of a pull (12,)."""
+    """Add rows of a turning vehicle, whose residual is the part of a pull (12,) that the load does
+    not explain."""
     rng = np.random.default_rng(seed)
     for k in range(round(seconds / PERIOD)):
         R = from_rpy(.2 * np.sin(k / 40), .2 * np.sin(k / 60), .01 * k)
@@ -56,8 +57,8 @@ def follow(load, pull, seconds, seed=0, counts=np.ones(6)):
 
 
 def test_it_is_followed(load):
-    """Force and place to a few standard errors of ten seconds of rows; and another one after it,
-    once the first is forgotten."""
+    """Force and place to a few standard errors of ten seconds of rows; then another force, once the
+    first is forgotten."""
     follow(load, PULL, 20.0)
     assert load.lasts and load.evidence > 1e3
     np.testing.assert_allclose(load.load, PULL, atol=.2)
@@ -66,7 +67,7 @@ def test_it_is_followed(load):
 
 
 def test_it_is_the_least_squares_solution_with_exponential_weights(load):
-    """Of ten rows, written out."""
+    """For ten rows, written out."""
     rng, keep = np.random.default_rng(2), np.exp(-PERIOD / LOAD_MEMORY)
     A, b = 1e-3 * np.eye(12), 1e-3 * PULL
     for _ in range(10):
@@ -80,7 +81,7 @@ def test_it_is_the_least_squares_solution_with_exponential_weights(load):
 
 
 def test_it_ends_with_its_evidence(load):
-    """A pull that is over has evidence against it after a few times the memory."""
+    """A few memory times after a pull has ended, the evidence is against it."""
     follow(load, PULL, 10.0)
     follow(load, np.zeros(12), 12 * LOAD_MEMORY, seed=3)
     assert load.evidence < 0
@@ -89,7 +90,7 @@ def test_it_ends_with_its_evidence(load):
 
 
 def test_rows_that_do_not_count_say_nothing(load):
-    """Surge masked: whatever it says, and at rest nothing is forgotten."""
+    """Masked surge rows have no effect, whatever their values, and at rest nothing is forgotten."""
     counts = np.array([0.0, 1, 1, 1, 1, 1])
     follow(load, PULL, 20.0, counts=counts)
     np.testing.assert_allclose(load.load[:3], FORCE, atol=.5)

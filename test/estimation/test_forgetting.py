@@ -12,8 +12,8 @@
 # See the License for the specific language governing permissions and
 # limitations under the License.
 
-"""Directional forgetting and marginalization: what is not excited stays, what is excited fades, the
-estimate does not move."""
+"""Directional forgetting and marginalization: information without excitation stays, with excitation
+it fades, and the estimate does not move."""
 import numpy as np
 import pytest
 from information_cases import add, state_of
@@ -40,7 +40,7 @@ def mapped(quadratic, row_map):
 
 
 def test_solution_is_the_same_after_forgetting():
-    """The minimizer stays where it is, whatever the new data are."""
+    """The minimizer stays, whatever the new data."""
     rng = np.random.default_rng(0)
     old, new = products(rng, 30), products(rng, 3)
     left = mapped(old, directional_map(old, new, .3))
@@ -50,8 +50,7 @@ def test_solution_is_the_same_after_forgetting():
 
 
 def test_rows_of_a_part_are_mapped_alike():
-    """Mapping the rows of two channels apart is mapping their sum: nothing needs the channels
-    joined."""
+    """Mapping the rows of two channels separately equals mapping their sum."""
     rng = np.random.default_rng(1)
     one, two, new = products(rng, 20), products(rng, 15), products(rng, 12)
     row_map = directional_map(one + two, new, .2)
@@ -60,8 +59,7 @@ def test_rows_of_a_part_are_mapped_alike():
 
 
 def test_the_gradients_noise_is_that_of_the_mapped_equations():
-    """T H is the information that is left, and T g the right-hand side: noise of g becomes T noise.
-    """
+    """T H is the remaining information and T g the right-hand side: noise of g becomes T noise."""
     rng = np.random.default_rng(1)
     old, new = products(rng, 30), products(rng, 12)
     for row_map in (directional_map(old, new, .2), marginal_map(old, np.array([5, 1]))):
@@ -71,7 +69,7 @@ def test_the_gradients_noise_is_that_of_the_mapped_equations():
 
 
 def test_full_excitation_forgets_uniformly():
-    """Where every direction gains more than it may lose, lambda is taken from all."""
+    """If every direction gains more than it may lose, all lose the same share."""
     rng = np.random.default_rng(2)
     old, new = products(rng, 30), products(rng, 60)
     left = mapped(old, directional_map(old, new, .05))
@@ -79,7 +77,7 @@ def test_full_excitation_forgets_uniformly():
 
 
 def test_information_never_becomes_less():
-    """Old, forgotten, plus new is at least the old in every direction."""
+    """Old information after forgetting plus new is at least the old, in every direction."""
     rng = np.random.default_rng(3)
     for rows in (1, 3, 8, 40):
         old, new = products(rng, 30), .02 * products(rng, rows)
@@ -88,8 +86,8 @@ def test_information_never_becomes_less():
 
 
 def test_marginal_is_the_schur_complement():
-    """Nothing is left of the marginalized parameters; of the others, all that the rows say without
-    knowing those."""
+    """No information is left about the marginalized parameters; about the others, all that the rows
+    have with those unknown."""
     rng = np.random.default_rng(3)
     p, places = 8, np.array([5, 1, 6])
     rest = np.setdiff1d(np.arange(p), places)
@@ -104,8 +102,8 @@ def test_marginal_is_the_schur_complement():
 
 
 def run(kind, count, excite, forgetting=.9995, seed=4, drift=None):
-    """A state fed with `count` ticks; excite(k) says which parameters the row of tick k moves. (H,
-    minimizer, truth)"""
+    """(H, minimizer, true parameters) of a state after `count` ticks; excite(k) gives the
+    parameters that the row of tick k excites."""
     rng = np.random.default_rng(seed)
     table = make_table(1, vehicle=False)
     p = table.size
@@ -127,9 +125,9 @@ def half(k, p):
 
 
 def test_what_is_not_excited_is_kept():
-    """After 6000 ticks without excitation of six parameters their information is whole; uniformly
-    it is down to exp(-3)."""
-    # when the last rows that excite them have become old data
+    """After 6000 ticks without excitation of six parameters, their information is complete; uniform
+    forgetting leaves exp(-3)."""
+    # once the last rows that excite them have become old data
     before, _, _ = run("directional", 2100, half)
     kept, _, _ = run("directional", 8000, half)
     lost, _, _ = run("uniform", 8000, half)
@@ -139,9 +137,9 @@ def test_what_is_not_excited_is_kept():
 
 
 def test_what_is_excited_fades_as_it_does_uniformly():
-    """Under constant excitation the information settles where uniform forgetting settles, or up to
-    40 % above: it keeps what the block that excited a direction most has brought (12 directions of
-    1000 random rows differ by 20 %)."""
+    """Under constant excitation the information settles where uniform forgetting does, or up to
+    40 % above, since each direction keeps the information of its most exciting block (12 directions
+    of 1000 random rows differ by 20 %)."""
     everything = lambda k, p: np.ones(p)
     a, _, _ = run("directional", 20_000, everything, .9998)
     b, _, _ = run("uniform", 20_000, everything, .9998)
@@ -150,8 +148,7 @@ def test_what_is_excited_fades_as_it_does_uniformly():
 
 
 def test_change_is_followed():
-    """A parameter that changes while it is excited is followed as closely as with uniform
-    forgetting."""
+    """An excited parameter that changes is followed as closely as with uniform forgetting."""
     everything = lambda k, p: np.ones(p)
     step = lambda k: np.where((np.arange(12) == 2) & (k > 1500), 5.0, 0.0)
     found = {
@@ -163,7 +160,7 @@ def test_change_is_followed():
 
 
 def test_without_forgetting_nothing_is_taken():
-    """lambda = 1: both kinds are the plain sum of all data."""
+    """lambda = 1: both kinds give the plain sum of all data."""
     a, pi_a, _ = run("directional", 3 * FORGETTING_BLOCK, half, forgetting=1.0)
     b, pi_b, _ = run("uniform", 3 * FORGETTING_BLOCK, half, forgetting=1.0)
     np.testing.assert_allclose(a, b, rtol=1e-12)
@@ -171,8 +168,7 @@ def test_without_forgetting_nothing_is_taken():
 
 
 def test_what_wanders_gains_the_variance_of_its_walk():
-    """Covariance H^-1 grows by Q at the wandering places and by nothing else; the solution stays.
-    """
+    """Covariance H^-1 grows by Q at the drifting parameters only; the solution stays."""
     rng = np.random.default_rng(3)
     old, places, variance = products(rng, 40), np.array([2, 5]), np.array([0.3, 0.01])
     left = mapped(old, wander_map(old, places, variance))
@@ -183,7 +179,7 @@ def test_what_wanders_gains_the_variance_of_its_walk():
 
 
 def test_two_maps_are_one_after_the_other():
-    """`then` gives the rows and the gradient that both give in turn."""
+    """`then` gives the same rows and gradient as both maps in turn."""
     rng = np.random.default_rng(4)
     old, new = products(rng, 40), products(rng, 5)
     first = directional_map(old, new, .3)
@@ -194,8 +190,8 @@ def test_two_maps_are_one_after_the_other():
 
 
 def test_nothing_learnt_is_known_of_it_in_the_end():
-    """With no new rows the own variance stays at rest; what was learnt is gone after a few times
-    the wander's time."""
+    """Without new rows the variance stays the stationary one; what was learnt is gone after a few
+    time constants."""
     wander = Wander(np.array([0]), np.array([0.04]), 3000.0)
     added, refreshed = wander.added(FORGETTING_BLOCK)[0], wander.refreshed(FORGETTING_BLOCK)[0]
     information = 1 / 0.04 + 1e4

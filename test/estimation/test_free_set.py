@@ -12,7 +12,7 @@
 # See the License for the specific language governing permissions and
 # limitations under the License.
 
-"""Parameters that are freed and frozen while the estimator runs: nothing known is lost."""
+"""Freeing and freezing parameters while the estimator runs: no knowledge is lost."""
 import numpy as np
 import pytest
 from test_estimator import samples_of, settings, truth_of
@@ -22,7 +22,7 @@ from uvms_adaptive_dynamics.estimation.estimator import Estimator
 from uvms_adaptive_dynamics.model.prior import perturbed, prior_from_config
 from uvms_adaptive_dynamics.model.robot import RobotModel
 
-# a cost whose minimum does not depend on the way there: plain least squares in fixed noise
+# a cost whose minimum does not depend on the path: plain least squares with fixed noise
 PLAIN = settings(estimation__forgetting=1.0, estimation__rho_quantile=1.0,
                  estimation__adapt_noise=False, estimation__follow_changes=False,
                  filter__gates=False)
@@ -43,7 +43,7 @@ def wrong_prior(robot, factor=2):
 
 
 def learnt(robot, data, changes=None, config=PLAIN, every=10):
-    """The estimator after the data, with `changes` {tick: what to free}."""
+    """The estimator after the data, with `changes` {tick: parameters to free}."""
     estimator = Estimator(config, wrong_prior(robot), robot)
     for k, sample in enumerate(data):
         estimator.add(sample)
@@ -60,12 +60,12 @@ def at_once(robot, data):
 
 
 def test_what_was_seen_of_held_parameters_counts_when_they_are_freed(robot, data, at_once):
-    """Rows keep the columns of held parameters: the vehicle freed at the end has the values and the
-    information that it would have had free all along. Its covariance is no narrower: the size of
-    its noise has yet to be heard."""
+    """Rows keep the columns of held parameters: freed at the end, the vehicle has the values and
+    information that it would have had if free all along. Its covariance is not narrower, since the
+    size of its noise is yet to be learnt."""
     staged = learnt(robot, data, {0: [["*.*"]], 410: [["*"]]})
     scale = robot.table.scale
-    # both minimize the same cost; the solver's gap is 1e-7 of it
+    # both minimize the same cost, up to the solver's relative gap of 1e-7
     np.testing.assert_allclose(staged.pi / scale, at_once.pi / scale, atol=1e-4)
     np.testing.assert_allclose(staged.information.data_information(staged.pi),
                                at_once.information.data_information(at_once.pi), rtol=1e-9)
@@ -74,8 +74,8 @@ def test_what_was_seen_of_held_parameters_counts_when_they_are_freed(robot, data
 
 
 def test_held_parameters_keep_values_and_covariance_to_the_bit(robot, data):
-    """While the vehicle is held nothing moves it, and the arm is learnt; predictions count its
-    uncertainty."""
+    """While the vehicle is held its values stay and the arm is learnt; predictions include the
+    vehicle's uncertainty."""
     estimator = learnt(robot, data[:200])
     vehicle = robot.table.vehicle_slice
     values, covariance = estimator.pi[vehicle].copy(), estimator.covariance[vehicle, vehicle].copy()
@@ -98,21 +98,21 @@ def test_held_parameters_keep_values_and_covariance_to_the_bit(robot, data):
 
 
 def test_frozen_and_freed_at_once_has_no_effect(robot, data, at_once):
-    """To the bit, though the estimator was told twice in between two solves."""
+    """Bit-exact, although the set changes twice between two solves."""
     again = learnt(robot, data, {150: [["*.*"], ["*"]], 300: [["W", "B"], ["X_*"], ["*"]]})
     np.testing.assert_array_equal(again.pi, at_once.pi)
     np.testing.assert_array_equal(again.covariance, at_once.covariance)
 
 
 def test_wrong_held_parameters_do_not_bias_the_free_ones_unsaid(robot, data):
-    """An arm learnt beside a vehicle that is held at a wrong prior is inside its intervals."""
+    """An arm learnt while the vehicle is held at a wrong prior is inside its intervals."""
     truth = truth_of(PLAIN, robot)
     estimator = learnt(robot, data, {0: [["*.*"]]})
     arm = robot.table.arm_slice
     away = (estimator.pi - truth)[arm] / np.sqrt(np.diag(estimator.covariance)[arm])
-    # 95 % of intervals hold the truth where the prior's deviations are right
+    # 95 % of intervals contain the true value if the prior's deviations are right
     assert np.mean(np.abs(away) < 1.96) >= .95
-    # what is saved is the noise alone: the vehicle's error must not come back as noise
+    # only the noise is saved: the vehicle's error must not return as noise
     saved = estimator.parameter_set().row_noise_stddev
     np.testing.assert_allclose(saved, robot.default_noise(PLAIN), rtol=1e-9)
     assert (1 / estimator.information.scale[:6] > 2 * saved[:6]).any()
@@ -121,8 +121,8 @@ def test_wrong_held_parameters_do_not_bias_the_free_ones_unsaid(robot, data):
 
 
 def test_settings_and_symmetry_are_kept(robot):
-    """What estimation.frozen freezes is never freed, and of equal parameters both are free or
-    none."""
+    """Parameters in estimation.frozen are never freed, and tied pairs are free together or not at
+    all."""
     estimator = Estimator(settings(estimation__frozen=["X_u"]), robot=robot)
     estimator.set_free(["X_u", "X_uu", "mzg_X_dq"])
     names = np.array(robot.table.names)
@@ -141,8 +141,8 @@ def test_what_cannot_be_freed_is_refused(robot, free, said):
 
 
 def test_a_restart_knows_what_is_held_only_for_now(robot, data):
-    """Back at the prior, held parameters have its deviation; those that settings freeze have none.
-    """
+    """Back at the prior, held parameters have its deviation; parameters frozen by settings have
+    none."""
     config = settings(estimation__frozen=["X_u"])
     estimator = Estimator(config, robot=robot)
     before = estimator.covariance.copy()

@@ -12,7 +12,7 @@
 # See the License for the specific language governing permissions and
 # limitations under the License.
 
-"""What frozen parameters make uncertain in the rows."""
+"""The variance of rows that is due to frozen parameters."""
 import numpy as np
 
 from uvms_adaptive_dynamics.estimation.frozen_doubt import FrozenDoubt
@@ -25,7 +25,7 @@ def rows(count, seed=0):
 
 
 def test_it_is_the_mean_of_what_their_covariance_does_to_rows():
-    """Of window and later rows alike, rows that do not count left out."""
+    """Over the window's and later rows, without rows that do not count."""
     places, root = np.array([1, 4]), np.array([[1.0, 0.2], [0.0, 0.5]])
     covariance, Y = root @ root.T, rows(40)
     valid = np.random.default_rng(1).random((40, C)) > .3
@@ -43,7 +43,7 @@ def test_it_is_the_mean_of_what_their_covariance_does_to_rows():
 
 
 def test_nothing_held_is_no_doubt():
-    """The noise comes back as it is, to the bit."""
+    """The noise is returned unchanged, bit-exact."""
     doubt, noise = FrozenDoubt(C, 100.0), np.array([.1, .2, .3])
     doubt.hold(np.array([0]), np.eye(1), rows(5), np.ones((5, C), bool))
     assert doubt.holds

@@ -12,7 +12,7 @@
 # See the License for the specific language governing permissions and
 # limitations under the License.
 
-"""The paper's arrival cost: any Q, and what bounds the walk in directions without data."""
+"""The paper's arrival cost: any Q, and the bound on the random walk in directions without data."""
 import numpy as np
 import pytest
 from information_cases import add, state_of
@@ -23,15 +23,15 @@ from uvms_adaptive_dynamics.errors import ConfigError
 
 
 def general(table, numbers):
-    """A state with Q as given, about a prior at zero with deviations one."""
+    """A state with the given Q, about a prior at zero with deviations of one."""
     return state_of(table, np.zeros(table.size), np.ones(table.size), arrival="general",
                     arrival_matrix=tuple(numbers), horizon=5, rho_quantile=1.0)
 
 
 @pytest.mark.parametrize("whole", [False, True])
 def test_general_arrival_is_the_papers_cost_with_any_q(whole):
-    """||pi - pi_prev||_Q^2 for a diagonal and for a full Q, the window's rows and the weak prior;
-    the floor that is told to solvers is below the Hessian."""
+    """||pi - pi_prev||_Q^2 for a diagonal and for a full Q, plus the window's rows and the weak
+    prior; the floor given to solvers is below the Hessian."""
     rng = np.random.default_rng(2)
     table = make_table(1, vehicle=False)
     root = rng.normal(size=(table.size, 2 * table.size))
@@ -53,14 +53,14 @@ def test_general_arrival_is_the_papers_cost_with_any_q(whole):
     (lambda p: -np.ones(p), "positive eigenvalues"),
     (lambda p: (np.eye(p) + np.eye(p, k=1)).ravel(), "symmetric")])
 def test_what_is_no_q_is_refused(numbers, word):
-    """Too few numbers, a negative one, an asymmetric matrix: a sentence names the setting."""
+    """Too few numbers, a negative one, an asymmetric matrix: the message names the setting."""
     table = make_table(1, vehicle=False)
     with pytest.raises(ConfigError, match=rf"arrival_matrix.*{word}"):
         general(table, numbers(table.size))
 
 
 def without_data(start, ticks, **settings):
-    """A parameter that no row depends on, from a start that noise has driven it to, in deviations
+    """A parameter that no row depends on, starting far off where noise has driven it, in deviations
     of the prior."""
     table = make_table(1, vehicle=False)
     state = state_of(table, np.ones(table.size), np.ones(table.size), arrival="relative",
@@ -75,13 +75,13 @@ def without_data(start, ticks, **settings):
 
 
 def test_what_data_do_not_determine_cannot_run_away():
-    """A relative Q lets go of a parameter the more, the larger it is: a tonne stays one with the
-    least of priors. The default share brings it back below thirty deviations within ten ticks."""
+    """A relative Q holds a parameter the less, the larger it is: with the smallest prior a tonne
+    stays a tonne. The default share brings it back below thirty deviations within ten ticks."""
     assert without_data(1e3, 10, information_floor=1e-9) > 900
     assert abs(without_data(1e3, 10)) < 1 / np.sqrt(Estimation().information_floor)
 
 
 def test_the_bound_is_little_beside_the_papers_cost():
-    """Within a prior deviation of the prior, a second takes less than a twentieth of the way back:
-    what was learnt from rows that have gone is not dropped at once."""
+    """Within one prior deviation of the prior, a second covers less than a twentieth of the way
+    back: what was learnt from dropped rows is not forgotten at once."""
     assert without_data(2.0, 50) > 1.8

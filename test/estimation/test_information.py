@@ -25,7 +25,7 @@ from uvms_adaptive_dynamics.estimation.row_excitation import Excited
 from uvms_adaptive_dynamics.solvers import choose_solver
 from uvms_adaptive_dynamics.uncertainty.constrained_inverse import ConstrainedInverse
 
-FLOOR = 1e-9    # of the prior's information: the least there is
+FLOOR = 1e-9    # share of the prior's information, the smallest allowed
 
 
 class RecursiveLeastSquares:
@@ -45,8 +45,8 @@ class RecursiveLeastSquares:
 @pytest.mark.parametrize("window", [1, 10, 200])
 @pytest.mark.parametrize("forgetting", [1.0, .98])
 def test_information_arrival_is_recursive_least_squares(window, forgetting):
-    """rho to infinity, P inactive, floor zero: estimate and covariance equal RLS, whatever the
-    window, to 1e-9."""
+    """rho infinite, P inactive, floor zero: estimate and covariance equal RLS to 1e-9, for any
+    window."""
     rng = np.random.default_rng(0)
     table = make_table(1, vehicle=False)
     p, C = table.size, table.channels
@@ -84,14 +84,15 @@ def test_relative_arrival_is_the_papers_cost():
     Q = 3.0 / np.maximum(np.abs(pi), Estimation().relative_epsilon * np.array(table.scale)) ** 2
     expected = Q @ (other - pi) ** 2 + sum(
         float((tau - Y @ other) @ (tau - Y @ other)) for Y, tau in rows[-5:])
-    # and the weak prior about ones, of deviation one, that bounds what no row determines
+    # plus the weak prior about ones, of deviation one, which bounds directions without rows
     expected += Estimation().information_floor * float(np.sum((other - 1) ** 2))
     assert problem.objective(other) == pytest.approx(expected, rel=1e-10)
     assert problem.total(other) == pytest.approx(expected, rel=1e-10)
 
 
 def test_equal_weights_stay_one_whatever_the_noise():
-    """The paper's residual: newtons and newton metres alike, also once the noise is known."""
+    """The paper's residual: newtons and newton metres weigh the same, even once the noise is known.
+    """
     table, rng = make_table(), np.random.default_rng(8)
     for weights, equal in (("equal", True), ("noise", False)):
         state = state_of(table, np.zeros(table.size), np.ones(table.size), weights=weights,
@@ -106,7 +107,7 @@ def test_equal_weights_stay_one_whatever_the_noise():
 
 
 def test_rows_at_rest_count_where_they_are_asked_to():
-    """A row that stands still for two seconds: left out by default, counted by the paper."""
+    """A row that stays the same for two seconds: left out by default, counted as in the paper."""
     table = make_table(1, vehicle=False)
     still = prediction_of(np.ones((1, table.size)), np.zeros(1), np.zeros(table.size))
     for setting, counts in (("left out", False), ("counted", True)):
@@ -121,8 +122,8 @@ def old_information(state, pi):
 
 
 def test_rows_leave_with_the_robust_weight_they_had():
-    """An outlier that leaves the window keeps the small weight of the Huber cost instead of
-    regaining a full one."""
+    """An outlier that leaves the window keeps its small Huber weight instead of regaining a full
+    one."""
     table = make_table(1, vehicle=False)
     pi = np.zeros(table.size)
     state = state_of(table, pi, np.ones(table.size), horizon=3, forgetting=1.0)
@@ -136,8 +137,8 @@ def test_rows_leave_with_the_robust_weight_they_had():
 
 @pytest.mark.parametrize("kind", ["directional", "uniform"])
 def test_closing_the_window_keeps_what_was_learned(kind):
-    """After a gap the window is empty; the information of its rows stays, of an outlier as much as
-    Huber leaves it."""
+    """After a gap the window is empty; its rows' information stays, an outlier's with its Huber
+    weight."""
     rng = np.random.default_rng(2)
     table = make_table(1, vehicle=False)
     pi, free = np.zeros(table.size), np.ones(table.size, bool)
@@ -164,8 +165,8 @@ def test_an_outlier_in_the_window_at_a_gap_keeps_its_robust_weight():
 
 def test_reaction_puts_the_arm_of_the_previous_estimate_on_the_left():
     """coupling 'reaction': cost = arrival prior + sum of lambda^age |tau_v - Y_vm pi_m,prev - Y_v
-    pi_v|^2 + |tau_m - Y_m pi_m|^2, for rows in the window and for those that have left it, whatever
-    pi was when they came."""
+    pi_v|^2 + |tau_m - Y_m pi_m|^2, for rows in the window and for older ones, whatever pi was when
+    they came."""
     rng = np.random.default_rng(3)
     table = make_table(2)
     p, C, v, m = table.size, table.channels, table.vehicle_slice, table.arm_slice
@@ -239,8 +240,8 @@ def lively(rng, table, count, size=1.0):
                          [{"forgetting_kind": "directional"}, {"forgetting_kind": "uniform"},
                           {"arrival": "relative", "horizon": 500}])
 def test_weights_are_those_of_the_noise_when_a_problem_is_formed(settings):
-    """Rows that came while the noise was another one count with the weight of now, in the window
-    and out of it."""
+    """Rows that arrived under a different noise count with the present weight, in the window and
+    out of it."""
     rng, table = np.random.default_rng(0), make_table(2)
     pi, free = np.zeros(table.size), np.ones(table.size, bool)
     state = state_of(table, pi, np.full(table.size, 1e3),
@@ -259,7 +260,7 @@ def test_weights_are_those_of_the_noise_when_a_problem_is_formed(settings):
 
 
 def test_the_order_of_recordings_does_not_matter():
-    """A quiet recording first or last: the same problem, however small its residuals were (one
+    """A quiet recording first or last gives the same problem, however small its residuals (one
     noise for both, lambda 1)."""
     rng, table = np.random.default_rng(1), make_table(1, vehicle=False)
     pi, free = np.zeros(table.size), np.ones(table.size, bool)
@@ -276,8 +277,8 @@ def test_the_order_of_recordings_does_not_matter():
 
 
 def test_noise_moves_the_weights_only_when_it_matters():
-    """A noise within a fifth of the one in use changes nothing; beyond it the problem's scale is
-    that noise."""
+    """Noise within a fifth of the one in use changes nothing; beyond that the problem's scale
+    follows it."""
     table = make_table(1, vehicle=False)
     state = state_of(table, np.zeros(table.size), np.ones(table.size), adapt_noise=True)
     scale = state.scale
@@ -290,7 +291,7 @@ def test_noise_moves_the_weights_only_when_it_matters():
 
 @pytest.fixture
 def learned():
-    """(state, pi, free) after 1300 rows, of which 1000 make a block that has left the window."""
+    """(state, pi, free) after 1300 rows, 1000 of which form a block that has left the window."""
     rng, table = np.random.default_rng(5), make_table(1)
     pi, free = np.zeros(table.size), np.ones(table.size, bool)
     state = state_of(table, pi, np.ones(table.size), horizon=50, forgetting=.9995, rho_quantile=1.0,
@@ -302,14 +303,14 @@ def learned():
 
 def test_sums_and_factors_agree_after_a_map(learned):
     """Forgetting and marginalization change the sums at once and the channels' factors tick by
-    tick: the same in the end."""
+    tick, with the same final result."""
     state, pi, free = learned
     for change in (lambda: state.forget(now=True),
                    lambda: state.marginalize(np.array([3, 5, 30]), pi)):
         change()
         at_once = state.problem(pi, free).total
         finish(state)
-        state._use_noise(1 / state.scale)     # formed again, of the factors
+        state._use_noise(1 / state.scale)     # forms the sums again from the factors
         later = state.problem(pi, free).total
         size = np.sqrt(np.diag(at_once.H))
         np.testing.assert_allclose(later.H / np.outer(size, size), at_once.H / np.outer(size, size),
@@ -318,13 +319,13 @@ def test_sums_and_factors_agree_after_a_map(learned):
 
 
 def calibration(state):
-    """What timing and calibration do to the gradient."""
+    """Effect of timing and calibration errors on the gradient."""
     return state.systematic.of_one_deviation(state.scale ** 2)
 
 
 def test_a_record_is_put_back_whole_whatever_came_since(learned):
-    """Information, gradient covariance, calibration and noise are those of the record; the window
-    alone is empty."""
+    """Information, gradient covariance, calibration and noise are those of the record; only the
+    window is empty."""
     state, pi, free = learned
     state.age_window(0, pi)
     finish(state)
@@ -346,7 +347,7 @@ def test_a_record_is_put_back_whole_whatever_came_since(learned):
 
 
 def test_the_window_is_aged_as_far_as_asked(learned):
-    """Its older rows become old data with the weight that they have, the newer ones stay."""
+    """Older rows become old data with their present weight; newer ones stay."""
     state, pi, free = learned
     before, filled = state.cost(pi), state.window.filled
     newest = [one._replace(rows=one.rows.copy()) for one in state.window.all()[-5:]]
@@ -356,14 +357,14 @@ def test_the_window_is_aged_as_far_as_asked(learned):
     for kept, was in zip(state.window.all(), newest):
         np.testing.assert_array_equal(kept.rows, was.rows)
     after = state.cost(pi)
-    # What was forgotten for the block that ended is its share; nothing else is lost.
+    # Only the share forgotten for the completed block is lost.
     size = np.sqrt(np.diag(before[0]))
     assert np.abs((after[0] - before[0]) / size / size[:, None]).max() < .3
 
 
 def test_marginalization_maps_every_sum(learned):
-    """Old rows say nothing any more of a marginalized parameter: not in the information, the
-    gradient's noise, nor the Gram matrix."""
+    """Old rows keep nothing about a marginalized parameter: not in the information, the gradient's
+    noise, nor the Gram matrix."""
     state, pi, free = learned
     state.break_off(pi, close_window=True)
     state.forget(now=True)
@@ -380,8 +381,8 @@ def test_marginalization_maps_every_sum(learned):
 
 
 def test_rows_that_do_not_count_let_time_pass():
-    """Five seconds in which every 25th tick counts: no residual is a neighbour of the one before
-    it."""
+    """Five seconds in which every 25th tick counts: no residual is a neighbour of the previous one.
+    """
     table = make_table(1, vehicle=False)
     state = state_of(table, np.zeros(table.size), np.ones(table.size))
     for k in range(250):
@@ -393,7 +394,7 @@ def test_rows_that_do_not_count_let_time_pass():
 
 
 def test_break_off_reaches_the_gradient():
-    """After a gap no row is low-passed with one before it."""
+    """After a gap no row is correlated by the low-pass with one before it."""
     table = make_table(1, vehicle=False)
     state = state_of(table, np.zeros(table.size), np.ones(table.size))
     add(state, np.ones((1, table.size)), np.ones(1), np.zeros(table.size))
@@ -404,8 +405,8 @@ def test_break_off_reaches_the_gradient():
 
 
 def test_a_saved_covariance_comes_back():
-    """Restarted from a covariance, information and gradient noise give that covariance again, times
-    the inflation."""
+    """After a restart from a covariance, information and gradient noise give that covariance again,
+    times the inflation."""
     rng, table = np.random.default_rng(7), make_table(1)
     p, free = table.size, np.ones(table.size, bool)
     root = rng.normal(size=(p, p)) * .01 * np.array(table.scale)[:, None]
@@ -426,8 +427,8 @@ def test_a_saved_covariance_comes_back():
 
 
 def test_a_singular_saved_covariance_is_believed_up_to_a_bound():
-    """Tied parameters and active constraints leave a covariance singular: the start is positive
-    definite all the same."""
+    """Tied parameters and active constraints make a covariance singular; the start is positive
+    definite nevertheless."""
     table = make_table(1)
     p = table.size
     covariance = np.zeros((p, p))
@@ -440,7 +441,7 @@ def test_a_singular_saved_covariance_is_believed_up_to_a_bound():
 
 
 def test_frozen_values_are_not_inflated():
-    """Inflation weakens what is estimated; what is kept keeps its deviation."""
+    """Inflation weakens estimated parameters; frozen ones keep their deviation."""
     table = make_table(1)
     p, free = table.size, np.ones(table.size, bool)
     free[4] = False

@@ -12,7 +12,7 @@
 # See the License for the specific language governing permissions and
 # limitations under the License.
 
-"""When data were learnt from, and whether they come again."""
+"""Which data were learnt from, and whether they are replayed."""
 from types import SimpleNamespace
 
 import numpy as np
@@ -22,7 +22,7 @@ from uvms_adaptive_dynamics.estimation.learned_spans import MOST_MARKS, LearnedS
 
 
 def sample(t, dive=0, moves=True):
-    """What was measured at t of a dive: noise on a motion that all dives have."""
+    """The sample at time t of a dive: noise on a motion common to all dives."""
     rng = np.random.default_rng([dive, round(10 * t)] if moves else 0)
     return SimpleNamespace(
         t=t, nu=np.sin(t) * moves + 0.1 * rng.normal(size=6), mu_dot=0.1 * rng.normal(size=2),
@@ -30,7 +30,7 @@ def sample(t, dive=0, moves=True):
 
 
 def added(spans, begin, end, dive=0, moves=True):
-    """Since when the data of each instant were learnt from before."""
+    """For each instant, since when its data were already learnt from."""
     return [spans.add(sample(float(t), dive, moves)) for t in np.arange(begin, end, 0.5)]
 
 
@@ -39,8 +39,8 @@ def saved(spans):
 
 
 def test_new_data_are_no_repetition_and_the_same_ones_are():
-    """In the run itself, and in one that goes on from what it saved; told within 20 s, with the
-    time from which on it is so."""
+    """In the run itself and in one that continues from its saved estimate; reported within 20 s,
+    with the time from which on data repeat."""
     spans = LearnedSpans()
     assert not any(added(spans, 100.0, 160.0)) and not any(added(spans, 300.0, 330.0))
     assert spans.lists() == [[100.0, 159.5], [300.0, 329.5]]
@@ -52,8 +52,8 @@ def test_new_data_are_no_repetition_and_the_same_ones_are():
 
 
 def test_other_data_with_the_same_stamps_are_no_repetition():
-    """Of a computer without a clock battery, whose dives all begin in 1970, with the same commands
-    even; each of them that comes again is one."""
+    """From a computer without a clock battery, whose dives all begin in 1970, even with the same
+    commands; a replay of any of them is noticed."""
     spans = LearnedSpans()
     for dive in range(4):
         assert not any(added(spans, 0.0, 100.0, dive))
@@ -63,7 +63,7 @@ def test_other_data_with_the_same_stamps_are_no_repetition():
 
 
 def test_a_robot_that_stands_still_reads_the_same_on_any_day():
-    """So that its readings tell nothing."""
+    """So its readings prove no repetition."""
     spans = LearnedSpans()
     added(spans, 0.0, 50.0, 1)
     added(spans, 100.0, 200.0, moves=False)
@@ -71,7 +71,7 @@ def test_a_robot_that_stands_still_reads_the_same_on_any_day():
 
 
 def test_stamps_alone_tell_nothing():
-    """As a file has them that was saved before there were marks; and no file grows for ever."""
+    """As in a file saved by a version without marks; and a file does not grow without bound."""
     spans = LearnedSpans()
     added(spans, 0.0, 100.0)
     assert not any(added(LearnedSpans(spans.lists()), 0.0, 100.0))
@@ -81,7 +81,7 @@ def test_stamps_alone_tell_nothing():
 
 
 def test_a_short_pause_is_no_end():
-    """Of a sensor that drops out, say; the file does not grow with them."""
+    """For example of a sensor that drops out; pauses do not enlarge the file."""
     spans = LearnedSpans()
     for k in range(100):
         assert not any(added(spans, 20.0 * k, 20.0 * k + 15.0))
@@ -91,6 +91,6 @@ def test_a_short_pause_is_no_end():
 @pytest.mark.parametrize("earlier", [None, 3, [1], [["a", "b"]], [[2.0, 1.0]], [[1.0, 2.0, 3.0]],
                                      {"x": 1}])
 def test_what_cannot_be_read_is_nothing(earlier):
-    """Such as from a file that a person changed."""
+    """For example in a file edited by hand."""
     assert LearnedSpans(earlier, "no marks").lists() == []
     assert LearnedSpans(None, earlier).mark_lists() in ([], [[1.0, 2.0, 3.0]])

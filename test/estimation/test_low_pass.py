@@ -23,7 +23,7 @@ from uvms_adaptive_dynamics.model.robot import RawRows
 
 def test_filtered_rows_keep_the_equation_whatever_is_masked():
     """tau = Y pi + known stays exact after the filter for any pattern of invalid rows, and invalid
-    values never enter."""
+    values are never used."""
     rng = np.random.default_rng(0)
     C, p = 3, 5
     pi = rng.normal(size=p)
@@ -46,7 +46,7 @@ def test_filtered_rows_keep_the_equation_whatever_is_masked():
 
 
 def test_rows_without_enough_valid_instants_do_not_count():
-    """A channel masked for longer than half the kernel is masked after it, the others are not."""
+    """A channel masked for longer than half the kernel is masked after it; the others are not."""
     f = RowFilter(Filter(), 2, 1)
     last = None
     for k in range(60):

@@ -12,8 +12,8 @@
 # See the License for the specific language governing permissions and
 # limitations under the License.
 
-"""What the arm holds: the difference to what was known before, against plain least squares with all
-errors written out, and over whole runs."""
+"""The payload held by the arm, against plain least squares with all errors written out, and over
+whole runs."""
 from types import SimpleNamespace
 
 import numpy as np
@@ -41,8 +41,8 @@ HELD = np.concatenate([[MASS], MASS * PLACE, MASS * np.array(
 
 
 class Rows:
-    """Rows with white noise of deviation `noise`, predicted with a known pi whose error has a
-    covariance; scales (2,): of the wrench and of the joints' efforts for what is held."""
+    """Rows with white noise of deviation `noise`, predicted with a pi whose error has a known
+    covariance; scales (2,): scale errors of the wrench and of the joints' efforts."""
 
     def __init__(self, seed, ticks=60, noise=0.05, error=0.02, scales=(1.0, 1.0)):
         rng = np.random.default_rng(seed)
@@ -56,7 +56,7 @@ class Rows:
                          + share * (self.Y[:, :, LINK] @ HELD))
 
     def told(self, scale_stddev):
-        """A tracker that has seen them all."""
+        """A tracker that has seen all rows."""
         tracker = PayloadTracker(TABLE, 0.02, 0.4, scale_stddev)
         tracker.begin(0.0, self.pi, self.covariance, None)
         C = TABLE.channels
@@ -67,15 +67,15 @@ class Rows:
             row = SimpleNamespace(t=1.0, regressor=Y, tau_known=np.zeros(C),
                                   measured=Y @ self.pi + residual)
             tracker.add_row(row, np.ones(C, bool), state)
-            # Of both robots: in the low-pass's memory of the grip.
+            # within the low-pass's memory of the grip: mixes the robot before and after it
             early = SimpleNamespace(t=0.3, regressor=Y, tau_known=np.zeros(C), measured=Y @ self.pi)
             tracker.add_row(early, np.ones(C, bool), state)
         return tracker.payload()
 
 
 def test_it_is_generalized_least_squares():
-    """With right scales: the estimate whose noise has the covariance of what was known beside its
-    own, all rows written out at once."""
+    """With correct scales: generalized least squares of all rows at once, whose noise covariance
+    includes that of the earlier parameters."""
     rows = Rows(0)
     Y = rows.Y.reshape(-1, TABLE.size)
     V = Y @ rows.covariance @ Y.T + rows.noise ** 2 * np.eye(len(Y))
@@ -91,27 +91,27 @@ def test_it_is_generalized_least_squares():
 
 
 def test_intervals_hold_the_truth():
-    """Mass and place of 80 payloads, with scales of wrench and efforts that are off by 5 %."""
+    """Mass and place of 80 payloads, with scales of wrench and efforts off by 5 %."""
     inside, rng = [], np.random.default_rng(1)
     for seed in range(80):
         found = Rows(seed, ticks=20, noise=0.2, scales=1 + 0.05 * rng.normal(size=2)).told(0.05)
         inside += [abs(found.mass - MASS) < Z95 * found.mass_stddev,
                    *(np.abs(found.place - PLACE) < Z95 * found.place_stddev)]
-    assert 0.90 < np.mean(inside) < 0.99      # 320 claims, four of each payload in common
+    assert 0.90 < np.mean(inside) < 0.99      # 320 intervals, in correlated groups of four
 
 
 def test_a_wrong_scale_of_one_kind_of_row_moves_no_place():
-    """The wrench 6 % too large: the place is right all the same, and the interval holds the mass;
-    without the scale's deviation it is not."""
+    """The wrench is 6 % too large: the place is right nevertheless and the interval contains the
+    mass; without the scale's deviation it does not."""
     rows = Rows(3, scales=(1.06, 1.0), noise=1e-3, error=1e-3)
     right, wrong = rows.told(0.05), rows.told(0.0)
     assert (np.abs(right.place - PLACE) < 3e-3).all()       # three deviations
     assert abs(right.mass / MASS - 1) < 0.05 and right.mass_interval[0] < MASS
-    assert wrong.mass_interval[0] > MASS        # sure, and wrong
+    assert wrong.mass_interval[0] > MASS        # overconfident and wrong
 
 
 def test_what_is_not_told_from_nothing_has_no_place():
-    """Rows at rest say nothing: a mass of about zero, no place, and the advice to move."""
+    """Without rows: a mass of about zero, no place, and the advice to move."""
     tracker = PayloadTracker(TABLE, 0.02, 0.4, 0.05)
     assert tracker.payload() is None
     tracker.begin(5.0, np.zeros(TABLE.size), np.eye(TABLE.size), None, "stone")
@@ -121,8 +121,8 @@ def test_what_is_not_told_from_nothing_has_no_place():
 
 
 def test_a_grip_that_is_said_is_weighed_and_the_release_restores():
-    """A robot that learns for 12 s, grips a mass when it is said, and releases it: mass within
-    5 % and its interval after 8 s; values, and the tracker, as before afterwards."""
+    """A robot learns for 12 s, grips a mass when reported, and releases it: after 8 s the mass is
+    within 5 % and its interval; after the release, values and tracker are as before."""
     truth = prior_from_config(CONFIG, ROBOT).values
     other = truth.copy()
     other[LINK] += HELD
@@ -139,7 +139,7 @@ def test_a_grip_that_is_said_is_weighed_and_the_release_restores():
     half = int(0.6 * len(before))
     learn(before[:half])
     known = estimator.pi.copy()
-    with pytest.raises(UvmsError, match="nothing is held"):
+    with pytest.raises(UvmsError, match="nothing to release"):
         note_release(estimator)
     assert "stone" in note_grip(estimator, "stone")
     learn(after[half:])
@@ -147,6 +147,6 @@ def test_a_grip_that_is_said_is_weighed_and_the_release_restores():
     low, high = held.mass_interval
     assert held.name == "stone" and held.joint == "axis_b" and low < MASS < high
     assert abs(held.mass / MASS - 1) < 0.05 and np.linalg.norm(held.place - PLACE) < 0.01
-    assert "called 'rock'" in note_grip(estimator, "rock")
+    assert "now named 'rock'" in note_grip(estimator, "rock")
     assert "restored" in note_release(estimator) and estimator.payload.payload() is None
     np.testing.assert_array_equal(estimator.pi, known)

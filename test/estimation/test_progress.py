@@ -12,7 +12,7 @@
 # See the License for the specific language governing permissions and
 # limitations under the License.
 
-"""Ages of rows and solves along the data's time, and jumps of the values with their reasons."""
+"""Ages of rows and solves in data time, and jumps of the values with their reasons."""
 from dataclasses import replace
 
 import numpy as np
@@ -30,7 +30,7 @@ PERIOD = 0.02
 
 
 def test_ages_follow_the_data_and_not_the_clock():
-    """Rows grow old with data time; a clock that jumps back makes nothing young."""
+    """Rows age with data time; a clock that jumps back does not reduce their age."""
     progress = Progress(2)
     assert np.isinf(progress.record().row_age).all()
     progress.note_rows(np.array([True, True]), PERIOD)
@@ -46,7 +46,7 @@ def test_ages_follow_the_data_and_not_the_clock():
 
 
 def test_the_start_is_no_jump_and_every_later_one_counts():
-    """With its reason; a restart forgets the ages and keeps the count."""
+    """Each with its reason; a restart resets the ages and keeps the count."""
     progress = Progress(1)
     progress.restart("the prior")
     assert progress.record()[3:] == (0, "start from the prior")
@@ -66,7 +66,7 @@ def robot():
 
 @pytest.fixture
 def running(robot):
-    """(estimator, samples to go on with) after two seconds."""
+    """(estimator after two seconds, further samples)."""
     estimator = Estimator(Config(), robot=robot)
     motion, pi = AnalyticMotion(0, joints=4), estimator.prior.values
     samples = (motion.sample(PERIOD * k, robot, pi) for k in range(10**6))
@@ -76,7 +76,7 @@ def running(robot):
 
 
 def test_masked_and_resting_rows_are_not_learnt(running):
-    """Ages of the vehicle grow while its rows are masked, and all of them while learning is off."""
+    """The vehicle's ages grow while its rows are masked, and all ages while learning is off."""
     estimator, samples = running
     assert (estimator.snapshot().progress.row_age == 0).all()
     masked = np.arange(10) >= 6
@@ -98,7 +98,7 @@ def test_masked_and_resting_rows_are_not_learnt(running):
 
 
 def test_a_recovery_is_a_jump_that_is_judged_anew(running):
-    """Failures count across the recovery, until a solve succeeds."""
+    """Failures are counted across the recovery until a solve succeeds."""
     estimator, samples = running
     estimator.trust.judged = True
     solve = estimator._solver.solve
@@ -114,7 +114,7 @@ def test_a_recovery_is_a_jump_that_is_judged_anew(running):
 
 
 def test_a_change_of_the_robot_is_a_jump_that_is_judged_anew(running):
-    """Its sentence is the reason, as for a withdrawal, which goes the same way."""
+    """Its sentence is the reason; a withdrawal works the same way."""
     estimator, samples = running
     estimator.trust.judged = True
     change = EffortChange("thrust", 10, estimator.information.noise.record(), np.arange(6), 0.9,

@@ -12,8 +12,8 @@
 # See the License for the specific language governing permissions and
 # limitations under the License.
 
-"""Slow tilts and holds, as the paper has for the restoring moments: too slow to be motion, and they
-count."""
+"""Slow tilts and holds, as in the paper for the restoring moments: too slow to pass as motion, yet
+they count."""
 import numpy as np
 from test_estimator import NOISE, truth_of
 
@@ -32,7 +32,7 @@ TURN, HOLD, ANGLE = 6.0, 4.0, 0.35      # [s], [s], [rad]
 
 
 def angle_and_rate(t):
-    """There and back, turned in TURN and held for HOLD; [rad], [rad/s]."""
+    """There and back, each turn in TURN and hold for HOLD; [rad], [rad/s]."""
     leg, into = divmod(t, TURN + HOLD)
     sequence = (0.0, ANGLE, -ANGLE)
     start, end = sequence[int(leg) % 3], sequence[(int(leg) + 1) % 3]
@@ -42,7 +42,7 @@ def angle_and_rate(t):
 
 
 def tilt_samples(robot, pi, seconds, rng):
-    """Roll, then pitch, in turns of three legs; the rest of the motion is none."""
+    """Roll, then pitch, in turns of three legs; otherwise at rest."""
     for k in range(round(seconds / PERIOD)):
         t = k * PERIOD
         axis = int(t / (3 * (TURN + HOLD))) % 2
@@ -58,8 +58,8 @@ def tilt_samples(robot, pi, seconds, rng):
 
 
 def test_restoring_is_learnt_from_slow_tilts_and_the_stage_sees_it():
-    """The stage ends before its limit, though most of its rows do not move within a second;
-    buoyancy's excess and the moments are then right and narrow, and nothing else was touched."""
+    """The stage ends before its limit, although most rows hardly change within a second; net
+    buoyancy and the moments are then accurate and narrow, and nothing else has changed."""
     robot = RobotModel.from_config(CONFIG)
     truth = truth_of(CONFIG, robot)
     estimator = Estimator(CONFIG, perturbed(prior_from_config(CONFIG, robot), 2, 1), robot)
@@ -78,7 +78,7 @@ def test_restoring_is_learnt_from_slow_tilts_and_the_stage_sees_it():
     index = robot.table.index
     both = np.zeros(robot.table.size)
     both[index["W"]], both[index["B"]] = 1.0, -1.0
-    # the noise of an hour's mean would be smaller; a held offset of a second is what a hold gives
+    # an hour's mean would have less noise; a hold only gives the mean of about a second
     assert abs(both @ (estimator.pi - truth)) < 0.5
     assert np.sqrt(both @ estimator.covariance @ both) < 0.5
     for name in ("xgW_xbB", "ygW_ybB", "zgW_zbB"):

@@ -12,12 +12,12 @@
 # See the License for the specific language governing permissions and
 # limitations under the License.
 
-"""Random robots, settings and subsets frozen: no exception, frozen values to the bit, deviations
+"""Random robots, settings and frozen subsets: no exception, frozen values bit-identical, deviations
 kept.
 
-Twenty cases of each in every run of the tests, and before a release
-`UVMS_CASES=500 pytest test/estimation/test_random_robots.py`. A case is made from its number alone,
-and a failure prints what it consists of.
+Every test run has twenty cases of each; before a release run
+`UVMS_CASES=500 pytest test/estimation/test_random_robots.py`. The case number determines the case,
+and a failure prints it.
 """
 import os
 from dataclasses import dataclass, replace
@@ -66,8 +66,8 @@ PATTERNS = (["*"], ["*.m", "m_*"], ["*.I??"], ["*.m?", "*.ml?"], ["W", "B", "?gW
 
 @dataclass(frozen=True)
 class Case:
-    """A robot, settings that are not at their default, what is frozen in the second stage, and a
-    disturbance of that stage."""
+    """A robot, its non-default settings, the parameters frozen in the second stage, and a
+    disturbance in that stage."""
 
     seed: int
     robot: str
@@ -77,7 +77,7 @@ class Case:
 
 
 def case_of(seed):
-    """The case of a number."""
+    """The case with this number."""
     rng = np.random.default_rng(seed)
     pick = lambda choices: choices[rng.integers(len(choices))]
     kind, joints = pick(("shipped", "chain", "vehicle")), rng.integers(1, 5)
@@ -94,7 +94,7 @@ def case_of(seed):
 
 
 def robot_of(values, seed):
-    """(settings, robot) with these values; the seed is that of a chain's links."""
+    """(settings, robot) with these values; seed: for the links of a chain."""
     config = Config().with_values(values)
     chain = config.robot.urdf == "robot_description"
     return config, RobotModel.from_config(
@@ -102,7 +102,7 @@ def robot_of(values, seed):
 
 
 def subset(rng, values):
-    """Names or patterns of parameters, from a few to all; only what the robot has."""
+    """Names or patterns of parameters that the robot has, from a few to all."""
     table = robot_of(values, 0)[1].table
     if rng.integers(3):
         chosen = rng.random(table.size) < rng.choice([0.02, 0.1, 0.3, 0.6, 0.9, 0.98])
@@ -112,7 +112,7 @@ def subset(rng, values):
 
 
 def has(table, pattern):
-    """Whether a pattern names any parameter; one that does not is refused."""
+    """Whether a pattern matches a parameter; one that does not would be refused."""
     try:
         return bool(table.match([pattern]).any())
     except UvmsError:
@@ -133,7 +133,7 @@ def samples_of(config, robot, pi, count, seed, start=0):
 
 
 def disturbed(samples, disturbance):
-    """The samples with one thing in their midst that happens on a boat."""
+    """The samples with a disturbance in their middle as it occurs on a boat."""
     k = len(samples) - GONE_ON // 2
     if disturbance == "gap":
         return samples[:k] + [replace(s, t=s.t + 60.0) for s in samples[k:]]
@@ -149,7 +149,7 @@ def disturbed(samples, disturbance):
 
 
 def learn_on(estimator, samples):
-    """The last estimate; None where a gap has left too few samples for one."""
+    """The last estimate; None if a gap leaves too few samples for one."""
     last = None
     for sample in samples:
         last = estimator.step(sample) or last
@@ -157,7 +157,7 @@ def learn_on(estimator, samples):
 
 
 def check_frozen(estimator, saved):
-    """Frozen values and covariance are the saved ones to the bit; all is finite and within P."""
+    """Frozen values and covariance are exactly the saved ones; all is finite and within P."""
     frozen = np.flatnonzero(~estimator.free)
     block = np.ix_(frozen, frozen)
     kept = estimator.parameter_set()
@@ -172,7 +172,8 @@ def check_frozen(estimator, saved):
 
 @pytest.mark.parametrize("seed", range(CASES))
 def test_random_robots_keep_what_is_frozen(seed):
-    """All of a random robot is estimated, then some of it is frozen at what was saved."""
+    """All parameters of a random robot are estimated, then some are frozen at their saved values.
+    """
     case = case_of(seed)
     print(case)
     config, robot = robot_of(case.values, seed)
@@ -207,7 +208,7 @@ def default():
 
 @pytest.mark.parametrize("seed", range(CASES))
 def test_random_subsets_of_the_default_robot_keep_what_is_frozen(seed, default):
-    """Subsets of every size; predictions count the share of what is frozen."""
+    """Subsets of every size; predictions include the uncertainty of frozen parameters."""
     robot, samples, saved = default
     rng = np.random.default_rng(10_000 + seed)
     chosen = rng.random(robot.table.size) < rng.uniform(0, 1.1)
@@ -217,7 +218,7 @@ def test_random_subsets_of_the_default_robot_keep_what_is_frozen(seed, default):
     last = learn_on(estimator, samples)
     check_frozen(estimator, saved)
     Y = last.prediction.regressor
-    # in deviations of the rows: the weight's variance of 4e4 is rounded in the whole matrix
+    # relative to the rows' deviations: the weight's variance of 4e4 rounds the whole matrix
     whole = Y @ last.covariance @ Y.T
     unit = np.sqrt(np.outer(np.diag(whole), np.diag(whole)))
     np.testing.assert_allclose(last.parameter_covariance.of_rows(Y) / unit, whole / unit, atol=1e-5)

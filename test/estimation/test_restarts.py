@@ -12,7 +12,7 @@
 # See the License for the specific language governing permissions and
 # limitations under the License.
 
-"""What a restart and a success after failures begin anew."""
+"""What a restart resets, and what a success after failures resets."""
 from dataclasses import replace
 
 import numpy as np
@@ -40,7 +40,7 @@ def samples():
 
 
 class Unsteady:
-    """A solver that fails whenever it is told to."""
+    """A solver that fails when told to."""
 
     def __init__(self, inner):
         self.inner, self.fails = inner, False
@@ -55,7 +55,7 @@ class Unsteady:
 
 
 def test_only_failures_in_a_row_end_in_recovery(samples):
-    """One success between two rows of failures, each too short for a recovery: none happens."""
+    """One success between two runs of failures, each too short for a recovery: none happens."""
     estimator = Estimator(CONFIG)
     estimator._solver = solver = Unsteady(estimator._solver)
     for sample in samples[:20]:
@@ -67,7 +67,7 @@ def test_only_failures_in_a_row_end_in_recovery(samples):
 
 
 def test_rows_from_before_a_restart_enter_none_after_it(samples):
-    """After a restart the low-pass fills again, as it did at first."""
+    """After a restart the low-pass fills again as at the start."""
     estimator = Estimator(CONFIG)
     filling = sum(estimator.step(sample) is None for sample in samples[:20])
     estimator.restart()
@@ -78,8 +78,8 @@ def test_rows_from_before_a_restart_enter_none_after_it(samples):
 
 
 def test_factors_on_efforts_are_saved_and_go_on(samples, tmp_path):
-    """Weaker thrust: what was found of it is in the file, and an estimate from it corrects it;
-    garbage in its place counts as none."""
+    """Weaker thrust: its factor is in the file, and an estimate started from it corrects the
+    thrust; garbage in its place counts as absent."""
     estimator = Estimator(CONFIG)
     estimator._robot_changes.scales = estimator.scales._replace(effort=np.array([1.25] * 6))
     for sample in samples[:40]:
@@ -95,7 +95,7 @@ def test_factors_on_efforts_are_saved_and_go_on(samples, tmp_path):
 
 
 def test_factors_on_thrusters_are_saved_and_go_on(samples, tmp_path):
-    """As those on efforts; what is not of this vehicle's thrusters counts as none."""
+    """Like those on efforts; factors that do not fit the vehicle's thrusters count as absent."""
     estimator, thrusters = Estimator(CONFIG), len(CONFIG.thrusters.signs)
     worn = np.linspace(.5, 1.0, thrusters)
     estimator._robot_changes.scales = estimator.scales._replace(thruster=worn)
@@ -105,7 +105,7 @@ def test_factors_on_thrusters_are_saved_and_go_on(samples, tmp_path):
     saved = load_parameters(path)
     again = Estimator(CONFIG, saved)
     np.testing.assert_array_equal(again.scales.thruster, worn)
-    # what is told to a worn one counts as much less
+    # the command of a worn thruster counts for less by its factor
     sample = replace(samples[0], by_thruster=np.ones((6, thrusters)))
     np.testing.assert_allclose(again._robot_changes.corrected(sample).wrench,
                                sample.wrench + (worn - 1).sum())
@@ -115,8 +115,8 @@ def test_factors_on_thrusters_are_saved_and_go_on(samples, tmp_path):
 
 
 def test_the_factor_of_adapting_intervals_is_saved_and_gone_on_from(samples, tmp_path):
-    """Intervals of another day begin as wide as they had become, where they adapt; what is tested
-    as it was saved has the saved noise."""
+    """Adapting intervals begin the next day as wide as they had become; an estimate tested as saved
+    has the saved noise."""
     learnt = Estimator(CONFIG)
     for sample in samples[:60]:
         learnt.step(sample)
@@ -132,7 +132,7 @@ def test_the_factor_of_adapting_intervals_is_saved_and_gone_on_from(samples, tmp
 
 
 def test_a_channel_that_was_saved_as_wrong_begins_as_wrong(samples):
-    """A file whose own data contradicted it is not `ok` because it has been read again."""
+    """A file contradicted by its own data does not become `ok` by being loaded."""
     estimator = Estimator(CONFIG)
     for sample in samples[:40]:
         estimator.step(sample)
@@ -146,9 +146,9 @@ def test_a_channel_that_was_saved_as_wrong_begins_as_wrong(samples):
 
 
 def test_many_restarts_take_no_uncertainty_away():
-    """A weight at its bound, of which data see nothing but the difference from the buoyancy, keeps
-    its deviation; no other has less than half of what it would have without an interruption, and
-    what was measured stays so."""
+    """A weight at its bound, of which data only show the difference from buoyancy, keeps its
+    deviation; no other parameter has less than half the deviation of an uninterrupted run, and
+    measured parameters stay measured."""
     config = perfectly_measured(Config().with_values({"robot.joints": []}))
     robot = RobotModel.from_config(config)
     truth = prior_from_config(config, robot)
@@ -178,7 +178,7 @@ def test_many_restarts_take_no_uncertainty_away():
 @pytest.mark.parametrize("changed", [True, False])
 def test_a_robot_that_changed_between_dives_is_learnt(changed):
     """Half a kilogram of ballast: found within five seconds, and heave is known again; nothing is
-    found of a robot that is the same. The change became noise, which hid it for ever."""
+    found for an unchanged robot. (The change used to be learnt as noise, which hid it for ever.)"""
     config = perfectly_measured(Config().with_values({"robot.joints": []}))
     robot = RobotModel.from_config(config)
     truth = prior_from_config(config, robot).values
@@ -203,8 +203,8 @@ def test_a_robot_that_changed_between_dives_is_learnt(changed):
 
 
 def test_an_estimate_that_is_far_off_is_left():
-    """50 N of a crane, saved with a deviation of a few: every row is out of bounds, and not for
-    ever."""
+    """50 N from a crane, saved with a deviation of a few newtons: every row is a leverage point,
+    but not for ever."""
     config = perfectly_measured(Config().with_values({"robot.joints": []}))
     robot = RobotModel.from_config(config)
     truth = prior_from_config(config, robot).values
@@ -226,8 +226,8 @@ def test_an_estimate_that_is_far_off_is_left():
 
 
 def test_data_that_come_again_are_told():
-    """By an estimate that goes on from one that has seen them; said once, and neither of later ones
-    nor of another dive that began at the same time by its clock."""
+    """By an estimate continued from one that has seen them; reported once, and neither for later
+    data nor for another dive that began at the same time by its clock."""
     robot = RobotModel.from_config(CONFIG)
     pi = prior_from_config(CONFIG, robot).values
     dive, another = (list(linear_samples(CONFIG, robot, pi, 22.0, seed)) for seed in (1, 2))

@@ -12,7 +12,7 @@
 # See the License for the specific language governing permissions and
 # limitations under the License.
 
-"""Rows of several channels leave the window with the robust weight of their group."""
+"""Rows leave the window with the robust weight of their group."""
 import numpy as np
 import pytest
 from information_cases import add, state_of
@@ -28,8 +28,8 @@ FAR = 50.0      # deviations
     ("sample", [True, False, True, False], huber_threshold(2, .95) / (np.sqrt(2) * FAR)),
     ("channel", [True] * 4, huber_threshold(1, .95) / FAR)])
 def test_the_threshold_is_that_of_the_groups_rows(grouping, valid, weight):
-    """An instant with residuals of 50 deviations in each of four channels, or in those of them that
-    count: its information is that of an inlier times rho / |r| of its group."""
+    """An instant with residuals of 50 deviations in each of four channels, or in those that count:
+    its information is that of an inlier times rho / |r| of its group."""
     table, valid = make_table(4, vehicle=False), np.array(valid)
     pi = np.zeros(table.size)
     state = state_of(table, pi, np.ones(table.size), horizon=2, forgetting=1.0, grouping=grouping)

@@ -12,8 +12,8 @@
 # See the License for the specific language governing permissions and
 # limitations under the License.
 
-"""Which rows say something new: rows at rest stop counting, motion is judged with the present
-estimate."""
+"""Which rows have new information: rows at rest stop counting, and motion is judged with the
+present estimate."""
 import numpy as np
 
 from uvms_adaptive_dynamics.config import Config
@@ -33,12 +33,12 @@ def rows(robot, table, still_from, count=1500, seed=0):
 
 
 def seen_of(excitation, rows, pi, valid, noise_stddev):
-    """What is said of rows whose efforts change with them."""
+    """The verdicts on rows whose efforts change with them."""
     return [excitation.add_row(Y, 10.0 * Y[:, 0], pi, valid, noise_stddev) for Y in rows]
 
 
 def test_rows_at_rest_stop_counting():
-    """Within a few seconds of standing still rows no longer count nor tell of noise."""
+    """After a few seconds at rest, rows neither count nor tell about the noise."""
     robot = RobotModel.from_config(Config())
     table = robot.table
     excitation = RowExcitation(table, PERIOD, np.zeros(table.size))
@@ -50,8 +50,8 @@ def test_rows_at_rest_stop_counting():
 
 
 def test_a_row_counts_where_it_has_not_been_however_slowly_it_comes_there():
-    """A tilt of 100 s hardly varies within a second, and is new all the way; it tells nothing of
-    the noise. At its end it rests."""
+    """A tilt of 100 s hardly varies within a second, yet is new all the way; it tells nothing about
+    the noise. At its end it is at rest."""
     robot = RobotModel.from_config(Config())
     table = robot.table
     excitation = RowExcitation(table, PERIOD, np.zeros(table.size))
@@ -71,8 +71,8 @@ def test_a_row_counts_where_it_has_not_been_however_slowly_it_comes_there():
 
 
 def test_a_wrong_estimate_cannot_keep_a_row_at_rest():
-    """One by which a motion takes no effort: the prior says that it does, and a row at rest rests
-    by both."""
+    """With an estimate by which a motion needs no effort, the prior shows that it does; a row at
+    rest is at rest by both."""
     robot = RobotModel.from_config(Config())
     table = robot.table
     wrong, valid, noise = np.zeros(table.size), np.ones(table.channels, bool), np.full(
@@ -84,7 +84,7 @@ def test_a_wrong_estimate_cannot_keep_a_row_at_rest():
 
 
 def test_a_wrong_estimate_cannot_hide_a_slow_tilt():
-    """Nor one that is too slow to be seen within a second, by the prior either."""
+    """Not even a tilt too slow to be seen within a second, by the estimate or by the prior."""
     robot = RobotModel.from_config(Config())
     table = robot.table
     wrong, valid, noise = np.zeros(table.size), np.ones(table.channels, bool), np.full(
@@ -100,8 +100,8 @@ def test_a_wrong_estimate_cannot_hide_a_slow_tilt():
 
 
 def test_calm_start_tells_nothing_of_the_noise():
-    """Before anything has moved no residual is taken for the noise, and rows count for the first
-    second only."""
+    """Before anything has moved, no residual is taken as noise, and rows count only for the first
+    second."""
     robot = RobotModel.from_config(Config())
     table = robot.table
     excitation = RowExcitation(table, PERIOD, np.zeros(table.size))
@@ -112,8 +112,8 @@ def test_calm_start_tells_nothing_of_the_noise():
 
 
 def test_the_reference_is_seen_with_the_present_estimate():
-    """A prior many times too large makes the first seconds look like far more motion than there
-    ever is again, and its correction like a jump: the same motion goes on counting."""
+    """A prior many times too large makes the first seconds look like more motion than any later
+    one, and its correction like a jump; the same motion nevertheless keeps counting."""
     robot = RobotModel.from_config(Config())
     table = robot.table
     excitation = RowExcitation(table, PERIOD, np.zeros(table.size))
@@ -127,9 +127,9 @@ def test_the_reference_is_seen_with_the_present_estimate():
 
 
 def test_motion_that_no_effort_causes_does_not_count():
-    """A swell moves the vehicle while nothing drives it: rows count for the first second only, also
-    where it comes to other places. The same motion counts while the arm moves, and after a
-    thrust until what it caused has died away."""
+    """A swell moves the undriven vehicle: rows count only for the first second, even at new places.
+    The same motion counts while the arm moves, and after a thrust until its effect has died away.
+    """
     robot = RobotModel.from_config(Config())
     table = robot.table
     valid, noise = np.ones(table.channels, bool), np.full(table.channels, .05)

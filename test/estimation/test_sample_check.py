@@ -12,7 +12,7 @@
 # See the License for the specific language governing permissions and
 # limitations under the License.
 
-"""What an attitude that nobody has measured does to the arm's rows."""
+"""Effect of an unmeasured attitude on the arm's rows."""
 
 from dataclasses import replace
 
@@ -36,8 +36,8 @@ def setup():
 
 
 def test_the_variance_is_that_of_many_tilts(setup):
-    """Against predictions at down vectors drawn with the covariance, within 15 %: the load is not
-    quite linear in them."""
+    """Against predictions at down vectors drawn from the covariance, within 15 %, since the load is
+    not quite linear in them."""
     _, robot, prior, motion = setup
     rng, pi = np.random.default_rng(0), prior.values
     A = 0.05 * rng.standard_normal((3, 3))
@@ -52,8 +52,8 @@ def test_the_variance_is_that_of_many_tilts(setup):
 
 
 def test_rows_go_on_until_the_tilt_outweighs_their_noise(setup):
-    """A doubt of a hundredth of a degree masks nothing, one of ten degrees all joints that carry a
-    load; predictions go on all the same, and the rows are counted."""
+    """An uncertainty of a hundredth of a degree masks nothing, one of ten degrees masks all loaded
+    joints; predictions go on, and the masked rows are counted."""
     config, robot, prior, motion = setup
 
     def valid(degrees):
@@ -73,7 +73,7 @@ def test_rows_go_on_until_the_tilt_outweighs_their_noise(setup):
 
 
 def test_what_an_imu_said_before_it_was_found_to_be_wrong_is_no_evidence_of_a_change(setup):
-    """The detector begins anew where the attitude is doubted."""
+    """The detector starts again when the attitude becomes uncertain."""
     config, robot, prior, motion = setup
     estimator, looks = Estimator(config, prior, robot), []
     estimator._robot_changes.detector.break_off = lambda: looks.append(1)

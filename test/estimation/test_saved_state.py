@@ -12,7 +12,7 @@
 # See the License for the specific language governing permissions and
 # limitations under the License.
 
-"""The saved state: what it starts from, what it replaces, and what it keeps."""
+"""The saved state: starts, replacements, and backups."""
 from dataclasses import replace
 
 import numpy as np
@@ -37,7 +37,7 @@ def prior():
 
 @pytest.fixture
 def state(tmp_path, prior):
-    """Makes the state of a process that begins with what the folder holds."""
+    """Makes the `SavedState` of a process that starts with the folder's content."""
     def make(config=CONFIG):
         return SavedState(tmp_path / "robot", prior.table, measuring_settings(config))
     (tmp_path / "robot").mkdir()
@@ -54,13 +54,13 @@ def learned(prior, rows, directions=20, W=110.0, wrong=()):
 
 
 def test_a_first_start_says_that_there_is_nothing(state):
-    """The built-in prior, and where one looked."""
+    """The built-in prior, and the folder searched."""
     start = state().start()
     assert start.parameters is None and "no saved state in" in start.sentence
 
 
 def test_the_state_goes_on(state, prior):
-    """Values, rows and date; and no backup, since nothing was lost."""
+    """With values, rows and date, and without a backup, since nothing was lost."""
     state().save(learned(prior, 100))
     again = state()
     start = again.start()
@@ -80,7 +80,7 @@ def test_what_is_poorer_leaves_a_backup(state, prior, poorer):
 
 
 def test_directions_at_the_edge_leave_one_backup(state, prior):
-    """20, 19, 20, 19, ...: the backup of the first 20 is enough."""
+    """20, 19, 20, 19, ... directions: the backup of the first 20 is enough."""
     one = state()
     for k in range(10):
         one.save(learned(prior, 100 + k, directions=20 - k % 2))
@@ -88,8 +88,7 @@ def test_directions_at_the_edge_leave_one_backup(state, prior):
 
 
 def test_what_its_data_contradict_replaces_nothing_for_good(state, prior):
-    """However rich it is; the next start goes back to what they did not contradict, and says why.
-    """
+    """However rich it is; the next start uses a state that was not contradicted, and says why."""
     one = state()
     one.save(learned(prior, 100))
     for rows in (200, 300):
@@ -98,7 +97,7 @@ def test_what_its_data_contradict_replaces_nothing_for_good(state, prior):
     again = state()
     start = again.start()
     assert known_rows(start.parameters) == 100 and start.refused
-    assert "its data contradicted" in start.sentence and "on X, N" in start.sentence
+    assert "was contradicted by its data" in start.sentence and "on X, N" in start.sentence
     again.save(learned(prior, 110))
     kept = [known_rows(one.load(path.name)) for path in again.backups()]
     assert kept == [100, 300]
@@ -106,7 +105,7 @@ def test_what_its_data_contradict_replaces_nothing_for_good(state, prior):
 
 
 def test_a_contradicted_state_is_better_than_none(state, prior):
-    """The newest of them, with a warning."""
+    """The newest contradicted state is used, with a warning."""
     one = state()
     one.save(learned(prior, 100, wrong=["X"]))
     one.save(learned(prior, 90, wrong=["X"]))
@@ -128,7 +127,7 @@ def test_another_line_leaves_a_backup_however_rich(state, prior):
 
 
 def test_backups_are_few_and_the_richest_stays(state, prior):
-    """However many lines begin after it."""
+    """However many unrelated states follow."""
     one = state()
     one.save(learned(prior, 100, directions=60, W=1.0))
     for k in range(2 * BACKUPS_KEPT):
@@ -139,7 +138,7 @@ def test_backups_are_few_and_the_richest_stays(state, prior):
 
 
 def test_a_damaged_state_gives_way_to_the_newest_good_backup(state, prior):
-    """The sentence says what was wrong; what is left of the file is kept."""
+    """The sentence says what was wrong; the rest of the file is kept."""
     one = state()
     for rows in (100, 200, 300):
         one.begin_anew()
@@ -155,8 +154,8 @@ def test_a_damaged_state_gives_way_to_the_newest_good_backup(state, prior):
 
 
 def test_other_settings_are_another_state(state, prior):
-    """Those by which measurements become efforts: the name of the setting is said, and how to use
-    the state all the same."""
+    """Settings that convert measurements to efforts: the sentence names the setting, and how to use
+    the state anyway."""
     state().save(learned(prior, 100))
     other = state(CONFIG.with_values({"joint_states.effort_scale": (2.0, 2.0, 2.0, 2.0)}))
     start = other.start()
@@ -166,14 +165,14 @@ def test_other_settings_are_another_state(state, prior):
 
 
 def test_another_robot_s_state_is_named(state, prior, tmp_path):
-    """A person who expected one sees why there is none."""
+    """So that a person who expected a state sees why there is none."""
     state().save(learned(prior, 100))
     other = SavedState(tmp_path / "vehicle-00000000", prior.table, {})
-    assert "(but of robot)" in other.start().sentence
+    assert "(but there is one of robot)" in other.start().sentence
 
 
 def test_directions_are_counted_against_the_prior():
-    """Those of which less than .3 of the prior's deviation is left, however they lie."""
+    """Directions with less than .3 of the prior's deviation left, in any orientation."""
     rotation, _ = np.linalg.qr(np.random.default_rng(0).normal(size=(5, 5)))
     stddev = np.array([1.0, 10.0, 0.1, 1.0, 1e3])
     left = rotation @ np.diag([0.01, 0.2, 0.29, 0.31, 1.0]) ** 2 @ rotation.T

@@ -12,8 +12,8 @@
 # See the License for the specific language governing permissions and
 # limitations under the License.
 
-"""Rows in square-root form, channel by channel: what was added is in the factors, with the digits
-that products lose."""
+"""Rows in square-root form, channel by channel: the factors hold all rows, with digits that
+products lose."""
 import numpy as np
 import pytest
 
@@ -26,8 +26,7 @@ from uvms_adaptive_dynamics.estimation.square_root_information import (
 
 @pytest.mark.parametrize("channels", [1, 3, 18])
 def test_weighted_sums_are_those_of_all_rows(channels):
-    """Row after row, faded in between: factors and sums are what plain products give, for any
-    weights."""
+    """Row after row, faded in between: factors and sums equal plain products for any weights."""
     rng, size = np.random.default_rng(0), 6
     kept, plain = ChannelInformation(channels, size), np.zeros((channels, size + 1, size + 1))
     for k in range(3 * WAITING_ROWS + 7):
@@ -47,9 +46,8 @@ def test_weighted_sums_are_those_of_all_rows(channels):
 
 
 def test_the_root_keeps_what_products_lose():
-    """50,000 rows that all but agree: what they tell of one direction is 1e-18 of what they tell of
-    the other. The factor knows it to one in a thousand; of the products' matrix nothing is left of
-    it."""
+    """50,000 almost equal rows: their information in one direction is 1e-18 of that in the other.
+    The factor has it to one in a thousand; the matrix of products has lost it."""
     rng = np.random.default_rng(1)
     along, across = np.array([.6, .8, 0.0]), np.array([-.8, .6, 0.0])
     kept, plain, known = ChannelInformation(1, 2), np.zeros((3, 3)), 0.0
@@ -67,7 +65,7 @@ def test_the_root_keeps_what_products_lose():
 
 
 def test_no_tick_transforms_all_channels():
-    """Ten channels wait for their transformations at different ticks."""
+    """Ten channels have their transformations at different ticks."""
     kept, done = ChannelInformation(10, 4), []
     fold = kept._fold
     kept._fold = lambda channel: done.append(channel) or fold(channel)

@@ -12,7 +12,7 @@
 # See the License for the specific language governing permissions and
 # limitations under the License.
 
-"""Which state and trust follow from what is learnt, solved and judged, and what is said."""
+"""State, trust and reason, as they follow from what is learnt, solved and judged."""
 from dataclasses import replace
 
 import numpy as np
@@ -83,7 +83,7 @@ AGES = st.one_of(st.just(np.inf), st.floats(0, 1e6))
        stuck=AGES, failed_solves=st.integers(0, 20), lost_samples=st.integers(0, 20),
        wrong=st.sets(st.sampled_from(HEALTHY.channels)))
 def test_nothing_is_trusted_that_speaks_against_itself(row_age, flags, **others):
-    """Whatever comes together: a state and a reason, and trust only where nothing forbids it."""
+    """Any combination gives a state and a reason, and trust only if nothing forbids it."""
     now = Situation(HEALTHY.channels, np.array(row_age), **flags, **others)
     found = validity(now)
     assert found.state in VALIDITY_STATES and found.reason
@@ -96,13 +96,13 @@ def test_nothing_is_trusted_that_speaks_against_itself(row_age, flags, **others)
 
 
 def test_solves_fail_as_often_as_the_estimator_bears():
-    """Failure is published when the estimator itself gives the data up."""
+    """Failure is published when the estimator itself drops the data."""
     assert FAILED_IN_A_ROW == RECOVER_AFTER
 
 
 def test_the_situation_of_an_estimator():
-    """From its snapshot alone: a fresh one waits; what it has judged, found wrong and learnt, and
-    the time since its newest tick, decide as they do in the node."""
+    """From its snapshot alone: a fresh estimator waits; afterwards its verdicts, learnt rows and
+    the time since its newest tick decide, as in the node."""
     estimator = Estimator(Config(), learn=False)
     assert (library.Situation, library.validity) == (Situation, validity)
     channels, fresh = estimator.robot.channels, replace(estimator.snapshot(), learn=True)

@@ -55,7 +55,7 @@ def test_every_reduction_is_a_product_with_E(free):
 
 @given(FREE)
 def test_frozen_values_come_back_to_the_bit_and_tied_ones_are_equal(free):
-    """A pair of which one is frozen is frozen whole."""
+    """Freezing one parameter of a tied pair freezes both."""
     at = Coordinates(TABLE, free, np.array(TABLE.scale))
     pi = at.expand(np.ones(at.size), VALUES)
     assert np.array_equal(pi[~at.free], VALUES[~at.free]) and not (at.free & ~free).any()
@@ -73,6 +73,6 @@ def test_the_given_arrays_stay_as_they_are():
     made = [*at.condense(arrays[0], arrays[1], 0.0, arrays[2])[:2],
             at.expand(np.ones(at.size), arrays[2])]
     for one in made:
-        one[...] = np.nan       # of its caller alone, whatever is done to it
+        one[...] = np.nan       # results belong to the caller, who may overwrite them
     for array, given_value in zip(arrays, (H, LINEAR, VALUES)):
         np.testing.assert_array_equal(array, given_value)

@@ -12,7 +12,7 @@
 # See the License for the specific language governing permissions and
 # limitations under the License.
 
-"""What rounding has left indefinite is made a covariance again, and nothing else is touched."""
+"""A matrix that rounding made indefinite becomes a covariance again; nothing else is touched."""
 import numpy as np
 
 from uvms_adaptive_dynamics.model.covariance import semidefinite
@@ -20,13 +20,13 @@ from uvms_adaptive_dynamics.model.covariance import semidefinite
 
 def test_a_covariance_stays_to_the_bit():
     root = np.random.default_rng(0).normal(size=(5, 3))
-    covariance = root @ root.T    # singular: its zeros may be below zero by rounding
+    covariance = root @ root.T    # singular: rounding may make its zero eigenvalues negative
     assert semidefinite(covariance) is covariance
 
 
 def test_an_indefinite_one_becomes_the_nearest_in_its_own_units():
-    """Eigenvalues below zero are gone, in variables whose units differ by 1e6, and what there was
-    of a covariance is kept."""
+    """Negative eigenvalues are removed, in variables whose units differ by 1e6, and the positive
+    semidefinite part is kept."""
     rng, units = np.random.default_rng(1), np.array([1e3, 1.0, 1e-3, 1.0])
     vectors = np.linalg.qr(rng.normal(size=(4, 4)))[0]
     scaled = (vectors * [-1e-3, .5, 1.5, 2.0]) @ vectors.T

@@ -77,7 +77,7 @@ def test_acceleration_covariance_equals_finite_differences_over_parameters(robot
 
 
 def test_prediction_covariance_is_the_regressors(robot, pi):
-    """Sigma_tau = Y Sigma_pi Y^T, and rises with the parameters' uncertainty."""
+    """Sigma_tau = Y Sigma_pi Y^T, and grows with the parameters' uncertainty."""
     rng = np.random.default_rng(3)
     state = random_state(rng)
     sigma = np.diag((.1 * robot.table.scale) ** 2)

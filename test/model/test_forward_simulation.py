@@ -12,7 +12,7 @@
 # See the License for the specific language governing permissions and
 # limitations under the License.
 
-"""Simulation forward in time: the motion against independent integration, its bands against drawn
+"""Forward simulation: the motion against independent integration, its bands against drawn
 parameters.
 
 The whole Monte Carlo takes ten minutes: `python -m uvms_adaptive_dynamics forward BAG --parameters
@@ -63,15 +63,15 @@ def start_of(robot, seed=0):
 
 
 def efforts_of(robot):
-    """Smooth efforts under which vehicle and joints move to and fro, joints through rest."""
+    """Smooth efforts that move vehicle and joints to and fro, the joints through rest."""
     C, head = robot.table.channels, 6 if robot.vehicle else 0
     size = np.concatenate([[6, 6, 6, 1, 1, 1][:head], [0.9, 0.9, 0.4, 0.2][:C - head]])
     return lambda t: size * np.sin(2.2 * t + np.arange(C))
 
 
 def in_motion(robot, pi):
-    """A state whose joint speeds belong to the efforts, and the efforts from there on: within
-    milliseconds friction takes any other."""
+    """A state whose joint speeds match the efforts, and the efforts from there on; friction removes
+    any other speed within milliseconds."""
     efforts = efforts_of(robot)
     return simulate(robot, start_of(robot), efforts, pi, 0.3).states[-1], lambda t: efforts(t + 0.3)
 
@@ -99,14 +99,14 @@ def test_motion_agrees_with_an_adaptive_integrator(whole):
         end = simulate(robot, start, efforts, pi, 1.0, step=step).states[-1]
         x = np.concatenate([end.R_nb.ravel(), end.nu, end.mu, end.mu_dot])
         errors.append(np.abs(x - exact).max())
-    assert errors[1] < 2e-3 and errors[0] / errors[1] > 3    # of second order
+    assert errors[1] < 2e-3 and errors[0] / errors[1] > 3    # second order
 
 
 def test_a_joint_comes_to_rest_and_stays():
-    """Below the friction's torque an arm at rest creeps only, whatever the step: a sign function
-    would swing."""
+    """With efforts below friction an arm at rest only creeps, at any step size; a sign function
+    would oscillate."""
     _, robot, pi = robot_and_pi(**{"robot.vehicle": False})
-    robot.arm.model.gravity.linear = np.zeros(3)    # settings have no weightlessness
+    robot.arm.model.gravity.linear = np.zeros(3)    # the settings do not allow zero gravity
     start = replace(start_of(robot), mu_dot=np.full(4, 0.4))
     for step in (0.02, 0.005):
         run = simulate(robot, start, lambda t: np.zeros(4), pi, 2.0, step=step)
@@ -115,9 +115,9 @@ def test_a_joint_comes_to_rest_and_stays():
 
 
 def misfit(band, expected, settled=10):
-    """(d,) RMS over time of what two deviations (T, d) differ, relative to the expected one's. Not
-    counted are the first steps, in which the speeds of joints that friction rules leave the certain
-    start faster than a step can show."""
+    """(d,) RMS over time of the difference of two deviations (T, d), relative to the expected one.
+    The first steps do not count: in them the speeds of joints dominated by friction change faster
+    than a step resolves."""
     band, expected = band[settled:], expected[settled:]
     size = np.maximum(np.mean(expected ** 2, axis=0), 1e-24)
     return np.sqrt(np.mean((band - expected) ** 2, axis=0) / size)
@@ -140,9 +140,9 @@ def distance(robot, start, efforts, pi, direction, duration, covariance):
 @pytest.mark.parametrize("settings", [{}, {"robot.vehicle": False}, {"robot.joints": ()}],
                          ids=["whole", "arm", "vehicle"])
 def test_bands_are_the_derivative_by_the_parameters(settings):
-    """To first order in a small covariance of one direction, the band is the distance of the two
-    runs at pi +- that direction: to 5 % without Coulomb friction, which is what steps of 10 ms
-    leave (half of that with 5 ms)."""
+    """To first order in a small covariance of one direction, the band is half the distance of the
+    two runs at pi +- that direction: to 5 % without Coulomb friction, the error of steps of 10 ms
+    (half of that with 5 ms)."""
     _, robot, pi = robot_and_pi(**settings)
     pi = pi.copy()
     direction = small_direction(robot, pi)
@@ -155,8 +155,8 @@ def test_bands_are_the_derivative_by_the_parameters(settings):
 
 
 def test_bands_stand_reversals_of_joints(whole):
-    """With Coulomb friction joints stop and turn within a step: vehicle and joint positions keep 5
-    %, the joints' speeds, whose bands then jump, 20 %."""
+    """With Coulomb friction joints stop and reverse within a step: vehicle and joint positions keep
+    5 %; joint speeds, whose bands then jump, keep 20 %."""
     _, robot, pi = whole
     direction = small_direction(robot, pi)
     start, efforts = in_motion(robot, pi)
@@ -169,9 +169,9 @@ def test_bands_stand_reversals_of_joints(whole):
 
 
 def test_bands_agree_with_drawn_parameters(whole):
-    """60 draws over 2 s: the band of the draws' own covariance is their spread, to what is not
-    linear (5 %); that of the covariance they were drawn from agrees to what 60 draws can tell (a
-    standard deviation to 9 %; four of them)."""
+    """60 draws over 2 s: the band of the draws' own covariance equals their spread, except for
+    nonlinearity (5 %); that of the covariance they were drawn from agrees within the sampling error
+    of 60 draws (9 % of a standard deviation; four times that)."""
     config, robot, pi = whole
     rng = np.random.default_rng(3)
     size = 0.01 * np.maximum(np.abs(pi), 0.02 * robot.table.scale)
@@ -204,22 +204,22 @@ def test_bands_of_a_disturbance_agree_with_drawn_disturbances(whole):
                     disturbance=Disturbance(np.diag(sigma ** 2), time), step=step)
     rng, errors = np.random.default_rng(0), []
     for _ in range(60):
-        # Trapezoids between the steps: the mean of two neighbours is what a step feels.
+        # Trapezoids between the steps: a step experiences the mean of two neighbours.
         noise = rng.normal(size=(round(duration / step) + 1, 10)) * sigma * np.sqrt(time / step)
 
         def disturbed(t, noise=noise):
             return efforts(t) + noise[min(round(t / step), len(noise) - 1)]
         run = simulate(robot, start, disturbed, pi, duration, step=step)
         errors.append(error_of(robot, run.states, run.position, band))
-    slow = range(16)   # joint speeds follow the noise itself, whose neighbours the trapezoids mix
+    slow = range(16)   # joint speeds follow the noise itself, which the trapezoids correlate
     drawn = np.mean(np.var(errors, axis=0)[25:], axis=0)
     ratio = np.sqrt(np.mean(band.stddev[25:] ** 2, axis=0) / drawn)[slow]
     assert np.all(np.abs(ratio - 1) < 4 * 0.09), ratio.round(2)
 
 
 def test_start_covariance_turns_with_the_state(whole):
-    """A start whose attitude is uncertain: the band is that of two starts that are turned against
-    each other."""
+    """A start with uncertain attitude: the band is that of two starts rotated against each other.
+    """
     _, robot, pi = whole
     pi = pi.copy()
     pi[robot.table.match(["*.fs"])] = 0.0
@@ -247,8 +247,8 @@ def test_without_any_covariance_there_are_no_bands(whole):
 
 
 def test_draws_that_have_no_motion_are_refused_and_counted(whole):
-    """An arm whose last joint's inertia is as uncertain as it is large: about half of the draws
-    have none; they are drawn again."""
+    """The last joint's inertia is as uncertain as it is large: about half of the draws have no
+    positive definite inertia and are drawn again."""
     config, robot, pi = whole
     variance = np.zeros(75)
     variance[robot.table.places(["axis_b.Izz"
@@ -257,21 +257,21 @@ def test_draws_that_have_no_motion_are_refused_and_counted(whole):
                         ParameterSet(robot.table.names, pi, np.diag(variance)), config, 0.04, 0.02,
                         10, 0)
     assert draws.refused > 0 and draws.outside <= 10 and len(draws.values) == 10
-    # Half a normal distribution has .36 of its variance, and its cut lies below the mean here.
+    # Half a normal distribution has .36 of its variance; here the cut is below the mean.
     all_of_it, place = np.diag(variance), robot.table.places(["axis_b.Izz"])[0]
     moving = moving_covariance(robot, start_of(robot), pi, all_of_it, 4000)
     assert .36 < moving[place, place] / variance[place] < .75
 
 
 def test_what_has_no_motion_is_refused(whole):
-    """Parameters without inertia, and a motion that leaves all bounds, are errors with a sentence,
-    not numbers without end."""
+    """Parameters without inertia and a diverging motion raise errors with a message instead of
+    returning infinite numbers."""
     _, robot, pi = whole
     without = pi.copy()
     without[robot.table.places(["m_X_du"])] = -30.0
     with pytest.raises(ParameterError, match="not positive definite"):
         simulate(robot, start_of(robot), efforts_of(robot), without, 0.1)
-    with pytest.raises(ParameterError, match="leaves all bounds"):
+    with pytest.raises(ParameterError, match="motion diverges"):
         simulate(robot, start_of(robot), lambda t: np.full(10, 1e7), pi, 1.0)
 
 

@@ -12,7 +12,7 @@
 # See the License for the specific language governing permissions and
 # limitations under the License.
 
-"""The jackknife against what is known of a mean, and Student's t against scipy's."""
+"""The jackknife against the known variance of a mean, and Student's t against scipy's."""
 import numpy as np
 import pytest
 from scipy.stats import t
@@ -21,7 +21,7 @@ from uvms_adaptive_dynamics.model.jackknife import student_quantile, variance
 
 
 def test_the_variance_of_a_mean_is_the_textbook_s():
-    """Sample variance over the number of clusters, for every figure by itself."""
+    """Sample variance divided by the number of clusters, for each statistic separately."""
     values = np.random.default_rng(0).normal(size=(7, 3))
     without = (values.sum(axis=0) - values) / 6
     np.testing.assert_allclose(variance(without), values.var(axis=0, ddof=1) / 7, rtol=1e-12)

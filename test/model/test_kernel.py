@@ -21,7 +21,7 @@ from uvms_adaptive_dynamics.model.kernel import correlation_length, gaussian_ker
 
 
 def test_default_gain_is_at_least_nine_tenths_at_one_hertz():
-    """Motion up to 1 Hz passes, and the noise above 5 Hz is gone."""
+    """Motion up to 1 Hz passes; noise above 5 Hz is removed."""
     settings = Filter()
     h = gaussian_kernel(settings)
     k = (np.arange(len(h)) - len(h) // 2) * settings.period
@@ -40,7 +40,7 @@ def test_weights_are_symmetric_positive_and_sum_to_one():
 
 
 def test_without_low_pass_one_weight_is_left():
-    """A row is then its own instant."""
+    """Each row then consists of its own instant."""
     np.testing.assert_array_equal(gaussian_kernel(Filter(lowpass=0.0)), [1.0])
 
 

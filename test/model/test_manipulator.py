@@ -50,7 +50,7 @@ def chain_urdf(joints):
 
 
 def position_of(joint, angle):
-    """Pinocchio's position of a joint at `angle`: cosine and sine where it turns without end."""
+    """Pinocchio's position of a joint at `angle`: cosine and sine for a continuous joint."""
     return [np.cos(angle), np.sin(angle)] if joint.nq == 2 else [angle]
 
 
@@ -106,8 +106,8 @@ def test_regressor_equals_every_golden_evaluation(golden):
         arm = ManipulatorModel.from_urdf(GOLDEN_CHAIN, JOINTS,
                                          Mount(tuple(pose[:3]), tuple(pose[3:])),
                                          sample["vec_g"][2])
-        # world is north-west-up with the vehicle in FLU; NED and FRD are the same rotation about x
-        # apart
+        # The world is north-west-up with the vehicle in FLU; the same rotation about x leads to NED
+        # and FRD.
         R_nb = FRD_FROM_FLU @ from_rpy(*sample["world_pose"][3:]) @ FRD_FROM_FLU
         np.testing.assert_allclose(R_nb, from_rpy(*sample["eta_ned_rpy"]), atol=1e-12)
         Y, Y_base = arm.regressors(np.array(sample["q"]), np.array(sample["qd"]),
@@ -244,7 +244,7 @@ def test_buoyancy_is_negative_weight_at_its_centre():
 
 
 def test_unknown_joint_is_named_with_the_known_ones():
-    """A joint that the URDF lacks is refused with its name and the names there are."""
+    """A joint missing in the URDF is refused with its name and the existing names."""
     with pytest.raises(RobotError, match="'elbow' is not in the URDF.*axis_e, axis_d"):
         ManipulatorModel.from_urdf(GOLDEN_CHAIN, ("axis_e", "elbow"))
 
@@ -269,8 +269,8 @@ def test_quaternions_turn_as_their_matrices_do(angle):
 
 
 def test_regressors_keep_no_memory():
-    """What malloc has given out does not grow with the number of calls (a conversion of pinocchio's
-    lost 80 bytes each time)."""
+    """Allocated memory does not grow with the number of calls (a conversion in Pinocchio leaked 80
+    bytes per call)."""
     try:
         used = ctypes.CDLL("libc.so.6").mallinfo2
     except (OSError, AttributeError):

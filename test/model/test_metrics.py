@@ -12,7 +12,7 @@
 # See the License for the specific language governing permissions and
 # limitations under the License.
 
-"""Metrics against independent formulas, and nulls where a figure does not exist."""
+"""Metrics against independent formulas, and None for undefined metrics."""
 import numpy as np
 import pytest
 from scipy import stats
@@ -30,7 +30,7 @@ def series():
 
 
 def test_figures_agree_with_scipy(series):
-    """Slope, bias, NLL and coverage are scipy's, on the valid rows alone."""
+    """Slope, bias, NLL and coverage equal scipy's, on valid rows only."""
     measured, predicted, stddev, valid = series
     found = channel_metrics(measured, predicted, stddev, valid, "N")
     m, p, s = measured[valid], predicted[valid], stddev[valid]
@@ -73,7 +73,7 @@ def test_r2_of_the_mean_is_zero_and_of_the_truth_one(series):
     ([0.1, 0.1, 0.1], {"r2", "slope", "bias"}),
 ])
 def test_what_does_not_exist_is_null(measured, gone):
-    """No rows, one row, no variance: None in exactly those figures that need more."""
+    """No rows, one row, no variance: None for exactly the metrics that need more."""
     measured = np.array(measured)
     ones = np.ones(measured.size)
     found = channel_metrics(measured, measured + 1.0, ones, ones.astype(bool), "N")
@@ -81,14 +81,14 @@ def test_what_does_not_exist_is_null(measured, gone):
 
 
 def test_zero_stddev_leaves_the_errors_but_no_interval():
-    """Without a spread there is no likelihood; errors are still counted."""
+    """With zero stddev there is no likelihood; errors are still computed."""
     found = channel_metrics(np.arange(5.0), np.arange(5.0), np.zeros(5), np.ones(5, bool), "N")
     assert found["nll"] is found["coverage95"] is found["interval_width"] is None
     assert found["mse"] == 0.0
 
 
 def test_rows_that_are_not_finite_are_masked():
-    """A NaN in a valid row is masked, not spread."""
+    """A NaN in a valid row is masked and does not spread."""
     measured = np.array([0.0, 1.0, np.nan, 3.0, np.inf])
     found = channel_metrics(measured, np.zeros(5), np.ones(5), np.ones(5, bool), "N")
     assert found["n"] == 3 and found["masked"] == 2 and found["mae"] == pytest.approx(4 / 3)
@@ -105,13 +105,13 @@ def test_channels_keep_their_columns():
 
 
 def test_timing_of_nothing_is_null():
-    """Times that do not exist are None; others have a median."""
+    """Without times the statistics are None; otherwise there is a median."""
     assert timing([np.nan]) == {"median": None, "p99": None, "max": None}
     assert timing([1.0, 2.0, 9.0])["median"] == 2.0
 
 
 def test_an_effort_far_below_its_noise_has_no_r2():
-    """The end of a rotor's lag varies, by nothing that could be explained."""
+    """The tail of a rotor's lag varies, but too little to be explained."""
     tail, zero = 0.005 * np.exp(-np.arange(400) / 50), np.zeros(400)
     found = channel_metrics(tail, zero + 0.3, np.full(400, 0.5), np.ones(400, bool), "N")
     assert found["r2"] is None and found["rmse"] == pytest.approx(0.3, rel=.01)

@@ -12,7 +12,7 @@
 # See the License for the specific language governing permissions and
 # limitations under the License.
 
-"""Parameter files: what is saved comes back, and whatever else stands there is a ParameterError."""
+"""Parameter files: a saved set is read back exactly; any other content raises ParameterError."""
 import copy
 import math
 from dataclasses import replace
@@ -36,7 +36,7 @@ from uvms_adaptive_dynamics.model.sample import channel_names
 JOINTS = ("axis_e", "axis_d")
 TABLE = ParameterTable(True, JOINTS, (False, False), (0.2, 0.4), (0.1, 0.1))
 ROBOT = {"joints": list(JOINTS), "vehicle": True, "channels": list(channel_names(True, JOINTS))}
-# Of one joint on a fixed base: its files are small enough to be spoilt hundreds of times.
+# A robot with one joint on a fixed base: its files are small enough to corrupt hundreds of times.
 SMALL = ParameterTable(False, ("axis_e",), (False,), (0.2,), (0.1,))
 SMALL_ROBOT = {"joints": ["axis_e"], "vehicle": False, "channels": ["axis_e"]}
 # Property tests write into one folder over and over.
@@ -70,14 +70,14 @@ def document(tmp_path_factory):
 
 @pytest.fixture(scope="module")
 def small(tmp_path_factory):
-    """The same of the small robot."""
+    """The same for the small robot."""
     path = tmp_path_factory.mktemp("saved") / "p.yaml"
     save_parameters(path, saved_set(SMALL, robot=SMALL_ROBOT))
     return yaml.safe_load(path.read_text())
 
 
 def refusal(tmp_path, changed):
-    """What is said of a file with this content."""
+    """The error message for a file with this content."""
     path = tmp_path / "changed.yaml"
     text = changed if isinstance(changed, str) else yaml.safe_dump(changed, sort_keys=False)
     path.write_text(text)
@@ -132,7 +132,7 @@ def test_a_set_is_put_into_the_order_of_the_robot():
 
 
 def test_what_timing_and_calibration_may_be_off_comes_back(tmp_path):
-    """To the bit, in the robot's order, and in the deviations; of another size it is refused."""
+    """Bit-exact, in the robot's order, and included in the deviations; another size is refused."""
     off = np.random.default_rng(2).normal(size=(CAUSES, TABLE.size))
     given_set = replace(saved_set(), systematic=off)
     found = load_parameters(save_parameters(tmp_path / "p.yaml", given_set)).for_table(TABLE)
@@ -142,7 +142,7 @@ def test_what_timing_and_calibration_may_be_off_comes_back(tmp_path):
     document = yaml.safe_load((tmp_path / "p.yaml").read_text())
     for wrong in (3, [[1.0]], document["systematic"][:3], "abcd"):
         assert f"expected {CAUSES} lists of" in refusal(tmp_path, {**document, "systematic": wrong})
-    document["systematic"].pop()     # a version that did not know the noise of motion
+    document["systematic"].pop()     # saved by a version without the noise of motion
     (tmp_path / "older.yaml").write_text(yaml.safe_dump(document, sort_keys=False))
     older = load_parameters(tmp_path / "older.yaml").for_table(TABLE)
     np.testing.assert_array_equal(older.systematic, np.vstack([off[:-1], np.zeros(TABLE.size)]))
@@ -151,7 +151,7 @@ def test_what_timing_and_calibration_may_be_off_comes_back(tmp_path):
 
 
 def test_a_file_by_hand_needs_the_parameters_alone(tmp_path):
-    """No schema, no robot; 1e-3 is a text in YAML 1.1 and a number to people."""
+    """No schema, no robot; 1e-3 is text in YAML 1.1 but a number for people."""
     path = tmp_path / "hand.yaml"
     path.write_text("parameters:\n" + "".join(f"  {name}: 1e-3\n" for name in TABLE.names))
     found = load_parameters(path).for_table(TABLE)
@@ -159,7 +159,7 @@ def test_a_file_by_hand_needs_the_parameters_alone(tmp_path):
 
 
 def test_a_set_that_could_not_be_loaded_is_not_saved(tmp_path):
-    """The file that is there already stays as it was."""
+    """An existing file stays as it was."""
     path = save_parameters(tmp_path / "p.yaml", saved_set())
     before = path.read_text()
     spoilt = saved_set().covariance
@@ -182,7 +182,7 @@ def test_noise_that_is_no_positive_number_is_refused(tmp_path, document, value):
 
 
 def test_noise_of_a_channel_is_named(tmp_path, document):
-    """Got, expected and what to do are in the sentence."""
+    """The message states got, expected and what to do."""
     changed = copy.deepcopy(document)
     changed["noise_stddev"][2] = 0.0
     said = refusal(tmp_path, changed)
@@ -193,7 +193,7 @@ def test_noise_of_a_channel_is_named(tmp_path, document):
 @pytest.mark.parametrize("robot", [ROBOT, {}, {"joints": list(JOINTS), "vehicle": True}])
 @pytest.mark.parametrize("count", [0, 1, 7, 9])
 def test_noise_of_another_number_of_channels_is_refused(tmp_path, document, robot, count):
-    """Also where the file does not say which channels it has."""
+    """Even if the file does not state its channels."""
     said = refusal(tmp_path, {**document, "robot": robot, "noise_stddev": [1.0] * count})
     assert f"noise_stddev has {count} entries, expected 8" in said
 
@@ -209,14 +209,14 @@ def test_noise_that_is_no_list_is_refused(tmp_path, document, noise):
     (1, math.inf, "not finite"), (1, 1e9, "not positive semidefinite"),
     (1, "x", "expected a number"), (1, None, "expected a number"), (1, False, "expected a number")])
 def test_a_covariance_that_is_none_is_refused(tmp_path, document, place, value, words):
-    """Negative variance, NaN, a correlation beyond one, and what is no number."""
+    """Negative variance, NaN, a correlation beyond one, and text."""
     changed = copy.deepcopy(document)
     changed["covariance_lower_triangle"][place] = value
     assert words in refusal(tmp_path, changed)
 
 
 def test_a_correlation_slightly_beyond_one_is_refused(tmp_path, document):
-    """1.001 is no rounding, whatever the two parameters' units are."""
+    """1.001 is not rounding, whatever the units of the two parameters."""
     covariance = saved_set(rank=60).covariance
     for low, high in ((0, 10), (int(np.argmin(np.diag(covariance) + (np.arange(51) == 3))), 20)):
         changed = covariance.copy()
@@ -229,7 +229,7 @@ def test_a_correlation_slightly_beyond_one_is_refused(tmp_path, document):
 
 @pytest.mark.parametrize("change", [-1, 1])
 def test_a_covariance_of_another_size_is_refused(tmp_path, document, change):
-    """Got and expected are said."""
+    """The message states got and expected."""
     lower = document["covariance_lower_triangle"]
     lower = lower[:-1] if change < 0 else [*lower, 0.0]
     said = refusal(tmp_path, {**document, "covariance_lower_triangle": lower})
@@ -238,13 +238,13 @@ def test_a_covariance_of_another_size_is_refused(tmp_path, document, change):
 
 @pytest.mark.parametrize("shape", [(51, 50), (50, 51), (51,), (2, 51, 51)])
 def test_a_covariance_of_wrong_shape_is_refused_in_the_library(shape):
-    """A set made in a program is held to the same rules as one from a file."""
+    """A set created by a program obeys the same rules as one from a file."""
     with pytest.raises(ParameterError, match="covariance has shape"):
         replace(saved_set(), covariance=np.zeros(shape)).for_table(TABLE, "prior")
 
 
 def test_an_asymmetric_covariance_is_refused_in_the_library():
-    """Which of the two entries is meant, nobody knows."""
+    """Nothing tells which of the two entries is right."""
     changed = saved_set().covariance
     changed[0, 1] *= 0.5
     with pytest.raises(ParameterError, match="not symmetric"):
@@ -253,12 +253,12 @@ def test_an_asymmetric_covariance_is_refused_in_the_library():
 
 @pytest.mark.parametrize("schema", [0, 2, "1", 1.5, True, None, [1]])
 def test_another_schema_is_refused(tmp_path, document, schema):
-    """What a later version means by the same words is not known."""
+    """A later version may use the same keys differently."""
     assert "expected 1" in refusal(tmp_path, {**document, "schema": schema})
 
 
 def test_a_file_of_another_program_is_refused(tmp_path, document):
-    """It is named."""
+    """The message names the program."""
     assert "'calibration'" in refusal(tmp_path, {**document, "package": "calibration"})
 
 
@@ -286,7 +286,7 @@ def test_other_names_are_refused(tmp_path, document):
 
 @pytest.mark.parametrize("value", [math.nan, math.inf, 1e300, None, True, "heavy", [1.0]])
 def test_a_value_that_is_no_number_is_refused(tmp_path, document, value):
-    """It is named, or shown."""
+    """The message names the parameter or shows the value."""
     said = refusal(tmp_path, {"parameters": {**document["parameters"], "W": value}})
     assert "'W'" in said or repr(value) in said
 
@@ -294,7 +294,7 @@ def test_a_value_that_is_no_number_is_refused(tmp_path, document, value):
 @pytest.mark.parametrize("key", ["known_from", "identifiability", "robot"])
 @pytest.mark.parametrize("value", [3, "x", [1], True])
 def test_what_should_be_a_mapping_is_one(tmp_path, document, key, value):
-    """The entry is named."""
+    """The message names the entry."""
     assert f"'{key}'" in refusal(tmp_path, {**document, key: value})
 
 
@@ -302,7 +302,7 @@ def test_what_should_be_a_mapping_is_one(tmp_path, document, key, value):
     ("", "no mapping 'parameters'"), ("parameters: [1]", "no mapping 'parameters'"),
     ("parameters: {W: [", "not valid YAML"), ("parameters: {W: 2001-99-99}", "not valid YAML"),
     ("[" * 5000, "not valid YAML"), ("a: !!python/object:os.system {}", "not valid YAML"),
-    ("parameters: {1: 2.0, '1': 3.0}", "stands there twice"),
+    ("parameters: {1: 2.0, '1': 3.0}", "occurs twice"),
     ("parameters: {W: 1" + "0" * 400 + "}", "expected a number")])
 def test_texts_that_are_no_parameter_file_are_refused(tmp_path, text, words):
     """Whatever YAML makes of them."""
@@ -341,7 +341,7 @@ def usable_or_refused(path):
 @settings(max_examples=200, deadline=None, suppress_health_check=SHARED_FOLDER)
 @given(data=st.data())
 def test_any_entry_may_be_replaced_by_anything(tmp_path, small, data):
-    """Either the file is usable as it is, or a ParameterError says why not; nothing else."""
+    """Either the file is usable, or a ParameterError says why not; nothing else happens."""
     changed = copy.deepcopy(small)
     key = data.draw(st.sampled_from(sorted(changed)))
     place, value = changed[key], data.draw(anything)
@@ -358,7 +358,7 @@ def test_any_entry_may_be_replaced_by_anything(tmp_path, small, data):
 @settings(max_examples=200, deadline=None, suppress_health_check=SHARED_FOLDER)
 @given(cut=st.floats(0, 1), garbage=st.binary(max_size=6), skip=st.integers(0, 40))
 def test_any_bytes_may_be_spoilt(tmp_path, small, cut, garbage, skip):
-    """A disk that lies: bytes replaced, inserted or cut off at any place."""
+    """A faulty disk: bytes replaced, inserted or cut off anywhere."""
     path = tmp_path / "spoilt.yaml"
     text = yaml.safe_dump(small).encode()
     at = int(cut * len(text))
@@ -375,7 +375,7 @@ def with_information(size=4, **changes):
 
 
 def test_the_cost_that_was_minimized_survives_the_file(tmp_path):
-    """Information, gradient and the noise of its rows are read as they were written."""
+    """Information, gradient and row noise are read back as written."""
     A = np.array([[4.0, 1, 0, 0], [1, 3, 0, 0], [0, 0, 2, .1], [0, 0, .1, 1]])
     given = with_information(information=A, row_noise_stddev=np.array([.5, .25]),
                              gradient_covariance=A @ A,
@@ -399,6 +399,6 @@ def test_the_cost_that_was_minimized_survives_the_file(tmp_path):
                 {"residual_products": -np.ones((2, 3, 2))},
                 {"residual_products": np.full((2, 3, 2), np.inf)}])
 def test_a_cost_that_cannot_be_is_refused(changes, tmp_path):
-    """Not positive definite, not finite, of other sizes, or without its companions."""
+    """Not positive definite, not finite, of another size, or incomplete."""
     with pytest.raises(ParameterError):
         save_parameters(tmp_path / "p.yaml", with_information(**changes))

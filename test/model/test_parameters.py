@@ -48,7 +48,7 @@ def test_size_follows_the_robot(n, vehicle, terms, size):
 
 
 def test_offsets_are_outside_the_papers_parameters():
-    """Six of the vehicle behind its 27, one of each joint at the end; the rest keeps its place."""
+    """Six of the vehicle after its 27, one per joint at the end; the rest keeps its place."""
     joints = ("a", "b")
     t = ParameterTable(True, joints, (False, True), (1., 1.), (1., 1.),
                        ("joint_offsets", "vehicle_offsets", "rotor"))
@@ -87,7 +87,7 @@ def test_pseudo_inertia_of_point_masses():
 
 
 def test_patterns_choose_parameters_and_typos_are_named():
-    """Wildcards select blocks; a pattern that fits nothing is an error that shows it."""
+    """Wildcards select blocks; a pattern without a match raises an error that shows it."""
     t = table()
     assert t.match(["axis_b.*"]).sum() == 12 and t.match(["W", "B"]).sum() == 2
     with pytest.raises(ParameterError, match="'axis_q.*'"):
@@ -95,7 +95,7 @@ def test_patterns_choose_parameters_and_typos_are_named():
 
 
 def test_vector_of_wrong_length_or_not_finite_is_refused():
-    """The message says got and expected."""
+    """The message states got and expected."""
     t = table()
     with pytest.raises(ParameterError, match="got 74 values, expected 75"):
         t.vector(np.zeros(74))
@@ -106,7 +106,7 @@ def test_vector_of_wrong_length_or_not_finite_is_refused():
 
 
 def test_blocks_and_parts_are_all_parameters_but_rotors():
-    """Each once; the parts have the vehicle's damping as one."""
+    """Each parameter once; `parts` has the vehicle's damping as one."""
     for t in (table(), table(2, False, ("rotor",))):
         for groups in (t.blocks, t.parts):
             places = np.concatenate(list(groups.values()))

@@ -12,7 +12,8 @@
 # See the License for the specific language governing permissions and
 # limitations under the License.
 
-"""How uncertain a prior is: what sizes and limits of the robot say, whatever its values are."""
+"""The prior's standard deviations: they follow from the robot's sizes and limits, not its values.
+"""
 from dataclasses import replace
 
 import numpy as np
@@ -47,7 +48,7 @@ def arm(tmp_path, mass=(2.0, 2.0), length=0.5, effort=60.0, speed=2.0):
 
 
 def test_a_link_without_a_mass_is_as_uncertain_as_the_others(tmp_path):
-    """A placeholder's mass among proper ones, and an arm of placeholders alone: a rod of water."""
+    """A placeholder mass among proper ones, and an arm with placeholders only: a rod of water."""
     robot, stddev = arm(tmp_path, (3.0, 1e-3), length=0.2)
     table = robot.table
     assert stddev[table.index["j1.m"]] == pytest.approx(1.5, rel=1e-2)
@@ -60,7 +61,7 @@ def test_a_link_without_a_mass_is_as_uncertain_as_the_others(tmp_path):
 
 
 def test_friction_is_as_uncertain_as_the_effort_limit_allows(tmp_path):
-    """Anything from nothing to the limit, at full speed: a uniform distribution's deviation."""
+    """Anything from zero to the limit, at full speed: the deviation of a uniform distribution."""
     robot, stddev = arm(tmp_path, effort=60.0, speed=2.0)
     at = robot.table.index
     assert stddev[at["j0.fs"]] == pytest.approx(60 / np.sqrt(12))
@@ -69,7 +70,7 @@ def test_friction_is_as_uncertain_as_the_effort_limit_allows(tmp_path):
 
 
 def test_without_limits_friction_has_the_typical_deviation(tmp_path):
-    """A URDF that states zero for effort and speed states nothing."""
+    """A URDF with zero effort and speed limits states none."""
     robot, stddev = arm(tmp_path, effort=0.0, speed=0.0)
     at = robot.table.index
     assert (stddev[at["j0.fv"]], stddev[at["j0.fs"]], stddev[at["j0.offset"]]) == (1.0, 0.2, 0.2)
@@ -83,7 +84,8 @@ def test_a_large_value_is_as_uncertain_as_it_is_large(tmp_path):
 
 
 def test_the_default_arm_has_its_own_sizes():
-    """The Alpha 5's URDF is a good one: no deviation is more than its heaviest, longest link's."""
+    """The Alpha 5's URDF has good values: no deviation exceeds that of its heaviest, longest link.
+    """
     robot = RobotModel.from_config(Config())
     assert resolve_urdf(Config().robot.urdf).endswith("alpha5.urdf")
     stddev = prior_stddev(prior_from_config(Config(), robot).values, robot, 1.0)

@@ -12,7 +12,7 @@
 # See the License for the specific language governing permissions and
 # limitations under the License.
 
-"""What a robot is called, by which its files are kept apart."""
+"""The robot's identity, which separates its files from those of other robots."""
 from pathlib import Path
 
 import pytest

@@ -12,7 +12,7 @@
 # See the License for the specific language governing permissions and
 # limitations under the License.
 
-"""Rotations against scipy's; the plain-float half against the matrices it stands for."""
+"""Rotations against scipy's; the plain-float functions against matrices."""
 import numpy as np
 import pinocchio as pin
 import pytest
@@ -49,7 +49,7 @@ def test_roll_pitch_yaw_is_the_urdfs_convention(rpy):
 
 @given(VECTORS)
 def test_rotation_vectors_agree_with_scipy_there_and_back(phi):
-    """exp, and log within half a turn; also where the axis comes from the symmetric part."""
+    """exp, and log within half a turn, including where the axis comes from the symmetric part."""
     R = from_rotation_vector(phi)
     np.testing.assert_allclose(R, Rotation.from_rotvec(phi).as_matrix(), atol=1e-14)
     np.testing.assert_allclose(from_rotation_vector(to_rotation_vector(R)), R, atol=1e-9)
@@ -65,7 +65,7 @@ def test_small_and_nearly_half_turns_have_their_rotation_vector(angle):
 
 @pytest.mark.parametrize("axis", range(3))
 def test_half_a_turn_has_one_of_its_two_rotation_vectors(axis):
-    """180 degrees about an axis, where the sine vanishes and the sign is free."""
+    """180 degrees about an axis, where the sine vanishes and the sign is arbitrary."""
     phi = np.pi * np.eye(3)[axis]
     got = np.array(to_rotation_vector(from_rotation_vector(phi)))
     np.testing.assert_allclose(np.abs(got), np.abs(phi), atol=1e-6)

@@ -12,7 +12,7 @@
 # See the License for the specific language governing permissions and
 # limitations under the License.
 
-"""A state from messages: frames, orders of joints, and what is refused."""
+"""A state from messages: frames, joint order, and refusals."""
 from types import SimpleNamespace as Message
 
 import numpy as np
@@ -41,14 +41,14 @@ def twist(linear=None):
 
 
 def joint_state(**changes):
-    """With the joints in the other order, and one more."""
+    """A message with the joints in reverse order, and one more."""
     return Message(**{"name": ["gripper", *JOINTS[::-1]], "position": [9.0, *SAMPLE.mu[::-1]],
                       "velocity": [9.0, *SAMPLE.mu_dot[::-1]], **changes})
 
 
 @pytest.mark.parametrize("wrapped", [False, True], ids=["TwistStamped", "with covariance"])
 def test_the_state_of_a_moving_robot(wrapped):
-    """Exactly the one that the messages were made of."""
+    """Exactly the state from which the messages were made."""
     velocity = Message(twist=twist()) if wrapped else twist()
     state = State.from_messages(imu(), velocity, joint_state(), JOINTS)
     for name in ("R_nb", "nu", "mu", "mu_dot"):
@@ -73,7 +73,7 @@ def test_what_a_robot_does_not_have_stays_out():
 
 @pytest.mark.parametrize("given, part", [
     (lambda: State.from_messages(imu(orientation=Message(x=0, y=0, z=0, w=0))), "length 0"),
-    (lambda: State.from_messages(imu(orientation_covariance=[-1.0] + [0.0] * 8)), "has no orient"),
+    (lambda: State.from_messages(imu(orientation_covariance=[-1.0] + [0.0] * 8)), "no orientation"),
     (lambda: State.from_messages(imu(angular_velocity=vector([np.nan] * 3))), "not finite"),
     (lambda: State.from_messages(imu(), twist([np.inf, 0, 0])), "velocity is not finite"),
     (lambda: State.from_messages(joint_state=joint_state(velocity=[]), joints=JOINTS), "field or"),

@@ -12,7 +12,7 @@
 # See the License for the specific language governing permissions and
 # limitations under the License.
 
-"""Sets of parameters beyond the paper's: columns, constraints, and who follows them."""
+"""Sets of parameters beyond the paper's: columns, constraints, and consumers."""
 import json
 
 import numpy as np
@@ -51,7 +51,7 @@ PLAIN = RobotModel.from_config(Config())
 
 
 def parameters(rng):
-    """The prior, with further parameters of their own size, inside P."""
+    """The prior, with further parameters of typical size, inside P."""
     pi = prior_from_config(CONFIG, ROBOT).values.copy()
     places, low, high = TABLE.term_bounds
     pi[places] = np.clip(0.2 * TABLE.scale[places] * rng.normal(size=len(places)), low, high)
@@ -75,7 +75,7 @@ def sample(state, nu_dot=None, mu_ddot=None, wrench=None):
 # --- the declaration ------------------------------------------------------------------------------
 
 def test_settings_offer_the_sets_that_are_declared():
-    """All but the offsets, which have a setting of their own; each says what it is."""
+    """All but the offsets, which have their own setting; each has a description."""
     offsets = {"vehicle_offsets", "joint_offsets"}
     assert set(EVERY) == set(TERM_SETS) - offsets and set(TABLE.term_slices) == set(EVERY)
     assert {name for name in EVERY if TERM_SETS[name].part == "vehicle"} == set(VEHICLE_TERMS)
@@ -83,7 +83,7 @@ def test_settings_offer_the_sets_that_are_declared():
 
 
 def test_without_sets_rows_are_those_of_the_plain_robot():
-    """To the last bit: columns that both have are equal, and further ones are beside them."""
+    """Bit-exact: the columns that both have are equal; sets only add columns."""
     rng = np.random.default_rng(0)
     one = sample(*moving(rng))
     plain, further = PLAIN.raw_rows(one), ROBOT.raw_rows(one)
@@ -123,7 +123,7 @@ def test_old_settings_ask_for_the_same_sets():
 # --- columns --------------------------------------------------------------------------------------
 
 def test_drag_of_a_still_link_is_that_of_the_textbook():
-    """Half rho d L v^2 across a cylinder and none along it, at the middle of the cylinder."""
+    """Half rho d L v^2 across a cylinder and zero along it, acting at its middle."""
     robot = Robot(terms=("link_drag",), link_diameters=(0.05,) * 4, water_density=1025.0)
     geometry = LinkGeometry(ROBOT.arm, robot)
     mu = np.array([np.pi, 1.2, 2.0, 3.0])
@@ -142,8 +142,8 @@ def test_drag_of_a_still_link_is_that_of_the_textbook():
 
 
 def test_drag_of_the_links_takes_the_power_that_strips_take():
-    """v^T Y_drag is the sum over many thin strips of force times speed, positions and speeds by
-    Pinocchio's own frames; three strips of a link are exact to 2 %."""
+    """v^T Y_drag equals the sum of force times speed over many thin strips, with positions and
+    speeds from Pinocchio's frames; three strips per link are exact to 2 %."""
     rng = np.random.default_rng(3)
     geometry, arm = LinkGeometry(ROBOT.arm, CONFIG.robot), ROBOT.arm
     for _ in range(5):
@@ -167,7 +167,7 @@ def test_drag_of_the_links_takes_the_power_that_strips_take():
 
 
 def test_off_axis_damping_is_a_symmetric_matrix_and_moments():
-    """Columns are those of -D nu and of the force at a lever, written with the matrix."""
+    """The columns equal -D nu and the moment of a force at a lever arm, written with matrices."""
     rng = np.random.default_rng(1)
     state, pi = moving(rng)[0], parameters(rng)
     D, Q = np.zeros((6, 6)), np.zeros((6, 6))
@@ -184,8 +184,8 @@ def test_off_axis_damping_is_a_symmetric_matrix_and_moments():
 
 
 def test_a_current_is_linearized_about_what_is_believed():
-    """There the efforts are those of the motion through the water, inertia included, and the
-    columns their derivatives; without an estimate nothing is known of it."""
+    """At the estimated current the efforts are those of the motion through the water, inertia
+    included, and the columns are their derivatives; without an estimate the columns are zero."""
     rng = np.random.default_rng(2)
     state, pi = moving(rng)[0], parameters(rng)
     place, h, own = TABLE.term_slices["current"], 1e-6, TABLE.paper_slice
@@ -194,7 +194,7 @@ def test_a_current_is_linearized_about_what_is_believed():
     here, nu_dot = sample(state), sample(state).nu_dot
 
     def efforts(current):
-        """Of the velocity through the water, and its derivative by differences."""
+        """Efforts of the velocity through the water and its derivative, by differences."""
         through = [np.r_[state.nu[:3] - R.T @ np.r_[current, 0.0], state.nu[3:]]
                    for R in (state.R_nb, state.R_nb @ pin.exp3(h * state.nu[3:]))]
         return vehicle_regressor(through[0], nu_dot + (through[1] - through[0]) / h,
@@ -215,7 +215,7 @@ def test_a_current_is_linearized_about_what_is_believed():
 
 
 def test_friction_by_direction_and_near_rest():
-    """The effort of each joint is that of the formula, forward and backward, slow and fast."""
+    """Each joint's effort follows the formula, forward and backward, slow and fast."""
     value = {"fv": 1.0, "fs": 0.2, "fv_fwd": 0.3, "fv_bwd": 0.1, "fs_fwd": 0.05, "fs_bwd": 0.07,
              "f_rest": 0.04}
     pi = np.zeros(TABLE.size)
@@ -232,7 +232,7 @@ def test_friction_by_direction_and_near_rest():
 # --- constraints ----------------------------------------------------------------------------------
 
 def test_inside_P_damping_and_friction_take_energy():
-    """Linear damping across axes, drag of links and friction in P take energy in any motion."""
+    """Off-axis linear damping, link drag and friction in P dissipate energy in any motion."""
     rng = np.random.default_rng(5)
     physical = PhysicalSet(TABLE, CONFIG.estimation)
     inside, outside, base = 0, 0, prior_from_config(CONFIG, ROBOT).values
@@ -286,7 +286,7 @@ def test_forward_dynamics_undoes_inverse_dynamics():
 
 
 def test_measured_rows_hold_with_the_thrust_of_each_direction():
-    """Y pi is what was measured where the robot has the parameters, whatever the wrench's sign."""
+    """With the true parameters Y pi equals the measured wrench, whatever its sign."""
     rng = np.random.default_rng(9)
     (state, nu_dot, mu_ddot), pi = moving(rng), parameters(rng)
     tau = inverse_dynamics(ROBOT, state, nu_dot, mu_ddot, pi).tau
@@ -295,7 +295,7 @@ def test_measured_rows_hold_with_the_thrust_of_each_direction():
 
 
 def test_feedforward_commands_what_the_motion_needs():
-    """At first call it acts whole: the inverse dynamics with smooth friction, thrust included."""
+    """The first call already gives the full inverse dynamics with smooth friction and thrust."""
     rng = np.random.default_rng(10)
     (state, nu_dot, mu_ddot), pi = moving(rng), parameters(rng)
     nu_dot, mu_ddot = 0.1 * nu_dot, 0.1 * mu_ddot
@@ -309,7 +309,7 @@ def test_feedforward_commands_what_the_motion_needs():
 
 
 def test_simulation_in_time_feels_the_drag_of_the_links():
-    """The digital twin's step: links with drag slow a moving vehicle more than without."""
+    """In the digital twin's step, links with drag slow a moving vehicle more than links without."""
     pi = prior_from_config(CONFIG, ROBOT).values
     dragged = pi.copy()
     dragged[TABLE.term_slices["link_drag"]] = 1.0
@@ -320,7 +320,7 @@ def test_simulation_in_time_feels_the_drag_of_the_links():
 
 
 def test_parameter_file_keeps_them_and_names_what_is_missing(tmp_path):
-    """Saved and loaded by name; a file of the plain robot is refused, in a sentence."""
+    """Saved and loaded by name; a file of the plain robot is refused with a message."""
     pi = parameters(np.random.default_rng(11))
     save_parameters(tmp_path / "a.yaml", ParameterSet(TABLE.names, pi))
     loaded = load_parameters(tmp_path / "a.yaml").for_table(TABLE)
@@ -328,7 +328,7 @@ def test_parameter_file_keeps_them_and_names_what_is_missing(tmp_path):
 
 
 def test_exports_say_what_they_do_not_hold():
-    """No format has a place for drag of links: the file's comment names it."""
+    """No format can represent link drag: the file's comment names it."""
     pi = prior_from_config(CONFIG, ROBOT).values.copy()
     pi[TABLE.index["axis_e.c_drag"]], pi[TABLE.index["K_vv"]] = 0.7, 0.3
     identified = Identified(CONFIG, ROBOT, ParameterSet(TABLE.names, pi))

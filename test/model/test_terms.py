@@ -60,7 +60,7 @@ def moving(robot, rng):
 @pytest.mark.parametrize("name", ROBOTS)
 @given(seed=st.integers(0, 2**32 - 1))
 def test_the_terms_add_up_to_inverse_dynamics(name, seed):
-    """M a + coriolis + damping + gravity + friction = tau, to 1e-9 of its size."""
+    """M a + coriolis + damping + gravity + friction = tau, to a relative 1e-9."""
     robot, rng = ROBOTS[name], np.random.default_rng(seed)
     pi = admissible(robot, rng)
     state, nu_dot, mu_ddot = moving(robot, rng)
@@ -84,7 +84,7 @@ def test_mass_matrix_is_symmetric_and_positive_definite(name, seed):
 @pytest.mark.parametrize("name", ROBOTS)
 @given(seed=st.integers(0, 2**32 - 1))
 def test_coriolis_efforts_change_no_energy_but_by_the_inertia(name, seed):
-    """v^T coriolis = v^T Mdot v / 2, which is M's rate less 2 C being skew; Mdot by differences."""
+    """v^T coriolis = v^T Mdot v / 2, that is, Mdot - 2 C is skew; Mdot by finite differences."""
     robot, rng = ROBOTS[name], np.random.default_rng(seed)
     pi, (state, _, _) = admissible(robot, rng), moving(robot, rng)
     v = np.concatenate([state.nu, state.mu_dot]) if robot.vehicle else state.mu_dot
@@ -98,7 +98,7 @@ def test_coriolis_efforts_change_no_energy_but_by_the_inertia(name, seed):
 
 @given(seed=st.integers(0, 2**32 - 1))
 def test_losses_take_energy_and_know_their_rows(seed):
-    """Damping acts on the vehicle, friction on the joints, both against the velocity."""
+    """Damping acts on the vehicle's rows, friction on the joints', both against the velocity."""
     robot, rng = ROBOTS["whole"], np.random.default_rng(seed)
     pi, (state, _, _) = admissible(robot, rng), moving(robot, rng)
     water, joints = damping(robot, state, pi), friction(robot, state, pi)
@@ -108,7 +108,7 @@ def test_losses_take_energy_and_know_their_rows(seed):
 
 
 def test_every_term_is_the_golden_files(shared):
-    """M, C(nu) nu, D(nu) nu and g of the vehicle's 200 samples, to 1e-9."""
+    """M, C(nu) nu, D(nu) nu and g of the vehicle on 200 samples, to 1e-9."""
     robot = ROBOTS["vehicle"]
     samples = json.loads((shared / "golden" / "vehicle_golden.json").read_text())["samples"]
     assert len(samples) == 200
@@ -123,6 +123,6 @@ def test_every_term_is_the_golden_files(shared):
 
 
 def test_the_library_has_them():
-    """Names as in ROS 2's inverse dynamics solvers, from the package itself."""
+    """The package exports them under the names of ROS 2's inverse dynamics solvers."""
     assert library.coriolis is coriolis and library.State is State
     assert {"mass_matrix", "gravity", "friction", "damping", "Feedforward"} <= set(library.__all__)

@@ -12,8 +12,7 @@
 # See the License for the specific language governing permissions and
 # limitations under the License.
 
-"""URDFs that cannot be used: each is refused with the name of the link or joint, before Pinocchio
-reads it."""
+"""Unusable URDFs: each is refused with the name of the link or joint before Pinocchio reads it."""
 import os
 import time
 from pathlib import Path
@@ -83,29 +82,29 @@ MIMIC = '<mimic joint="axis_e"/>'
     (changed(AXIS_D, AXIS_D.replace("revolute", "hinge")), "is of type 'hinge'; expected one of"),
     (added('<link name="x"/>' + joint("jaw", "revolute", inside=MIMIC)), "make it fixed"),
     (added('<link name="x"/>' + joint("free", "floating")), "not carried by the arm"),
-    (added('<link name="wrist"/>'), "link 'wrist' stands there twice"),
-    (added('<link name="x"/>' + joint("axis_e")), "joint 'axis_e' stands there twice"),
+    (added('<link name="wrist"/>'), "link 'wrist' occurs twice"),
+    (added('<link name="x"/>' + joint("axis_e")), "joint 'axis_e' occurs twice"),
     (added('<link name="x"/>' + joint(" ")), "a joint has no name"),
     (added("<link/>"), "a link has no name"),
     (added('<link name="x"/>' + joint("universe")), "'universe', which is reserved"),
-    (added(joint("loop", child="arm_base")), "carries itself in a circle"),
+    (added(joint("loop", child="arm_base")), "joints form a loop"),
     (added(joint("loop", child="wrist")), "'wrist' is the child of two joints, 'axis_b' and"),
     (added('<link name="x"/><link name="y"/>' + joint("a", parent="x", child="y")
-           + joint("b", parent="y", child="x")), "link 'x' carries itself"),
-    (added('<link name="x"/>'), "links 'arm_base' and 'x' both hang on nothing"),
-    (added('<link name="x"/>' + joint("j", parent="none")), "the parent 'none', which is no link"),
+           + joint("b", parent="y", child="x")), "link 'x' cannot be reached"),
+    (added('<link name="x"/>'), "links 'arm_base' and 'x' both have no parent"),
+    (added('<link name="x"/>' + joint("j", parent="none")), "parent 'none', which is not a link"),
     (added('<link name="x"/><joint name="j" type="fixed"/>'), "'j' has the parent ''"),
     (ALPHA5[:1500], "not well-formed XML"), ("<html/>", "outermost element is <html>"),
     ("<robot name='x'/>", "no links"), ("<a>" * 100_000, "not well-formed XML"),
     ('<!DOCTYPE x [<!ENTITY a "b">]><robot name="&a;"/>', "declares entities"),
     ("<robot>" + " " * LARGEST_URDF + "</robot>", "longer than 4 MB")])
 def test_a_description_that_cannot_be_used_is_refused_by_name(text, words):
-    """Pinocchio alone takes half of these, and gives a robot that never moves or weighs nothing."""
+    """Pinocchio alone accepts half of these, giving a robot that never moves or has no mass."""
     assert words in refusal(text)
 
 
 def test_files_that_are_none_are_refused(tmp_path):
-    """Nothing there, a folder, a device, a FIFO, a package that nobody has."""
+    """A missing file, a folder, a device, a FIFO, an unknown package."""
     os.mkfifo(tmp_path / "fifo")
     for path, words in ((tmp_path / "none", "No such file"), (tmp_path, "it is a folder"),
                         ("/dev/zero", "it is a device"), (tmp_path / "fifo", "it is a FIFO"),
@@ -132,7 +131,7 @@ def test_joints_that_are_not_estimated_may_be_of_any_type():
 @pytest.mark.parametrize("link", ["vehicle", "universe", "axis_e"])
 @pytest.mark.parametrize("name", ["vehicle", "root_joint", "surge", "W", "arm_base", "a.b", "a/b"])
 def test_names_that_mean_something_here_may_be_joints_and_links(name, link):
-    """Those of channels, of parameters, of Pinocchio, and one name for a link and a joint."""
+    """Names of channels, parameters and Pinocchio, and the same name for a link and a joint."""
     text = ALPHA5.replace('"axis_d"', f'"{name}"').replace('"elbow"', f'"{link}"')
     joints = tuple(name if j == "axis_d" else j for j in JOINTS)
     arm = ManipulatorModel.from_urdf(text, joints)
@@ -143,17 +142,17 @@ def test_names_that_mean_something_here_may_be_joints_and_links(name, link):
 
 
 def test_joints_whose_channels_would_be_one_are_refused():
-    """'surge' is written joint.surge beside the vehicle's."""
+    """A joint 'surge' becomes channel joint.surge, since the vehicle has a channel 'surge'."""
     joints = ("surge", "joint.surge", "axis_c", "axis_b")
     text = ALPHA5.replace('"axis_e"', '"surge"').replace('"axis_d"', '"joint.surge"')
     arm = ManipulatorModel.from_urdf(text, joints)
-    with pytest.raises(RobotError, match="two channels would be 'joint.surge'"):
+    with pytest.raises(RobotError, match="two channels would be named 'joint.surge'"):
         RobotModel(Config().with_values({"robot.joints": joints}), arm)
 
 
 @pytest.mark.parametrize("name", ["", "a b", "a,b", "a*", "a[0]", "a\nb", "a'b"])
 def test_names_that_break_tables_and_patterns_are_refused(name):
-    """By the settings, which name the joints."""
+    """The settings, which list the joints, refuse them."""
     with pytest.raises(ConfigError, match="'robot.joints' is .*expected names without blanks"):
         Config().with_values({"robot.joints": ["axis_e", name]})
 
@@ -161,7 +160,7 @@ def test_names_that_break_tables_and_patterns_are_refused(name):
 @settings(max_examples=60, suppress_health_check=[HealthCheck.too_slow])
 @given(st.data())
 def test_a_spoilt_description_is_used_or_refused(data):
-    """Pieces deleted, doubled or replaced by other texts: finite figures, or a RobotError."""
+    """Pieces deleted, doubled or replaced by other text: finite values, or a RobotError."""
     text = ALPHA5[ALPHA5.index("<robot"):]
     for _ in range(data.draw(st.integers(1, 3))):
         begin = data.draw(st.integers(0, len(text) - 1))
@@ -176,7 +175,7 @@ def test_a_spoilt_description_is_used_or_refused(data):
 
 
 def test_a_path_and_its_text_are_the_same(tmp_path):
-    """To the letter."""
+    """A path to a URDF and its text give the same result, to the letter."""
     path = tmp_path / "arm.urdf"
     path.write_text(ALPHA5)
     assert urdf_text(str(path), JOINTS) == urdf_text(ALPHA5, JOINTS)

@@ -56,7 +56,7 @@ def random_state(rng):
 
 
 def test_a_force_from_outside_acts_where_it_pulls():
-    """R^T f and its moment about the body's origin, in any attitude and in many at once."""
+    """R^T f and its moment about the body's origin, for one attitude and for many at once."""
     rng = np.random.default_rng(3)
     force, place = rng.normal(size=(2, 3))
     attitudes = np.array([random_state(rng)[2] for _ in range(4)])
@@ -67,7 +67,7 @@ def test_a_force_from_outside_acts_where_it_pulls():
 
 
 def test_how_the_regressor_depends_on_the_scale_of_velocity():
-    """Quadratic in the factor: slope and curvature give the regressor at any other."""
+    """Quadratic in the factor: slope and curvature give the regressor at any factor."""
     nu, nu_dot, R = random_state(np.random.default_rng(1))
     slope, curvature = by_linear_velocity(nu)
     for factor in (.5, 1.3):

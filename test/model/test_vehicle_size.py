@@ -12,8 +12,7 @@
 # See the License for the specific language governing permissions and
 # limitations under the License.
 
-"""Vehicles of other sizes than the built-in one: what a prior says of them, and that they are
-learnt."""
+"""Vehicles of other sizes than the built-in one: their prior, and that they are learnt."""
 import numpy as np
 import pytest
 
@@ -42,7 +41,7 @@ def settings(low, high):
 
 
 def test_the_weights_allowed_say_the_size():
-    """The built-in one where they hold its weight, else their geometric middle."""
+    """The built-in vehicle's if its weight is within the limits, else their geometric mean."""
     assert weight_ratio(Config().estimation) == 1.0
     assert weight_ratio(settings(BLUEROV2_WEIGHT, 5000.0).estimation) == 1.0
     assert weight_ratio(settings(20.0, 80.0).estimation) == pytest.approx(40 / BLUEROV2_WEIGHT)
@@ -50,8 +49,8 @@ def test_the_weights_allowed_say_the_size():
 
 
 def test_similar_vehicles_by_hand():
-    """Twice as long at the same density: 8 times the mass, 4 times the drag, a factor of two more
-    for each lever arm."""
+    """Twice the length at the same density: 8 times the mass, 4 times the drag, and a further
+    factor of two for each lever arm."""
     twice = 8 * BLUEROV2_WEIGHT
     asked = {"kg": 8, "kg m": 16, "kg m^2": 32, "N": 8, "N m": 16, "N s/m": 4, "N s/rad": 8,
              "N m s/rad": 16, "N s^2/m^2": 4, "N s^2/m": 8, "N m s^2/rad^2": 32, "m/s": 1, "1": 1}
@@ -60,7 +59,7 @@ def test_similar_vehicles_by_hand():
 
 
 def test_every_unit_of_the_vehicle_has_its_power():
-    """Of all sets of parameters, but for those whose size is no vehicle's."""
+    """For all sets of parameters, except those that do not scale with the vehicle."""
     config = Config().with_values({"robot.terms": ["off_axis_damping", "thrust_by_direction",
                                                    "current"], "robot.estimate_offsets": "all"})
     table = RobotModel.from_config(config).table
@@ -78,7 +77,7 @@ def test_the_default_vehicle_is_the_built_in_one_to_the_bit():
 
 @pytest.mark.parametrize(("low", "high"), [(2100.0, 4200.0), (20.0, 60.0)])
 def test_its_prior_is_physical_and_floats(low, high):
-    """W between the weights allowed, and B as near to it as the built-in one's."""
+    """W is within the weight limits, and B as close to it as for the built-in vehicle."""
     config = settings(low, high)
     robot = RobotModel.from_config(config)
     prior = prior_from_config(config, robot).values
@@ -88,7 +87,7 @@ def test_its_prior_is_physical_and_floats(low, high):
 
 
 def learnt_r2(config, robot, pi):
-    """(6,) R^2 of the last 10 of 30 s, each row predicted before it is learnt."""
+    """(6,) R^2 over the last 10 of 30 s, each row predicted before it is learnt."""
     estimator = Estimator(config, robot=robot)
     rows = [estimate.prediction for sample in linear_samples(config, robot, pi, 30.0, 1)
             if (estimate := estimator.step(sample)) is not None][-500:]
@@ -98,7 +97,7 @@ def learnt_r2(config, robot, pi):
 
 
 def test_a_vehicle_of_300_kg_is_learnt():
-    """Every axis within 30 s. With the prior of a BlueROV2 its turning looks like noise, and no
+    """Every axis within 30 s. With the prior of a BlueROV2 its rotation looks like noise, and no
     moment is ever learnt."""
     config = settings(2100.0, 4200.0)
     robot = RobotModel.from_config(config)
@@ -109,7 +108,7 @@ def test_a_vehicle_of_300_kg_is_learnt():
 
 
 def test_its_deviations_are_those_of_its_size():
-    """Relative to the values they are those of the built-in vehicle."""
+    """Relative to the values they equal those of the built-in vehicle."""
     small, large = (RobotModel.from_config(config) for config in
                     (settings(90.0, 180.0), settings(2100.0, 4200.0)))
     values = np.array(BLUEROV2_WU2018)

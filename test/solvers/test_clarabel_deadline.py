@@ -12,7 +12,7 @@
 # See the License for the specific language governing permissions and
 # limitations under the License.
 
-"""Clarabel is told what is left of a deadline."""
+"""Clarabel gets the remaining time of a deadline as its time limit."""
 import clarabel
 import numpy as np
 import pytest
@@ -23,7 +23,7 @@ from uvms_adaptive_dynamics.solvers import clarabel_solver
 
 @pytest.mark.parametrize("deadline", [None, 30.0])
 def test_the_time_limit_is_what_is_left_of_the_deadline(deadline, monkeypatch):
-    """In each round; without a deadline there is no limit."""
+    """In every round; without a deadline there is no limit."""
     limits, solver = [], clarabel.DefaultSolver
 
     def recording(*arguments):

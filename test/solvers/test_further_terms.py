@@ -12,7 +12,7 @@
 # See the License for the specific language governing permissions and
 # limitations under the License.
 
-"""Constraints of the sets beyond the paper's in every solver: CVXPY states them, others agree."""
+"""Constraints of term sets beyond the paper's in every solver: CVXPY states them, others agree."""
 import numpy as np
 import pytest
 from problems import make_problem
@@ -35,7 +35,7 @@ def robot():
 
 
 def outside(robot, rng):
-    """A problem whose data ask for damping, friction and drag of the wrong sign."""
+    """A problem whose data call for damping, friction and drag of the wrong sign."""
     table = robot.table
     truth = prior_from_config(CONFIG, robot).values.copy()
     places, _, _ = table.term_bounds
@@ -44,8 +44,8 @@ def outside(robot, rng):
 
 
 def test_native_and_clarabel_find_what_cvxpy_states(robot):
-    """The same optimum to 1e-6 of the cost with many of the further constraints active, which
-    changes the optimum; the answer is inside P."""
+    """The same optimum to 1e-6 of the cost, with many of the further constraints active and the
+    optimum changed by them; the answer is inside P."""
     problem = outside(robot, np.random.default_rng(0))
     oracle = CvxpySolver("CLARABEL", compile_once=False).solve(problem)
     for solver in (NativeSolver(None), ClarabelSolver()):
@@ -58,7 +58,7 @@ def test_native_and_clarabel_find_what_cvxpy_states(robot):
 
 
 def test_native_needs_nobody_behind_it(robot):
-    """Its own methods answer tick after tick while the data go in and out of P."""
+    """Its own methods answer every tick while the data move in and out of P."""
     solver = NativeSolver(None)
     for seed in range(4):
         found = solver.solve(outside(robot, np.random.default_rng(seed)))

@@ -12,12 +12,11 @@
 # See the License for the specific language governing permissions and
 # limitations under the License.
 
-"""MOSEK's task without a licence: what we hand to MOSEK is written to a file, read by an
-independent reader and solved.
+"""MOSEK's task without a licence: the task is written to a file, read by an independent reader and
+solved by Clarabel.
 
-MOSEK itself does not solve anything here (only `test_with_a_licence_mosek_answers`, skipped
-without one, lets it): these tests say that the task is the problem, not how fast or how
-accurate MOSEK is.
+MOSEK itself solves nothing here, except in `test_mosek_answers_or_says_what_it_lacks` with a
+licence: these tests show that the task is the problem, not how fast or accurate MOSEK is.
 """
 
 import zlib
@@ -103,7 +102,7 @@ class ConicBenchmarkFile:
         settings.verbose = False
         settings.max_iter = 400
         settings.tol_gap_abs = settings.tol_gap_rel = settings.tol_feas = 1e-10
-        # With its usual refinement some of these tasks end in a numerical error on some machines.
+        # With its default refinement some tasks end in a numerical error on some machines.
         settings.iterative_refinement_max_iter = 50
         settings.iterative_refinement_reltol = settings.iterative_refinement_abstol = 1e-14
         result = clarabel.DefaultSolver(
@@ -132,7 +131,7 @@ class ConicBenchmarkFile:
                 at += int(n)
 
     def _matrix_blocks(self):
-        """The same of the matrix inequalities."""
+        """The same for the matrix inequalities."""
         for k, d in enumerate(self.psd):
             # Clarabel: upper triangle by columns, off-diagonals times sqrt 2; CBF: lower triangle,
             # symmetric.
@@ -146,7 +145,7 @@ class ConicBenchmarkFile:
 
 
 def vector_block(A, b, domain):
-    """(A, b, cone) of A x + b in a domain of the file, as Clarabel has it."""
+    """(A, b, cone) in Clarabel's form of A x + b in a domain of the file."""
     if domain == "L-":
         A, b = -A, -b
     if domain == "QR":  # 2 a b >= |c|^2
@@ -164,8 +163,8 @@ def vector_block(A, b, domain):
 
 @pytest.fixture
 def read_back(monkeypatch, tmp_path):
-    """MosekSolver with its optimizer replaced by: write the task, read the file, let Clarabel
-    solve what it says."""
+    """MosekSolver with its optimizer replaced: the task is written, read back, and solved by
+    Clarabel."""
     files = []
 
     def optimize(task, seconds=None):
@@ -182,7 +181,7 @@ def read_back(monkeypatch, tmp_path):
 
 
 def on_the_edge(table, rng):
-    """A truth with bounds active at it."""
+    """True parameters at which bounds are active."""
     truth = admissible(table, rng)
     truth[table.nonpositive[::2]] = 0
     if table.nonnegative.size:
@@ -213,8 +212,7 @@ def test_task_is_the_problem(grouping, case, read_back):
 
 @pytest.mark.parametrize("grouping", ["sample", "channel", "horizon"])
 def test_rows_in_si_units_are_weighed_by_the_noise(grouping, read_back):
-    """The task of rows in SI units has the answer of the one whose rows were normalized
-    beforehand."""
+    """The task with rows in SI units has the same answer as the one with normalized rows."""
     rng = np.random.default_rng(21)
     table = make_table()
     problem = make_problem(
@@ -262,8 +260,8 @@ def test_other_robots_make_the_same_task(n, vehicle, read_back):
 
 
 def test_a_kept_task_equals_a_new_one(read_back, tmp_path):
-    """Ticks of changing data in one task, outliers coming and going: its file is that of a task
-    made for the tick alone."""
+    """Ticks of changing data in one task, with outliers coming and going: its file equals that of a
+    task made for the tick alone."""
     rng = np.random.default_rng(5)
     table, tasks = make_table(), set()
     truth = on_the_edge(table, rng)
@@ -284,8 +282,8 @@ def test_a_kept_task_equals_a_new_one(read_back, tmp_path):
 
 
 def test_groups_that_end_beyond_rho_get_their_cone(read_back, monkeypatch):
-    """When no group gets a cone at first, rounds go on until the answer is that of the whole
-    problem."""
+    """If no group gets a cone in the first round, rounds continue until the answer is that of the
+    whole problem."""
     rng = np.random.default_rng(6)
     table = make_table()
     truth = on_the_edge(table, rng)
@@ -300,7 +298,7 @@ def test_groups_that_end_beyond_rho_get_their_cone(read_back, monkeypatch):
 
 
 def test_every_format_is_written_without_a_licence(tmp_path):
-    """.ptf to read, .cbf for other solvers, .task.gz for MOSEK's support."""
+    """.ptf for people, .cbf for other solvers, .task.gz for MOSEK's support."""
     problem = make_problem(make_table(), np.random.default_rng(7))
     for name in ("tick.ptf", "tick.cbf", "tick.task.gz"):
         MosekSolver().write_task(problem, tmp_path / name)
@@ -320,8 +318,8 @@ def licensed():
 
 @pytest.mark.parametrize("wanted, name", [("mosek", "mosek"), ("cvxpy:MOSEK", "cvxpy:MOSEK")])
 def test_both_ways_to_mosek_are_chosen_by_name(wanted, name, licensed):
-    """'mosek' is the task, 'cvxpy:MOSEK' the statement; asked for without a licence, either is
-    refused with what to do."""
+    """'mosek' is the task, 'cvxpy:MOSEK' the CVXPY statement; without a licence either is refused
+    with advice."""
     if licensed is None:
         assert choose_solver(wanted, make_table())[0].name == name
     else:
@@ -334,8 +332,8 @@ def test_both_ways_to_mosek_are_chosen_by_name(wanted, name, licensed):
 
 @pytest.mark.parametrize("grouping", ["sample", "channel", "horizon"])
 def test_mosek_answers_or_says_what_it_lacks(grouping, licensed):
-    """With a licence MOSEK's own answer: objective to 1e-6 of the statement's, constraints to
-    1e-8. Without one: where to get one and where to put it."""
+    """With a licence, MOSEK's own answer: objective to 1e-6 of the statement's, constraints to
+    1e-8. Without one, the error says where to get a licence and where to put it."""
     rng = np.random.default_rng(9)
     table = make_table()
     problem = make_problem(table, rng, grouping=grouping, truth=on_the_edge(table, rng))
@@ -354,8 +352,8 @@ def test_mosek_answers_or_says_what_it_lacks(grouping, licensed):
 
 
 class Refusing:
-    """MOSEK's own task with an optimizer that ends as it is told, by MOSEK's own codes; it
-    never pretends to have solved."""
+    """MOSEK's own task with an optimizer that ends with a given MOSEK code; it never pretends to
+    have solved."""
 
     def __init__(self, task, ends):
         self.task, self.ends = task, ends
@@ -371,7 +369,7 @@ class Refusing:
 
 @pytest.fixture
 def ending(monkeypatch):
-    """Makes every task that is built end with the given mosek.rescode; counts the attempts."""
+    """Makes every task end with the given mosek.rescode; counts the attempts."""
     attempts = []
 
     def end_with(code):
@@ -397,7 +395,7 @@ def ending(monkeypatch):
         ("err_license_expired", "expired; renew"),
         ("err_license_max", "tokens"),
         ("err_license_server", "server does not answer"),
-        ("err_license_cannot_connect", "cannot be connected"),
+        ("err_license_cannot_connect", "cannot connect"),
         ("err_missing_license_file", "~/mosek/mosek.lic"),
         ("err_license_version", "older version"),
         ("err_license_feature", "feature"),
@@ -405,8 +403,8 @@ def ending(monkeypatch):
     ],
 )
 def test_each_refusal_of_a_licence_is_its_own_sentence(code, words, ending):
-    """By MOSEK's response codes: status 'licence', what is wrong and what to do; asked once,
-    and native takes over."""
+    """For each response code: status 'licence', what is wrong and what to do; MOSEK is tried once,
+    then native takes over."""
     import mosek
 
     attempts = ending(getattr(mosek.rescode, code))
@@ -419,8 +417,7 @@ def test_each_refusal_of_a_licence_is_its_own_sentence(code, words, ending):
 
 
 def test_every_licence_code_of_this_mosek_has_a_sentence():
-    """No code about licences falls through as another error; codes about other things are not
-    taken for one."""
+    """No licence code is reported as another error, and no other code as a licence problem."""
     import mosek
 
     codes = [
@@ -436,7 +433,8 @@ def test_every_licence_code_of_this_mosek_has_a_sentence():
 
 
 def test_another_failure_is_tried_again_with_a_new_task(ending):
-    """Out of memory, say: twice, then an error that names the code; the deadline is handed on."""
+    """Out of memory, for example: two attempts, then an error that names the code; the deadline is
+    passed on."""
     import mosek
 
     attempts = ending(mosek.rescode.err_space)
@@ -451,7 +449,7 @@ def test_another_failure_is_tried_again_with_a_new_task(ending):
 
 
 def test_one_environment_per_process():
-    """Two solvers share it, and with it one token of the licence."""
+    """Two solvers share it, and with it one licence token."""
     assert MosekSolver()._env is MosekSolver()._env
 
 
@@ -470,8 +468,8 @@ def test_one_environment_per_process():
     ],
 )
 def test_what_an_end_of_the_optimizer_means(word, ended, gap, outside, expected):
-    """Short of its tolerances but feasible and close: near-optimal; out of time: the point with
-    its gap; else an error."""
+    """Short of its tolerances but feasible and close: near-optimal; out of time: the point with its
+    gap; otherwise an error."""
     import mosek
 
     problem = make_problem(make_table(), np.random.default_rng(12), N=6)

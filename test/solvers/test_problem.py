@@ -12,8 +12,8 @@
 # See the License for the specific language governing permissions and
 # limitations under the License.
 
-"""The moving horizon problem: solvers against each other, against closed forms, and the
-constraints they must keep."""
+"""The moving horizon problem: solvers against each other, against closed forms, and against the
+constraints."""
 
 import zlib
 from dataclasses import replace
@@ -32,7 +32,7 @@ from uvms_adaptive_dynamics.solvers.problem import HorizonProblem, huber, huber_
 
 
 def test_huber_is_the_papers_norm_huber():
-    """Quadratic within rho, 2 rho |r| - rho^2 beyond, continuous with its slope at rho."""
+    """Quadratic within rho, 2 rho |r| - rho^2 beyond; value and slope are continuous at rho."""
     r = np.linspace(0, 5, 1001)
     value = huber(r, np.array(2.0))
     np.testing.assert_allclose(value[r <= 2], r[r <= 2] ** 2)
@@ -49,7 +49,7 @@ def test_threshold_is_the_quantile_of_the_norm(rows, rho):
 
 @pytest.mark.parametrize("grouping", ["sample", "channel", "horizon"])
 def test_a_threshold_given_as_a_number_counts_instead_of_the_quantile(grouping):
-    """Every group has rho as given, whatever the quantile and the number of its rows, and solvers
+    """Every group has the given rho, whatever the quantile and the number of rows, and solvers
     agree on that problem to 1e-7 of its objective."""
     rng = np.random.default_rng(31)
     table = make_table(vehicle=False)
@@ -64,7 +64,7 @@ def test_a_threshold_given_as_a_number_counts_instead_of_the_quantile(grouping):
 
 
 def normalized_before(problem):
-    """The same problem with rows that are in units of their noise already."""
+    """The same problem with normalized rows."""
     return replace(
         problem,
         Y=problem.normalized_Y(),
@@ -80,8 +80,8 @@ def normalized_before(problem):
     ids=["native", "clarabel", "cvxpy"],
 )
 def test_rows_in_si_units_are_weighed_by_the_noise(solver, grouping):
-    """A problem with noise deviations from 0.02 to 50 has the answer of the one whose rows were
-    normalized beforehand."""
+    """A problem with noise deviations from 0.02 to 50 has the same answer as the one with
+    normalized rows."""
     rng = np.random.default_rng(21)
     table = make_table()
     scale = 10 ** rng.uniform(-1.7, 1.7, table.channels)
@@ -98,8 +98,8 @@ def test_rows_in_si_units_are_weighed_by_the_noise(solver, grouping):
 
 @pytest.mark.parametrize("solver", [NativeSolver, lambda: CvxpySolver("CLARABEL")])
 def test_without_huber_and_constraints_it_is_least_squares(solver):
-    """rho to infinity and P inactive: the closed-form solution, parameters to 1e-6 (well
-    conditioned)."""
+    """rho infinite and P inactive: the closed-form solution, parameters to 1e-6 (well conditioned).
+    """
     rng = np.random.default_rng(0)
     table = make_table(vehicle=False)
     for _ in range(5):
@@ -145,7 +145,7 @@ def test_direct_solver_equals_the_readable_statement(grouping, case):
         "many outliers": {"outliers": 0.3},
         "forgetting": {"weight": 0.95 ** np.arange(20)[::-1]},
     }[case]
-    # The truth sits on the edge of P, so that constraints are active at the optimum.
+    # The true parameters are on the edge of P, so that constraints are active at the optimum.
     truth = admissible(table, rng)
     truth[table.nonpositive[::2]] = 0
     truth[table.nonnegative[0]] = 0
@@ -162,7 +162,8 @@ def test_direct_solver_equals_the_readable_statement(grouping, case):
 
 @pytest.mark.parametrize("grouping", ["sample", "channel", "horizon"])
 def test_each_grouping_follows_its_definition(grouping):
-    """The optimum has zero gradient of the definition written out by hand (no constraints)."""
+    """At the optimum, the gradient of the definition written out by hand is zero (no constraints).
+    """
     rng = np.random.default_rng(4)
     table = make_table(vehicle=False)
     problem = make_problem(table, rng, grouping=grouping, outliers=0.1, N=30)
@@ -192,8 +193,8 @@ def test_each_grouping_follows_its_definition(grouping):
 
 
 def test_outliers_are_rejected_by_sample_groups_and_not_by_the_stack():
-    """The letter of the paper (one norm over the horizon) cannot reject single outliers; one
-    norm per instant does."""
+    """The paper's definition, one norm over the horizon, cannot reject single outliers; one norm
+    per instant does."""
     rng = np.random.default_rng(5)
     table = make_table()
     truth = admissible(table, rng)
@@ -240,7 +241,7 @@ def test_random_problems_keep_every_constraint():
 
 
 def test_projection_leaves_admissible_points_and_repairs_others():
-    """An admissible prior stays, an inadmissible one lands on the edge of P."""
+    """An admissible prior stays; an inadmissible one is moved to the edge of P."""
     rng = np.random.default_rng(8)
     table = make_table()
     physical = PhysicalSet(table, Estimation())

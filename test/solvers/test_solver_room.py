@@ -12,8 +12,8 @@
 # See the License for the specific language governing permissions and
 # limitations under the License.
 
-"""What every solver of the room keeps: deadlines, frozen parameters, the set asked for, names
-and states of its answers."""
+"""The contract of every solver: deadlines, frozen parameters, the given set P, method names and
+status words of its answers."""
 
 import time
 from dataclasses import replace
@@ -43,7 +43,7 @@ TABLE = make_table(1)
 
 
 class SlowClock:
-    """A clock that passes its deadline at the n-th question."""
+    """A clock whose deadline passes at the n-th query."""
 
     def __init__(self, questions):
         self.questions, self.elapsed, self.left = questions, 0.0, 0.0
@@ -56,7 +56,8 @@ class SlowClock:
 
 @pytest.mark.parametrize("name", SOLVERS)
 def test_nothing_free_is_answered_with_what_is_frozen(name):
-    """`frozen: ["*"]`: the estimate as it is, optimal; half of a tied pair counts as frozen."""
+    """`frozen: ["*"]`: the estimate is unchanged and optimal; half of a tied pair counts as frozen.
+    """
     problem = make_problem(TABLE, np.random.default_rng(1), N=6, frozen=range(TABLE.size))
     for free in (problem.free, np.arange(TABLE.size) == TABLE.index["mzg_X_dq"]):
         solution = Guarded(SOLVERS[name]()).solve(replace(problem, free=free))
@@ -66,7 +67,7 @@ def test_nothing_free_is_answered_with_what_is_frozen(name):
 
 @pytest.mark.parametrize("name", SOLVERS)
 def test_every_inequality_frozen_leaves_a_bounded_problem(name):
-    """All but friction and damping frozen, a normal stage: two ticks agree with the statement."""
+    """All but friction and damping frozen, as in a usual stage: two ticks agree with CVXPY."""
     rng = np.random.default_rng(2)
     free = np.zeros(TABLE.size, bool)
     free[TABLE.nonpositive] = free[TABLE.nonnegative] = True
@@ -82,7 +83,7 @@ def test_every_inequality_frozen_leaves_a_bounded_problem(name):
 
 
 def test_random_subsets_frozen_have_an_answer():
-    """100 subsets, frozen values unchanged to the bit, answers inside the set."""
+    """100 subsets: frozen values are bit-identical, answers are inside P."""
     rng = np.random.default_rng(3)
     for k in range(100):
         frozen = np.flatnonzero(rng.random(TABLE.size) < rng.uniform())
@@ -96,8 +97,8 @@ def test_random_subsets_frozen_have_an_answer():
 
 @pytest.mark.parametrize("name", SOLVERS)
 def test_two_sets_used_in_turn_are_told_apart(name):
-    """Sets that come and go, so that a new one may have the place of an old one in memory: each
-    answer is inside its own."""
+    """Sets are created and deleted, so a new one may have an old one's memory address: each answer
+    is inside its own set."""
     rng, solver = np.random.default_rng(4), SOLVERS[name]()
     for k in range(60 if name == "native" else 8):
         estimation = (
@@ -112,8 +113,8 @@ def test_two_sets_used_in_turn_are_told_apart(name):
 
 @pytest.mark.parametrize("name", ["native", "clarabel"])
 def test_a_deadline_that_has_passed_is_an_error_or_a_feasible_point(name):
-    """No time at all: either nothing ('deadline'), or a point inside P with a bound; and not
-    much later."""
+    """Without any time: either an error ('deadline') or a point inside P with a bound, and soon.
+    """
     problem = make_problem(make_table(4), np.random.default_rng(5), N=40)
     solver = SOLVERS[name]()
     solver.solve(problem)
@@ -128,8 +129,8 @@ def test_a_deadline_that_has_passed_is_an_error_or_a_feasible_point(name):
 
 
 def test_at_the_deadline_the_best_feasible_point_is_returned_with_its_gap():
-    """Stopped at any step of either method: inside P, no worse than the previous estimate, and
-    within the stated gap."""
+    """Stopped at any step of either method: inside P, no worse than the previous estimate, within
+    the stated gap."""
     rng, late, methods = np.random.default_rng(6), 0, set()
     problem = make_problem(TABLE, rng, N=20)
     problem = replace(problem, pi=admissible(TABLE, rng), floor=problem.arrival.H.diagonal())
@@ -167,7 +168,7 @@ def test_at_the_deadline_the_best_feasible_point_is_returned_with_its_gap():
 
 
 def assert_best_feasible(solution, problem):
-    """A point inside P, no worse than the previous estimate, with a gap that promises something."""
+    """Assert a point inside P, no worse than the previous estimate, with a useful gap."""
     assert problem.physical.violation(solution.pi) < 1e-9
     if solution.status == "deadline":
         before = problem.objective(problem.pi)
@@ -176,8 +177,8 @@ def assert_best_feasible(solution, problem):
 
 
 def test_with_hardly_any_time_every_tick_has_an_answer():
-    """Random problems of every grouping, a first tick and the next one, deadlines from nothing
-    to one that ends either method half-way: no error."""
+    """Random problems of every grouping, a first and a second tick, deadlines from zero to the
+    middle of either method: no error."""
     rng, late = np.random.default_rng(12), 0
     for k in range(60):
         truth = admissible(TABLE, rng) * rng.choice([1, 1, 1, -1, 0], size=TABLE.size)
@@ -206,12 +207,12 @@ def test_with_hardly_any_time_every_tick_has_an_answer():
 
 
 def gives_up(cost, cones, start, active, clock):
-    """An active set that leads nowhere."""
+    """An active-set method that fails."""
     return native.Stopped(start, active.multipliers, active.Z, 1)
 
 
 class OutOfTime:
-    """A solver behind that finds no feasible point in what is left, or a poor one."""
+    """A fallback solver that finds no feasible point in the remaining time, or a poor one."""
 
     name = "out of time"
 
@@ -240,8 +241,8 @@ class OutOfTime:
 def test_a_stalled_method_that_the_deadline_catches_leaves_its_best_point(
     questions, behind, broken, monkeypatch
 ):
-    """The interior point ends short of the optimum and the time is over then, a moment later,
-    or in the solver behind: its point, not its complaint."""
+    """The interior-point method ends short of the optimum, and the time ends then, a moment later,
+    or in the fallback solver: its point is the answer, not its error."""
     rng = np.random.default_rng(13)
     problem = make_problem(TABLE, rng, N=20)
     problem = replace(problem, pi=admissible(TABLE, rng))
@@ -265,7 +266,7 @@ def test_a_stalled_method_that_the_deadline_catches_leaves_its_best_point(
 
 
 class Fails:
-    """A solver behind that has no answer."""
+    """A fallback solver without an answer."""
 
     name = "fails"
 
@@ -278,7 +279,7 @@ class Fails:
 def test_the_best_point_is_an_answer_where_all_methods_stop_near_it(
     usable, behind, monkeypatch
 ):
-    """Certified and near the optimum it is near-optimal; far from it the last error is raised."""
+    """Certified near the optimum it is near-optimal; far from it the last error is raised."""
     rng = np.random.default_rng(13)
     problem = make_problem(TABLE, rng, N=20)
     problem = replace(problem, pi=admissible(TABLE, rng))
@@ -306,7 +307,7 @@ def test_the_best_point_is_an_answer_where_all_methods_stop_near_it(
 
 
 def test_a_set_without_an_interior_keeps_the_previous_estimate_at_the_deadline():
-    """Two equal bounds: an answer is on the edge but for rounding, and feasible enough to stay."""
+    """Two equal bounds: an answer is on the edge up to rounding, and feasible enough to be kept."""
     rng = np.random.default_rng(14)
     for _ in range(8):
         weighed = Estimation(weight_min=115.0, weight_max=115.0)
@@ -319,7 +320,7 @@ def test_a_set_without_an_interior_keeps_the_previous_estimate_at_the_deadline()
 
 
 def test_the_clock_tells_what_is_left():
-    """None without a deadline; never below zero."""
+    """The remaining time is None without a deadline, and never negative."""
     assert Clock().left is None and not Clock().passed
     clock = Clock(0.0)
     assert clock.left == 0.0 and clock.passed
@@ -328,7 +329,7 @@ def test_the_clock_tells_what_is_left():
 
 @pytest.mark.parametrize("name", SOLVERS)
 def test_an_answer_names_who_gave_it(name):
-    """Method and status are those of the contract."""
+    """Method and status are among those of the contract."""
     solution = SOLVERS[name]().solve(make_problem(TABLE, np.random.default_rng(7), N=6))
     assert solution.status in ("optimal", "near-optimal")
     assert (
@@ -338,7 +339,7 @@ def test_an_answer_names_who_gave_it(name):
 
 
 def test_clarabels_bad_ends_are_sentences(monkeypatch):
-    """A status without a usable answer is a SolverError that carries it and says what it means."""
+    """A status without a usable answer raises a SolverError with that status and its meaning."""
     from uvms_adaptive_dynamics.solvers import clarabel_solver
 
     def ends(status):
@@ -363,7 +364,7 @@ def test_clarabels_bad_ends_are_sentences(monkeypatch):
 
 
 def test_clarabel_alone_answers_for_clarabel(monkeypatch):
-    """No method of our own takes part."""
+    """No native method is involved."""
     monkeypatch.setattr(native, "solve_active_set", None)
     monkeypatch.setattr(native, "solve_interior", None)
     problem = make_problem(TABLE, np.random.default_rng(9), N=10)
@@ -373,8 +374,8 @@ def test_clarabel_alone_answers_for_clarabel(monkeypatch):
 
 
 def test_auto_is_native_where_mosek_cannot_be_used(monkeypatch):
-    """MOSEK fails its trial for whatever reason: native, with a note that says why; a missing
-    solver asked for is an error."""
+    """If MOSEK fails its trial for any reason, native is used and a note says why; a missing solver
+    requested by name is an error."""
     for reason in ("missing", "licence", "error"):
 
         def refuse(name, make=choose._make, reason=reason):
@@ -391,8 +392,8 @@ def test_auto_is_native_where_mosek_cannot_be_used(monkeypatch):
 
 
 def test_a_licence_lost_at_run_time_hands_over_to_native(caplog):
-    """The same tick is answered, one warning is logged, and the lost solver is not asked again;
-    other errors pass."""
+    """The same tick is answered, one warning is logged, and the lost solver is not used again;
+    other errors pass through."""
     problem = make_problem(TABLE, np.random.default_rng(10), N=5)
 
     class Licensed:
@@ -417,7 +418,7 @@ def test_a_licence_lost_at_run_time_hands_over_to_native(caplog):
 
 @pytest.mark.parametrize("frozen", [(), range(5), range(TABLE.size)])
 def test_a_warm_up_runs_every_method_and_leaves_no_trace(frozen, monkeypatch):
-    """Answers and counts afterwards are those of a solver that was not warmed up."""
+    """Later answers and counts equal those of a solver without warm-up."""
     called = set()
     for name in ("solve_active_set", "solve_interior"):
 
@@ -437,7 +438,7 @@ def test_a_warm_up_runs_every_method_and_leaves_no_trace(frozen, monkeypatch):
 
 
 def test_a_rehearsal_is_a_problem_of_the_robot():
-    """Its free set, its previous estimate, an outlier; solvable."""
+    """It has the robot's free set and previous estimate and an outlier, and can be solved."""
     rng = np.random.default_rng(12)
     pi, free = admissible(TABLE, rng), rng.random(TABLE.size) < 0.8
     problem = rehearsal(PhysicalSet(TABLE, Estimation()), free, pi)

@@ -12,12 +12,12 @@
 # See the License for the specific language governing permissions and
 # limitations under the License.
 
-"""The fast solver against the readable statement on ticks of the simulated robot, with every
-kind of constraint active, and when it fails.
+"""The fast solver against the CVXPY statement on ticks of the simulated robot, with every kind of
+constraint active, and its failures.
 
-The oracle (CVXPY with Clarabel) ends many ticks as 'near-optimal': it could not get as far as
-it was asked. Its objective may then be above the true optimum, so ours must never be higher by
-more than 1e-6, and may be lower by more only then.
+The oracle (CVXPY with Clarabel) ends many ticks as 'near-optimal', short of its tolerance. Its
+objective may then be above the true optimum: ours must never be higher by more than 1e-6, and may
+be lower by more only then.
 """
 
 from dataclasses import replace
@@ -83,7 +83,7 @@ def assert_agree(problem, ours, oracle):
 
 
 HORIZON = 6
-COMPARED = 9    # ticks: each row of the first window leaves
+COMPARED = 9    # ticks, so that every row of the first window leaves
 
 
 @pytest.mark.parametrize("grouping", ["sample", "channel", "horizon"])
@@ -97,9 +97,8 @@ COMPARED = 9    # ticks: each row of the first window leaves
     ],
 )
 def test_every_tick_equals_the_oracle(grouping, case, outliers, values, robot, samples):
-    """Consecutive ticks of the simulated robot, solved with what the tick before knew, against
-    the statement solved from scratch (500 ticks at the default horizon: `benchmark
-    --compare`)."""
+    """Consecutive ticks of the simulated robot, warm-started from the tick before, against the
+    statement solved from scratch (500 ticks at the default horizon: `benchmark --compare`)."""
     estimator = estimator_of(robot, **{"horizon": HORIZON, "grouping": grouping, **values})
     estimator._solver = watched = Watched(estimator._solver)
     oracle, compared, unanswered = Oracle(), 0, 0
@@ -112,7 +111,7 @@ def test_every_tick_equals_the_oracle(grouping, case, outliers, values, robot, s
         try:
             exact = oracle.solve(watched.problem)
         except SolverError:
-            # CVXPY with Clarabel has no answer at all on a rare tick; ours was certified by its gap
+            # CVXPY with Clarabel rarely has no answer at all; ours is certified by its gap
             unanswered += 1
             continue
         if watched.solution.status == "held":
@@ -137,8 +136,8 @@ def at(table, pi, **values):
 
 
 def link(table, pi, points):
-    """The first link made of mass points (k, 3), in units of its reference length: rank of J is
-    one less than what they span."""
+    """The first link made of mass points (k, 3), in units of its reference length; the rank of J
+    follows from their span."""
     pi, l, m = pi.copy(), table.reference_length[0], table.reference_mass[0]
     points, mass = np.atleast_2d(points) * l, m / len(np.atleast_2d(points))
     I = sum(mass * (x @ x * np.eye(3) - np.outer(x, x)) for x in points)
@@ -182,8 +181,8 @@ ACTIVE = {
 @pytest.mark.parametrize("grouping", ["sample", "channel", "horizon"])
 @pytest.mark.parametrize("kind", ACTIVE)
 def test_each_kind_of_constraint_active(kind, grouping, table):
-    """Data of a truth on or beyond the edge of P: the constraint holds with equality at the
-    optimum, which is the oracle's."""
+    """Data from parameters on or beyond the edge of P: the constraint is active at the optimum,
+    which equals the oracle's."""
     directions, move = ACTIVE[kind]
     rng = np.random.default_rng(11)
     inside = admissible(table, rng)
@@ -210,8 +209,8 @@ def breaks_down(cost, cones, start, *_):
 
 
 def test_each_method_behind_the_first_gives_the_same_answer(table, monkeypatch):
-    """Without the active set's answer the interior point, without that Clarabel: same optimum,
-    each named."""
+    """If the active-set method fails, the interior-point method answers; if that fails, Clarabel:
+    same optimum, each named."""
     rng = np.random.default_rng(12)
     problem = make_problem(table, rng, N=30, truth=at(table, admissible(table, rng), X_u=0.0))
     usual = NativeSolver().solve(problem)
@@ -232,8 +231,8 @@ def test_each_method_behind_the_first_gives_the_same_answer(table, monkeypatch):
 
 
 def test_a_tick_whose_active_set_fails_is_held_once(table, monkeypatch):
-    """The previous estimate stays, with a true bound; the next tick goes to the interior point
-    and ends the hold."""
+    """The previous estimate is held, with a valid bound; the next tick uses the interior-point
+    method and ends the hold."""
     rng = np.random.default_rng(13)
     problem = make_problem(table, rng, N=40, prior=3.0)
     solver = NativeSolver()
@@ -278,7 +277,7 @@ def test_with_a_deadline_no_tick_pays_for_two_methods(table, monkeypatch):
 
 
 class Misbehaving:
-    """A solver that does what it is told."""
+    """A solver that misbehaves as told."""
 
     name = "misbehaving"
 
@@ -303,8 +302,8 @@ class Misbehaving:
     "mood", ["fails", "stalls", "breaks down", "answers nonsense", "is inaccurate"]
 )
 def test_a_misbehaving_solver_is_survived(mood, robot, samples):
-    """Ticks go on, the status says what happened, failures are counted, and afterwards
-    everything is as if it had not been."""
+    """Ticks go on, the status says what happened, failures are counted, and later results are as if
+    nothing had happened."""
     a, b = estimator_of(robot, horizon=20), estimator_of(robot, horizon=20)
     solver = Misbehaving(b._solver.inner)
     b._solver = Guarded(solver)
@@ -325,7 +324,7 @@ def test_a_misbehaving_solver_is_survived(mood, robot, samples):
 
 
 def test_memory_does_not_grow(robot, samples):
-    """1,200 ticks in a loop, after 600 to warm up: under 4 MB more (100,000 ticks: `benchmark
+    """1,200 ticks in a loop, after 600 for warm-up, add less than 4 MB (100,000 ticks: `benchmark
     --endurance 100000`)."""
     estimator = estimator_of(robot, horizon=50)
     length = samples[-1].t - samples[0].t + estimator.config.filter.period
@@ -339,7 +338,7 @@ def test_memory_does_not_grow(robot, samples):
 
 
 def test_solution_is_a_plain_value():
-    """Whoever keeps answers keeps no problem alive with them."""
+    """Keeping answers does not keep their problems alive."""
     assert set(Solution.__dataclass_fields__) == {
         "pi",
         "objective",

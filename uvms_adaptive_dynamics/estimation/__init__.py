@@ -12,5 +12,5 @@
 # See the License for the specific language governing permissions and
 # limitations under the License.
 
-"""From rows to parameters: low-pass, information, forgetting, changes, and the estimator that
-orchestrates them."""
+"""From rows to parameters: low-pass, information, forgetting, change detection, and the estimator
+that orchestrates them."""

@@ -12,11 +12,11 @@
 # See the License for the specific language governing permissions and
 # limitations under the License.
 
-"""A change of the robot that is believed: what it does to what is known, and what is said of it.
+"""An accepted change of the robot: its effect on the estimator's knowledge, and its message.
 
-Siblings behind `Change`: a part that begins again, a factor on efforts, on velocity or on a
-thruster, a force from outside, and the return to what was known before an earlier change.
-docs/mathematics.md, "Changes of the robot".
+Subclasses of `Change`: re-estimation of a part, a factor on efforts, velocity or a thruster, an
+external force, and the return to the knowledge before an earlier change. docs/mathematics.md,
+"Changes of the robot".
 """
 from __future__ import annotations
 
@@ -31,12 +31,12 @@ from .change_evidence import LoadSums
 from .information import InformationRecord, InformationState
 
 EXTERNAL_FORCE = "external force"
-FACTOR_UNDONE = 0.03                # a factor so near to one is none
+FACTOR_UNDONE = 0.03                # a factor this close to one becomes one
 
 
 class Scales(NamedTuple):
-    """Factors that correct what is measured: effort (C,) on the efforts, velocity on the vehicle's
-    linear velocity, thruster (N,) on what each adds to the wrench."""
+    """Factors that correct measurements: effort (C,) on the efforts, velocity on the vehicle's
+    linear velocity, thruster (N,) on each thruster's contribution to the wrench."""
 
     effort: np.ndarray
     velocity: float = 1.0
@@ -44,9 +44,10 @@ class Scales(NamedTuple):
 
 
 class Checkpoint(NamedTuple):
-    """What was known at an instant to which the estimate may return: why it was kept (a change's
-    name, or 'sensors'), the estimate (p,), the factors on what is measured, and all that was
-    learned."""
+    """Knowledge at an instant to which the estimator may return.
+
+    part: why it was kept, the name of a change or 'sensors'; pi (p,): the estimate; scales: factors
+    on measurements; information: all that had been learned."""
 
     part: str
     pi: np.ndarray
@@ -55,8 +56,8 @@ class Checkpoint(NamedTuple):
 
 
 class Followed(NamedTuple):
-    """After a change: the estimate (p,), the factors on what is measured, and what was known
-    before, where the change may yet be withdrawn."""
+    """Result of following a change: estimate pi (p,), factors on measurements, and the knowledge
+    before it, None if the change cannot be withdrawn later."""
 
     pi: np.ndarray
     scales: Scales
@@ -65,8 +66,8 @@ class Followed(NamedTuple):
 
 @dataclass(frozen=True)
 class Change(ABC):
-    """A change that is believed. part: what has changed, in words; ticks: for how long; noise: of
-    the time before."""
+    """An accepted change. part: name of what has changed; ticks: how long ago it began; noise: as
+    it was before."""
 
     part: str
     ticks: int
@@ -75,17 +76,18 @@ class Change(ABC):
     @abstractmethod
     def follow(self, information: InformationState, pi: np.ndarray,
                scales: Scales) -> Followed | None:
-        """Let `information` follow, from the estimate pi (p,) and the factors on what is measured;
-        what was learned of other parts stays. None where the numbers do not allow it; what is known
-        then stays."""
+        """Update `information` for the change, from the estimate pi (p,) and the factors on
+        measurements; what was learned about other parts stays.
+
+        Returns None and leaves all knowledge as it was if the update is numerically impossible."""
 
     @abstractmethod
     def sentence(self, since: float) -> str:
-        """What is said of it; since [s]: when it began."""
+        """Message about the change; since [s]: when it began."""
 
     def _return_noise(self, information: InformationState) -> None:
-        # The residuals since then were the change's: noise that holds them is neither of the time
-        # before, to which a record returns, nor of the time after.
+        # The change caused the residuals since then: noise learned from them is valid neither
+        # before it, where a checkpoint returns to, nor after it.
         information.noise.put_back(self.noise)
 
     def _known_before(self, information: InformationState, pi: np.ndarray,
@@ -96,7 +98,7 @@ class Change(ABC):
 
 @dataclass(frozen=True)
 class PartChange(Change):
-    """Parameters at `places` (k,) begin again; odds: the evidence, in words."""
+    """The parameters at `places` (k,) are re-estimated; odds: the evidence, in words."""
 
     places: np.ndarray
     odds: str
@@ -108,7 +110,7 @@ class PartChange(Change):
         before = self._known_before(information, pi, scales)
         information.age_window(self.ticks, pi)
         if not information.marginalize(self.places, pi):
-            # The change stays unexplained, and its residuals are what predictions are off by.
+            # The change stays unexplained, so its residuals are the error of predictions.
             information.noise.put_back(learned)
             return None
         return Followed(pi, scales, before)
@@ -120,8 +122,8 @@ class PartChange(Change):
 
 
 class ScaleChange(Change):
-    """What is measured has another scale: it is corrected, and nothing that was learned is dropped
-    but the window."""
+    """The scale of a measurement has changed: it is corrected, and only the window's rows are
+    dropped."""
 
     def follow(self, information: InformationState, pi: np.ndarray,
                scales: Scales) -> Followed | None:
@@ -132,12 +134,13 @@ class ScaleChange(Change):
 
     @abstractmethod
     def _corrected(self, scales: Scales) -> Scales:
-        """The factors from now on; one within FACTOR_UNDONE of one is none."""
+        """The corrected factors; one within FACTOR_UNDONE of one becomes one."""
 
 
 @dataclass(frozen=True)
 class EffortChange(ScaleChange):
-    """Efforts of `channels` are `factor` times what they were; odds: the evidence, in words."""
+    """Measured efforts of `channels` are now `factor` times as large; odds: the evidence, in
+    words."""
 
     channels: np.ndarray
     factor: float
@@ -157,8 +160,7 @@ class EffortChange(ScaleChange):
 
 @dataclass(frozen=True)
 class VelocityChange(ScaleChange):
-    """The linear velocity is measured as `factor` times what it was; odds: the evidence, in words.
-    """
+    """The measured linear velocity is now `factor` times as large; odds: the evidence, in words."""
 
     factor: float
     odds: str
@@ -175,8 +177,8 @@ class VelocityChange(ScaleChange):
 
 @dataclass(frozen=True)
 class ThrusterChange(ScaleChange):
-    """A thruster, by its place, gives `share` more of the thrust of its setting than until now;
-    odds: the evidence, in words."""
+    """The thruster at index `thruster` delivers more thrust than before, by `share` of its nominal
+    thrust (negative: less); odds: the evidence, in words."""
 
     thruster: int
     share: float
@@ -197,9 +199,8 @@ class ThrusterChange(ScaleChange):
 
 @dataclass(frozen=True)
 class LoadChange(Change):
-    """A force from outside begins to pull at the vehicle, or another one than before, or none any
-    more: sums of what the rows since then say of it, None where it is gone; force (3,) in NED [N];
-    odds: the evidence, in words."""
+    """An external force on the vehicle begins, changes or ends. sums: least-squares sums of the
+    rows since then, None if it has ended; force (3,) in NED [N]; odds: the evidence, in words."""
 
     sums: LoadSums | None
     force: np.ndarray
@@ -220,18 +221,18 @@ class LoadChange(Change):
         return (f"{self.part}: {np.linalg.norm(self.force):.1f} N on the vehicle since "
                 f"{since:.1f} s, {np.hypot(*self.force[:2]):.1f} N horizontally and "
                 f"{abs(down):.1f} N {'down' if down > 0 else 'up'} (tether, hook, contact, "
-                "current?); compensated while it lasts, nothing is unlearnt. "
+                "current?); compensated while it lasts, nothing learnt is lost. "
                 f"Evidence: {self.odds}")
 
 
 def load_gone(since: float) -> str:
-    """What is said of a force from outside that has let go; since [s]."""
+    """Message about an external force that ended at `since` [s]."""
     return f"{EXTERNAL_FORCE}: gone since {since:.1f} s"
 
 
 @dataclass(frozen=True)
 class Restoration(Change):
-    """What was `known` before an earlier change holds again."""
+    """Return to what was `known` before an earlier change."""
 
     known: Checkpoint
 

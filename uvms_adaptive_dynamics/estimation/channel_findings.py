@@ -12,8 +12,8 @@
 # See the License for the specific language governing permissions and
 # limitations under the License.
 
-"""What is found of each channel: whether its residuals may be trusted and what is likely where not,
-what is wrong with its readings, a constant residual, and a noise that was assumed too large."""
+"""Findings about each channel: trust in its residuals and the likely cause if it is lost, faulty
+readings, constant residuals, and noise that was assumed too large."""
 from __future__ import annotations
 
 import numpy as np
@@ -32,7 +32,7 @@ from .row_excitation import Excited
 
 
 class ChannelFindings:
-    """Follows the channels of a robot, sentence by sentence."""
+    """Judges the channels of a robot and words the findings."""
 
     def __init__(self, config: Config, robot: RobotModel, trust: ChannelTrust,
                  information: InformationState):
@@ -43,12 +43,12 @@ class ChannelFindings:
         self.change_settings(config)
 
     def restart(self, saved: ParameterSet, learn: bool) -> None:
-        """Forget the residuals and judge those of a prior or a saved estimate; what is found wrong
-        with readings stays. `restart` comes before any row."""
+        """Forget the residuals and judge those of a prior or a saved estimate from now on; findings
+        about readings stay. Call `restart` before the first row."""
         known = [noise for noise in (saved.noise_stddev, saved.row_noise_stddev)
                  if noise is not None]
-        # The noise that residuals are judged by, which they cannot widen: the saved one; the
-        # robot's default where parameters without noise stay as they are; else what is learned.
+        # Reference noise for judging residuals, which they cannot widen: the saved one; the robot's
+        # default for frozen parameters without a saved noise; else None, the learned noise.
         reference = (np.max(known, axis=0) if known
                      else None if learn else self._robot.default_noise(self._config))
         wrong = np.flatnonzero(np.isin(self._robot.channels, wrong_channels(saved)))
@@ -57,26 +57,26 @@ class ChannelFindings:
         self._residual_mean = ResidualMean(self._robot.table.channels)
 
     def change_settings(self, config: Config) -> None:
-        """Go on with other settings."""
+        """Adopt other settings."""
         self._config, self._left_out = config, self._robot.left_out(config)
 
     def add_row(self, prediction: Prediction, excited: Excited, learn: bool) -> None:
-        """Judge a row: what learning may still remove excuses a residual; frozen parameters excuse
-        nothing."""
+        """Judge a row. While learning, the parameters' own variance excuses a residual; frozen
+        parameters excuse nothing."""
         self._trust.add_row(prediction.measured, prediction.predicted, prediction.valid,
                             excited.moves, prediction.parameter_variance * learn,
                             self._information.noise.long_run)
         self._residual_mean.add_row(prediction.residual, excited.moves)
 
     def follow_misread(self, misread: tuple[Misread, ...]) -> None:
-        """Take in what is found wrong with sensors and settings."""
+        """Apply the faults found in sensors and settings."""
         if misread != self._misread:
             self._misread = misread
             self._trust.misread(place for one in misread for place in one.places)
 
     def of_residuals(self) -> list[str]:
-        """Constant residuals, and noise assumed too large, in sentences; of channels whose readings
-        are found wrong their residuals say nothing."""
+        """Sentences about constant residuals and about noise assumed too large; channels with
+        faulty readings are left out."""
         robot, table, noise = self._robot, self._robot.table, self._information.noise
         estimated = np.zeros(table.channels, bool)
         estimated[robot.vehicle_rows] = "vehicle_offsets" in table.terms
@@ -89,10 +89,10 @@ class ChannelFindings:
                                  noise.at_most, np.sqrt(self._trust.effort_power)))
 
     def trust_cause(self) -> str:
-        """What is likely where a channel is not `ok`, in a sentence; '' where all are, but for
-        those that a setting leaves out."""
+        """The likely cause if a channel is not `ok`, in a sentence; '' if all are ok or excluded by
+        a setting."""
         levels = self._trust.levels
-        if self._cause[0] is not levels:     # new ones twice a second, snapshots at every tick
+        if self._cause[0] is not levels:     # levels change twice a second, ticks are more frequent
             misread = [one._replace(places=places) for one in self._misread
                        if (places := tuple(c for c in one.places if not self._left_out[c]))]
             vehicle_rows = 6 if self._robot.vehicle else 0
@@ -102,6 +102,6 @@ class ChannelFindings:
         return self._cause[1]
 
     def trust_words(self) -> tuple[str, ...]:
-        """(C,) state of each channel, or that a setting leaves it out."""
+        """(C,) trust state of each channel, BY_SETTING if a setting excludes it."""
         return tuple(BY_SETTING if unused else TRUST_STATES[level] for level, unused
                      in zip(self._trust.levels, self._left_out))

@@ -12,7 +12,7 @@
 # See the License for the specific language governing permissions and
 # limitations under the License.
 
-"""What was known while the sensors were right, to return to when one is found wrong that was."""
+"""Knowledge from the time when all sensors were right, to return to when one becomes faulty."""
 from __future__ import annotations
 
 import math
@@ -20,11 +20,11 @@ import math
 from ..model.sample import Sample
 from .believed_change import Checkpoint
 
-CHECKS_REMEMBERED = 3  # checks: a fault may have begun before the last one
+CHECKS_REMEMBERED = 3  # several, since a fault may have begun before the last check
 
 
 class Checkpoints:
-    """What was known at the last checks that found the sensors right, each with its stamp [s]."""
+    """Checkpoints of the last checks that found the sensors right, each with its stamp [s]."""
 
     def __init__(self) -> None:
         self._kept: list[tuple[float, Checkpoint]] = []
@@ -33,9 +33,11 @@ class Checkpoints:
         self._found_wrong = False
 
     def before_fault(self, sample: Sample) -> tuple[float, Checkpoint] | None:
-        """What was known, with its stamp, where this sample is the first of a sensor that is found
-        wrong: the newest that was kept while it was right, or else the oldest. None elsewhere,
-        where nothing was kept, and where all that is found was corrected since."""
+        """The checkpoint to return to, with its stamp [s], if this sample is the first with a
+        faulty sensor: the newest from the time it was right, else the oldest.
+
+        None for any other sample, without a checkpoint, and if all faults found have been corrected
+        since."""
         begins = sample.found_wrong and not self._found_wrong
         self._found_wrong = sample.found_wrong
         if not begins or not self._kept:
@@ -49,16 +51,15 @@ class Checkpoints:
         return found
 
     def note_corrected(self, setting: str, t: float) -> None:
-        """From stamp t [s] on efforts are corrected for what is wrong with a setting: nothing that
-        is learnt is of it, though a check of the sensors, which looks back further, finds it later.
-        """
+        """Efforts are corrected for a wrong setting from stamp t [s] on: what is learnt after t is
+        valid, even if a sensor check, which looks back further, finds the fault later."""
         self._corrected[setting] = t
 
     def is_due(self, sample: Sample) -> bool:
-        """Whether what is known is to be kept, as a new check has found the sensors right."""
+        """Whether a new check has found the sensors right, so that a checkpoint is due."""
         return sample.right_until > self._newest and not sample.found_wrong
 
     def keep(self, sample: Sample, known: Checkpoint) -> None:
-        """Keep what is known."""
+        """Keep a checkpoint at this sample's `right_until`."""
         self._newest = sample.right_until
         self._kept = [*self._kept, (self._newest, known)][-CHECKS_REMEMBERED:]

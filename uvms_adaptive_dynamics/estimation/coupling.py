@@ -12,7 +12,7 @@
 # See the License for the specific language governing permissions and
 # limitations under the License.
 
-"""Where the arm's wrench on the vehicle stands: in the regressor, or on the left-hand side by the
+"""Where the arm's wrench on the vehicle enters: in the regressor, or on the left-hand side with the
 previous estimate (`estimation.coupling`; docs/mathematics.md, "Coupling")."""
 from __future__ import annotations
 
@@ -26,11 +26,11 @@ from ..solvers.problem import Quadratic
 
 
 class Coupling:
-    """What the setting makes of rows and of their sums.
+    """Applies the setting to rows and to their sums.
 
-    moves: whether the arm's share of the vehicle's rows is taken at the previous estimate (coupling
-    'reaction'), which changes from tick to tick; split: masks (C,) of the channels whose rows are
-    therefore summed apart, whole."""
+    moves: whether the arm's share of the vehicle's rows uses the previous estimate (coupling
+    'reaction'), which changes from tick to tick; split: masks (C,) of the channels whose full rows
+    are summed separately for that reason."""
 
     moves: bool
     split: tuple[np.ndarray, ...]
@@ -44,8 +44,7 @@ class Coupling:
 
     def rows(self, Y: np.ndarray, tau: np.ndarray,
              pi: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-        """Rows Y (..., C, p) and tau (..., C) as a problem with the previous estimate pi (p,) has
-        them."""
+        """Rows Y (..., C, p) and tau (..., C) of a problem with previous estimate pi (p,)."""
         if not self.moves:
             return Y, tau
         Y, tau, m = Y.copy(), tau.copy(), self._table.arm_slice
@@ -54,7 +53,8 @@ class Coupling:
         return Y, tau
 
     def combined(self, sums: Sequence[np.ndarray], pi: np.ndarray) -> Quadratic:
-        """Sums (p + 1, p + 1) of the split as one quadratic, with the previous estimate pi (p,)."""
+        """The sums (p + 1, p + 1) of the split combined into one quadratic, with previous estimate
+        pi (p,)."""
         if not self.moves:
             return quadratic(sums[0])
         v, m = self._table.vehicle_slice, self._table.arm_slice
@@ -67,5 +67,5 @@ class Coupling:
 
 
 def quadratic(matrix: np.ndarray) -> Quadratic:
-    """[Y tau]^T [Y tau] (p + 1, p + 1) as a quadratic of pi; a view, which follows the matrix."""
+    """[Y tau]^T [Y tau] (p + 1, p + 1) as a quadratic in pi; H and g are views of the matrix."""
     return Quadratic(matrix[:-1, :-1], matrix[:-1, -1], float(matrix[-1, -1]))

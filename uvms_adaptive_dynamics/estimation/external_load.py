@@ -12,12 +12,12 @@
 # See the License for the specific language governing permissions and
 # limitations under the License.
 
-"""A force that pulls at the vehicle from outside while it lasts: a taut tether, a hook, contact
-(docs/mathematics.md, "External force").
+"""A temporary external force on the vehicle: a taut tether, a hook, contact (docs/mathematics.md,
+"External force").
 
-It is no property of the robot, so nothing that is known is dropped for it: it is estimated beside
-the parameters and taken off their rows. It is there for as long as the rows of the last seconds are
-evidence for it, by the same Bayes factor by which it was found.
+It is no property of the robot, so no knowledge is dropped for it: it is estimated alongside the
+parameters and subtracted from their rows. It lasts while the rows of the last seconds are evidence
+for it, by the same Bayes factor that detected it.
 """
 from __future__ import annotations
 
@@ -30,30 +30,30 @@ from .change_evidence import LoadSums
 from .low_pass import Row
 from .prediction import Prediction
 
-# [s] in which older rows lose weight by e: a few periods of a vehicle's motion, over which a force
-# that turned with it would average out
+# [s] time constant of forgetting older rows: a few periods of a vehicle's motion, over which a
+# force that turned with the vehicle would average out
 LOAD_MEMORY = 10.0
 
 
 class ExternalLoad:
-    """Recursive least squares of a force that is constant in the world, and of where it pulls.
+    """Recursive least squares of a force that is constant in the world, and of where it acts.
 
-    load (12,): as `load_columns` counts it, zero while there is none; evidence: ln Bayes factor of
-    the rows remembered, for it."""
+    load (12,): in the order of `load_columns`, zero without a force; evidence: ln Bayes factor of
+    the remembered rows in favour of a force."""
 
     def __init__(self, period: float):
-        """period [s] of rows."""
+        """period [s]: time between rows."""
         self._keep = math.exp(-period / LOAD_MEMORY)
         self._sums: LoadSums | None = None
         self.end()
 
     @property
     def lasts(self) -> bool:
-        """Whether there is one."""
+        """Whether there is a force at present."""
         return self._sums is not None
 
     def begin(self, sums: LoadSums | None) -> None:
-        """Begin (again) from the rows by which it was found, None: there is none any more."""
+        """Begin (again) from the sums of the rows that detected the force; None ends it."""
         if sums is None:
             self.end()
         else:
@@ -61,11 +61,11 @@ class ExternalLoad:
             self._solve()
 
     def end(self) -> None:
-        """There is none (any more)."""
+        """End the force."""
         self._sums, self.load, self.evidence = None, np.zeros(12), -math.inf
 
     def counted_as_known(self, row: Row) -> Row:
-        """The row with the effort that holds against it in what is known."""
+        """The row with the effort against the force added to its known load."""
         if not self.lasts:
             return row
         assert row.R_nb is not None
@@ -74,8 +74,8 @@ class ExternalLoad:
         return row._replace(tau_known=tau_known, load=self.load)
 
     def add_row(self, prediction: Prediction, counts: np.ndarray) -> None:
-        """A row that was predicted with the load, of channels that count (C,); a vehicle at rest
-        forgets nothing."""
+        """Add a row that was predicted with the load; counts (C,) bool. Rows that do not count,
+        such as those of a vehicle at rest, forget nothing."""
         assert self._sums is not None and prediction.R_nb is not None
         counts, residual = counts[:6], prediction.residual[:6]
         if not counts.any():

@@ -14,16 +14,17 @@
 
 """Directional forgetting and marginalization, both as one linear map of old rows.
 
-Old rows [Y tau] become [Y tau] M: regressors change to Y A^T about the old data's own solution pi_0
-and residuals stay, so that the minimizer stays pi_0 and the information H becomes A H A^T. Applied
-to each channel's rows alike, the map keeps them separate (docs/mathematics.md, "Forgetting").
+Old rows [Y tau] become [Y tau] M: regressors change to Y A^T about the old data's own solution
+pi_0 and residuals stay. The minimizer stays pi_0, and the information H becomes A H A^T. The same
+map applies to the rows of every channel, so channels stay separate (docs/mathematics.md,
+"Forgetting").
 
-Uniform forgetting takes lambda from everything at every tick, also from what nothing excites: in a
-calm the information decays, and what was learned is lost. Restricted to the directions that new
-data excite (Kulhavy, 1987; Cao and Schwartz, 2000; Lai and Bernstein, "SIFt-RLS", 2024) it stays.
-Those take the full share from every direction that is excited at all; here a direction loses at
-most what the new data bring to it, so that no threshold decides what is excited and information
-never decreases.
+Uniform forgetting multiplies all information by lambda at every tick, even in directions that
+nothing excites: while the robot is calm, the information decays and what was learned is lost.
+Directional forgetting is restricted to directions that new data excite (Kulhavy, 1987; Cao and
+Schwartz, 2000; Lai and Bernstein, "SIFt-RLS", 2024). Those methods take the full share from every
+excited direction. Here a direction loses at most what the new data bring to it: no threshold
+decides what is excited, and information never decreases.
 """
 from __future__ import annotations
 
@@ -33,7 +34,7 @@ from typing import NamedTuple
 import numpy as np
 from scipy.linalg import cho_factor, cho_solve, cholesky, eigh, solve_triangular
 
-NEGLIGIBLE_GAIN = 1e-9  # share of a direction's information that is not worth taking
+NEGLIGIBLE_GAIN = 1e-9  # share of a direction's information below which nothing is forgotten
 
 
 @dataclass(frozen=True)
@@ -45,16 +46,17 @@ class RowMap:
     gradient: np.ndarray
 
     def then(self, later: RowMap) -> RowMap:
-        """This map and then another one, as one."""
+        """This map followed by `later`."""
         return RowMap(self.rows @ later.rows, later.gradient @ self.gradient)
 
 
 def directional_map(old: np.ndarray, new: np.ndarray, share: float) -> RowMap:
-    """The map that lets old rows lose, in each direction x of B x = mu H x, min(mu, share) of H.
+    """The map that removes the share min(mu, share) of the old information H in each direction x
+    with B x = mu H x.
 
-    old (p + 1, p + 1): [Y tau]^T [Y tau] of old rows, prior included, with information H positive
-    definite; new: the same of the block of new rows, information B; share: most that any direction
-    may lose. Raises LinAlgError where H is not positive definite.
+    old (p + 1, p + 1): [Y tau]^T [Y tau] of old rows including the prior, information H positive
+    definite; new: the same for the block of new rows, information B; share: largest share that a
+    direction may lose. Raises LinAlgError if H is not positive definite.
     """
     H, B, pi = old[:-1, :-1], new[:-1, :-1], solution(old)
     size = 1 / np.sqrt(np.diag(H))
@@ -70,29 +72,28 @@ def directional_map(old: np.ndarray, new: np.ndarray, share: float) -> RowMap:
 
 
 class Wander(NamedTuple):
-    """Parameters that change by themselves: places (k,), their variance (k,) at rest, and the time
-    in which they forget, in rows."""
+    """Parameters that drift by themselves as first-order processes: places (k,), stationary
+    variance (k,), and time constant in rows."""
 
     places: np.ndarray
     variance: np.ndarray
     rows: float
 
     def added(self, rows: int) -> np.ndarray:
-        """(k,) variance that they gain in so many rows: a first-order process that keeps its
-        variance."""
+        """(k,) variance gained in so many rows, such that the stationary variance is kept."""
         return self.variance * -np.expm1(-2 * rows / self.rows)
 
     def refreshed(self, rows: int) -> np.ndarray:
-        """(k,) information that keeps their own variance what it was before anything was learnt."""
+        """(k,) information to add so that, without data, the variance stays the stationary one."""
         return 1 / self.variance - 1 / (self.variance + self.added(rows))
 
 
 def wander_map(old: np.ndarray, places: np.ndarray, variance: np.ndarray) -> RowMap:
-    """The map of old rows whose parameters `places` (k,) have since gained `variance` (k,).
+    """The map of old rows whose parameters at `places` (k,) have since gained `variance` (k,).
 
-    Covariance H^-1 becomes H^-1 + E Q E^T, information H less H E (E^T H E + Q^-1)^-1 E^T H
-    (Woodbury): old rows lose it like information that newer ones replace. Raises LinAlgError where
-    H is not positive definite.
+    The covariance H^-1 becomes H^-1 + E Q E^T with Q = diag(variance), so the information H loses
+    H E (E^T H E + Q^-1)^-1 E^T H (Woodbury); `directional_map` removes it. Raises LinAlgError if H
+    is not positive definite.
     """
     H = old[:-1, :-1]
     factor = cho_factor(H[np.ix_(places, places)] + np.diag(1 / variance), lower=True)
@@ -102,10 +103,10 @@ def wander_map(old: np.ndarray, places: np.ndarray, variance: np.ndarray) -> Row
 
 
 def marginal_map(old: np.ndarray, places: np.ndarray) -> RowMap:
-    """The map that leaves all that old rows say of the other parameters, and nothing of `places`
-    (k,).
+    """The map that marginalizes the parameters at `places` (k,): old rows keep all information
+    about the other parameters, and none about these.
 
-    A = [0 0; -H21 H11^-1 I] with the parameters of `places` first: A H A^T is the Schur complement.
+    A = [0 0; -H21 H11^-1 I] with the parameters of `places` first; A H A^T is the Schur complement.
     """
     H, p = old[:-1, :-1], len(old) - 1
     rest = np.setdiff1d(np.arange(p), places)
@@ -117,7 +118,7 @@ def marginal_map(old: np.ndarray, places: np.ndarray) -> RowMap:
 
 
 def solution(quadratic: np.ndarray) -> np.ndarray:
-    """(p,) minimizer of |tau - Y pi|^2 from [Y tau]^T [Y tau] (p + 1, p + 1)."""
+    """(p,) minimizer of |tau - Y pi|^2, from [Y tau]^T [Y tau] (p + 1, p + 1)."""
     H, g = quadratic[:-1, :-1], quadratic[:-1, -1]
     size = 1 / np.sqrt(np.diag(H))
     return size * cho_solve(cho_factor(H * np.outer(size, size), lower=True), size * g)

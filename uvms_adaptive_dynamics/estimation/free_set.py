@@ -12,11 +12,11 @@
 # See the License for the specific language governing permissions and
 # limitations under the License.
 
-"""Which parameters are estimated, and what is known of the others: those that settings freeze, and
-those that a stage holds for now (docs/identification.md, "What freezing does").
+"""Which parameters are estimated, and the covariance of the others: those frozen by settings, and
+those held for now by a stage (docs/identification.md, "What freezing does").
 
-Data of held parameters are not lost: rows keep all their columns, so that freeing one later counts
-everything that was seen while it was held."""
+Data about held parameters are not lost: rows keep all their columns, so a parameter freed later
+profits from everything seen while it was held."""
 from __future__ import annotations
 
 from collections.abc import Iterable
@@ -30,16 +30,16 @@ from ..model.parameters import ParameterTable
 class FreeSet:
     """free (p,) bool: estimated now; allowed (p,) bool: not frozen by the settings; both read-only.
 
-    covariance (f, f): of the parameters that are not free, as known when they were frozen."""
+    covariance (f, f): of the parameters that are not free, at the time they were frozen."""
 
     free: np.ndarray
     covariance: np.ndarray
-    _words: tuple[str, ...]     # how each parameter was known when the set last changed
+    _words: tuple[str, ...]     # each parameter's flag when the set last changed
     _settled: np.ndarray
 
     def __init__(self, table: ParameterTable, frozen: Iterable[str]):
-        """frozen: names or patterns of the settings. Raises ParameterError where one fits nothing.
-        """
+        """frozen: names or patterns from the settings. Raises ParameterError if one matches
+        nothing."""
         self._table = table
         self.allowed = self.free = self._settled = self._paired(~table.match(frozen))
         self.covariance, self._words = np.zeros((0, 0)), ()
@@ -51,8 +51,9 @@ class FreeSet:
         self.settle()
 
     def wanted(self, free: np.ndarray | Iterable[str]) -> np.ndarray:
-        """(p,) bool of a mask (p,) or of names and patterns: without what settings freeze, and of
-        parameters that symmetry makes equal all or none. Raises ParameterError."""
+        """(p,) bool from a mask (p,) or from names and patterns. Parameters frozen by settings stay
+        frozen, and pairs tied by symmetry are free together or not at all. Raises
+        ParameterError."""
         if isinstance(free, np.ndarray):
             if free.shape != (self._table.size,) or free.dtype != bool:
                 raise ParameterError(
@@ -64,33 +65,33 @@ class FreeSet:
         return self._paired(mask & self.allowed)
 
     def change(self, free: np.ndarray, covariance: np.ndarray, words: tuple[str, ...]) -> None:
-        """Estimate `free` (p,) from now on; what is frozen keeps its part of the covariance (p, p)
-        and its flag among `words` (p,)."""
+        """Estimate `free` (p,) from now on; the other parameters keep their part of the covariance
+        (p, p) and their flag from `words` (p,)."""
         self.free, self._words = free, words
         self.covariance = covariance[np.ix_(~free, ~free)].copy()
 
     def settle(self) -> None:
-        """Whatever follows from the set has followed."""
+        """Mark the present set as applied."""
         self._settled = self.free
 
     @property
     def settled(self) -> bool:
-        """Whether the set is the one that was followed last."""
+        """Whether the present set has been applied."""
         return self._settled is self.free or np.array_equal(self._settled, self.free)
 
     @property
     def held(self) -> np.ndarray:
-        """(p,) bool: frozen for now by a stage."""
+        """(p,) bool: held for now by a stage."""
         return self.allowed & ~self.free
 
     def held_covariance(self) -> np.ndarray:
-        """(h, h) of the held parameters."""
+        """(h, h) covariance of the held parameters."""
         among = self.held[~self.free]
         return self.covariance[np.ix_(among, among)]
 
     def flags(self, words: tuple[str, ...], solved: bool) -> tuple[str, ...]:
-        """Flags (p,), `words` where parameters are free, and as they were remembered where they are
-        held, or where nothing has been solved since the set changed."""
+        """(p,) flags: `words` for free parameters, remembered flags for held ones; remembered flags
+        for all while nothing has been solved since the set changed."""
         if not self.settled or (self._words and not solved):
             return self._words
         before = self._words or ("prior",) * len(words)

@@ -12,22 +12,23 @@
 # See the License for the specific language governing permissions and
 # limitations under the License.
 
-"""What frozen parameters make uncertain in each channel's rows: their error is not noise, yet rows
-that it dominates tell little of the parameters that are free (docs/identification.md, "What
-freezing does")."""
+"""Variance of each channel's rows that is due to frozen parameters: their error is not noise, yet
+rows dominated by it tell little about the free parameters (docs/identification.md, "What freezing
+does")."""
 from __future__ import annotations
 
 import numpy as np
 
 
 class FrozenDoubt:
-    """Mean of y Sigma_h y^T over a channel's rows y, with Sigma_h the covariance of what is frozen.
+    """variance (C,): mean of y Sigma_h y^T over a channel's rows y, with Sigma_h the covariance of
+    the frozen parameters.
 
-    It joins the noise where rows are weighted. The rows themselves are kept as they are: when the
-    parameters are freed the doubt is gone, and all rows count in full."""
+    It is added to the noise variance that weighs rows. The stored rows stay unchanged: once the
+    parameters are freed, this variance is zero and all rows count in full."""
 
     def __init__(self, channels: int, memory: float):
-        """memory: rows over which the mean goes at most."""
+        """memory: largest number of rows in the mean."""
         self._memory = memory
         self._root = np.zeros((0, 0))
         self._places = np.zeros(0, int)
@@ -35,8 +36,8 @@ class FrozenDoubt:
 
     def hold(self, places: np.ndarray, covariance: np.ndarray, Y: np.ndarray,
              valid: np.ndarray) -> None:
-        """Hold the parameters at `places` (h,) with this covariance (h, h); rows Y (N, C, p) that
-        are valid (N, C) begin the mean."""
+        """Hold the parameters at `places` (h,) with this covariance (h, h); the mean starts from
+        rows Y (N, C, p), valid (N, C)."""
         values, vectors = np.linalg.eigh(covariance)
         self._root = vectors * np.sqrt(np.maximum(values, 0.0))
         self._places = places
@@ -45,7 +46,7 @@ class FrozenDoubt:
         self.variance = np.sum(doubt * valid, axis=0) / np.maximum(self._rows, 1.0)
 
     def add_row(self, Y: np.ndarray, counts: np.ndarray) -> None:
-        """Rows Y (C, p) of an instant, of which those that count (C,) bool."""
+        """Add the rows Y (C, p) of an instant; counts (C,) bool."""
         if self.holds:
             self._rows = np.minimum(self._rows + counts, self._memory)
             doubt = np.sum((Y[:, self._places] @ self._root) ** 2, axis=1)
@@ -58,10 +59,9 @@ class FrozenDoubt:
         return bool(self._places.size)
 
     def dominates(self, noise: np.ndarray) -> np.ndarray:
-        """(C,) bool: channels whose residuals are the frozen parameters' error rather than noise
-        (C,)."""
+        """(C,) bool: channels where the frozen parameters' error exceeds the noise (C,)."""
         return self.variance > noise ** 2
 
     def joined(self, noise: np.ndarray) -> np.ndarray:
-        """(C,) deviations by which rows are weighted, of noise (C,) and doubt."""
+        """(C,) deviations that weigh rows: of noise (C,) and the frozen parameters together."""
         return np.sqrt(noise ** 2 + self.variance) if self.holds else noise

@@ -12,7 +12,7 @@
 # See the License for the specific language governing permissions and
 # limitations under the License.
 
-"""A person says that the arm grips or releases something: what the estimator does about it
+"""Effect on the estimator when an operator reports that the arm grips or releases something
 (docs/payload.md)."""
 from __future__ import annotations
 
@@ -22,39 +22,40 @@ from .estimator import Estimator
 
 
 def note_grip(estimator: Estimator, name: str = "") -> str:
-    """The last link grips something now, called `name`; returns what is done, in a sentence.
+    """Note that the last link now grips something called `name`; returns a sentence about what was
+    done.
 
-    What is known of the link begins anew, as where the change was noticed; what was held already is
-    named only. Raises UvmsError where that cannot be.
+    The link's parameters are re-estimated, as after a detected change; if something is already
+    held, it is only renamed. Raises UvmsError without an arm or without data.
     """
     tracker, t = estimator.payload, estimator.last_t
     if not tracker.places.size:
-        raise UvmsError("the robot has no arm that could hold anything")
+        raise UvmsError("the robot has no arm to hold anything; expected joints in robot.joints")
     if t is None:
-        raise UvmsError("no sample has come yet; say it again when the robot's data do")
+        raise UvmsError("no sample has arrived yet; report the grip again once data arrive")
     if tracker.held:
         tracker.name = name or tracker.name
-        return (f"Something has already been held for {t - tracker.since:.0f} s; it is called "
-                f"'{tracker.name}' from now on.")
+        return (f"Something has already been held for {t - tracker.since:.0f} s; it is now named "
+                f"'{tracker.name}'.")
     pi, covariance = estimator.pi, estimator.covariance
     if (estimator.learn and estimator.information.follows_changes
             and estimator.free[tracker.places].any()):
         joint = estimator.table.joints[-1]
         estimator.follow(PartChange(f"{joint} link", 0, estimator.information.noise.record(),
-                                    tracker.places, "said by hand"), t)
-    if not tracker.held:        # the link's parameters stay as they are
+                                    tracker.places, "reported by the operator"), t)
+    if not tracker.held:        # without learning, the link's parameters stay
         tracker.begin(t, pi, covariance, None)
     tracker.name = name or tracker.name
-    return (f"'{tracker.name}' is held from now on. Move the arm, so that its mass and position "
-            "can be estimated.")
+    return (f"'{tracker.name}' is held from now on. Move the arm so that its mass and position can "
+            "be estimated.")
 
 
 def note_release(estimator: Estimator) -> str:
-    """The last link holds nothing any more; returns what is done, in a sentence. Raises UvmsError
-    where nothing was held."""
+    """Note that the last link has released what it held; returns a sentence about what was done.
+    Raises UvmsError if nothing was held."""
     tracker, t = estimator.payload, estimator.last_t
     if not tracker.held or t is None:
-        raise UvmsError("nothing is held, as far as is known")
+        raise UvmsError("nothing to release: no grip has been detected or reported")
     name, known = tracker.name, tracker.known
     restored = ""
     if known is not None:

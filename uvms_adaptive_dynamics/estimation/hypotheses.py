@@ -12,13 +12,13 @@
 # See the License for the specific language governing permissions and
 # limitations under the License.
 
-"""Hypotheses of what has changed, a class of each kind (docs/mathematics.md, "Changes of the
+"""Hypotheses about what has changed, one class of each kind (docs/mathematics.md, "Changes of the
 robot").
 
-A hypothesis says how the efforts differ from what the present model predicts: by an error of some
-parameters (a link, the vehicle's damping, ...), by a force from outside, or by a factor on some
-efforts, on a velocity or on a thruster. It weighs the evidence for itself, and makes the `Change`
-that is believed.
+A hypothesis states how the efforts differ from the present model's prediction: by an error of some
+parameters (a link, the vehicle's damping, ...), by an external force, or by a factor on some
+efforts, on a velocity or on a thruster. It computes its own evidence, and the `Change` to apply if
+it is accepted.
 """
 from __future__ import annotations
 
@@ -49,12 +49,12 @@ from .change_evidence import (
     normal_equations,
 )
 
-# A change may be as large as half of what the prior did not know; a scale wrong by 15 %.
+# Prior deviations of a change: half the prior's deviation for parameters, 15 % for a scale.
 SHARE_OF_PRIOR = 0.5
 SCALE_STDDEV = 0.15
-THRUSTER_STDDEV = 0.5       # of its thrust: a rope, a broken blade, a speed controller that is off
-NEWTON_STEPS = 4        # a scale of 1.3 is within a thousandth after three
-# What changes by itself; of the vehicle a load changes inertia and weight at once.
+THRUSTER_STDDEV = 0.5       # of its thrust: a rope, a broken blade, a faulty speed controller
+NEWTON_STEPS = 4        # after three, a scale of 1.3 is within a thousandth
+# Blocks that change together: a load on the vehicle changes inertia and weight at once.
 WHOLES = {
     "vehicle inertia": "vehicle inertia and restoring",
     "vehicle restoring": "vehicle inertia and restoring",
@@ -63,8 +63,8 @@ WHOLES = {
 
 
 class Onset(NamedTuple):
-    """When a change began: so many ticks ago; the noise of before; the rows since then, and the
-    variance (C,) of one of them as one of many like it; the evidence, in words."""
+    """Onset of a change: how many ticks ago; noise before it; rows since then, and the variance
+    (C,) of one row that accounts for the correlation between rows; odds: the evidence, in words."""
 
     ticks: int
     noise: NoiseRecord
@@ -75,9 +75,9 @@ class Onset(NamedTuple):
 
 @dataclass(frozen=True)
 class Hypothesis(ABC):
-    """What may have changed. stddev (k,): what such a change may be.
+    """What may have changed. stddev (k,): prior deviation of such a change.
 
-    preference: of hypotheses that explain the data alike, those of the lowest are believed."""
+    preference: among hypotheses that explain the data equally well, the lowest is accepted."""
 
     name: str
     stddev: np.ndarray
@@ -86,32 +86,32 @@ class Hypothesis(ABC):
 
     @abstractmethod
     def columns(self, rows: RecentRows) -> np.ndarray:
-        """(T, C, k) what one unit of the change adds to the efforts."""
+        """(T, C, k) effect of one unit of the change on the efforts."""
 
     @abstractmethod
     def believed(self, onset: Onset, alike: Sequence[Hypothesis]) -> Change:
-        """The change, of hypotheses that explain the data alike; this is the likeliest of those
-        with the lowest preference."""
+        """The change to apply. alike: all hypotheses that explain the data about equally well; this
+        is the most likely of those with the lowest preference."""
 
     def holds(self, other: Hypothesis) -> bool:
-        """Whether the other one is a part of this."""
+        """Whether this hypothesis contains the other one."""
         return False
 
     def evidence(self, rows: RecentRows,
                  columns: np.ndarray | None = None) -> tuple[float, np.ndarray]:
         """(ln Bayes factor against no change, the change's posterior mean (k,)); columns (T, C, k):
-        of these rows, where they are known."""
+        those of these rows, if already computed."""
         columns = self.columns(rows) if columns is None else columns
         return bayes_factor(*normal_equations(columns, rows), self.stddev)
 
     def gain(self, change: np.ndarray, rows: RecentRows) -> float:
-        """ln likelihood ratio of rows with a given change (k,) against none."""
+        """ln likelihood ratio of the rows with a given change (k,) against no change."""
         return log_likelihood_ratio(rows, rows.residual - self.columns(rows) @ change)
 
 
 @dataclass(frozen=True)
 class PartHypothesis(Hypothesis):
-    """Parameters at `places` (k,)."""
+    """The parameters at `places` (k,) have changed."""
 
     places: np.ndarray
 
@@ -122,7 +122,7 @@ class PartHypothesis(Hypothesis):
         return rows.Y[:, :, self.places]
 
     def believed(self, onset: Onset, alike: Sequence[Hypothesis]) -> Change:
-        """See `Hypothesis.believed`: all of the parts begin again."""
+        """See `Hypothesis.believed`: all of these parts are re-estimated."""
         places = [one.places for one in alike if isinstance(one, PartHypothesis)]
         return PartChange(_names(alike), onset.ticks, onset.noise,
                           np.unique(np.concatenate(places)), onset.odds)
@@ -135,20 +135,20 @@ class PartHypothesis(Hypothesis):
 
 @dataclass(frozen=True)
 class LoadHypothesis(Hypothesis):
-    """A force on the vehicle from outside, as `load_columns` counts it. stddev (12,)."""
+    """An external force on the vehicle, in the order of `load_columns`. stddev (12,)."""
 
-    preference = 1          # nothing is forgotten for it
+    preference = 1          # before a change of parameters, since nothing is forgotten for it
 
     def columns(self, rows: RecentRows) -> np.ndarray:
         """See `Hypothesis.columns`."""
         columns = np.zeros((*rows.residual.shape, 12))
         if rows.R_nb is not None:
-            columns[:, :6] = -load_columns(rows.R_nb)       # the thrusters hold against it
+            columns[:, :6] = -load_columns(rows.R_nb)       # the thrusters act against it
         return columns
 
     def believed(self, onset: Onset, alike: Sequence[Hypothesis]) -> Change:
-        """See `Hypothesis.believed`: of all force from outside, that with which the rows were
-        predicted included."""
+        """See `Hypothesis.believed`: the total external force, including the one that the rows were
+        predicted with."""
         rows, columns = onset.rows, self.columns(onset.rows)
         if rows.load is not None:
             known = np.einsum("tck,tk->tc", columns, rows.load)
@@ -160,9 +160,9 @@ class LoadHypothesis(Hypothesis):
 
 
 class ScaleHypothesis(Hypothesis):
-    """One factor on what is measured. stddev (1,)."""
+    """A factor on a measurement. stddev (1,)."""
 
-    preference = 0  # A simpler cause than a dozen parameters, and nothing is forgotten for it.
+    preference = 0  # a simpler cause than a dozen parameters, and nothing is forgotten for it
 
     def columns(self, rows: RecentRows) -> np.ndarray:
         """See `Hypothesis.columns`."""
@@ -172,12 +172,12 @@ class ScaleHypothesis(Hypothesis):
 
     @abstractmethod
     def _fill(self, column: np.ndarray, rows: RecentRows) -> None:
-        """Write what the efforts grow by with the factor into column (T, C), zero until now."""
+        """Write the derivative of the efforts by the factor into column (T, C), zero on entry."""
 
 
 @dataclass(frozen=True)
 class EffortScale(ScaleHypothesis):
-    """On the efforts of `channels`."""
+    """A factor on the efforts of `channels`."""
 
     channels: np.ndarray
 
@@ -193,7 +193,7 @@ class EffortScale(ScaleHypothesis):
 
 @dataclass(frozen=True)
 class VelocityScale(ScaleHypothesis):
-    """By which the vehicle's linear velocity is to be corrected."""
+    """A factor that corrects the vehicle's linear velocity."""
 
     def _fill(self, column: np.ndarray, rows: RecentRows) -> None:
         if rows.by_velocity is not None:
@@ -205,8 +205,8 @@ class VelocityScale(ScaleHypothesis):
         return VelocityChange(_names(alike), onset.ticks, onset.noise, 1 / correction, onset.odds)
 
     def _correction(self, rows: RecentRows) -> float:
-        """The factor, less one, that explains the residuals best, from that which does so if the
-        efforts are linear in the velocity: drag is not (Gauss and Newton)."""
+        """The best correction factor minus one, by Gauss-Newton from the linear solution: drag is
+        not linear in the velocity."""
         change = float(self.evidence(rows)[1][0])
         if rows.by_velocity is None:
             return change
@@ -222,13 +222,13 @@ class VelocityScale(ScaleHypothesis):
 
 @dataclass(frozen=True)
 class ThrusterScale(ScaleHypothesis):
-    """On what the thruster of this place gives."""
+    """A factor on the thrust of the thruster at index `thruster`."""
 
     thruster: int
 
     def _fill(self, column: np.ndarray, rows: RecentRows) -> None:
         if rows.by_thruster is not None:
-            # what it gives is needed; what is measured is what it is told
+            # the true thrust equals the effort needed; the "measured" one is computed from commands
             column[:, :6] = -rows.by_thruster[:, :6, self.thruster]
 
     def believed(self, onset: Onset, alike: Sequence[Hypothesis]) -> Change:
@@ -244,21 +244,24 @@ def _names(alike: Sequence[Hypothesis]) -> str:
 
 def hypotheses(table: ParameterTable, free: np.ndarray, prior_stddev: np.ndarray,
                weight_density: float, thrusters: int) -> tuple[Hypothesis, ...]:
-    """Links, frictions, the vehicle's restoring, that with its inertia, its damping; a force on the
-    vehicle from outside; factors on the thrust, on each thruster's, on the DVL's velocity, on all
-    joints' efforts and on each. free (p,): what is estimated; prior_stddev (p,); weight_density
-    [N/m^3] of water; thrusters: how many."""
+    """All hypotheses: each link, each friction, the vehicle's restoring, restoring with inertia,
+    damping; an external force on the vehicle; factors on the whole thrust, on each thruster, on the
+    DVL's velocity, on all joint efforts and on each.
+
+    free (p,): estimated parameters; prior_stddev (p,); weight_density [N/m^3] of water; thrusters:
+    their number."""
     every = np.arange(table.channels)
     parts = table.merged(WHOLES)
     if table.vehicle:
-        # Trim, ballast, a float, a line that pulls: what is known of its inertia is not to be lost.
+        # Trim, ballast, a float, a pulling line: keep what is known about the inertia.
         parts["vehicle restoring"] = table.blocks["vehicle restoring"]
     found: list[Hypothesis] = [
         PartHypothesis(name, SHARE_OF_PRIOR * prior_stddev[places], places)
         for name, places in parts.items() if free[places].any()]
     factor = np.array([SCALE_STDDEV])
     if table.vehicle:
-        # A pull as large as the weight may change, anywhere on a body of that weight in water.
+        # A force as large as a plausible change of weight, anywhere on a neutrally buoyant body of
+        # that weight.
         weight = prior_stddev[table.blocks["vehicle restoring"][0]]
         reach = np.r_[np.ones(3), np.full(9, (weight / weight_density) ** (1 / 3))]
         found.append(LoadHypothesis(EXTERNAL_FORCE, SHARE_OF_PRIOR * weight * reach))

@@ -12,8 +12,8 @@
 # See the License for the specific language governing permissions and
 # limitations under the License.
 
-"""The paper's arrival cost ||pi - pi_previous||_Q^2, with Q relative to the parameters' size or
-given (docs/mathematics.md, "Arrival cost")."""
+"""The paper's arrival cost ||pi - pi_previous||_Q^2, with Q relative to the parameters' size or set
+by the user (docs/mathematics.md, "Arrival cost")."""
 from __future__ import annotations
 
 from collections.abc import Sequence
@@ -28,20 +28,20 @@ from .prior_information import PriorInformation
 
 
 class IncrementArrival:
-    """||pi - pi_previous||_Q^2 and a weak prior; old rows are dropped. A sibling of the costs in
-    `arrival`.
+    """||pi - pi_previous||_Q^2 plus a weak prior; old rows are dropped. An alternative to the costs
+    in `arrival`.
 
-    The paper's cost says how far pi moves at a tick, not where it is: where the window's rows do
-    not determine a direction, noise drives a walk in it without end, in steps that grow with the
-    parameter where Q is relative. The weak prior, `estimation.information_floor` of the information
-    that the run began with, about the same values, bounds the walk and is little beside data."""
+    The paper's cost limits how far pi moves at a tick, not where it is: in a direction that the
+    window's rows do not determine, noise drives an unbounded random walk, whose steps grow with the
+    parameter if Q is relative. The weak prior bounds the walk: `estimation.information_floor` times
+    the information at the start of the run, about the same values, negligible beside data."""
 
     decay = 1.0
     directional = False
 
     def __init__(self, settings: Estimation, table: ParameterTable, prior: PriorInformation,
                  parts: int):
-        """parts: sums that `data` returns."""
+        """parts: number of sums that `data` returns."""
         self._weight: Weight = (RelativeQ(settings, table) if settings.arrival == "relative"
                                 else GeneralQ(settings.arrival_matrix, table.size))
         self._bound = settings.information_floor * prior.stddev ** -2.0
@@ -50,32 +50,33 @@ class IncrementArrival:
         self._none = np.zeros((table.size,) * 2)
 
     def tick(self) -> None:
-        """A sample has come."""
+        """Note a new sample."""
 
     def add_row(self, rows: np.ndarray, weight: float) -> None:
-        """A row [Y tau] (C, p + 1) leaves the window with its robust weight applied, times
+        """Add rows [Y tau] (C, p + 1) that leave the window, robust weight applied, times
         `weight`."""
 
     def reweigh(self, weights: np.ndarray) -> None:
-        """Use other weights (C,) from now on."""
+        """Use these weights (C,) from now on."""
 
     def data(self) -> list[np.ndarray]:
-        """[Y tau]^T [Y tau] of old rows, weighted, one matrix per mask of the split."""
+        """[Y tau]^T [Y tau] of old weighted rows, one matrix per mask of the split."""
         return self._zero
 
     def prior(self, pi: np.ndarray) -> np.ndarray:
-        """[Y tau]^T [Y tau] of the prior, pi (p,) the previous estimate."""
+        """[Y tau]^T [Y tau] of the prior, given the previous estimate pi (p,)."""
         Q, bound = self._weight.Q(pi), self._bound
         g = Q @ pi + bound * self._about
         constant = float(pi @ Q @ pi + bound @ self._about ** 2)
         return np.block([[Q + np.diag(bound), g[:, None]], [g, constant]])
 
     def floor(self, pi: np.ndarray) -> np.ndarray:
-        """(p,) diagonal that the arrival's H is never below."""
+        """(p,) diagonal matrix below the arrival's H."""
         return self._weight.floor(pi) + self._bound
 
     def gradient_covariance(self) -> np.ndarray:
-        """(p, p) what the prior adds to the covariance of half the cost's gradient at the truth."""
+        """(p, p) the prior's part of the covariance of half the cost's gradient at the true
+        parameters."""
         return self._none
 
 
@@ -83,14 +84,14 @@ class Weight(Protocol):
     """Q of the cost."""
 
     def Q(self, pi: np.ndarray) -> np.ndarray:
-        """(p, p) for the previous estimate pi (p,)."""
+        """(p, p) at the previous estimate pi (p,)."""
 
     def floor(self, pi: np.ndarray) -> np.ndarray:
-        """(p,) diagonal that Q is never below."""
+        """(p,) diagonal matrix below Q."""
 
 
 class RelativeQ:
-    """Q = diag(q / max(|pi_previous|, eps)^2): steps count relative to the parameter's size."""
+    """Q = diag(q / max(|pi_previous|, eps)^2): steps are relative to the parameter's size."""
 
     def __init__(self, settings: Estimation, table: ParameterTable):
         self._smallest = settings.relative_epsilon * np.array(table.scale)
@@ -106,10 +107,10 @@ class RelativeQ:
 
 
 class GeneralQ:
-    """Q as given by `estimation.arrival_matrix`, whatever the estimate."""
+    """Constant Q from `estimation.arrival_matrix`."""
 
     def __init__(self, numbers: Sequence[float], p: int):
-        """numbers: the diagonal (p,), or all rows (p * p,); raises ConfigError for others."""
+        """numbers: the diagonal (p,), or all rows (p * p,); raises ConfigError otherwise."""
         given = np.array(numbers, float)
         if given.size not in (p, p * p):
             raise ConfigError(
@@ -121,8 +122,8 @@ class GeneralQ:
                     if (np.diag(self._Q) > 0).all() else -1.0)
         if smallest <= 0 or not np.allclose(self._Q, self._Q.T, rtol=1e-9, atol=0.0):
             raise ConfigError(
-                "setting 'estimation.arrival_matrix' cannot weigh increments; expected a symmetric "
-                "matrix with positive eigenvalues.")
+                "setting 'estimation.arrival_matrix' is not symmetric and positive definite; "
+                "expected a symmetric matrix with positive eigenvalues.")
         self._floor = smallest * size ** 2
 
     def Q(self, pi: np.ndarray) -> np.ndarray:

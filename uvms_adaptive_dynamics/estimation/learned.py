@@ -12,9 +12,9 @@
 # See the License for the specific language governing permissions and
 # limitations under the License.
 
-"""What a saved estimate says of itself beside its numbers (`ParameterSet.learned`): how much is
-behind it, which settings it stands and falls with, what corrects its data, and what speaks against
-it. What is missing or is no such thing counts as nothing."""
+"""Metadata of a saved estimate (`ParameterSet.learned`): the amount of data behind it, the settings
+it depends on, factors that correct measurements, and channels that contradict it. Missing or
+malformed entries count as absent."""
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
@@ -28,8 +28,8 @@ from ..uncertainty.identifiability import MEASURED_SHARE
 from .believed_change import Scales
 from .learned_spans import LearnedSpans
 
-# Settings by which measurements become motion and efforts in SI: with others, the same robot has
-# other parameters. What the robot is, its folder says (`RobotModel.identity`).
+# Settings that convert measurements to motion and efforts in SI: with other values, the same robot
+# gets other parameters. The robot itself is identified by its folder (`RobotModel.identity`).
 MEASURING = (
     "robot.link_volumes", "robot.link_buoyancy_centres", "robot.rotor_inertia",
     "thrusters.source", "thrusters.wrench_frame", "thrusters.unit", "thrusters.signs",
@@ -41,7 +41,7 @@ MEASURING = (
 
 
 def measuring_settings(config: Config) -> dict[str, Any]:
-    """The settings that an estimate stands and falls with, in plain types, by dotted name."""
+    """The settings that an estimate depends on, in plain types, by dotted name."""
     values = {name: value for name, _, value in config.settings()}
     return {name: list(values[name]) if isinstance(values[name], tuple) else values[name]
             for name in MEASURING}
@@ -50,9 +50,11 @@ def measuring_settings(config: Config) -> dict[str, Any]:
 def learned_entries(rows: int, directions: int, config: Config, spans: LearnedSpans,
                     channels: Sequence[str], wrong: np.ndarray, scales: Scales,
                     interval_factor: np.ndarray | None) -> dict[str, object]:
-    """`ParameterSet.learned` of an estimate: rows and directions behind it, the settings and spans
-    of its data, channels that these contradict, wrong (C,) bool, factors on what is measured, and
-    those on intervals (C,), None where they do not adapt."""
+    """`ParameterSet.learned` of an estimate.
+
+    rows, directions: learned from and determined by its data; config, spans: settings and time
+    spans of the data; wrong (C,) bool: channels that contradict the estimate; scales: factors on
+    measurements; interval_factor (C,): factors on intervals, None if these do not adapt."""
     efforts = {channel: float(factor) for channel, factor in zip(channels, scales.effort)
                if factor != 1.0}
     where_any = {
@@ -73,35 +75,36 @@ def learned_entries(rows: int, directions: int, config: Config, spans: LearnedSp
 
 
 def known_rows(parameters: ParameterSet) -> int:
-    """Rows behind a set of parameters; 0 where it does not say."""
+    """Number of rows behind a set of parameters; 0 if not stated."""
     return saved_count(parameters, "rows")
 
 
 def known_directions(covariance: np.ndarray, stddev: np.ndarray) -> int:
-    """How many independent directions a covariance (p, p) knows to MEASURED_SHARE of the prior's
-    deviations stddev (p,); frozen and tied ones count, in every state alike."""
+    """Number of independent directions known to within MEASURED_SHARE of the prior's deviations
+    stddev (p,), from a covariance (p, p); frozen and tied directions count, equally in every state.
+    """
     scaled = np.asarray(covariance) / np.outer(stddev, stddev)
     return int(np.sum(np.linalg.eigvalsh(scaled) < MEASURED_SHARE ** 2))
 
 
 def saved_scales(parameters: ParameterSet, channels: Sequence[str], thrusters: int) -> Scales:
-    """Factors by which an estimate corrects what is measured."""
+    """Factors by which an estimate corrects measurements."""
     return Scales(effort_factors(parameters, channels), velocity_factor(parameters),
                   thruster_factors(parameters, thrusters))
 
 
 def effort_factors(parameters: ParameterSet, channels: Sequence[str]) -> np.ndarray:
-    """(C,) factors by which an estimate corrects efforts; 1 where it does not say."""
+    """(C,) factors by which an estimate corrects efforts; 1 if not stated."""
     return _by_channel(parameters, "effort_factor", channels)
 
 
 def interval_factors(parameters: ParameterSet, channels: Sequence[str]) -> np.ndarray:
-    """(C,) factors that an estimate's adapting intervals had; 1 where it does not say."""
+    """(C,) factors of an estimate's adapting intervals; 1 if not stated."""
     return _by_channel(parameters, "interval_factor", channels)
 
 
 def _by_channel(parameters: ParameterSet, key: str, channels: Sequence[str]) -> np.ndarray:
-    """(C,) factors that are kept by channel; 1 where there is no usable one."""
+    """(C,) factors stored by channel name; 1 if there is no usable one."""
     found = parameters.learned.get(key)
     found = found if isinstance(found, Mapping) else {}
     values = [found.get(channel, 1.0) for channel in channels]
@@ -110,14 +113,13 @@ def _by_channel(parameters: ParameterSet, key: str, channels: Sequence[str]) -> 
 
 
 def velocity_factor(parameters: ParameterSet) -> float:
-    """The factor by which an estimate corrects linear velocities; 1 where it does not say."""
+    """Factor by which an estimate corrects linear velocities; 1 if not stated."""
     found = parameters.learned.get("velocity_factor")
     return float(found) if isinstance(found, (int, float)) and 0 < found < np.inf else 1.0
 
 
 def thruster_factors(parameters: ParameterSet, thrusters: int) -> np.ndarray:
-    """(N,) factors by which an estimate corrects each thruster's thrust; 1 where it does not say.
-    """
+    """(N,) factors by which an estimate corrects each thruster's thrust; 1 if not stated."""
     found = parameters.learned.get("thruster_factor")
     if (isinstance(found, list) and len(found) == thrusters
             and all(isinstance(one, (int, float)) and abs(one) < np.inf for one in found)):
@@ -126,12 +128,12 @@ def thruster_factors(parameters: ParameterSet, thrusters: int) -> np.ndarray:
 
 
 def wrong_channels(parameters: ParameterSet) -> list[str]:
-    """Channels on which its data contradicted an estimate when it was saved."""
+    """Channels whose data contradicted the estimate when it was saved."""
     found = parameters.learned.get("wrong")
     return [str(channel) for channel in found] if isinstance(found, list) else []
 
 
 def saved_count(parameters: ParameterSet, key: str) -> int:
-    """A number that it counts; 0 where it does not say."""
+    """A stored count; 0 if not stated."""
     found = parameters.learned.get(key)
     return found if type(found) is int and found >= 0 else 0

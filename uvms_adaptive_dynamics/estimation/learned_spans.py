@@ -12,9 +12,9 @@
 # See the License for the specific language governing permissions and
 # limitations under the License.
 
-"""Which data an estimate has learnt from: a recording that comes again tells nothing new, but would
-count as if it did. Stamps alone do not tell: a computer without a clock battery begins every dive
-in 1970."""
+"""Which data an estimate has learnt from, to notice a recording that is replayed: it has no new
+information, but would count as if it had. Stamps alone do not suffice: a computer without a clock
+battery begins every dive in 1970."""
 from __future__ import annotations
 
 import math
@@ -27,35 +27,35 @@ import numpy as np
 
 from ..model.sample import Sample
 
-JOINED = 10.0       # [s] between stretches that are kept as one
-MOST = 200          # stretches that are kept, the newest ones
-STAMP_ERROR = 2e-3  # [s] of a mark's stamp in a file: ticks are farther apart
-MARK_PERIOD = 5.0   # [s] between instants of which the readings are kept, on whole multiples
-MOST_MARKS = 2000   # that are kept, the newest ones: of three hours
-# Share of the marks' deviation within which readings are the same. A recording gives the same ones
-# to the last digit, a message that comes too late for its tick changes some.
+JOINED = 10.0       # [s] stretches closer together than this are merged
+MOST = 200          # newest stretches kept
+STAMP_ERROR = 2e-3  # [s] rounding of a mark's stamp in a file; ticks are farther apart
+MARK_PERIOD = 5.0   # [s] between marks, on whole multiples
+MOST_MARKS = 2000   # newest marks kept: about three hours
+# Readings are equal within this share of the marks' standard deviation. A replayed recording gives
+# the same readings to the last digit, but a message too late for its tick changes some.
 SAME = 1e-3
-# Marks of motion that are the same in a row, by chance a thousandth each.
+# Consecutive equal marks that count as a replay; each equals another by chance once in a thousand.
 SAME_MARKS = 3
 
 
 class LearnedSpans:
-    """Stretches of data time [s], and marks of what was measured in them."""
+    """Stretches of data time [s], and marks: sums of the readings at regular instants in them."""
 
     def __init__(self, earlier: Any = None, marks: Any = None):
-        """earlier, marks: what `lists` and `mark_lists` gave, of a saved estimate; anything else is
-        none."""
+        """earlier, marks: results of `lists` and `mark_lists` from a saved estimate; anything else
+        counts as none."""
         self._spans = _merged(_usable(earlier))
-        # In the order in which they came: without a clock, stamps of all dives are alike.
-        # As in a file, so that a save has nothing to round.
+        # In order of arrival, since all dives of a robot without a clock have the same stamps;
+        # rounded as in a file, so that a save has nothing to round.
         self._marks = deque(_usable_marks(marks), maxlen=MOST_MARKS)
-        self._begin = self._end = math.nan      # of the stretch that goes on
+        self._begin = self._end = math.nan      # of the present stretch
         self._last: np.ndarray | None = None    # readings of its newest mark
-        self._same = 0                          # marks in a row
+        self._same = 0                          # consecutive equal marks
 
     def add(self, sample: Sample) -> float | None:
-        """Add a sample. The time [s] from which on its stretch was learnt from before: both stamps
-        and readings are the same; None where they are not."""
+        """Add a sample. Returns the time [s] from which on its stretch was already learnt from,
+        because stamps and readings are the same; None if they differ."""
         t = sample.t
         if not 0.0 < t - self._end < JOINED:
             self._close()
@@ -69,23 +69,23 @@ class LearnedSpans:
         return max(self._begin, self._spans[max(place, 0)][0]) if self._spans else self._begin
 
     def lists(self) -> list[list[float]]:
-        """[begin, end] of every stretch, by time."""
+        """[begin, end] [s] of every stretch, sorted by time."""
         open_one = [[self._begin, self._end]] if self._end > self._begin else []
         return _merged([*self._spans, *open_one])[-MOST:]
 
     def mark_lists(self) -> list[list[float]]:
-        """[t, velocities, efforts] of every mark, in the order in which they came."""
+        """[t, velocities, efforts] of every mark, in order of arrival."""
         return list(self._marks)
 
     def _mark(self, t: float, readings: np.ndarray) -> None:
-        """Keep a mark, or count it where there is the same one."""
+        """Keep a new mark, or count it if an equal one is stored."""
         last, self._last = self._last, readings
         before = [values for at, *values in self._marks if abs(at - t) < STAMP_ERROR]
         tolerance = np.zeros(2) if not before else SAME * np.std(self._marks, axis=0)[1:]
         if not any((np.abs(readings - values) <= tolerance).all() for values in before):
             self._same = 0
             self._marks.append([round(t, 3), *readings.tolist()])
-        # A robot that stands still reads the same on any day.
+        # A robot at rest has the same readings on any day.
         elif last is None or (np.abs(last - readings) > tolerance).any():
             self._same += 1
 
@@ -94,13 +94,13 @@ class LearnedSpans:
 
 
 def _place(t: float) -> int:
-    """Of the mark at or before t [s]; a stamp that is a rounding error early is on it."""
+    """Index of the mark at or before t [s], with tolerance for rounding of the stamp."""
     return math.floor((t + 1e-6) / MARK_PERIOD)
 
 
 def _readings(sample: Sample) -> np.ndarray:
-    """(2,) sums of the measured velocities, and of the efforts: whatever changes changes them. With
-    as many digits as a file has."""
+    """(2,) sum of the measured velocities, and of the efforts, which any change of a reading
+    changes; rounded to the digits of a file."""
     sums = np.nan_to_num([sample.nu.sum() + sample.mu_dot.sum(),
                           sample.wrench.sum() + sample.joint_torque.sum()])
     return np.array([float(f"{x:.9g}") for x in sums])

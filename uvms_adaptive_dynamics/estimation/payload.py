@@ -12,17 +12,18 @@
 # See the License for the specific language governing permissions and
 # limitations under the License.
 
-"""What the last link holds: the difference between the robot since it grips and the robot before,
-with the covariance of that difference (docs/payload.md).
+"""The payload held by the last link: the difference between the robot since the grip and the robot
+before it, with the covariance of that difference (docs/payload.md).
 
-Of rows since the grip, what the parameters known before predict is subtracted. What is left is
+The residuals of rows since the grip, predicted with the parameters known before it, are
 
     r = Y e + (1 + s) * (Y_E d) + noise,
 
-with e the error of what was known (its covariance), d (10,) the rigid parameters of what is held
-about the last link's origin, and s the error of the scales of the wrench and of the joints' efforts
-(`uncertainty.scale_stddev`), in which a mass learnt from one differs from that of the other. Rows
-count as many times less as their noise is coloured.
+with e the error of those parameters (with their covariance), d (10,) the payload's rigid-body
+parameters about the last link's origin, and s the scale errors of the wrench and of the joints'
+efforts (`uncertainty.scale_stddev`), which make the masses learnt from the two differ. The weight
+of rows is divided by the number of them that carry the information of an independent row, since
+their noise is coloured.
 """
 from __future__ import annotations
 
@@ -37,22 +38,20 @@ from .changes import SINCE
 from .information import InformationState
 from .prediction import Prediction
 
-# What may be held, before any row has told: deviations of a mass [kg], and of its place in lengths
-# of the last link.
+# Prior deviations of a payload: mass [kg], and its place in lengths of the last link.
 MOST_MASS, PAYLOAD_REACH = 2.0, 1.5
-GAUSS_NEWTON_STEPS = 10  # of Gauss and Newton; the scales make the rows bilinear
-# Deviations from zero from which a mass has a place.
+GAUSS_NEWTON_STEPS = 10  # the rows are bilinear in payload and scales
+# A mass this many deviations from zero has a place.
 PLACED = 3.0
 
 
 @dataclass(frozen=True)
 class Payload:
-    """What is held. joint: of the link that holds it, in whose frame (URDF) places are; since [s]:
-    stamp of the grip, as far as it was noticed; seconds: of rows since then.
+    """A payload. joint: that of the link that holds it, in whose URDF frame the place is; since
+    [s]: stamp of the grip as noticed; seconds: duration of the rows since then.
 
-    mass [kg] is the one that weighs in water: that of the body less that of the water it displaces.
-    place (3,) [m]: its centre; both with deviations. A mass that is not told from none has no
-    place: NaN."""
+    mass [kg]: the body's mass minus that of the water it displaces; place (3,) [m]: its centre;
+    both with standard deviations. The place is NaN for a mass that cannot be told from zero."""
 
     name: str
     joint: str
@@ -65,32 +64,32 @@ class Payload:
 
     @property
     def mass_interval(self) -> tuple[float, float]:
-        """95 % interval [kg]; below zero where what is held may float."""
+        """95 % interval [kg]; negative values are possible, since a payload may float."""
         return self.mass - Z95 * self.mass_stddev, self.mass + Z95 * self.mass_stddev
 
     def sentence(self) -> str:
-        """All of it for people."""
+        """The payload in a sentence for people."""
         mass = f"{self.mass:.3g} +- {self.mass_stddev:.2g} kg in water"
         if not np.isfinite(self.place).all():
-            return (f"{self.name}: {mass}, which may be nothing; move {self.joint} and the joints "
-                    "before it")
+            return (f"{self.name}: {mass}, not distinguishable from zero; move {self.joint} and "
+                    "the joints before it")
         place = ", ".join(f"{1e3 * x:.0f} +- {1e3 * s:.0f}"
                           for x, s in zip(self.place, self.place_stddev))
         return f"{self.name}: {mass}, centre at ({place}) mm in the link of {self.joint}"
 
 
 class PayloadTracker:
-    """Sums of the rows since the last link holds something, and what was known before.
+    """Sums of the rows since the last link grips something, and the knowledge before.
 
-    held: whether it does, since [s]: stamp of the grip, name: of what; `begin`, `add_row`, `end`;
-    `payload` answers."""
+    held: whether it holds something; since [s]: stamp of the grip; name: of the payload. Call
+    `begin`, `add_row` and `end`; `payload` gives the result."""
 
     def __init__(self, table: ParameterTable, period: float, memory: float, scale_stddev: float):
-        """period [s] of rows; memory [s]: of their low-pass, for which they are of both robots;
-        scale_stddev: of wrench and joint efforts, relative."""
+        """period [s] of rows; memory [s]: length of their low-pass, during which rows mix the robot
+        before and after the grip; scale_stddev: of wrench and joint efforts, relative."""
         self._table, self._period, self._memory = table, period, memory
         self._scale_stddev = scale_stddev
-        # Rows of the vehicle and of the joints: each has a scale of its own.
+        # Rows of the vehicle and rows of the joints have different scale errors.
         first = table.channels - table.n
         self._parts = [rows for rows in (slice(0, first), slice(first, table.channels))
                        if rows.stop > rows.start]
@@ -108,10 +107,11 @@ class PayloadTracker:
 
     def note_change(self, t: float, pi: np.ndarray, covariance: np.ndarray,
                     known: Checkpoint | None, concerned: bool) -> None:
-        """A part has changed at t [s], of which pi (p,), its covariance and `known` were before;
-        concerned: whether the last link is among it. Of changes within the time that a detector
-        looks back over, the first may have taken the payload for another link's: what was known
-        is what was known before it."""
+        """Note that parameters have changed at t [s]; pi (p,), covariance (p, p) and known are from
+        before; concerned: whether the last link's are among them.
+
+        The first of several changes within the detector's look-back time may have attributed the
+        payload to another link, so the knowledge before the first one counts."""
         if not 0 <= t - self._changed < SINCE[-1] or self._before is None:
             self._before = pi, covariance, known
         self._changed = t
@@ -120,8 +120,8 @@ class PayloadTracker:
 
     def begin(self, t: float, pi: np.ndarray, covariance: np.ndarray, known: Checkpoint | None,
               name: str = "payload") -> None:
-        """Something is held since t [s]; pi (p,) with its covariance: known before; known: what the
-        estimator goes back to at the release, where it does."""
+        """Something is held since t [s]; pi (p,), covariance (p, p): estimate before it; known: the
+        checkpoint to return to at the release, or None."""
         if not self.held:
             self._pi, self._covariance, self.known = pi.copy(), covariance.copy(), known
             self.name = name
@@ -129,19 +129,19 @@ class PayloadTracker:
         self.begin_rows_anew(t)
 
     def begin_rows_anew(self, t: float) -> None:
-        """Forget the rows of what is held, and count those from t [s] on."""
+        """Forget the payload's rows, and sum those from t [s] on."""
         self.since = t
         self._rows, size = 0, self._table.size
         self._N = np.zeros((len(self._parts), size, size))
         self._b = np.zeros((len(self._parts), size))
 
     def end(self) -> None:
-        """Nothing is held any more."""
+        """The last link holds nothing any more."""
         self.held, self.known, self._before = False, None, None
 
     def add_row(self, prediction: Prediction, counts: np.ndarray,
                 information: InformationState) -> None:
-        """Add an instant's rows of which counts (C,) say something."""
+        """Add an instant's rows; counts (C,) bool."""
         if not self.held or not counts.any() or prediction.t < self.since + self._memory:
             return
         variance = information.noise.long_run ** 2
@@ -155,7 +155,7 @@ class PayloadTracker:
             self._b[k] += weighted.T @ residual[rows]
 
     def payload(self) -> Payload | None:
-        """What is held, None where nothing is."""
+        """The payload, None if nothing is held."""
         if not self.held:
             return None
         d, covariance = self._difference()
@@ -170,7 +170,7 @@ class PayloadTracker:
                        mass, mass_stddev, place, place_stddev)
 
     def _difference(self) -> tuple[np.ndarray, np.ndarray]:
-        """(d (10,), its covariance), by Gauss and Newton over d and the scales' errors."""
+        """(d (10,), its covariance (10, 10)), by Gauss-Newton over d and the scale errors."""
         information, moment = self._information()
         parts, size = len(self._parts), RIGID.stop
         length = PAYLOAD_REACH * self._table.reference_length[-1]
@@ -188,8 +188,8 @@ class PayloadTracker:
         return x[:size], np.linalg.inv(A)[:size, :size]
 
     def _information(self) -> tuple[np.ndarray, np.ndarray]:
-        """(L (10 k, 10 k), l (10 k,)) of d as the rows of each of k parts see it, the error of what
-        was known eliminated: the cost is u^T L u / 2 - l^T u."""
+        """(L (10 k, 10 k), l (10 k,)) with cost u^T L u / 2 - l^T u, where u stacks (1 + s) d of
+        each of the k parts; the error e is eliminated."""
         places, S = self.places, self._covariance
         K = S @ np.linalg.inv(np.eye(len(S)) + self._N.sum(axis=0) @ S)
         R = np.concatenate([N[places] for N in self._N])

@@ -12,8 +12,8 @@
 # See the License for the specific language governing permissions and
 # limitations under the License.
 
-"""What the estimate starts from: a prior with standard deviations, or a saved estimate with its
-covariance (docs/mathematics.md, "Restart from a saved estimate")."""
+"""Information at the start: from a prior with standard deviations, or from a saved estimate with
+its covariance (docs/mathematics.md, "Restart from a saved estimate")."""
 from __future__ import annotations
 
 from dataclasses import dataclass
@@ -28,8 +28,8 @@ from ..model.prior import prior_stddev
 from ..model.robot import RobotModel
 from ..solvers import Solver, projection_problem
 
-# Standard deviation, relative to the prior's, below which a saved covariance is not believed: it is
-# singular where parameters are tied and where a constraint was active, and must stay invertible.
+# Lower limit of a saved covariance's standard deviations, relative to the prior's: the covariance
+# is singular if parameters are tied or a constraint was active, and must stay invertible.
 SMALLEST_RELATIVE = 1e-4
 
 
@@ -37,11 +37,10 @@ SMALLEST_RELATIVE = 1e-4
 class PriorInformation:
     """The start of an estimate.
 
-    values (p,); stddev (p,): deviations of a prior that nothing has been learned of; covariance
-    (p, p) of the values; rows (k, p + 1): [Y tau] with |tau - Y pi|^2 the prior's cost;
-    gradient_covariance (p, p): covariance of half the gradient of that cost at the truth; floor
-    (p,): a diagonal that the cost's information is never below; saved: whether the values were
-    learned."""
+    values (p,); stddev (p,): deviations of an uninformed prior; covariance (p, p) of the values;
+    rows (k, p + 1): [Y tau] with |tau - Y pi|^2 the prior's cost; gradient_covariance (p, p):
+    covariance of half the gradient of that cost at the true parameters; floor (p,): a diagonal
+    matrix below the cost's information; saved: whether the values were learned."""
 
     values: np.ndarray
     stddev: np.ndarray
@@ -54,8 +53,8 @@ class PriorInformation:
     @classmethod
     def from_stddev(cls, values: np.ndarray, stddev: np.ndarray,
                     free: np.ndarray) -> PriorInformation:
-        """Independent normal deviations stddev (p,) about values (p,); frozen ones count as known.
-        """
+        """Independent normal prior with stddev (p,) about values (p,); frozen parameters, free (p,)
+        False, have covariance zero."""
         H = np.diag(stddev ** -2.0)
         covariance = np.diag(np.where(free, stddev, 0.0) ** 2)
         return cls(values, stddev, covariance, _rows(np.diag(1 / stddev), values), H,
@@ -67,14 +66,13 @@ class PriorInformation:
                          stddev: np.ndarray, inflation: float,
                          free: np.ndarray) -> PriorInformation:
         """A saved estimate with the cost that it minimizes: information A (p, p) and gradient (p,),
-        half its Hessian and half its gradient at the values, and the gradient's covariance B (p, p)
-        at the truth. Goes on as if it had not been interrupted, but for `inflation`, which
-        multiplies the covariance (p, p) of the free parameters.
+        half the cost's Hessian and half its gradient at the values, and the gradient's covariance
+        B (p, p) at the true parameters.
 
-        Of a file without B it is A Sigma A, which knows too much where a constraint was active:
-        Sigma is what is left beside it.
-
-        Raises LinAlgError where A is not positive definite.
+        The estimation resumes as if not interrupted, except that `inflation` multiplies the
+        covariance (p, p) of the free parameters. Without B in the file, B = A Sigma A; that is
+        overconfident if a constraint was active, since Sigma is the covariance given that
+        constraint. Raises LinAlgError if A is not positive definite.
         """
         grown = np.where(free, np.sqrt(inflation), 1.0)
         covariance = covariance * np.outer(grown, grown)
@@ -91,12 +89,13 @@ class PriorInformation:
     @classmethod
     def from_saved(cls, values: np.ndarray, covariance: np.ndarray, stddev: np.ndarray,
                    overlap: float, inflation: float, free: np.ndarray) -> PriorInformation:
-        """A saved estimate: its covariance (p, p), of the free parameters times `inflation`.
+        """A saved estimate with only its covariance (p, p); `inflation` multiplies that of the free
+        parameters.
 
-        overlap: how many low-passed rows carry the information of an independent one. The cost
-        counts each of them, so a covariance Sigma weighs in it like data of information
-        A = overlap Sigma^-1 with gradient noise A Sigma A: what follows from both is Sigma again.
-        stddev (p,): deviations of a prior that nothing has been learned of.
+        overlap: number of low-passed rows that carry the information of an independent row. The
+        cost counts every row, so a covariance Sigma enters it like data with information
+        A = overlap Sigma^-1 and gradient covariance A Sigma A, which together give Sigma again.
+        stddev (p,): deviations of an uninformed prior.
         """
         grown = np.where(free, np.sqrt(inflation), 1.0)
         covariance = covariance * np.outer(grown, grown)
@@ -110,8 +109,8 @@ class PriorInformation:
 
 def prior_information(saved: ParameterSet, values: np.ndarray, settings: Estimation,
                       robot: RobotModel, free: np.ndarray, overlap: float) -> PriorInformation:
-    """What a prior or a saved estimate knows, with as much of it as there is; values (p,): where it
-    begins, after `admissible`. See `PriorInformation`."""
+    """The information of a prior or a saved estimate, using as much of it as is saved; values (p,):
+    its values after `admissible`."""
     covariance, inflation = saved.covariance, settings.prior_inflation
     stddev = prior_stddev(values, robot, settings.prior_stddev)
     if covariance is None:
@@ -124,14 +123,13 @@ def prior_information(saved: ParameterSet, values: np.ndarray, settings: Estimat
                                                      saved.gradient, saved.gradient_covariance,
                                                      stddev, inflation, free)
         except np.linalg.LinAlgError:
-            pass    # positive definite up to rounding only: the covariance says nearly the same
+            pass    # positive definite only up to rounding; the covariance is nearly equivalent
     return PriorInformation.from_saved(values, covariance, stddev, overlap, inflation, free)
 
 
 def admissible(values: np.ndarray, table: ParameterTable, physical: PhysicalSet,
                solver: Solver) -> tuple[np.ndarray, str]:
-    """(The values (p,) of a prior, projected onto P where they lie outside; what was moved, in a
-    sentence, or '')."""
+    """(values (p,) of a prior, projected onto P if outside; a sentence on what moved, or '')."""
     if physical.violation(values) <= 1e-9:
         return values.copy(), ""
     projected = solver.solve(projection_problem(table, physical, values)).pi

@@ -12,8 +12,8 @@
 # See the License for the specific language governing permissions and
 # limitations under the License.
 
-"""How current an estimate is: what was learnt and solved when, in data time, and when its values
-jumped."""
+"""How current an estimate is: time since rows were learnt and a solve succeeded, in data time, and
+jumps of its values."""
 from __future__ import annotations
 
 from typing import NamedTuple
@@ -22,10 +22,10 @@ import numpy as np
 
 
 class ProgressRecord(NamedTuple):
-    """row_age (C,) [s]: since the newest row of each channel that was learnt, inf where none was;
-    solve_age [s]: how much has been learnt since the newest solve that succeeded, inf before the
-    first; failed_in_a_row: solves since then; jumps: how often the values were replaced rather than
-    updated; jump_reason: why they were last, or where they began."""
+    """row_age (C,) [s]: time since each channel's newest learnt row, inf before the first;
+    solve_age [s]: data learnt since the newest successful solve, inf before the first;
+    failed_in_a_row: failed solves since then; jumps: how often the values were replaced rather than
+    updated; jump_reason: cause of the last jump, or the origin of the values."""
 
     row_age: np.ndarray
     solve_age: float = np.inf
@@ -35,39 +35,38 @@ class ProgressRecord(NamedTuple):
 
 
 class Progress:
-    """Counts the ages along the data's time, so that a clock that jumps back makes nothing young.
-    """
+    """Counts ages in data time; a clock that jumps back does not reduce them."""
 
     def __init__(self, channels: int):
         self._row_age, self._solve_age = np.full(channels, np.inf), np.inf
         self._failed_in_a_row = 0
-        self._jumps, self._jump_reason = -1, ""     # the first restart is the start, and no jump
+        self._jumps, self._jump_reason = -1, ""     # the first restart is the start, not a jump
 
     def advance(self, seconds: float) -> None:
-        """Let data time go on by so much [s]; back counts as no time at all."""
+        """Advance data time by so much [s]; a negative step counts as zero."""
         self._row_age = self._row_age + max(seconds, 0.0)
 
     def note_rows(self, counts: np.ndarray, period: float) -> None:
-        """Rows (C,) bool of this tick that were learnt; a solve of it may follow. period [s]."""
+        """Note the rows counts (C,) bool learnt at this tick, before its solve; period [s]."""
         self._row_age = np.where(counts, 0.0, self._row_age)
         self._solve_age += period
 
     def note_solve(self) -> None:
-        """A solve of this tick has given new values."""
+        """Note that this tick's solve has succeeded."""
         self._solve_age, self._failed_in_a_row = 0.0, 0
 
     def note_failure(self) -> int:
-        """A solve of this tick has failed; how many in a row have."""
+        """Note that this tick's solve has failed; returns the number of failures in a row."""
         self._failed_in_a_row += 1
         return self._failed_in_a_row
 
     def note_jump(self, reason: str) -> None:
-        """The values are, or are about to be, others than learning would have made them."""
+        """Note that the values are replaced, now or at once afterwards, rather than updated."""
         self._jumps += 1
         self._jump_reason = reason
 
     def restart(self, origin: str) -> None:
-        """Nothing is learnt or solved any more, and the values are those of `origin`."""
+        """Begin again with the values of `origin`, nothing learnt or solved."""
         self._row_age = np.full(self._row_age.size, np.inf)
         self._solve_age, self._failed_in_a_row = np.inf, 0
         self.note_jump(f"{'start' if self._jumps < 0 else 'restart'} from {origin}")

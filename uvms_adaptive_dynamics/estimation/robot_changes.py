@@ -12,12 +12,12 @@
 # See the License for the specific language governing permissions and
 # limitations under the License.
 
-"""Changes of the robot as the estimator follows them: found, corrected, undone, and said.
+"""Changes of the robot as the estimator follows them: detected, corrected, undone, and reported.
 
-The detector finds a change, `believed_change` says what it does to what is known; what corrects the
-data since then is here: factors on what is measured, and a force from outside. So is what is known
-while the sensors are right, to which the estimate returns. docs/mathematics.md, "Changes of the
-robot" and "External force".
+The detector finds a change; `believed_change` defines its effect on the estimator's knowledge. This
+module keeps what corrects later data (factors on measurements, an external force), and the
+checkpoints to return to if a sensor becomes faulty. docs/mathematics.md, "Changes of the robot" and
+"External force".
 """
 from __future__ import annotations
 
@@ -53,8 +53,9 @@ from .row_excitation import Excited
 
 
 class Revision(NamedTuple):
-    """What follows for the estimate: its values pi (p,), why, in a sentence, whether they are
-    others than learning would have made them, and the change that stands now, in words."""
+    """Consequence for the estimate: its values pi (p,); the reason, in a sentence; jumps: whether
+    the values were replaced rather than updated; standing: the sentence about the last change not
+    withdrawn, or ''."""
 
     pi: np.ndarray
     sentence: str
@@ -63,49 +64,49 @@ class Revision(NamedTuple):
 
 
 class RobotChanges:
-    """Follows changes of the robot with what is known of it.
+    """Updates the estimator's knowledge when the robot changes.
 
-    scales: factors on what is measured, which believed changes set; load: the force from outside;
-    detector: finds the changes. `restart` comes before anything else."""
+    scales: factors on measurements, set by accepted changes; load: the external force; detector:
+    finds the changes. Call `restart` before anything else."""
 
     scales: Scales
 
     def __init__(self, config: Config, robot: RobotModel, information: InformationState,
                  free_set: FreeSet, uncertainty: EstimateUncertainty, payload: PayloadTracker,
                  overlap: float, elapsed: Callable[[float], float]):
-        """information, free_set, uncertainty, payload: the estimator's own; overlap: neighbouring
-        rows that carry the information of an independent one; elapsed(t) [s]: how long the data
-        went on until stamp t."""
+        """information, free_set, uncertainty, payload: the estimator's own; overlap: number of
+        neighbouring rows that carry the information of an independent row; elapsed(t) [s]: time
+        from the first sample to stamp t."""
         self._config, self._robot, self._information = config, robot, information
         self._free_set, self._uncertainty, self._payload = free_set, uncertainty, payload
         self._overlap, self._elapsed = overlap, elapsed
 
     def restart(self, scales: Scales, rows_known: float) -> None:
-        """Begin again with factors on what is measured; rows_known: of a channel, learnt before."""
+        """Begin again with factors on measurements; rows_known: rows per channel learnt before."""
         self.scales = scales
         self.load = ExternalLoad(self._config.filter.period)
         self._checkpoints, self._standing = Checkpoints(), ""
         self.renew_detector(rows_known)
 
     def renew_detector(self, rows_known: float = 0.0) -> None:
-        """Look for changes of the parameters that are free now, from now on."""
+        """Start a new detector for the parameters that are free now."""
         information = self._information
         self.detector = change_detector(self._config, self._robot, self._free_set.free,
                                         information.follows_changes, self._overlap,
                                         information.prior.stddev, rows_known)
 
     def change_settings(self, config: Config) -> None:
-        """Go on with other settings; a detector that is switched on begins anew."""
+        """Adopt other settings; switching the detector on or off renews it."""
         before, self._config = self._config.estimation, config
         if config.estimation.follow_changes != before.follow_changes:
             self.renew_detector()
 
     def break_off(self) -> None:
-        """Residuals until now are no evidence of a change."""
+        """Discard the residuals so far as evidence of a change."""
         self.detector.break_off()
 
     def corrected(self, sample: Sample) -> Sample:
-        """The sample with its linear velocity and its wrench as the factors have them."""
+        """The sample with its linear velocity and wrench corrected by the factors."""
         velocity, thruster = self.scales.velocity, self.scales.thruster
         if velocity != 1.0:
             nu = sample.nu.copy()
@@ -116,13 +117,12 @@ class RobotChanges:
         return sample
 
     def with_load(self, row: Row) -> Row:
-        """The row with the force from outside in what is known."""
+        """The row with the external force in its known load."""
         return self.load.counted_as_known(row)
 
     def check_sensors(self, sample: Sample, pi: np.ndarray) -> Revision | None:
-        """Keep what is known, with the estimate pi (p,), when the sensors are found right; return
-        to it when one of them is found wrong that was right: what was learnt since may be of wrong
-        readings."""
+        """Keep a checkpoint with the estimate pi (p,) when the sensors are found right; return to
+        it when one that was right becomes faulty, since its wrong readings may have been learnt."""
         found = self._checkpoints.before_fault(sample)
         if found is not None:
             return self._undo(*found, sample.t)
@@ -132,7 +132,7 @@ class RobotChanges:
         return None
 
     def add_row(self, prediction: Prediction, excited: Excited, pi: np.ndarray) -> list[Revision]:
-        """Judge a row that is learnt; what follows from it, in order."""
+        """Judge a row that is learnt; returns the revisions that follow, in order."""
         found = []
         if self.load.lasts:
             self.load.add_row(prediction, excited.counts)
@@ -145,8 +145,8 @@ class RobotChanges:
         return found if revision is None else [*found, revision]
 
     def follow(self, change: Change, t: float, pi: np.ndarray) -> Revision | None:
-        """What is known follows a change at stamp t [s], from the estimate pi (p,); None where the
-        numbers do not allow it."""
+        """Update the knowledge for a change accepted at stamp t [s], from the estimate pi (p,);
+        None if that is numerically impossible."""
         self._uncertainty.refresh()
         covariance = self._uncertainty.covariance.matrix
         followed = change.follow(self._information, pi, self.scales)
@@ -167,13 +167,13 @@ class RobotChanges:
         if followed.before is not None:
             self.detector.remember(followed.before)
         sentence = change.sentence(self._elapsed(t - change.ticks * self._config.filter.period))
-        jumps = not isinstance(change, LoadChange)      # the values are the robot's, as they were
+        jumps = not isinstance(change, LoadChange)      # an external load leaves the values
         if jumps:
             self._standing = "" if isinstance(change, Restoration) else sentence
         return Revision(followed.pi, sentence, jumps, self._standing)
 
     def _undo(self, until: float, known: Checkpoint, now: float) -> Revision:
-        """Return to what was known up to a stamp [s]."""
+        """Return to the checkpoint `known` of stamp `until` [s]; now [s]: stamp of the sample."""
         self._information.put_back(known.information)
         self.scales = known.scales
         if self._payload.since > until:
@@ -184,4 +184,4 @@ class RobotChanges:
         self.load.end()
         return Revision(known.pi, (
             f"what was learnt since {self._elapsed(until):.0f} s is undone: a sensor that was "
-            "right until then has been found wrong"), True, self._standing)
+            "right until then is faulty"), True, self._standing)

@@ -12,10 +12,10 @@
 # See the License for the specific language governing permissions and
 # limitations under the License.
 
-"""Samples are checked once, here: shapes and types are refused, values that cannot be are masked.
+"""The only check of samples: wrong shapes and types are refused, implausible values are masked.
 
-Rows are linear in accelerations and cubic in speeds at most, so one absurd value would outweigh
-minutes of data. The limits are those of any vehicle and arm of this kind (`limits` settings).
+Rows are linear in accelerations and at most cubic in speeds, so one absurd value would outweigh
+minutes of data. The limits suit any vehicle and arm of this kind (`limits` settings).
 docs/mathematics.md, "Leverage bound" and "Unknown attitude"."""
 from __future__ import annotations
 
@@ -33,16 +33,16 @@ from ..model.rotations import from_down
 from ..model.sample import Sample
 from ..uncertainty.parameter_covariance import ParameterCovariance
 
-ORTHONORMAL = 1e-3    # largest entry of R R^T - 1 that rounding and drift explain
-# A row is a leverage point where its residual is this many deviations of all that parameters and
-# noise explain, while it alone outweighs what is known of its direction.
+ORTHONORMAL = 1e-3    # largest entry of R R^T - 1 explained by rounding and drift
+# A row is a leverage point if its residual exceeds this many standard deviations, of parameters and
+# noise together, while the row alone outweighs what is known in its direction.
 INCONSISTENT = 10.0
-LEVERAGE_LASTS = 2.0    # [s] without a row in bounds, after which it is the estimate that is wrong
+LEVERAGE_LASTS = 2.0    # [s] of leverage points in a row, after which the estimate must be wrong
 
 
 class CheckedRows(NamedTuple):
-    """valid (C,) bool: rows that count; implausible, tilted: how many of those that claimed to
-    cannot be, or are of an attitude that nobody knows well enough."""
+    """valid (C,) bool: rows that count; implausible, tilted: number of rows marked valid that were
+    rejected as implausible, or because the attitude is too uncertain."""
 
     valid: np.ndarray
     implausible: int
@@ -50,10 +50,10 @@ class CheckedRows(NamedTuple):
 
 
 class SampleCheck:
-    """Shapes, types and plausibility of the samples of one robot."""
+    """Checks shapes, types and plausibility of one robot's samples."""
 
     def __init__(self, config: Config, robot: RobotModel, raw_noise_ratio: float):
-        """raw_noise_ratio: deviation of noise before the low-pass, over that after it."""
+        """raw_noise_ratio: noise deviation before the low-pass over that after it."""
         table, self._robot = robot.table, robot
         self._period, self._raw_noise_ratio = config.filter.period, raw_noise_ratio
         n, vehicle = table.n, table.vehicle
@@ -67,14 +67,14 @@ class SampleCheck:
         self.restart()
 
     def restart(self) -> None:
-        """Other parameters: leverage points are counted anew."""
+        """Begin again with other parameters: reset the count of leverage points."""
         self._suspected = 0         # ticks in a row with leverage points
 
     def change_settings(self, config: Config) -> None:
-        """Check by other `limits` and `filter.gates`; without gates all passes that is finite."""
+        """Adopt other `limits` and `filter.gates`; without gates all finite values pass."""
         limits, n, vehicle = config.limits, self._robot.table.n, self._vehicle
         self._gates = config.filter.gates
-        # of mu, which must be finite, mu_dot and mu_ddot, then of nu and nu_dot
+        # limits of mu (only finite), mu_dot, mu_ddot, then of nu and nu_dot
         self._motion = np.repeat([np.finfo(float).max, limits.joint_speed,
                                   limits.joint_acceleration], n)
         if vehicle:
@@ -83,7 +83,8 @@ class SampleCheck:
         self._wrench, self._torque = np.repeat([limits.force, limits.torque], 3), limits.torque
 
     def require_form(self, sample: Sample) -> None:
-        """Raise ParameterError where a field has not the shape and type of this robot's samples."""
+        """Raise ParameterError if a field does not have the shape and type of this robot's samples.
+        """
         if not isinstance(sample, Sample):
             raise ParameterError(f"got a {type(sample).__name__}, expected a Sample.")
         if not isinstance(sample.t,
@@ -106,7 +107,7 @@ class SampleCheck:
                     f"sample.{name} is of type {value.dtype}, expected real numbers.")
         if not 0 <= sample.velocity_stddev < np.inf:
             raise ParameterError(f"sample.velocity_stddev is {sample.velocity_stddev!r}, expected "
-                                 "a deviation in m/s, 0 where it is not known.")
+                                 "a standard deviation in m/s, 0 if unknown.")
         given = sample.by_thruster
         if given is not None and self._by_thruster[1] and np.shape(given) != self._by_thruster:
             raise ParameterError(f"sample.by_thruster has shape {np.shape(given)}, expected "
@@ -114,15 +115,15 @@ class SampleCheck:
 
     def rows(self, sample: Sample, raw: RawRows, pi: np.ndarray, covariance: ParameterCovariance,
              noise: np.ndarray) -> CheckedRows:
-        """Which rows count: those whose motion and effort can be, in an attitude that is known well
-        enough. pi (p,): the estimate, with its covariance; noise (C,): of low-passed rows."""
+        """Which rows count: those with plausible motion and effort, at an attitude that is known
+        well enough. pi (p,), covariance: the estimate; noise (C,): of low-passed rows."""
         plausible = self.plausible(sample)
         if plausible.any() and self._gates:
             suspect = leverage_points(raw.tau - raw.tau_known - raw.Y @ pi,
                                       lambda: np.diagonal(covariance.of_rows(raw.Y)),
                                       self._raw_noise_ratio * noise)
-            # A regressor is absurd because the motion is, which all rows share. What lasts is no
-            # glitch but an estimate that is far off, which nothing else would ever correct.
+            # All rows share the motion that makes a regressor absurd. Leverage points that persist
+            # are no glitch: the estimate is far off, and only these rows can correct it.
             found = bool((sample.valid & suspect & plausible).any())
             self._suspected = (self._suspected + 1) * found
             if found and self._suspected * self._period <= LEVERAGE_LASTS:
@@ -130,18 +131,18 @@ class SampleCheck:
         valid, tilted = sample.valid & plausible, 0
         implausible = int(np.count_nonzero(sample.valid & ~plausible))
         if sample.down_doubt is not None:
-            # What is not known of the attitude must not outweigh the noise: such a row would speak
-            # of the vehicle's tilt, not of the arm.
+            # The attitude's uncertainty must not exceed the noise: such a row would tell about the
+            # vehicle's tilt, not about the arm.
             level = attitude_variance(sample, self._robot, pi) <= noise ** 2
             tilted = int(np.count_nonzero(valid & ~level))
             valid = valid & level
         return CheckedRows(valid, implausible, tilted)
 
     def plausible(self, sample: Sample) -> np.ndarray:
-        """(C,) bool: rows whose motion and effort are finite numbers that a robot can have.
+        """(C,) bool: rows whose motion and effort are finite and within the limits.
 
-        The arm's motion acts on the vehicle's rows and the vehicle's on the arm's, so implausible
-        motion masks all rows; an implausible effort masks its own."""
+        The motion of arm and vehicle affects all rows, so implausible motion masks all of them; an
+        implausible effort masks its own row."""
         if not self._gates:
             return self._finite(sample)
         motion = [sample.mu, sample.mu_dot, sample.mu_ddot]
@@ -158,7 +159,7 @@ class SampleCheck:
                                ]) if self._vehicle else torque
 
     def _finite(self, sample: Sample) -> np.ndarray:
-        """(C,) bool: rows of which nothing is infinite or no number."""
+        """(C,) bool: rows with finite motion and effort."""
         motion = (sample.R_nb, sample.nu, sample.nu_dot, sample.mu, sample.mu_dot, sample.mu_ddot)
         if not all(np.isfinite(values).all() for values in motion):
             return np.zeros(self._channels, bool)
@@ -168,14 +169,15 @@ class SampleCheck:
 
 def leverage_points(residual: np.ndarray, doubt_of_rows: Callable[[], np.ndarray],
                     noise: np.ndarray) -> np.ndarray:
-    """(C,) bool: rows whose influence is out of bounds, in the residual and in the row together.
+    """(C,) bool: leverage points, rows with an excessive residual and an excessive regressor.
 
-    residual (C,) of raw rows; doubt_of_rows: gives the variance (C,) of their predictions that
-    comes from the parameters, asked where it decides; noise (C,): deviation of raw rows. A Huber
-    cost bounds what a residual does, not what a row does: one absurd regressor outweighs minutes of
-    others. Where the parameters are as uncertain as the residual is large, the row is news; where
-    they are not, it is an error."""
-    if (np.abs(residual) <= INCONSISTENT * noise).all():     # whatever the doubt
+    residual (C,) of raw rows; doubt_of_rows: returns the variance (C,) of their predictions due to
+    the parameters, called only if it matters; noise (C,): deviation of raw rows.
+
+    A Huber cost bounds the influence of a residual, not that of a regressor: one absurd regressor
+    outweighs minutes of other rows. If the parameters are uncertain enough to explain the residual,
+    the row is new information; if not, it is an error."""
+    if (np.abs(residual) <= INCONSISTENT * noise).all():     # then the variance does not matter
         return np.zeros(residual.size, bool)
     doubt = doubt_of_rows()
     surprise = np.abs(residual) / np.sqrt(noise ** 2 + doubt)
@@ -183,8 +185,8 @@ def leverage_points(residual: np.ndarray, doubt_of_rows: Callable[[], np.ndarray
 
 
 def attitude_variance(sample: Sample, robot: RobotModel, pi: np.ndarray) -> np.ndarray:
-    """(C,) variance of what parameters pi predict for a sample, of its `down_doubt` alone: by one
-    deviation along each of its principal axes."""
+    """(C,) variance of the prediction for a sample with parameters pi (p,) due to its `down_doubt`,
+    from steps of one standard deviation along each principal axis."""
     assert sample.down_doubt is not None
     heading = math.atan2(sample.R_nb[1, 0], sample.R_nb[0, 0])
 

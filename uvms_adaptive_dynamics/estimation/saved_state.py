@@ -12,8 +12,8 @@
 # See the License for the specific language governing permissions and
 # limitations under the License.
 
-"""The saved state of an estimate: one file that is replaced again and again, and backups of what it
-replaced. docs/memory.md.
+"""The saved state of an estimate: one file that is replaced at each save, and backups of earlier
+states (docs/memory.md).
 
 A folder holds one robot's `state.yaml` and some `state.<time>.yaml`, all of them parameter files.
 """
@@ -34,21 +34,21 @@ from .learned import known_rows, saved_count, wrong_channels
 STATE = "state.yaml"
 BACKUPS = "state.*.yaml"
 DAMAGED = "state.damaged"
-# Backups that are kept: the one that knows most, and the last four others; 220 kB each.
+# Backups kept: the one with the most knowledge, and the last four others; 220 kB each.
 BACKUPS_KEPT = 5
 
-# UTC, since a boat's station computer changes its time zone.
+# UTC, since the station computer on a boat changes its time zone.
 TIME_FORMAT = "%Y-%m-%dT%H:%M:%S.%fZ"
 
 
 def dated(parameters: ParameterSet) -> ParameterSet:
-    """The same with the time of now, for a file."""
+    """The parameters with the present time as their time of saving."""
     return replace(parameters, learned={**parameters.learned, "saved": _now()})
 
 
 class Worth(NamedTuple):
-    """What a state is worth, in order: an hour at rest has many rows, and rich but wrong is worse
-    than poor."""
+    """Value of a state, compared in this order: a state contradicted by its data is worth less than
+    any other, and directions count more than rows, since an hour at rest has many rows."""
 
     right: bool
     directions: int
@@ -56,8 +56,8 @@ class Worth(NamedTuple):
 
 
 class Start(NamedTuple):
-    """What an estimate starts from: a saved state, or None, and why, in a sentence; whether a file
-    was there that could not be used."""
+    """Start of an estimate: a saved state, or None; the reason, in a sentence; refused: whether
+    there was a file that could not be used."""
 
     parameters: ParameterSet | None
     sentence: str
@@ -67,26 +67,25 @@ class Start(NamedTuple):
 class SavedState:
     """The state of one robot in a folder, and its backups.
 
-    The file goes to a backup before it is replaced by what does not continue it, by what has fewer
-    rows or knows fewer directions, or by what its own data contradict while they did not contradict
-    the file.
+    The file is backed up before it is replaced by a state that does not continue it, that has fewer
+    rows or directions, or that its own data contradict while the file was not contradicted.
     """
 
     def __init__(self, folder: Path, table: ParameterTable, settings: Mapping[str, Any]):
-        """settings: `measuring_settings` of now."""
+        """settings: the present `measuring_settings`."""
         self.folder, self._table, self._settings = folder, table, dict(settings)
         self.path = folder / STATE
-        self._there: Worth | None = None      # of what the file holds, as far as it is known
+        self._there: Worth | None = None      # worth of the file, None if unknown
         self._continued = False
-        self._spared = -1     # most directions of a backup of this line
+        self._spared = -1     # most directions in a backup of this run
         self._worths: dict[str, Worth] = {}   # of backups, by name
 
     def start(self) -> Start:
-        """The newest state that can be used, which `save` then continues; one that its data
-        contradicted only where there is no other."""
+        """The newest usable state, which `save` then continues; a state contradicted by its data is
+        used only if there is no other."""
         candidates = [path for path in (self.path, *reversed(self.backups())) if path.is_file()]
         if not candidates:
-            return Start(None, f"no saved state in '{self.folder}'{self._others()}: starting from "
+            return Start(None, f"no saved state in '{self.folder}'{self._others()}; starting from "
                                "the built-in prior")
         refusals, doubted = [], None
         for path in candidates:
@@ -98,8 +97,8 @@ class SavedState:
             if not (wrong := wrong_channels(found)):
                 return self._started(path, found, refusals)
             doubted = doubted or (path, found)
-            refusals.append(f"its data contradicted '{path}' of {_date(found)} on "
-                            f"{', '.join(wrong)}; ~/load_from with '{path.stem}' uses it")
+            refusals.append(f"'{path}' of {_date(found)} was contradicted by its data on "
+                            f"{', '.join(wrong)}; to use it, call ~/load_from with '{path.stem}'")
         if doubted is not None:
             return self._started(*doubted, [*refusals, "there is no other"])
         return Start(None, f"starting from the built-in prior, since {'; '.join(refusals)}", True)
@@ -112,20 +111,20 @@ class SavedState:
                             f"rows{instead}", bool(refusals))
 
     def load(self, name: str) -> ParameterSet:
-        """The parameters of a file in the folder, checked; raises ParameterError."""
+        """The checked parameters of a file in the folder; raises ParameterError."""
         path = self.folder / name
         return load_parameters(path).for_table(self._table, f"parameter file '{path}'")
 
     def continue_from(self, parameters: ParameterSet) -> None:
-        """What is saved from now on goes on from these parameters, which the file holds."""
+        """Later saves continue these parameters, which are those in the file."""
         self._there, self._continued = _measure(parameters), True
 
     def begin_anew(self) -> None:
-        """What is saved from now on does not go on from what the file holds: a reset, a load."""
+        """Later saves do not continue the file, after a reset or a load."""
         self._continued, self._spared = False, -1
 
     def save(self, parameters: ParameterSet) -> Path:
-        """Replace the file, after a backup where that is due; raises UvmsError."""
+        """Replace the file, with a backup first if one is due; raises UvmsError."""
         new = _measure(parameters)
         if self.path.is_file() and self._backup_is_due(new):
             self._back_up()
@@ -134,24 +133,24 @@ class SavedState:
         return self.path
 
     def backups(self) -> list[Path]:
-        """Backups, the oldest first."""
+        """Backups, oldest first."""
         return sorted(self.folder.glob(BACKUPS))
 
     def _backup_is_due(self, new: Worth) -> bool:
         there = self._there
         if not self._continued or there is None:
             return True
-        # Directions come and go at the edge: one backup of the most that this line has known.
+        # The count of directions fluctuates: keep one backup of the most that this run has known.
         return (new.right < there.right or new.rows < there.rows
                 or new.directions < there.directions > self._spared)
 
     def _back_up(self) -> None:
-        """Copy the file to a backup, and drop those that are too many."""
+        """Copy the file to a backup, and delete surplus ones."""
         content = self.path.read_bytes()
         try:
             found = self.load(STATE)
         except UvmsError:
-            # for whoever wants to know what became of it; one of them is enough
+            # kept for inspection; one is enough
             write_file(self.folder / DAMAGED, content, keep=False)
             return
         worth = _measure(found)
@@ -173,7 +172,7 @@ class SavedState:
         return self._worths[path.name]
 
     def _fitting(self, path: Path) -> ParameterSet:
-        """The state in a file; raises ParameterError where it is not of this robot, or was learned
+        """The state in a file; raises ParameterError if it belongs to another robot or was learned
         with other settings."""
         found = self.load(path.name)
         was = found.learned.get("settings")
@@ -183,14 +182,14 @@ class SavedState:
             if other:
                 raise ParameterError(
                     f"'{path}' of {_date(found)} was learned with other settings "
-                    f"({', '.join(other)}); ~/load_from with '{path.stem}' goes on from it all "
-                    "the same")
+                    f"({', '.join(other)}); to use it anyway, call ~/load_from with "
+                    f"'{path.stem}'")
         return found
 
     def _others(self) -> str:
-        """Who else has a state beside this robot, for a person who expected one."""
+        """Other robots that have a state, for a person who expected one."""
         there = sorted(path.parent.name for path in self.folder.parent.glob(f"*/{STATE}"))
-        return f" (but of {', '.join(there[:3])})" if there else ""
+        return f" (but there is one of {', '.join(there[:3])})" if there else ""
 
 
 def _measure(parameters: ParameterSet) -> Worth:
@@ -199,12 +198,12 @@ def _measure(parameters: ParameterSet) -> Worth:
 
 
 def _date(parameters: ParameterSet) -> str:
-    """When a state was saved, as it says."""
+    """When a state was saved, as stated in it."""
     return str(parameters.learned.get("saved", "unknown date"))[:len("2026-01-01T00:00:00.000000Z")]
 
 
 def _digits(parameters: ParameterSet) -> str:
-    """The same in a file's name, by which backups are in order; what has no date is the oldest."""
+    """The date as in a file's name, which sorts backups; a state without one sorts as oldest."""
     try:
         return datetime.strptime(_date(parameters), TIME_FORMAT).strftime("%Y%m%dT%H%M%S%fZ")
     except ValueError:

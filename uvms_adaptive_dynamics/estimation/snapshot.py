@@ -12,7 +12,7 @@
 # See the License for the specific language governing permissions and
 # limitations under the License.
 
-"""What the estimator tells others about itself: a frozen copy that any thread may read."""
+"""The estimator's public state: a frozen copy that any thread may read."""
 from __future__ import annotations
 
 from collections.abc import Mapping
@@ -28,8 +28,8 @@ from .progress import ProgressRecord
 
 @dataclass(frozen=True)
 class PresentParameters:
-    """The parameters as they are: pi (p,), read-only, with their covariance and systematic
-    (CAUSES, p) as in `Estimate`."""
+    """The present parameters pi (p,), read-only, with their covariance and systematic (CAUSES, p)
+    as in `Estimate`."""
 
     pi: np.ndarray
     parameter_covariance: ParameterCovariance
@@ -37,12 +37,12 @@ class PresentParameters:
 
     @property
     def covariance(self) -> np.ndarray:
-        """(p, p), read-only; see `Estimate`."""
+        """Covariance (p, p), read-only; see `Estimate`."""
         return self.parameter_covariance.matrix
 
     @cached_property
     def stddev(self) -> np.ndarray:
-        """(p,), read-only; see `Estimate`."""
+        """Standard deviations (p,), read-only; see `Estimate`."""
         return parameter_stddev(self.parameter_covariance, self.systematic)
 
 
@@ -50,19 +50,18 @@ class PresentParameters:
 class EstimatorSnapshot:
     """State of an Estimator after a sample or a command.
 
-    learn: whether samples change the estimate; t: of the last row [s], None before the first one;
-    status: of the last solve, '' before the first one; solver: its name; solver_counts: solves by
+    learn: whether samples change the estimate; t: stamp of the last row [s], None before the first;
+    status: of the last solve, '' before the first; solver: its name; solver_counts: solves by
     outcome; failures: solves without a usable answer; noise_stddev (C,) [N, N m]: noise of the
     channels' predictions, read-only; window_filled: samples in the window; changes, last_change:
-    changes of the robot found so far, and the sentence about the last one; started_from_file:
-    whether the estimate goes on from a saved one that has a covariance; implausible: rows refused
-    as absurd or not finite; repeated_stamps: samples refused because their stamp had come before;
-    recoveries: restarts after solves that failed in a row; trust (C,): 'ok', 'doubtful', 'wrong'
-    or, where a setting leaves it out, BY_SETTING per channel, and trust_cause: what is likely where
-    one is not ok (docs/uncertainty.md); judged: whether any channel has been judged since the
-    values last jumped; progress: what was learnt and solved when, and how often the values jumped;
-    parameters: the present ones; tilted: rows not learnt from because nobody knew the vehicle's
-    attitude well enough.
+    number of changes of the robot so far, and the sentence about the last one; started_from_file:
+    whether the estimate continues a saved one with a covariance; implausible: rows rejected as
+    absurd or not finite; repeated_stamps: samples refused because of a repeated stamp; recoveries:
+    restarts after solves that failed in a row; trust (C,): per channel 'ok', 'doubtful', 'wrong',
+    or BY_SETTING if a setting excludes it; trust_cause: the likely cause if one is not ok
+    (docs/uncertainty.md); judged: whether any channel has been judged since the values last jumped;
+    progress: ages of rows and solves, and jumps of the values; parameters: the present ones;
+    tilted: rows not learnt from because the vehicle's attitude was too uncertain.
     """
 
     learn: bool

@@ -12,7 +12,8 @@
 # See the License for the specific language governing permissions and
 # limitations under the License.
 
-"""Whether a consumer may rely on the published parameters now, and why not (docs/validity.md)."""
+"""Whether a consumer may rely on the published parameters now, and if not, why (docs/validity.md).
+"""
 from __future__ import annotations
 
 from collections.abc import Sequence
@@ -28,25 +29,25 @@ from .snapshot import EstimatorSnapshot
 WAITING, LEARNING, HOLDING, FROZEN, FAILED = VALIDITY_STATES = (
     "waiting", "learning", "holding", "frozen", "failed")
 
-# [s] without a tick, a row learnt or a solve, after which there is none: longer than the front end
-# lets ticks wait for a slow sensor, and than a row counts for after its motion has ended.
+# [s] without a tick, a learnt row or a solve after which they count as missing: longer than the
+# front end delays ticks for a slow sensor, and than rows count after a motion has ended.
 NONE_FOR = 2.0
-# Solves, or samples, that failed in a row: as many as the estimator takes before it drops the data
-# behind them. Fewer are single bad rows, which cost a fifth of a second.
+# Failed solves, or lost samples, in a row that count as failure: the number after which the
+# estimator drops the data behind them. Fewer are single bad rows, which cost a fifth of a second.
 FAILED_IN_A_ROW = 10
 
 
 @dataclass(frozen=True)
 class Situation:
-    """What validity follows from, at one moment.
+    """The facts that determine validity at one moment.
 
     alive: whether the estimator's thread runs; learn: whether it may learn; finite: whether values
     and deviations are finite; saved: whether they come from a saved estimate with a covariance;
     judged: whether residuals have been judged since the values last jumped; wrong: channels whose
-    residuals contradict the model; failed_solves, lost_samples: in a row, until now; stuck [s]: for
-    how long one sample has been worked on. Ages [s], inf before the first: tick_age of the newest
-    tick, row_age (C,) of the newest row learnt, per channel of `channels`; solve_age: what has been
-    learnt since the newest solve that succeeded; left_out: channels that a setting leaves out.
+    residuals contradict the model; failed_solves, lost_samples: in a row, up to now; stuck [s]: how
+    long the estimator has worked on one sample. Ages [s], inf before the first: tick_age: of the
+    newest tick; row_age (C,): of the newest learnt row of each of `channels`; solve_age: data
+    learnt since the newest successful solve. left_out: channels excluded by a setting.
     """
 
     channels: Sequence[str]
@@ -68,9 +69,9 @@ class Situation:
     def of(cls, snapshot: EstimatorSnapshot, channels: Sequence[str], tick_age: float,
            alive: bool = True, lost_samples: int = 0, stuck: float = 0.0) -> Situation:
         """The situation of an estimator with this snapshot, `tick_age` [s] after its newest tick;
-        the rest is what only a node knows of its thread."""
+        only a node knows the other arguments, which describe its thread."""
         progress, parameters = snapshot.progress, snapshot.parameters
-        # Ages are as of the newest tick's stamp, where there has been one.
+        # The snapshot's ages are as of the newest tick, if there was one.
         row_age = progress.row_age + (tick_age if np.isfinite(tick_age) else 0.0)
         finite = np.isfinite(parameters.pi).all() and np.isfinite(parameters.stddev).all()
         return cls(channels, row_age, tick_age, progress.solve_age, alive, snapshot.learn,
@@ -83,8 +84,8 @@ class Situation:
 
 
 class Validity(NamedTuple):
-    """state: one of VALIDITY_STATES; trusted: whether the values are to be preferred to what a
-    consumer would use without them; reason: a sentence on both."""
+    """state: one of VALIDITY_STATES; trusted: whether a consumer should prefer the values to what
+    it would use without them; reason: a sentence on both."""
 
     state: str
     trusted: bool
@@ -121,7 +122,7 @@ def _state(now: Situation) -> tuple[str, str]:
 
 
 def _failure(now: Situation) -> str:
-    """Why no solve can be expected any more, '' where it can."""
+    """Why no solve can be expected any more; '' if one can."""
     if not now.alive:
         return "the estimator's thread has ended: restart the node"
     if now.lost_samples >= FAILED_IN_A_ROW:
@@ -138,7 +139,7 @@ def _failure(now: Situation) -> str:
 
 
 def _doubt(now: Situation) -> str:
-    """Why the values of a working estimator are not trusted, '' where they are."""
+    """Why the values of a working estimator are not trusted; '' if they are."""
     if now.wrong:
         return f"not trusted: the model is wrong on {', '.join(now.wrong)}"
     if now.tick_age > NONE_FOR:

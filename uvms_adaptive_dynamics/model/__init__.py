@@ -12,5 +12,5 @@
 # See the License for the specific language governing permissions and
 # limitations under the License.
 
-"""What the robot is: parameters, regressors, the physically consistent set, priors, inverse and
+"""The robot's model: parameters, regressors, the physically consistent set, priors, inverse and
 forward dynamics."""

@@ -12,8 +12,7 @@
 # See the License for the specific language governing permissions and
 # limitations under the License.
 
-"""The coordinates in which a solver sees pi: frozen parameters left out, tied ones merged, all
-scaled."""
+"""The solver's coordinates x of pi: frozen parameters removed, tied ones merged, all scaled."""
 from __future__ import annotations
 
 from itertools import combinations
@@ -24,14 +23,14 @@ from .parameters import ParameterTable
 
 
 class Coordinates:
-    """Free variables x behind pi: frozen parameters removed, tied ones merged, each divided by its
+    """Free variables x of pi: frozen parameters removed, tied ones merged, each divided by its
     scale.
 
-    pi = fixed + E x with one non-zero per row of E, so that every reduction is an indexing.
+    pi = fixed + E x. E has at most one non-zero entry per row, so every reduction is an indexing.
     """
 
     def __init__(self, table: ParameterTable, free: np.ndarray, scale: np.ndarray):
-        """free (p,) bool; a tied pair of which one is frozen is frozen whole. scale (p,) > 0."""
+        """free (p,) bool; freezing one parameter of a tied pair freezes both. scale (p,) > 0."""
         free = free.copy()
         for a, b in table.equal_pairs:
             free[a] = free[b] = free[a] and free[b]
@@ -48,14 +47,14 @@ class Coordinates:
         self.variable = variable                      # (p,) place in x, -1 where frozen
         self.scale = scale[self.keep]                 # (m,)
         self.size = self.keep.size
-        # of a (p, p) matrix, flattened
+        # flat indices of the kept entries in a (p, p) matrix
         self._entries = self.keep[:, None] * table.size + self.keep
         self._scales = self.scale[:, None] * self.scale
         self._tied_at = [int(variable[a]) for a, _ in self.tied]
         self._tied_pairs = list(combinations(zip(self._tied_at, self.tied), 2))
 
     def expand(self, x: np.ndarray, pi_fixed: np.ndarray) -> np.ndarray:
-        """pi (p,) from x (m,), frozen ones from pi_fixed."""
+        """pi (p,) from x (m,); frozen parameters are taken from pi_fixed (p,)."""
         pi = pi_fixed.copy()
         pi[self.keep] = x * self.scale
         for a, b in self.tied:
@@ -63,14 +62,14 @@ class Coordinates:
         return pi
 
     def reduce(self, pi: np.ndarray) -> np.ndarray:
-        """x (m,) of pi; a tied pair gives its mean."""
+        """x (m,) from pi (p,); a tied pair becomes its mean."""
         pi = pi.copy()
         for a, b in self.tied:
             pi[a] = (pi[a] + pi[b]) / 2
         return pi[self.keep] / self.scale
 
     def columns(self, A: np.ndarray) -> np.ndarray:
-        """A E (..., m) for A (..., p)."""
+        """A E (..., m), for A (..., p)."""
         reduced = A[..., self.keep]
         for a, b in self.tied:
             reduced[..., self.variable[a]] += A[..., b]
@@ -78,9 +77,9 @@ class Coordinates:
 
     def condense(self, H: np.ndarray, g: np.ndarray, c: float,
                  pi_fixed: np.ndarray) -> tuple[np.ndarray, np.ndarray, float]:
-        """(P (m, m), q (m,), d): x^T P x - 2 q^T x + d equals pi^T H pi - 2 g^T pi + c.
+        """(P (m, m), q (m,), d) with x^T P x - 2 q^T x + d = pi^T H pi - 2 g^T pi + c.
 
-        H (p, p) symmetric, g (p,); frozen parameters come from pi_fixed (p,).
+        H (p, p) symmetric, g (p,); frozen parameters are taken from pi_fixed (p,).
         """
         q = g
         fixed = np.where(self.free, 0.0, pi_fixed)
@@ -101,7 +100,7 @@ class Coordinates:
         return P, self.columns(q), c
 
     def diagonal(self, entries: np.ndarray) -> np.ndarray:
-        """(m,) the diagonal matrix of entries (p,) of pi, in x."""
+        """(m,) diagonal of E^T diag(entries) E, for entries (p,)."""
         reduced = entries[self.keep]
         for i, (_, b) in zip(self._tied_at, self.tied):
             reduced[i] += entries[b]

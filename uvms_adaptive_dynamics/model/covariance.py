@@ -12,29 +12,29 @@
 # See the License for the specific language governing permissions and
 # limitations under the License.
 
-"""What a covariance says of single quantities, and what rounding does to it."""
+"""Standard deviations from a covariance, and repair of one that rounding made indefinite."""
 from __future__ import annotations
 
 import numpy as np
 
-# Rounding leaves a covariance that is singular (frozen, tied or constrained parameters) slightly
-# indefinite: largest negative eigenvalue, relative to variances scaled to one.
+# A singular covariance (frozen, tied or constrained parameters) becomes slightly indefinite by
+# rounding: largest negative eigenvalue tolerated, with variances scaled to one.
 INDEFINITE = 1e-6
 
 
 def deviations(covariance: np.ndarray) -> np.ndarray:
-    """(..., p) standard deviations on the diagonals of covariances (..., p, p).
+    """(..., p) standard deviations from the diagonals of covariances (..., p, p).
 
-    What rounding left below zero is zero.
+    Variances that rounding made negative count as zero.
     """
     return np.sqrt(np.maximum(np.diagonal(covariance, axis1=-2, axis2=-1), 0.0))
 
 
 def semidefinite(covariance: np.ndarray) -> np.ndarray:
-    """(p, p) the same, or the nearest positive semidefinite matrix where rounding has left it
-    indefinite, as with parameters that neither data nor prior determine.
+    """(p, p) the covariance itself, or the nearest positive semidefinite matrix if rounding made it
+    indefinite, as happens with parameters that neither data nor prior determine.
 
-    Nearest with variances scaled to one."""
+    "Nearest" is meant with variances scaled to one."""
     size = deviations(covariance)
     size = np.where(size > 0, size, 1.0)
     values, vectors = np.linalg.eigh(covariance / np.outer(size, size))

@@ -29,14 +29,14 @@ from .state import State
 
 
 class Efforts(NamedTuple):
-    """tau (C,) [N, N m]: thruster wrench and joint efforts; covariance (C, C) or None."""
+    """tau (C,) [N, N m]: thruster wrench and joint efforts; covariance: (C, C) or None."""
 
     tau: np.ndarray
     covariance: np.ndarray | None
 
 
 class Accelerations(NamedTuple):
-    """nu_dot (6,) and mu_ddot (n,); covariance of both stacked (C, C) or None; M (C, C) the
+    """nu_dot (6,) and mu_ddot (n,); covariance: that of both stacked (C, C), or None; M (C, C):
     generalized inertia."""
 
     nu_dot: np.ndarray
@@ -47,9 +47,11 @@ class Accelerations(NamedTuple):
 
 def inverse_dynamics(robot: RobotModel, state: State, nu_dot: np.ndarray, mu_ddot: np.ndarray,
                      pi: np.ndarray, covariance: np.ndarray | None = None) -> Efforts:
-    """tau = Y pi (+ known loads) and Y Sigma_pi Y^T, for a motion; add noise to compare with
-    measurements. With set 'thrust_by_direction' the wrench is that of the measurement or command,
-    which gives what the motion needs."""
+    """tau = Y pi (+ known loads) of a motion, with covariance Y Sigma_pi Y^T.
+
+    Add the measurement noise before comparing with measurements. With term set
+    'thrust_by_direction' the wrench is the measured or commanded one that produces the wrench
+    needed (`RobotModel.measured_wrench`)."""
     raw = rows_of(robot, state, np.concatenate([nu_dot, mu_ddot]) if robot.vehicle else mu_ddot, pi)
     tau = robot.measured_wrench(raw.Y @ pi + raw.tau_known, pi)
     if covariance is None:
@@ -64,9 +66,9 @@ def forward_dynamics(robot: RobotModel, state: State, tau: np.ndarray, pi: np.nd
                      disturbance: np.ndarray | None = None) -> Accelerations:
     """zeta_ddot = M^-1 (tau - h) of the coupled system under efforts tau (C,).
 
-    Since Y(zeta_ddot) pi = tau holds, M d(zeta_ddot) = -Y d(pi): the covariance is M^-1 (Y Sigma_pi
-    Y^T + Sigma_d) M^-T with the regressor at the solution; disturbance Sigma_d (C, C) is the
-    residual's covariance, where it is to be included.
+    Y(zeta_ddot) pi = tau gives M d(zeta_ddot) = -Y d(pi), so the covariance is
+    M^-1 (Y Sigma_pi Y^T + Sigma_d) M^-T with the regressor at the solution. disturbance: Sigma_d
+    (C, C), the residuals' covariance; None leaves it out.
     """
     M = generalized_inertia(robot, state, pi)
     wrench = tau[:6] if robot.vehicle else None
@@ -81,14 +83,14 @@ def forward_dynamics(robot: RobotModel, state: State, tau: np.ndarray, pi: np.nd
 
 
 def generalized_inertia(robot: RobotModel, state: State, pi: np.ndarray) -> np.ndarray:
-    """M (C, C) of the coupled system: the efforts that unit accelerations need beyond those at
-    rest."""
+    """M (C, C) of the coupled system: column k is the effort that a unit acceleration of channel k
+    needs beyond the effort at rest."""
     of_parameters, known = inertia_regressor(robot, state)
     return of_parameters @ pi + known
 
 
 def inertia_regressor(robot: RobotModel, state: State) -> tuple[np.ndarray, np.ndarray]:
-    """(N (C, C, p), K (C, C)): the generalized inertia is N pi + K for any parameters."""
+    """(N (C, C, p), K (C, C)): the generalized inertia of any parameters pi (p,) is N pi + K."""
     still, C = replace(state, nu=np.zeros(6), mu_dot=np.zeros(robot.table.n)), robot.table.channels
     at_rest, *unit = (rows_of(robot, still, accelerations)
                       for accelerations in (np.zeros(C), *np.eye(C)))
@@ -99,9 +101,11 @@ def inertia_regressor(robot: RobotModel, state: State) -> tuple[np.ndarray, np.n
 def rows_of(robot: RobotModel, state: State, accelerations: np.ndarray,
             pi: np.ndarray | None = None, sign: np.ndarray | None = None,
             wrench: np.ndarray | None = None) -> RawRows:
-    """Regressor and known load of a motion: accelerations (C,) are nu_dot, where there is a
-    vehicle, and mu_ddot. pi (p,), sign (n,): see `RobotModel.raw_rows`; wrench (6,): as measured or
-    commanded, for set 'thrust_by_direction', whose efforts are zero without."""
+    """Regressor and known load of a motion.
+
+    accelerations (C,): nu_dot, if there is a vehicle, then mu_ddot. pi (p,), sign (n,): see
+    `RobotModel.raw_rows`. wrench (6,): measured or commanded, for term set 'thrust_by_direction';
+    without it that set's efforts are zero."""
     nu_dot, mu_ddot = _split(accelerations, robot.vehicle)
     return robot.raw_rows(
         Sample(0.0, state.R_nb, state.nu, nu_dot, state.mu, state.mu_dot, mu_ddot,

@@ -12,12 +12,12 @@
 # See the License for the specific language governing permissions and
 # limitations under the License.
 
-"""Covariance of a simulated state's error, carried along the motion (docs/mathematics.md,
+"""Covariance of a simulated state's error, propagated along the motion (docs/mathematics.md,
 "Forward bands").
 
-State x = (position, attitude, nu, mu, mu_dot); its error is the tangent vector (position NED (3),
-attitude body (3), nu (6), mu (n), mu_dot (n)), without the first twelve where there is no vehicle.
-To first order an error d(pi) of the parameters moves it by P d(pi) with dP/dt = F P + G,
+State x = (position, attitude, nu, mu, mu_dot). Its error is the tangent vector (position NED (3),
+attitude body (3), nu (6), mu (n), mu_dot (n)); a robot without a vehicle has only mu and mu_dot.
+To first order a parameter error d(pi) shifts the state by P d(pi) with dP/dt = F P + G,
 F = df/dx, G = df/dpi = -M^-1 Y (see `forward_dynamics`).
 """
 from __future__ import annotations
@@ -32,16 +32,16 @@ from .dynamics import State
 from .motion import EquationsOfMotion, smooth_sign
 from .rotations import from_rotation_vector, skew, to_rotation_vector
 
-STATE_STEP = 1e-6  # of central differences over the state
+STATE_STEP = 1e-6  # step of central differences in the state
 
 
 @dataclass(frozen=True)
 class Disturbance:
-    """What the model leaves unexplained: covariance (C, C) [N, N m] of a residual that is alike
-    over `time` [s].
+    """Unmodelled efforts: covariance (C, C) [N^2, (N m)^2] of residuals with correlation time
+    `time` [s].
 
-    For the residuals of low-passed rows that time is `RowFilter.correlation_length` periods (0.24 s
-    by default).
+    For residuals of low-passed rows that time is `RowFilter.correlation_length` periods (0.24 s by
+    default).
     """
 
     covariance: np.ndarray
@@ -57,13 +57,13 @@ class Linear(NamedTuple):
 
 
 def error_size(body: EquationsOfMotion) -> int:
-    """d, the entries of a state's error."""
+    """d, the size of the state's error vector."""
     return 2 * body.n + (12 if body.head else 0)
 
 
 class ErrorCovariance:
-    """Covariance of the state's error along a motion: what the parameters' errors make of it, and
-    what disturbances add."""
+    """Covariance (d, d) of the state's error along a motion, caused by parameter errors,
+    disturbances and the uncertainty of the start."""
 
     def __init__(self, body: EquationsOfMotion, covariance: np.ndarray | None,
                  disturbance: Disturbance | None, start: np.ndarray | None):
@@ -71,19 +71,19 @@ class ErrorCovariance:
         self._d = d = error_size(body)
         values, vectors = (np.zeros(0), np.zeros(
             (body.pi.size, 0))) if covariance is None else np.linalg.eigh(covariance)
-        # A factor of the covariance in place of the parameters: fewer columns where some are
-        # certain.
+        # Propagate a factor of the covariance, not each parameter: fewer columns if some parameters
+        # are certain.
         kept = values > 0
         self._root = vectors[:, kept] * np.sqrt(values[kept])
         self._P = np.zeros((d, self._root.shape[1]))
         self._N = np.zeros((d, d)) if start is None else np.array(start, float)
 
     def covariance(self) -> np.ndarray:
-        """(d, d) at the instant reached."""
+        """(d, d) covariance at the instant reached."""
         return self._P @ self._P.T + self._N
 
     def step(self, before: State, after: State, h: float) -> None:
-        """Carry the covariance over a step h [s] between two states, linearized in its middle."""
+        """Propagate the covariance over a step h [s], linearized midway between the two states."""
         F, G, B = linearized(self._body, before, after, h)
         d = self._d
         double = np.zeros((2 * d, 2 * d))
@@ -93,23 +93,22 @@ class ErrorCovariance:
         self._P = whole @ self._P + integral @ (G @ self._root)
         self._N = whole @ self._N @ whole.T
         if self._disturbance is not None:
-            # White noise of the density that a residual of this covariance and correlation time has
-            # at low frequencies.
+            # White noise with the low-frequency spectral density of a residual of this covariance
+            # and correlation time.
             push = integral @ B / h
             self._N += push @ self._disturbance.covariance @ push.T * self._disturbance.time * h
 
 
 def linearized(body: EquationsOfMotion, before: State, after: State, h: float) -> Linear:
-    """The error's equation in the middle of a step h [s] between two states of a motion."""
+    """The error dynamics, linearized midway through a step h [s] between two states."""
     n, head, x = body.n, body.head, _between(before, after)
     d, C, free = error_size(body), head + n, body.free
     M = body.inertia(x, 0.0)[free, free]
-    # Of the step as a whole: a joint's acceleration in its middle says little where friction
-    # stops it.
+    # Mean over the step: if friction stops a joint, the acceleration midway says little.
     a = (body.velocity(after) - body.velocity(before)) / h
     sign = (smooth_sign(before.mu_dot) + smooth_sign(after.mu_dot)) / 2
     F = np.zeros((d, d))
-    # Where velocities lie in the error; the rest of it moves with them.
+    # Places of the velocities in the error vector; the other entries are their integrals.
     speeds = np.arange(n, d)
     if head:
         speeds = np.concatenate([np.arange(6, 12), np.arange(12 + n, d)])
@@ -132,7 +131,7 @@ def linearized(body: EquationsOfMotion, before: State, after: State, h: float) -
 
 
 def _nudged(x: State, error: np.ndarray, head: int, n: int) -> State:
-    """The state at an error of x."""
+    """The state x displaced by an error (d,)."""
     mu, mu_dot = x.mu + error[2 * head:2 * head + n], x.mu_dot + error[2 * head + n:]
     if not head:
         return replace(x, mu=mu, mu_dot=mu_dot)

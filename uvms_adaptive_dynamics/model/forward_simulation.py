@@ -12,10 +12,10 @@
 # See the License for the specific language governing permissions and
 # limitations under the License.
 
-"""Simulation forward in time with the bands that an estimate's covariance gives it.
+"""Forward simulation with uncertainty bands from an estimate's covariance.
 
-Paper, "Forward Dynamics"; docs/mathematics.md, "Forward bands". State and error are those of
-`error_covariance`.
+Paper, "Forward Dynamics"; docs/mathematics.md, "Forward bands". `error_covariance` defines the
+state and its error.
 """
 from __future__ import annotations
 
@@ -35,9 +35,11 @@ from .rotations import to_rotation_vector
 
 
 class Forward(NamedTuple):
-    """A simulated run of T instants: t (T,) [s] from the start, states, position (T, 3) NED [m] and
-    covariance (T, d, d) of the state's error, or None; d = 12 + 2n, or 2n without a vehicle (order
-    and frames: see the module)."""
+    """A simulated run of T instants.
+
+    t (T,) [s] from the start; states; position (T, 3) NED [m]; covariance (T, d, d) of the state's
+    error, or None. d = 12 + 2n, or 2n without a vehicle; `error_covariance` states order and
+    frames."""
 
     t: np.ndarray
     states: tuple[State, ...]
@@ -46,10 +48,11 @@ class Forward(NamedTuple):
 
     @property
     def stddev(self) -> np.ndarray:
-        """(T, d) of the state's error; ParameterError for a run without a covariance."""
+        """(T, d) standard deviation of the state's error; raises ParameterError for a run without a
+        covariance."""
         if self.covariance is None:
-            raise ParameterError("a run without any covariance has no bands; expected one of the "
-                                 "parameters, of a disturbance or of the start.")
+            raise ParameterError("this run has no covariance, so it has no bands; expected a "
+                                 "covariance of the parameters, a disturbance or the start.")
         return deviations(self.covariance)
 
 
@@ -57,22 +60,21 @@ def simulate(robot: RobotModel, start: State, efforts: Callable[[float], np.ndar
              pi: np.ndarray, duration: float, covariance: np.ndarray | None = None,
              disturbance: Disturbance | None = None, start_covariance: np.ndarray | None = None,
              step: float = 0.01, body: EquationsOfMotion | None = None) -> Forward:
-    """The motion under efforts tau(t) (C,) [N, N m] for `duration` [s], with the covariance of its
-    error.
+    """Simulate the motion under efforts tau(t) (C,) [N, N m] for `duration` [s], with the
+    covariance of its error.
 
-    covariance (p, p) of pi and, where they are to count, a disturbance and the start's own
-    covariance (d, d); without any of the three the result has none. Bands are linear in the
-    covariance: nothing is evaluated at other parameters than pi, so that it does not matter whether
-    pi plus an error lies within P. body: equations of motion at pi other than the free robot's.
-    Raises ParameterError where the motion leaves all bounds, or where pi has no positive definite
-    inertia.
+    Sources of uncertainty: covariance (p, p) of pi, disturbance, start_covariance (d, d); without
+    any of them the result has no covariance. The propagation is linear and evaluates the model at
+    pi only, so pi plus an error need not lie within P. body: equations of motion at pi, by default
+    those of the free robot. Raises ParameterError if the motion diverges or if pi has no positive
+    definite inertia.
     """
     steps = max(1, round(duration / step))
     body, position = body or EquationsOfMotion(robot, pi), np.zeros(3)
     if not has_inertia(robot, start, pi):
         raise ParameterError(
-            "the parameters have no motion: their generalized inertia is not positive definite at "
-            "the start; expected parameters within the physical set, as every estimate is.")
+            "cannot simulate these parameters: their generalized inertia is not positive definite "
+            "at the start; expected parameters within the physical set, as in every estimate.")
     states, positions, found = [start], [position], []
     spread = None
     if covariance is not None or disturbance is not None or start_covariance is not None:
@@ -93,7 +95,8 @@ def simulate(robot: RobotModel, start: State, efforts: Callable[[float], np.ndar
 
 def error_of(robot: RobotModel, states: tuple[State, ...], position: np.ndarray,
              of: Forward) -> np.ndarray:
-    """(T, d) tangent vectors from the run `of` to another run of the same instants."""
+    """(T, d) error (tangent vectors) of a run, states and position (T, 3), relative to the run
+    `of` at the same instants."""
     errors = []
     for state, place, base, base_place in zip(states, position, of.states, of.position):
         attitude = to_rotation_vector(base.R_nb.T @ state.R_nb)

@@ -12,8 +12,8 @@
 # See the License for the specific language governing permissions and
 # limitations under the License.
 
-"""The jackknife (Tukey 1958; Efron and Stein 1981): how a figure of clusters varies, by what it is
-without each of them."""
+"""The delete-one-cluster jackknife (Tukey 1958; Efron and Stein 1981): variance of a statistic from
+its values with one cluster left out at a time."""
 from __future__ import annotations
 
 import numpy as np
@@ -21,20 +21,21 @@ from scipy.special import stdtrit
 
 
 def variance(without: np.ndarray) -> np.ndarray:
-    """(...) variance of a figure that is `without` (K, ...) without one of K clusters each."""
+    """(...) jackknife variance of a statistic; without (K, ...): its values with each of the K
+    clusters left out."""
     K = len(without)
     return (K - 1) / K * np.sum((without - without.mean(axis=0)) ** 2, axis=0)
 
 
 def covariance(without: np.ndarray) -> np.ndarray:
-    """(..., n, n) covariance of figures (..., n), by what they are `without` (K, ..., n) one of K
-    clusters each."""
+    """(..., n, n) jackknife covariance of statistics (..., n); without (K, ..., n): their values
+    with each of the K clusters left out."""
     K = len(without)
     away = without - without.mean(axis=0)
     return (K - 1) / K * np.einsum("k...a,k...b->...ab", away, away)
 
 
 def student_quantile(share: float, clusters: int) -> float:
-    """Quantile of Student's t that such a deviation of so many clusters takes; scipy.stats, which
-    has it too, takes half a second to load."""
+    """Quantile of Student's t with clusters - 1 degrees of freedom, for intervals from a jackknife
+    deviation. Not from scipy.stats, which takes half a second to import."""
     return float(stdtrit(clusters - 1, share))

@@ -12,18 +12,19 @@
 # See the License for the specific language governing permissions and
 # limitations under the License.
 
-"""Weights of the low-pass and how far it correlates rows (docs/mathematics.md, "Low-pass")."""
+"""Weights of the low-pass, and the correlation length it gives rows (docs/mathematics.md,
+"Low-pass")."""
 from __future__ import annotations
 
 import numpy as np
 
 from ..config import Filter
 
-KERNEL_REACH = 3.0  # half length of the Gaussian in standard deviations
+KERNEL_REACH = 3.0  # half length of the Gaussian [standard deviations]
 
 
 def gaussian_kernel(settings: Filter) -> np.ndarray:
-    """Symmetric positive weights (K,) on the grid, K odd, summing to one; (1,) without low-pass."""
+    """(K,) symmetric positive weights on the sample grid, K odd, sum one; (1,) without low-pass."""
     half = int(round(KERNEL_REACH * settings.lowpass / settings.period))
     k = np.arange(-half, half + 1) * settings.period
     h = np.exp(-0.5 * (k / settings.lowpass) ** 2) if half else np.ones(1)
@@ -31,8 +32,6 @@ def gaussian_kernel(settings: Filter) -> np.ndarray:
 
 
 def correlation_length(kernel: np.ndarray) -> float:
-    """How many neighbouring low-passed rows carry the information of one independent row.
-
-    White noise before the low-pass; `kernel` (K,).
-    """
+    """Number of neighbouring low-passed rows that carry the information of one independent row,
+    for white noise before the low-pass; kernel (K,)."""
     return float(kernel.sum() ** 2 / (kernel @ kernel))

@@ -12,7 +12,7 @@
 # See the License for the specific language governing permissions and
 # limitations under the License.
 
-"""Links as cylinders in the water: what their drag does to joints and vehicle, per coefficient
+"""Links as cylinders in the water: effect of their drag on joints and vehicle, per drag coefficient
 (docs/mathematics.md, "Further terms")."""
 from __future__ import annotations
 
@@ -23,12 +23,14 @@ from .manipulator import ManipulatorModel
 from .sample import Sample
 from .term_sets.link_drag import strip_drag
 
-LEAST_LENGTH = 0.01     # [m] of a link without an extent; its diameter follows from its mass
+LEAST_LENGTH = 0.01     # [m] assumed for a link without extent; its diameter follows from its mass
 
 
 class LinkGeometry:
-    """A cylinder along each link, from its joint to the next, with `robot.link_diameters`; without
-    them with the link's volume, that of `robot.link_volumes` or of the water of its mass."""
+    """A cylinder along each link, from its joint to the next.
+
+    Diameters are `robot.link_diameters`. Without that setting they follow from the link's volume:
+    `robot.link_volumes`, or else the volume of water of the link's mass."""
 
     def __init__(self, arm: ManipulatorModel, robot: Robot):
         self._arm = arm
@@ -41,7 +43,7 @@ class LinkGeometry:
         self._supported = np.triu(np.ones((arm.n, arm.n)))      # joint i carries link j >= i
 
     def drag(self, sample: Sample, nu: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-        """(joint efforts (n, n), vehicle wrench (6, n)) that each link's drag needs, with
+        """(joint efforts (n, n), vehicle wrench (6, n)) needed against each link's drag at
         coefficient one; nu (6,): velocity of the body through the water."""
         motion = self._arm.link_motion(sample.mu, sample.mu_dot, sample.R_nb, nu)
         pull = strip_drag(motion.R, motion.p, motion.v, motion.w, self._arm.link_axes,

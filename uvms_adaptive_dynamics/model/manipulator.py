@@ -14,8 +14,8 @@
 
 """The arm on its moving, tilted base: joint-torque regressor Y_m and base rows Y_vm (Pinocchio).
 
-The arm hangs on a free-flyer placed at the vehicle's body origin in FRD axes, in a NED world, so
-that the first six rows of Pinocchio's joint-torque regressor are the wrench which the vehicle must
+The arm is attached to a free-flyer at the vehicle's body origin in FRD axes, in a NED world, so
+that the first six rows of Pinocchio's joint-torque regressor are the wrench that the vehicle must
 supply. docs/mathematics.md, "Manipulator".
 """
 from __future__ import annotations
@@ -38,28 +38,28 @@ from .urdf import urdf_text
 # Ixy, Ixz, Iyz).
 OURS_FROM_PINOCCHIO = np.array([0, 1, 2, 3, 4, 6, 9, 5, 7, 8])
 STANDARD_GRAVITY = 9.80665
-# Of the joint and the body at the vehicle's origin, and of what an arm's own base is fixed to: with
-# a line break, as no name in XML has.
+# Frames at the vehicle's origin and at the arm's own base. The line break keeps them apart from all
+# names in XML.
 BASE_FRAME = "vehicle\n(free)"
 FIXED_BASE_FRAME = "base\n(fixed)"
 
 
 @dataclass(frozen=True)
 class Mount:
-    """Place of the URDF's root link on the vehicle, in FLU axes: xyz [m], rpy [rad]."""
+    """Pose of the URDF's root link on the vehicle, in FLU axes: xyz [m], rpy [rad]."""
 
     xyz: tuple[float, ...] = (0.0, 0.0, 0.0)
     rpy: tuple[float, ...] = (0.0, 0.0, 0.0)
 
     def placement(self) -> pin.SE3:
-        """Root link in body FRD axes."""
+        """Pose of the root link in body FRD axes."""
         return pin.SE3(FRD_FROM_FLU @ from_rpy(*self.rpy), FRD_FROM_FLU @ np.array(self.xyz))
 
 
 class LinkMotion(NamedTuple):
-    """R (n, 3, 3) and p (n, 3): link frames in NED about the body's origin; v, w (n, 3): velocity
-    of their origins and angular velocity, in the link's axes; J (6, 6 + n): twists at the body's
-    origin, NED, of unit nu and mu_dot."""
+    """R (n, 3, 3), p (n, 3): link frames in NED axes from the body's origin; v, w (n, 3): velocity
+    of their origins and angular velocity, in link axes; J (6, 6 + n): twists at the body's origin,
+    in NED axes, for unit nu and mu_dot."""
 
     R: np.ndarray
     p: np.ndarray
@@ -73,8 +73,7 @@ class ManipulatorModel:
 
     def __init__(self, model: pin.Model, joints: tuple[str, ...],
                  gravity: float = STANDARD_GRAVITY):
-        """`model` has a free-flyer as first joint at the body origin (FRD) and `joints` behind it.
-        """
+        """model: its first joint is a free-flyer at the body origin (FRD), followed by `joints`."""
         self.joints = joints
         self.n = len(joints)
         self.model = model
@@ -107,10 +106,10 @@ class ManipulatorModel:
     @classmethod
     def from_urdf(cls, urdf: str, joints: tuple[str, ...], mount: Mount | None = None,
                   gravity: float = STANDARD_GRAVITY) -> ManipulatorModel:
-        """The arm of `urdf` (a path, or the XML text itself) with `joints` moving and all others
-        locked at zero.
+        """The arm of `urdf` (a path, or the XML text itself); `joints` move, all others are locked
+        at zero.
 
-        Raises RobotError for a URDF that cannot be used (`urdf.urdf_text`) or joints that are not
+        Raises RobotError for a URDF that cannot be used (`urdf.urdf_text`) or if `joints` are not
         one chain.
         """
         arm = _load(urdf, joints)
@@ -133,7 +132,7 @@ class ManipulatorModel:
 
     @cached_property
     def link_lengths(self) -> np.ndarray:
-        """(n,) distance of each joint to the next one; of the last, the longest of them [m]."""
+        """(n,) distance from each joint to the next [m]; the last link gets the longest of them."""
         steps = [np.linalg.norm(self.model.jointPlacements[i].translation)
                  for i in self._joint_ids[1:]]
         return np.array(steps + [max(steps, default=0.0)])
@@ -142,8 +141,8 @@ class ManipulatorModel:
         """(Y_m (n, 12n), Y_vm (6, 12n)): joint efforts [N m or N] and vehicle wrench [N, N m] per
         link parameter.
 
-        mu, mu_dot, mu_ddot (n,) [rad or m]; R_nb (3, 3) body FRD to NED; nu, nu_dot (6,) of the
-        body. Friction acts between link and vehicle-carried base, on the joint's own row only.
+        mu, mu_dot, mu_ddot (n,) [rad or m; per s; per s^2]; R_nb (3, 3) body FRD to NED; nu,
+        nu_dot (6,) of the body. Friction acts on the joint's own row only.
         """
         Y = np.zeros((6 + self.n, 12 * self.n))
         if self.n:
@@ -168,12 +167,12 @@ class ManipulatorModel:
 
     def buoyancy(self, mu, R_nb, forces: np.ndarray,
                  centres: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-        """(joint efforts (n,), wrench (6,) on the vehicle) that buoyancy of the links *adds* to the
+        """(joint efforts (n,), vehicle wrench (6,)) that the links' buoyancy *adds* to the
         actuators' load.
 
-        forces (n,) [N] upwards on each link at `centres` (n, 3) [m] in the link's frame. In Y pi =
-        tau - load the load is what the actuators must bear because of the buoyancy, that is minus
-        its generalized force.
+        forces (n,) [N] act upwards on each link at `centres` (n, 3) [m] in the link's frame. The
+        load in Y pi = tau - load is what the actuators must bear because of the buoyancy: minus its
+        generalized force.
         """
         zeros = np.zeros(self.n)
         self._set_state(mu, zeros, zeros, R_nb, np.zeros(6), np.zeros(6))
@@ -188,14 +187,14 @@ class ManipulatorModel:
         return load[self._v_index], load[:6]
 
     def resting_load(self, mu, R_nb) -> np.ndarray:
-        """(n,) joint efforts that hold the links at rest in air, by the URDF's masses; arguments as
-        of `regressors`."""
+        """(n,) joint efforts that hold the links at rest in air, from the URDF's masses; arguments
+        as in `regressors`."""
         zeros = np.zeros(self.n)
         self._set_state(mu, zeros, zeros, R_nb, np.zeros(6), np.zeros(6))
         return pin.computeGeneralizedGravity(self.model, self._data, self._q)[self._v_index]
 
     def link_motion(self, mu, mu_dot, R_nb, nu) -> LinkMotion:
-        """Places, velocities and Jacobian of the links, at the body's origin in the world's axes.
+        """Poses, velocities and Jacobian of the links; frames: see `LinkMotion`.
 
         mu, mu_dot (n,); R_nb (3, 3) body FRD to NED; nu (6,) of the body.
         """
@@ -212,15 +211,14 @@ class ManipulatorModel:
 
     @cached_property
     def link_axes(self) -> np.ndarray:
-        """(n, 3) from each link's joint to the next one, in the link's axes [m]; of the last link,
-        twice the way to the centre of mass."""
+        """(n, 3) vector from each link's joint to the next, in link axes [m]; for the last link,
+        twice the vector to its centre of mass."""
         following = [self.model.jointPlacements[i].translation for i in self._joint_ids[1:]]
         last = [2 * self.model.inertias[i].lever for i in self._joint_ids[-1:]]
         return np.array([*following, *last]).reshape(-1, 3)
 
     def inertials(self) -> np.ndarray:
-        """(n, 10) rigid parameters of the moving links as the URDF states them, in the table's
-        order."""
+        """(n, 10) rigid-body parameters of the moving links from the URDF, in the table's order."""
         values = np.zeros((self.n, 10))
         for j, i in enumerate(self._joint_ids):
             values[j] = self.model.inertias[i].toDynamicParameters()[OURS_FROM_PINOCCHIO]
@@ -228,7 +226,7 @@ class ManipulatorModel:
 
     def _set_state(self, mu, mu_dot, mu_ddot, R_nb, nu, nu_dot) -> None:
         q, v, a = self._q, self._v, self._a
-        q[3:7] = to_quaternion(R_nb)     # pinocchio's own conversion loses 80 bytes at every call
+        q[3:7] = to_quaternion(R_nb)     # Pinocchio's own conversion leaks 80 bytes at every call
         for k, circular, angle in zip(self._q_index, self._circular, mu):
             if circular:
                 q[k], q[k + 1] = math.cos(angle), math.sin(angle)
@@ -244,7 +242,8 @@ def _load(urdf: str, joints: tuple[str, ...]) -> pin.Model:
         model = pin.buildModelFromXML(text)
     except (ValueError, RuntimeError) as error:
         raise RobotError(f"URDF '{urdf[:80]}' cannot be read: {reason_of(error)}.") from None
-    # Pinocchio before 3 gives the base a frame of this name, and then takes a joint of it for two.
+    # Pinocchio before 3 gives the base a frame of this name and mistakes a joint of the same name
+    # for a duplicate.
     for frame in model.frames:
         if frame.name == "root_joint" and frame.type == pin.FrameType.FIXED_JOINT:
             frame.name = FIXED_BASE_FRAME

@@ -12,7 +12,7 @@
 # See the License for the specific language governing permissions and
 # limitations under the License.
 
-"""Figures of merit of predictions with intervals, per channel (paper, Results, table of metrics).
+"""Metrics of predictions with intervals, per channel (paper, Results, table of metrics).
 
 Shared by `evaluate`, the studies and the node's diagnostics.
 """
@@ -25,7 +25,7 @@ import numpy as np
 
 from .normal import Z95
 
-# share of the stated deviation by which an effort must vary to be explained at all
+# R^2 and the fitted line exist only if the effort varies by this share of the stated deviation
 STILL_SHARE = 0.01
 METRICS = ("r2", "slope", "bias", "mse", "mae", "rmse", "coverage95", "interval_width", "nll")
 
@@ -34,11 +34,10 @@ def channel_metrics(measured: np.ndarray, predicted: np.ndarray, stddev: np.ndar
                     valid: np.ndarray, unit: str) -> dict[str, object]:
     """The metrics of one channel.
 
-    All arrays are (T,); `stddev` is that of the prediction, measurement noise included. Rows that
-    are valid and finite count, the rest is `masked`. `slope` and `bias`: least-squares line of
-    predicted on measured; `interval_width`: mean full width of the 95 % interval in `unit`; `nll`:
-    mean negative log-likelihood [nats]. A figure that does not exist (no rows, no variance, no
-    stddev) is None.
+    All arrays are (T,); `stddev` is the prediction's, measurement noise included. Only valid and
+    finite rows count; the others are `masked`. `slope` and `bias`: least-squares line of predicted
+    on measured; `interval_width`: mean full width of the 95 % interval in `unit`; `nll`: mean
+    negative log-likelihood [nats]. An undefined metric (no rows, no variance, no stddev) is None.
     """
     counted = valid & np.isfinite(measured) & np.isfinite(predicted)
     m, p, s = measured[counted], predicted[counted], stddev[counted]
@@ -57,8 +56,8 @@ def channel_metrics(measured: np.ndarray, predicted: np.ndarray, stddev: np.ndar
             nll=float(np.mean(negative_log_likelihood(residual, s))))
     deviation = m - m.mean()
     total = float(deviation @ deviation)
-    # A constant channel has no variance to explain, only the rounding of its mean, or what is far
-    # below the noise: the end of a rotor's lag.
+    # A constant channel has no variance to explain: only rounding of its mean, or variation far
+    # below the noise such as the tail of a rotor's lag.
     least = 1e-12 * max(1.0, float(np.abs(m).max()))
     if np.isfinite(s).all():
         least = max(least, STILL_SHARE * float(np.median(s)))
@@ -70,20 +69,20 @@ def channel_metrics(measured: np.ndarray, predicted: np.ndarray, stddev: np.ndar
 
 
 def negative_log_likelihood(residual: np.ndarray, stddev: np.ndarray) -> np.ndarray:
-    """[nats] Of each Gaussian residual with its deviation, in the shape of both."""
+    """Negative log-likelihood [nats] of each Gaussian residual, in the shape of `residual`."""
     return 0.5 * np.log(2 * np.pi * stddev ** 2) + 0.5 * (residual / stddev) ** 2
 
 
 def all_channels(names: Iterable[str], units: Iterable[str], measured: np.ndarray,
                  predicted: np.ndarray, stddev: np.ndarray,
                  valid: np.ndarray) -> dict[str, dict[str, object]]:
-    """`channel_metrics` of every column of (T, C) arrays, by channel name."""
+    """`channel_metrics` of each column of (T, C) arrays, by channel name."""
     return {name: channel_metrics(measured[:, c], predicted[:, c], stddev[:, c], valid[:, c], unit)
             for c, (name, unit) in enumerate(zip(names, units))}
 
 
 def timing(milliseconds: Iterable[float]) -> dict[str, float | None]:
-    """Median, 99th percentile and maximum [ms]; None without a finite value."""
+    """Median, 99th percentile and maximum [ms]; None if no value is finite."""
     times = np.asarray(list(milliseconds), float)
     times = times[np.isfinite(times)]
     if times.size == 0:

@@ -14,8 +14,8 @@
 
 """The equations of motion at fixed parameters, and one step of their integration.
 
-Friction and damping make the motion stiff; the step is the two-stage Rosenbrock method ROS2, which
-is L-stable: a fast decay never overshoots (Verwer et al., SIAM J. Sci. Comput. 20, 1999).
+Friction and damping make the motion stiff. The integrator is the two-stage Rosenbrock method ROS2,
+which is L-stable: a fast decay never overshoots (Verwer et al., SIAM J. Sci. Comput. 20, 1999).
 docs/mathematics.md, "Forward bands".
 """
 from __future__ import annotations
@@ -30,14 +30,15 @@ from .dynamics import State, generalized_inertia, rows_of
 from .robot import RobotModel
 from .rotations import from_rotation_vector
 
-# Coulomb friction acts fully from about twice this speed [rad/s or m/s] on: a step of sgn would
-# have no derivative. Below it the estimator masks a joint's rows, where friction has no value.
+# Coulomb friction is smoothed with this speed [rad/s or m/s], since sgn has no derivative at zero;
+# it acts fully from about twice the speed. Below it the estimator masks a joint's rows, because
+# friction is undetermined there.
 FRICTION_SPEED = 0.02
-GAMMA = 1 + 1 / math.sqrt(2)  # of ROS2
+GAMMA = 1 + 1 / math.sqrt(2)  # coefficient of ROS2
 
 
 def smooth_sign(speed: np.ndarray) -> np.ndarray:
-    """Sign of Coulomb friction at joint speeds [rad/s or m/s], smooth through rest."""
+    """Sign of Coulomb friction at joint speeds [rad/s or m/s], smoothed around rest."""
     return np.tanh(speed / FRICTION_SPEED)
 
 
@@ -49,31 +50,32 @@ class EquationsOfMotion:
         table = robot.table
         self.head, self.n = (6 if robot.vehicle else 0), table.n
         self._viscous = table.places(f"{joint}.fv" for joint in table.joints)
-        self.free = slice(0, self.head + self.n)    # channels whose acceleration follows efforts
+        self.free = slice(0, self.head + self.n)    # channels whose acceleration the efforts cause
         if robot.vehicle:
             self._linear, self._quadratic = pi[table.nonpositive].reshape(2, 6)
 
     @property
     def coulomb(self) -> np.ndarray:
-        """(n,) Coulomb friction of each joint [N m or N], at most."""
+        """(n,) largest Coulomb friction of each joint [N m or N]."""
         return self.robot.largest_coulomb(self.pi)
 
     def rows(self, state: State, a: np.ndarray,
              sign: np.ndarray | None = None) -> tuple[np.ndarray, np.ndarray]:
-        """Y (C, p) and known (C,) at accelerations a (C,); sign (n,) of Coulomb friction, by
-        default the smooth one."""
+        """Y (C, p) and known load (C,) at accelerations a (C,); sign (n,) of Coulomb friction, by
+        default `smooth_sign`."""
         raw = rows_of(self.robot, state, a, self.pi,
                       smooth_sign(state.mu_dot) if sign is None else sign)
         return raw.Y, raw.tau_known
 
     def load(self, state: State, a: np.ndarray, sign: np.ndarray | None = None) -> np.ndarray:
-        """(C,) the efforts that this motion needs, of thrusters that give what is measured."""
+        """(C,) efforts that this motion needs, if the thrusters deliver the measured wrench."""
         Y, known = self.rows(state, a, sign)
         return Y @ self.pi + known
 
     def coulomb_slope(self, before: np.ndarray, after: np.ndarray) -> np.ndarray:
-        """(n,) mean derivative of Coulomb friction over joint speeds from `before` to `after` (n,):
-        no reversal is stepped over."""
+        """(n,) mean derivative of Coulomb friction between joint speeds `before` and `after` (n,).
+
+        A mean over the step cannot miss a reversal within it."""
         change = after - before
         small = np.abs(change) < 1e-3 * FRICTION_SPEED
         secant = (smooth_sign(after) - smooth_sign(before)) / np.where(small, 1.0, change)
@@ -81,16 +83,15 @@ class EquationsOfMotion:
             small, (1 - smooth_sign(before) ** 2) / FRICTION_SPEED, secant)
 
     def inertia(self, state: State, ahead: float) -> np.ndarray:
-        """Generalized inertia (C, C) where the joints will be `ahead` [s] from now."""
+        """Generalized inertia (C, C) at the joint positions `ahead` [s] from now."""
         return generalized_inertia(self.robot, replace(state, mu=state.mu + ahead * state.mu_dot),
                                    self.pi)
 
     def _damping(self, state: State) -> np.ndarray:
-        """(C,) derivative of the load by the velocities, friction and damping alone: what makes the
-        motion stiff.
+        """(C,) derivative of friction and damping by each velocity: the stiff part of the motion.
 
-        Of Coulomb friction the secant through rest: a joint may come to rest within the step, and
-        must not swing there.
+        Coulomb friction uses the secant through rest: a joint may stop within the step and must
+        not oscillate there.
         """
         speed = np.maximum(np.abs(state.mu_dot), 1e-3 * FRICTION_SPEED)
         joints = self.pi[self._viscous] + self.coulomb * smooth_sign(speed) / speed
@@ -100,17 +101,16 @@ class EquationsOfMotion:
 
     def step(self, state: State, tau: np.ndarray, tau_after: np.ndarray,
              h: float) -> tuple[State, np.ndarray]:
-        """One step h [s] of ROS2 (second order, implicit in friction and damping): the state after
-        it, and how far it moved (3,).
+        """One step h [s] of ROS2 (second order, implicit in friction and damping).
 
-        Both stages share the inertia of the step's middle: its errors in them are opposite, and the
-        order stays two.
+        Returns the state after it and the displacement (3,) NED [m]. Both stages use the inertia
+        midway through the step: its errors in them cancel, so the order stays two.
         """
         free, given = self.free, self.given(h)
         tau, tau_after = (self.robot.needed_wrench(one, self.pi) for one in (tau, tau_after))
         M = self.inertia(state, h / 2)[free, free]
         implicit = M + GAMMA * h * np.diag(self._damping(state)[free])
-        # without it, a joint that friction rules would lag behind its effort
+        # without this, a joint dominated by friction would lag behind its effort
         rising = GAMMA * (tau_after - tau)[free]
         k1, k2 = given.copy(), -given
         k1[free] = np.linalg.solve(implicit, (tau - self.load(state, given))[free] + rising)
@@ -124,17 +124,17 @@ class EquationsOfMotion:
         if not np.isfinite(after.nu).all() or not np.isfinite(after.mu_dot).all() or max(
                 np.abs(v), default=0.0) > 1e3:
             raise ParameterError(
-                "the simulated motion leaves all bounds; expected parameters within the physical "
-                "set, efforts in N and N m and a step that friction allows.")
+                "the simulated motion diverges; expected parameters within the physical set, "
+                "efforts in N and N m, and a step short enough for the friction.")
         return after, moved
 
     def given(self, h: float) -> np.ndarray:
-        """(C,) accelerations in the next step h [s] of the channels that are not free, else zero.
-        """
+        """(C,) prescribed accelerations of the channels that are not free, over the next h [s];
+        zero for the free ones."""
         return np.zeros(self.head + self.n)
 
     def velocity(self, state: State) -> np.ndarray:
-        """(C,) nu and mu_dot."""
+        """(C,) nu, if there is a vehicle, and mu_dot."""
         return np.concatenate([state.nu, state.mu_dot]) if self.head else state.mu_dot
 
     def moved(self, state: State, v: np.ndarray, a: np.ndarray, h: float) -> State:

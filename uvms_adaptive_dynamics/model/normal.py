@@ -12,18 +12,18 @@
 # See the License for the specific language governing permissions and
 # limitations under the License.
 
-"""Quantiles of the standard normal distribution and of those that follow from it: the one source of
-what a claim of so many per cent takes."""
+"""Quantiles of the standard normal and chi-squared distributions, the only source of confidence
+limits in the package."""
 from __future__ import annotations
 
 from scipy.special import gammaincinv
 
 Z95 = 1.959963984540054         # two-sided 95 %: half width of an interval in standard deviations
-Z999 = 3.2905267314919255       # two-sided 99.9 %: standard errors of a claim that is made unasked
-Z999_ABOVE = 3.090232306167813  # one-sided 99.9 %: of a claim that a figure is above a bound
-NORMAL_MEDIAN = 0.6745          # of the size of a variable of deviation one
+Z999 = 3.2905267314919255       # two-sided 99.9 %: for claims that nobody asked for, e.g. findings
+Z999_ABOVE = 3.090232306167813  # one-sided 99.9 %: for claims that a figure exceeds a bound
+NORMAL_MEDIAN = 0.6745          # median absolute value of a standard normal variable
 
 
 def chi_squared(share: float, degrees: float) -> float:
-    """The quantile of chi squared; scipy.stats, which has it too, takes half a second to load."""
+    """Quantile of chi squared. Not from scipy.stats, which takes half a second to import."""
     return float(2 * gammaincinv(degrees / 2, share))

@@ -12,7 +12,7 @@
 # See the License for the specific language governing permissions and
 # limitations under the License.
 
-"""Whether a set of parameters can be used: its numbers, and the robot that it belongs to."""
+"""Checks that a parameter set can be used: its numbers, and the robot it belongs to."""
 from __future__ import annotations
 
 from typing import Any, TypeAlias
@@ -24,15 +24,15 @@ from .covariance import INDEFINITE
 from .parameters import ParameterTable
 from .sample import channel_names
 
-# A `parameter_file.ParameterSet`, which is checked here and imports this module.
+# `parameter_file.ParameterSet`; `parameter_file` imports this module.
 ParameterSet: TypeAlias = Any
 
-# Beyond these no parameter [SI] and no noise [N, N m] is meant; their squares would overflow, or
-# vanish and be divided by.
+# No real parameter [SI] or noise [N, N m] lies beyond these; its square would overflow, or
+# underflow into a zero divisor.
 LARGEST_PARAMETER = 1e12
 LEAST_SAVED_NOISE, MOST_SAVED_NOISE = 1e-9, 1e9
 
-# Deviations below this share of the largest one are rounding themselves and not scaled up to one.
+# Deviations below this share of the largest one are rounding, and are not scaled up to one.
 NEGLIGIBLE_STDDEV = 1e-9
 
 SAVE_AGAIN = "Save the parameters again"
@@ -41,9 +41,9 @@ WITHOUT_COVARIANCE = (f"{SAVE_AGAIN}, or delete 'covariance_lower_triangle' to s
 
 
 def check_numbers(found: ParameterSet, what: str, channels: int | None = None) -> None:
-    """Raise ParameterError where names, values, covariance or noise cannot be used.
+    """Raise ParameterError if names, values, covariance or noise cannot be used.
 
-    channels: number of channels of the robot; None: as far as the set itself states its robot.
+    channels: number of channels of the robot; None: as stated by the set itself, if it does.
     """
     _check_values(found, what)
     if found.known_from and len(found.known_from) != len(found.names):
@@ -68,8 +68,8 @@ def check_numbers(found: ParameterSet, what: str, channels: int | None = None) -
 
 
 def check_robot(found: ParameterSet, table: ParameterTable, what: str) -> None:
-    """Raise ParameterError where the set is another robot's; what it does not state is not held
-    against it, as in hand-written files."""
+    """Raise ParameterError if the set belongs to another robot; entries that it does not state, as
+    in hand-written files, are not checked."""
     own = {"joints": list(table.joints), "vehicle": table.vehicle,
            "channels": list(channel_names(table.vehicle, table.joints))}
     _stated_channels(found.robot, what)
@@ -97,7 +97,7 @@ def _words(value: Any) -> str:
 
 
 def _stated_channels(robot: Any, what: str) -> list[str] | None:
-    """The channels that the set says it has, by name or by its joints; None where it does not."""
+    """The channel names that the set states, directly or by its joints; None if it states none."""
     for key in ("joints", "channels"):
         names = robot.get(key)
         if names is not None and not (isinstance(names, (list, tuple))
@@ -118,8 +118,8 @@ def _stated_channels(robot: Any, what: str) -> list[str] | None:
 def _check_values(found: ParameterSet, what: str) -> None:
     if len(set(found.names)) != len(found.names):
         double = next(name for name in found.names if found.names.count(name) > 1)
-        raise ParameterError(f"{what}: parameter {brief(double)} stands there twice; expected each "
-                             "once. Delete one of them.")
+        raise ParameterError(f"{what}: parameter {brief(double)} occurs twice; expected each once. "
+                             "Delete one of them.")
     values = np.asarray(found.values)
     if values.shape != (len(found.names),) or values.dtype.kind not in "fiu":
         raise ParameterError(f"{what}: got values of shape {values.shape} ({values.dtype}), "
@@ -142,14 +142,15 @@ def _check_covariance(covariance: np.ndarray, names: tuple[str, ...], what: str)
     usable = np.abs(covariance) <= LARGEST_PARAMETER ** 2
     if not usable.all():
         row, column = (brief(names[i]) for i in np.argwhere(~usable)[0])
-        raise ParameterError(f"{what}: covariance of {row} and {column} is not finite, or "
-                             f"absurd; expected numbers. {WITHOUT_COVARIANCE}")
+        raise ParameterError(f"{what}: covariance of {row} and {column} is not finite or too "
+                             f"large; expected a number of size up to {LARGEST_PARAMETER ** 2:g}. "
+                             f"{WITHOUT_COVARIANCE}")
     variance = np.diag(covariance)
     scaled = _of_unit_variances(covariance)
     if (np.diag(scaled) < -INDEFINITE).any():
         place = int(np.argmin(np.diag(scaled)))
         raise ParameterError(f"{what}: variance of {brief(names[place])} is {variance[place]:g}; "
-                             f"expected a number that is not negative. {WITHOUT_COVARIANCE}")
+                             f"expected zero or more. {WITHOUT_COVARIANCE}")
     if np.abs(scaled - scaled.T).max(initial=0.0) > INDEFINITE:
         raise ParameterError(f"{what}: covariance is not symmetric; expected a symmetric matrix. "
                              f"{WITHOUT_COVARIANCE}")
@@ -161,7 +162,7 @@ def _check_covariance(covariance: np.ndarray, names: tuple[str, ...], what: str)
 
 
 def _of_unit_variances(covariance: np.ndarray) -> np.ndarray:
-    """The same with variances of one, but for those that are negligible beside the largest."""
+    """The covariance scaled to variances of one, except those negligible beside the largest."""
     stddev = np.sqrt(np.maximum(np.diag(covariance), 0.0))
     unit = np.maximum(stddev, NEGLIGIBLE_STDDEV * stddev.max(initial=0.0))
     unit[unit == 0.0] = 1.0
@@ -169,8 +170,8 @@ def _of_unit_variances(covariance: np.ndarray) -> np.ndarray:
 
 
 def _lowest_eigenvalue(scaled: np.ndarray) -> float:
-    """Of a symmetric matrix with variances of one."""
-    # Entries far beyond what their variances allow would only overflow in the eigenvalues.
+    """Lowest eigenvalue of a symmetric matrix with variances of one."""
+    # Entries far beyond what their variances allow could overflow in the eigenvalues.
     if np.abs(scaled).max(initial=0.0) > 2.0:
         return -np.inf
     return float(np.linalg.eigvalsh(scaled).min(initial=0.0))
@@ -184,14 +185,14 @@ def _check_information(found: ParameterSet, what: str) -> None:
         f"({size},) and a covariance. {SAVE_AGAIN}, or delete 'information_lower_triangle' "
         "and 'gradient'.")
     if A is None or g is None or found.covariance is None:
-        raise ParameterError(f"{what}: information, gradient and covariance do not stand together; "
+        raise ParameterError(f"{what}: one of information, gradient and covariance is missing; "
                              f"{expected}")
     if A.shape != (size, size) or g.shape != (size,):
         raise ParameterError(
             f"{what}: information has shape {A.shape}, gradient {g.shape}; {expected}")
     if not (np.isfinite(A).all() and np.isfinite(g).all() and (np.diag(A) > 0).all()):
-        raise ParameterError(f"{what}: information or gradient are not finite, or not positive; "
-                             f"{expected}")
+        raise ParameterError(f"{what}: information or gradient is not finite, or the information's "
+                             f"diagonal is not positive; {expected}")
     unit = 1 / np.sqrt(np.diag(A))
     scaled = A * unit[:, None] * unit
     if np.abs(scaled - scaled.T).max() > INDEFINITE or not np.linalg.eigvalsh(scaled).min() > 0:
@@ -207,20 +208,20 @@ def _check_gradient_covariance(B: np.ndarray, size: int, what: str) -> None:
                       and np.abs(scaled - scaled.T).max() <= INDEFINITE)
     if not usable:
         raise ParameterError(
-            f"{what}: gradient_covariance is not a covariance; expected ({size}, {size}) finite "
-            f"numbers, symmetric and positive semidefinite. {SAVE_AGAIN}, or delete "
+            f"{what}: gradient_covariance is not a covariance matrix; expected ({size}, {size}) "
+            f"finite numbers, symmetric and positive semidefinite. {SAVE_AGAIN}, or delete "
             "'gradient_covariance_lower_triangle'.")
 
 
 def _check_residual_products(found: np.ndarray, channels: int | None, what: str) -> None:
     usable = found.ndim == 3 and len(found) == 2 and channels in (None, found.shape[-1])
-    # (squares at lag zero, and weights)
+    # squares at lag zero and weights are never negative
     if not (usable and np.isfinite(found).all() and (found[0, 0] >= 0).all()
             and (found[1] >= 0).all()):
         raise ParameterError(
-            f"{what}: residual_products cannot be, with shape {found.shape}; expected finite sums "
-            f"of products at each lag and channel, and weights that are not negative. {SAVE_AGAIN},"
-            " or delete it.")
+            f"{what}: residual_products of shape {found.shape} cannot be used; expected finite "
+            f"sums of products at each lag and channel, and weights of zero or more. {SAVE_AGAIN}, "
+            "or delete it.")
 
 
 def _check_noise(key: str, noise: np.ndarray, stated: list[str] | None, channels: int | None,

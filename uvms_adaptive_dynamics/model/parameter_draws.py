@@ -12,7 +12,8 @@
 # See the License for the specific language governing permissions and
 # limitations under the License.
 
-"""Parameters drawn from an estimate's normal distribution, as far as they have a motion."""
+"""Parameters drawn from an estimate's normal distribution; only those with a positive definite
+inertia are kept."""
 from __future__ import annotations
 
 import numpy as np
@@ -22,25 +23,24 @@ from .dynamics import State, generalized_inertia, inertia_regressor
 from .robot import RobotModel
 
 DRAWN_AT_ONCE = 500
-TRIES = 20  # refused draws for each that has a motion, before that is a finding of its own
+TRIES = 20  # rejected draws per accepted one before `draw_parameters` gives up
 
 
 def has_inertia(robot: RobotModel, state: State, pi: np.ndarray) -> bool:
-    """Whether the generalized inertia (C, C) is positive definite: without that, efforts have no
-    motion."""
+    """Whether the generalized inertia (C, C) is positive definite, so that forward dynamics has a
+    solution."""
     M = generalized_inertia(robot, state, pi)
     return bool(np.linalg.eigvalsh(M + M.T)[0] > 0)
 
 
 def draw_parameters(robot: RobotModel, state: State, pi: np.ndarray, covariance: np.ndarray,
                     count: int, seed: int) -> tuple[np.ndarray, int]:
-    """(values (count, p), how many more were refused): parameters from N(pi, covariance) that have
-    a motion in this state.
+    """(values (count, p), number of rejected draws): parameters from N(pi, covariance) whose
+    generalized inertia in this state is positive definite.
 
-    A normal distribution knows no physical set: the inertia of a joint that friction rules is
-    poorly known, and the distribution reaches below zero. Draws whose generalized inertia is not
-    positive definite have no motion; they are refused and drawn again. Raises ParameterError where
-    nearly all are.
+    A normal distribution ignores the physical set: the inertia of a joint dominated by friction is
+    poorly known, and its distribution reaches below zero. Draws without a positive definite inertia
+    are rejected and drawn again. Raises ParameterError if nearly all are rejected.
     """
     rng, (N, K) = np.random.default_rng(seed), inertia_regressor(robot, state)
     variances, vectors = np.linalg.eigh(covariance)
@@ -56,18 +56,18 @@ def draw_parameters(robot: RobotModel, state: State, pi: np.ndarray, covariance:
         refused += int(looked_at - taken.size)
         if refused > TRIES * (len(values) + 1):
             raise ParameterError(
-                f"{refused} of {refused + len(values)} drawn parameters have no positive definite "
-                "inertia; expected an estimate that knows the inertias of all joints. Move them, "
-                "and identify again.")
+                f"{refused} of {refused + len(values)} parameter draws have no positive definite "
+                "inertia; expected an estimate that knows the inertias of all joints. Move all "
+                "joints and identify again.")
     return values, refused
 
 
 def moving_covariance(robot: RobotModel, state: State, pi: np.ndarray, covariance: np.ndarray,
                       count: int = 10_000, seed: int = 0) -> np.ndarray:
-    """(p, p) covariance of what N(pi, covariance) holds of parameters that have a motion in this
-    state, from `count` draws.
+    """(p, p) covariance of N(pi, covariance) restricted to parameters with a positive definite
+    inertia in this state, from `count` draws.
 
-    That of all holds directions which no robot can take, and bands of it are off by them
+    The full covariance contains directions that no robot can have, which distort its bands
     (docs/uncertainty.md, "Forward bands").
     """
     return np.cov(draw_parameters(robot, state, pi, covariance, count, seed)[0].T)

@@ -35,44 +35,47 @@ from .parameter_checks import check_numbers, check_robot
 from .parameters import ParameterTable
 
 PARAMETER_SCHEMA = 1
-# rows of `ParameterSet.systematic`: delay and scale of the wrench, of the joints' efforts, noise of
-# the vehicle's measured motion
+# rows of `ParameterSet.systematic`: delay and scale of the wrench, delay and scale of the joints'
+# efforts, noise of the vehicle's measured motion
 CAUSES = 5
-# [bytes] A robot of 30 joints has 3.3 MB, almost all of it covariance and information.
+# [bytes] The file of a robot with 30 joints has 3.3 MB, mostly covariance and information.
 LARGEST_PARAMETER_FILE = 4_000_000
-PARAMETER_LINE_WIDTH = 110  # of a line in it [characters]
+PARAMETER_LINE_WIDTH = 110  # of a line in the file [characters]
 
 
 class _Dumper(DUMPER):
-    """Writes what stands in two places twice, since no alias is read."""
+    """Writes no aliases, since the reader accepts none."""
 
     def ignore_aliases(self, data: Any) -> bool:
         return True
 
 
 class _Numbers(list):
-    """A long list of numbers in the document, which is not left to PyYAML: it takes a quarter of a
-    second for a covariance, and holds up a node's other threads meanwhile."""
+    """A long list of numbers, written without PyYAML, which would take a quarter of a second for a
+    covariance and block the node's other threads meanwhile."""
 
 
 @dataclass(frozen=True)
 class ParameterSet:
-    """An estimate that can be kept: everything that predictions with intervals need.
+    """An estimate that can be saved: everything that predictions with intervals need.
 
-    values (p,) in the order of `names`; covariance (p, p) or None; noise_stddev (C,) per channel
-    or None; robot: what it belongs to ('joints', 'vehicle', 'channels'), empty where unknown;
-    known_from: 'measured', 'weak', 'prior' or 'frozen' for each name, and identifiability: rank,
-    conditioning, combinations and warnings (docs/uncertainty.md), both for people and empty where
-    unknown; source: the file it was read from, for messages. information (p, p) and gradient (p,):
-    half the Hessian and half the gradient, at the values, of the cost that they minimize, by which
-    an estimation goes on as if it had not been interrupted; gradient_covariance (p, p): how
-    uncertain noise and prior make that gradient at the truth; row_noise_stddev (C,): the noise by
-    which that cost weighs rows; residual_products (2, L, C): sums of products of residuals at L
-    lags, and of their weights (`ResidualAutocovariance`); systematic (CAUSES, p): what one
-    deviation of each error that no residual shows moves the values by; None where unknown.
-    learned: how much is behind it (`estimation/learned.py`), empty where unknown. intervals (2,
-    p): lower and upper ends of the values' 95 % intervals within P, for people; None where unknown,
-    as in a file that was read.
+    Unknown arrays are None, unknown mappings and tuples are empty.
+
+    For predictions: values (p,) in the order of `names`; covariance (p, p); noise_stddev (C,) per
+    channel; systematic (CAUSES, p): shift of the values per standard deviation of each error that
+    residuals do not show. robot: the robot it belongs to ('joints', 'vehicle', 'channels').
+
+    To resume an estimation as if it had not been interrupted: information (p, p) and gradient (p,):
+    half the Hessian and half the gradient, at the values, of the minimized cost;
+    gradient_covariance (p, p): covariance of that gradient at the true parameters, caused by noise
+    and prior; row_noise_stddev (C,): the noise that weighs rows in that cost; residual_products (2,
+    L, C): sums of products of residuals at L lags, and of their weights (`ResidualAutocovariance`).
+
+    For people: known_from: 'measured', 'weak', 'prior' or 'frozen' for each name; identifiability:
+    rank, conditioning, combinations and warnings (docs/uncertainty.md); learned: the amount of data
+    behind the estimate (`estimation/learned.py`); intervals (2, p): lower and upper ends of the
+    values' 95 % intervals within P, None in a set that was read from a file; source: the file it
+    was read from, for messages.
     """
 
     names: tuple[str, ...]
@@ -95,8 +98,8 @@ class ParameterSet:
 
     @property
     def stddev(self) -> np.ndarray | None:
-        """(p,) deviations of the values, with what timing and calibration may be off; None without
-        a covariance."""
+        """(p,) standard deviations of the values, including the `systematic` errors of timing and
+        calibration; None without a covariance."""
         if self.covariance is None:
             return None
         off = 0.0 if self.systematic is None else np.sum(self.systematic ** 2, axis=0)
@@ -105,8 +108,8 @@ class ParameterSet:
     def for_table(self, table: ParameterTable, what: str = "parameters") -> ParameterSet:
         """The same set in the order of `table`.
 
-        Raises ParameterError where it belongs to another robot (joints, vehicle, channels, names)
-        or where a number cannot be used; the message starts with `what` and the source.
+        Raises ParameterError if it belongs to another robot (joints, vehicle, channels, names) or
+        if a number cannot be used; the message starts with `what` and the source.
         """
         what = f"{what} ({self.source})" if self.source and self.source not in what else what
         check_robot(self, table, what)
@@ -126,27 +129,29 @@ class ParameterSet:
 
 
 def save_parameters(path: str | Path, parameters: ParameterSet, keep: bool = True) -> Path:
-    """Write atomically: also after a power cut the file is the old one or the whole new one.
+    """Write atomically: even after a power cut the file is the old one or the complete new one.
 
     Raises ParameterError for a set that `load_parameters` would refuse (the file stays as it was),
-    UvmsError where it cannot be written, with the place where the set is kept instead (if `keep`).
+    and UvmsError if the file cannot be written; with `keep` the set is kept elsewhere and the
+    message says where.
     """
     check_numbers(parameters, f"parameters for '{path}', not saved")
     return write_file(path, _text(_document(parameters)), keep)
 
 
 def parameter_text(parameters: ParameterSet) -> str:
-    """What `save_parameters` writes. Raises ParameterError for a set that `load_parameters` would
-    refuse."""
-    check_numbers(parameters, "parameters of now")
+    """The text that `save_parameters` writes. Raises ParameterError for a set that
+    `load_parameters` would refuse."""
+    check_numbers(parameters, "current parameters")
     return _text(_document(parameters))
 
 
 def load_parameters(path: str | Path) -> ParameterSet:
-    """Read a file of `save_parameters`; a hand-written one needs only the mapping `parameters`.
+    """Read a file written by `save_parameters`; a hand-written one needs only the mapping
+    `parameters`.
 
     Raises ParameterError naming the file, what was found, what is expected and what to do.
-    Whether it belongs to a certain robot is checked by `ParameterSet.for_table`.
+    `ParameterSet.for_table` checks that it belongs to a certain robot.
     """
     path = Path(path)
     what = f"parameter file '{path}'"
@@ -219,12 +224,12 @@ def _document(parameters: ParameterSet) -> dict[str, Any]:
 
 
 def _text(document: Mapping[str, Any]) -> str:
-    """The document as YAML, key by key in its order."""
+    """The document as YAML, keys in order."""
     lines = []
     for key, value in document.items():
         if isinstance(value, _Numbers):
             lines.append(f"{key}: {number_list(value, PARAMETER_LINE_WIDTH)}\n")
-        else:   # None: what holds nothing but scalars on one line, which is not for the whole file
+        else:   # None: collections of scalars on one line; False: scalar entries
             flow = None if isinstance(value, (list, dict)) else False
             lines.append(yaml.dump({key: value}, Dumper=_Dumper, sort_keys=False,
                                    default_flow_style=flow, width=PARAMETER_LINE_WIDTH))
@@ -238,7 +243,7 @@ def _read(path: Path, what: str) -> Any:
 
 
 def _check_origin(document: Mapping, what: str) -> None:
-    """Refuse files of another schema or another program; hand-written ones state neither."""
+    """Refuse files of another schema or program; hand-written ones state neither."""
     schema = document.get("schema", PARAMETER_SCHEMA)
     if type(schema) is not int or schema != PARAMETER_SCHEMA:
         raise ParameterError(f"{what} has schema {brief(schema)}; expected {PARAMETER_SCHEMA}. "
@@ -277,7 +282,7 @@ def _numbers(found: Any, what: str) -> np.ndarray:
 
 
 def _number(value: Any, what: str) -> float:
-    # YAML 1.1 reads 1e-3 as text, and people mean the number; it reads `yes` as true.
+    # YAML 1.1 reads 1e-3 as text, where people mean the number, and `yes` as true.
     if isinstance(value, (int, float, str)) and not isinstance(value, bool):
         try:
             return float(value)
@@ -292,7 +297,7 @@ def _systematic(document: Mapping, size: int, what: str) -> np.ndarray | None:
         return None
     rows = [] if not isinstance(found, list) else [
         _numbers(row, f"{what}: systematic") for row in found]
-    if len(rows) == CAUSES - 1:     # of a version that did not know the last
+    if len(rows) == CAUSES - 1:     # saved by a version without the last cause
         rows.append(np.zeros(size))
     if len(rows) != CAUSES or any(row.size != size for row in rows):
         raise ParameterError(f"{what}: systematic is {brief(found)}; expected {CAUSES} lists of "
@@ -308,9 +313,9 @@ def _residual_products(document: Mapping, what: str) -> np.ndarray | None:
     rows = [] if not isinstance(found, list) else [
         _numbers(row, f"{what}: residual_products") for row in found]
     if not rows or len(rows) % 2 or len({row.size for row in rows}) > 1:
-        raise ParameterError(f"{what}: residual_products is {brief(found)}; expected twice as many "
-                             "lists as there are lags, of a number for each channel. Save the "
-                             "parameters again, or delete it.")
+        raise ParameterError(f"{what}: residual_products is {brief(found)}; expected two lists for "
+                             "each lag, with one number for each channel. Save the parameters "
+                             "again, or delete it.")
     return np.array(rows).reshape(2, len(rows) // 2, -1)
 
 

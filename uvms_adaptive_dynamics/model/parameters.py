@@ -12,12 +12,12 @@
 # See the License for the specific language governing permissions and
 # limitations under the License.
 
-"""The one table of parameters: pi = [pi_v (27); further ones of the vehicle; pi_m (12 n); further
-ones of the joints], the further ones in the order of `term_sets` (setting `robot.terms`).
+"""The parameter table: pi = [pi_v (27); further vehicle parameters; pi_m (12 n); further joint
+parameters], the further ones in the order of `term_sets` (setting `robot.terms`).
 
 Paper, "Lumped Parameterization" and "Link-Level Parameters". Names, units, slices, bounds, the
-matrices M_v(pi) and J_j(pi), files and messages derive from it; nothing else in the package knows
-an index. docs/mathematics.md, "Parameter vector".
+matrices M_v(pi) and J_j(pi), files and messages derive from this table; no other code knows an
+index. docs/mathematics.md, "Parameter vector".
 """
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ from ..errors import ParameterError
 from .pseudo_inertia import BASIS
 from .term_sets import TERM_SETS, Parameter, TermSet
 
-# name, unit, reference scale (a BlueROV2-sized vehicle's; it scales variables and is no estimate)
+# name, unit, reference scale (of a BlueROV2-sized vehicle; scales variables, not an estimate)
 VEHICLE_INERTIA = (
     ("m_X_du", "kg", 20.), ("m_Y_dv", "kg", 20.), ("m_Z_dw", "kg", 20.),
     ("mzg_X_dq", "kg m", 1.), ("mzg_Y_dp", "kg m", 1.),
@@ -49,7 +49,7 @@ VEHICLE_RESTORING = (("W", "N", 100.), ("B", "N", 100.),
                      ("xgW_xbB", "N m", 1.), ("ygW_ybB", "N m", 1.), ("zgW_zbB", "N m", 2.))
 VEHICLE_PARAMETERS = VEHICLE_INERTIA + VEHICLE_DAMPING + VEHICLE_RESTORING
 
-# Where each inertia parameter stands in M_v (row, column).
+# Place of each inertia parameter in M_v (row, column).
 INERTIA_PLACES = ((0, 0), (1, 1), (2, 2), (0, 4), (1, 3), (3, 1), (4, 0), (3, 3), (4, 4), (5, 5))
 
 LINK_PARAMETERS = ("m", "mlx", "mly", "mlz", "Ixx", "Iyy", "Izz", "Ixy", "Ixz", "Iyz", "fv", "fs")
@@ -61,8 +61,8 @@ FRICTION = slice(10, 12)
 class ParameterTable:
     """Layout of pi for a robot with or without a vehicle and any number of joints.
 
-    reference_mass [kg] and reference_length [m] (one per joint) make the pseudo-inertias of
-    different links and their entries comparable: S J S with S = diag(1/l, 1/l, 1/l, 1) / sqrt(m0).
+    reference_mass m [kg] and reference_length l [m], one per joint, make the pseudo-inertias of
+    different links and their entries comparable: S J S with S = diag(1/l, 1/l, 1/l, 1) / sqrt(m).
     terms: names of the sets beyond the paper's parameters (`term_sets`), in any order.
     """
 
@@ -90,7 +90,7 @@ class ParameterTable:
 
     @cached_property
     def paper_slice(self) -> slice:
-        """Place of the paper's pi_v (27), without offsets (empty without a vehicle)."""
+        """Place of the paper's pi_v (27), without further terms (empty without a vehicle)."""
         return slice(0, len(VEHICLE_PARAMETERS) if self.vehicle else 0)
 
     @cached_property
@@ -105,7 +105,7 @@ class ParameterTable:
 
     @cached_property
     def links_slice(self) -> slice:
-        """Place of pi_m, twelve parameters of each link."""
+        """Place of pi_m, twelve parameters per link."""
         start = self.vehicle_slice.stop
         return slice(start, start + 12 * self.n)
 
@@ -125,7 +125,7 @@ class ParameterTable:
         return {name: TERM_SETS[name] for name in self.term_slices}
 
     def _sets(self, part: str) -> list[TermSet]:
-        """The sets of the vehicle or of the joints that this robot has, in their order."""
+        """This robot's sets of the vehicle or of the joints, in their order."""
         there = self.vehicle if part == "vehicle" else bool(self.joints)
         return [one for one in TERM_SETS.values()
                 if there and one.part == part and one.name in self.terms]
@@ -153,7 +153,7 @@ class ParameterTable:
 
     @cached_property
     def index(self) -> dict[str, int]:
-        """Name to place."""
+        """Place of each name."""
         return {name: i for i, name in enumerate(self.names)}
 
     @cached_property
@@ -169,7 +169,7 @@ class ParameterTable:
 
     @cached_property
     def scale(self) -> np.ndarray:
-        """(size,) typical magnitude of each parameter, for scaling and for priors at zero."""
+        """(size,) typical magnitude of each parameter, for scaling and for priors of zero."""
         scale = [value for _, _, value in self._paper]
         scale += [parameter.scale for parameter in self._further("vehicle")]
         for m, l in zip(self.reference_mass, self.reference_length):
@@ -188,7 +188,7 @@ class ParameterTable:
         return np.array(places, int), np.array(low, float), np.array(high, float)
 
     def of_kind(self, kind: str) -> np.ndarray:
-        """Places of the further parameters of that kind (`TermSet.kind`)."""
+        """Places of the further parameters of a kind (`TermSet.kind`)."""
         return np.concatenate([np.zeros(0, int), *(
             np.arange(place.start, place.stop) for name, place in self.term_slices.items()
             if TERM_SETS[name].kind == kind)])
@@ -213,7 +213,7 @@ class ParameterTable:
 
     @cached_property
     def equal_pairs(self) -> np.ndarray:
-        """(k, 2) places that symmetry of M_v makes equal."""
+        """(k, 2) pairs of places that are equal because M_v is symmetric."""
         if not self.vehicle:
             return np.zeros((0, 2), int)
         return np.array(
@@ -222,8 +222,8 @@ class ParameterTable:
 
     @cached_property
     def blocks(self) -> dict[str, np.ndarray]:
-        """Places of what belongs together, by name: four blocks of the vehicle, a link and a
-        friction of each joint (the paper's parameters alone)."""
+        """Places of related parameters, by name: four blocks of the vehicle, and link and friction
+        of each joint (the paper's parameters only)."""
         groups = {"vehicle inertia": VEHICLE_INERTIA,
                   "vehicle linear damping": VEHICLE_LINEAR_DAMPING,
                   "vehicle quadratic damping": VEHICLE_QUADRATIC_DAMPING,
@@ -239,12 +239,12 @@ class ParameterTable:
 
     @cached_property
     def parts(self) -> dict[str, np.ndarray]:
-        """The same, with the vehicle's damping as one."""
+        """`blocks`, with the vehicle's linear and quadratic damping as one."""
         return self.merged({"vehicle linear damping": "vehicle damping",
                             "vehicle quadratic damping": "vehicle damping"})
 
     def merged(self, wholes: Mapping[str, str]) -> dict[str, np.ndarray]:
-        """Places of the blocks with some of them as one: wholes gives the name of the whole."""
+        """Places of the blocks, some merged: wholes maps a block's name to its merged name."""
         found: dict[str, np.ndarray] = {}
         for name, places in self.blocks.items():
             whole = wholes.get(name, name)
@@ -252,18 +252,18 @@ class ParameterTable:
         return found
 
     def places(self, names) -> np.ndarray:
-        """Places of the given names, in their order; raises ParameterError for an unknown one."""
+        """Places of the given names, in their order; raises ParameterError for an unknown name."""
         names = list(names)
         unknown = [name for name in names if name not in self.index]
         if unknown:
             raise ParameterError(
-                f"parameter '{unknown[0]}' does not exist on this robot; known are "
-                f"{', '.join(self.names[:4])}, ... {self.names[-1]} ({self.size} names).")
+                f"parameter '{unknown[0]}' does not exist on this robot; expected one of its "
+                f"{self.size} names {', '.join(self.names[:4])}, ... {self.names[-1]}.")
         return np.array([self.index[name] for name in names], int)
 
     def match(self, patterns) -> np.ndarray:
-        """(size,) bool, true where a name fits one of the patterns (shell wildcards); raises where
-        one fits nothing."""
+        """(size,) bool, true where a name matches one of the patterns (shell wildcards); raises
+        ParameterError for a pattern that matches no name."""
         chosen = np.zeros(self.size, bool)
         for pattern in patterns:
             fits = np.array([fnmatch.fnmatchcase(name, pattern) for name in self.names], bool)
@@ -277,7 +277,7 @@ class ParameterTable:
     # --- matrices ---------------------------------------------------------------------------------
 
     def vehicle_inertia(self, pi: np.ndarray) -> np.ndarray:
-        """M_v (6, 6) [kg, kg m, kg m^2], rigid body and added mass."""
+        """M_v (6, 6) [kg, kg m, kg m^2], rigid body plus added mass."""
         M = np.zeros((6, 6))
         for place, value in zip(INERTIA_PLACES, pi[:len(INERTIA_PLACES)]):
             M[place] = value
@@ -285,7 +285,7 @@ class ParameterTable:
 
     @cached_property
     def scaled_pseudo_inertia_basis(self) -> np.ndarray:
-        """(n, 10, 4, 4): the same after scaling by each link's reference mass and length."""
+        """(n, 10, 4, 4): `BASIS` scaled by each link's reference mass and length, S BASIS S."""
         scaled = np.zeros((self.n, 10, 4, 4))
         for j, (m, l) in enumerate(zip(self.reference_mass, self.reference_length)):
             S = np.diag([1 / l, 1 / l, 1 / l, 1]) / np.sqrt(m)
@@ -304,15 +304,15 @@ class ParameterTable:
     # --- checks -----------------------------------------------------------------------------------
 
     def vector(self, values, what: str = "parameters") -> np.ndarray:
-        """`values` as a finite float vector of the right length; raises ParameterError with got and
-        expected."""
+        """`values` as a float vector (size,); raises ParameterError for another length or a number
+        that is not finite."""
         vector = np.asarray(values, float)
         if vector.shape != (self.size,):
             own = f"{self.vehicle_slice.stop} of the vehicle, " if self.vehicle else ""
             further = "".join(f", {len(one.parameters(self))} of '{one.name}'"
                               for one in self._sets("joints"))
             raise ParameterError(
-                f"{what}: got {vector.size} values, expected {self.size} ({own}12 of each of "
+                f"{what}: got {vector.size} values, expected {self.size} ({own}12 for each of "
                 f"{self.n} links{further}).")
         if not np.isfinite(vector).all():
             raise ParameterError(

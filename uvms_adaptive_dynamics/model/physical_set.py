@@ -14,8 +14,8 @@
 
 """The set P of physically consistent parameters (paper, "Physical Consistency Constraints").
 
-M_v is symmetric by tying its two pairs of parameters (they are one variable), and splits into two
-2x2 blocks and two scalars, because no other entry couples them.
+M_v is symmetric because its two pairs of off-diagonal parameters are tied to one variable each. It
+splits into two 2x2 blocks and two scalars, since no other entry couples them.
 docs/mathematics.md, "Physically consistent set".
 """
 from __future__ import annotations
@@ -31,17 +31,17 @@ from .parameters import RIGID, ParameterTable
 # M_v couples surge with pitch and sway with roll only (parameter table: M04 = M40, M13 = M31).
 VEHICLE_BLOCKS = ((0, 4), (1, 3))
 ALONE = ("m_Z_dw", "Iz_N_dr")
-# A set farther outside P than this (scaled) counts as a violation.
+# Parameters farther outside P than this (scaled) count as a violation.
 VIOLATION = 1e-7
-# (scaled) Rounding and a solver leave less; with more no answer of a solver and no parameters are
-# accepted.
+# (scaled) Rounding and the solvers' accuracy stay below this; answers of a solver and parameters
+# beyond it are refused.
 ACCEPTED_VIOLATION = 1e-6
-EIGENVALUE_ROUNDING = 1e-9  # of eigenvalues, relative to the largest
+EIGENVALUE_ROUNDING = 1e-9  # rounding of eigenvalues, relative to the largest
 
 
 @dataclass(frozen=True)
 class LinearMatrixInequality:
-    """sum_k pi[places[k]] basis[k] - eps I must be positive semidefinite; basis (m, d, d)."""
+    """sum_k pi[places[k]] basis[k] - epsilon I must be positive semidefinite; basis (m, d, d)."""
 
     places: np.ndarray
     basis: np.ndarray
@@ -68,7 +68,7 @@ class PhysicalSet:
 
     @cached_property
     def inequalities(self) -> tuple[LinearMatrixInequality, ...]:
-        """The matrix inequalities: M_v's blocks, those of further parameters, then each link's
+        """The matrix inequalities in order: M_v's blocks, those of further parameters, each link's
         scaled pseudo-inertia."""
         table, found = self.table, []
         if table.vehicle:
@@ -90,12 +90,12 @@ class PhysicalSet:
 
     @cached_property
     def single_bounds(self) -> tuple[np.ndarray, np.ndarray]:
-        """(lower, upper), each (p,): what P admits for each parameter by itself, whatever the
-        others are; -inf and inf where there is no bound.
+        """(lower, upper), each (p,): range of each parameter in P, whatever the others are; -inf
+        and inf if there is no bound.
 
-        Beside the bounds these are the diagonals of the matrix inequalities. Where some Z has
-        tr(Z basis[k]) = 1 and tr(Z basis[l]) = 0 for all others, the parameter is
-        tr(Z sum_l pi_l basis[l]), and at least epsilon tr(Z) if Z is positive semidefinite.
+        Besides the bounds, the diagonals of the matrix inequalities limit single parameters: if
+        some Z has tr(Z basis[k]) = 1 and tr(Z basis[l]) = 0 for all other l, the parameter is
+        tr(Z sum_l pi_l basis[l]), which is at least epsilon tr(Z) if Z is positive semidefinite.
         """
         lower, upper = self.lower.copy(), self.upper.copy()
         for lmi in self.inequalities:
@@ -117,7 +117,7 @@ class PhysicalSet:
     @cached_property
     def _batch(self) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
         """(places (K, w), basis (K, w, 4, 4), scattered (K, w)) of all matrix inequalities, padded
-        to one shape; scattered are the places with what is padding one past the last parameter."""
+        to one shape; scattered: the places, with padding at index p, past the last parameter."""
         width = max(len(lmi.places) for lmi in self.inequalities)
         places = np.zeros((len(self.inequalities), width), int)
         scattered = np.full_like(places, self.table.size)
@@ -130,7 +130,7 @@ class PhysicalSet:
 
     @cached_property
     def _padding(self) -> np.ndarray:
-        """(K, 4, 4) ones on the padded part of the diagonal, which so is never singular."""
+        """(K, 4, 4) ones on the padded part of the diagonal, so that it is never singular."""
         padding = np.tile(np.eye(4), (len(self.inequalities), 1, 1))
         for k, lmi in enumerate(self.inequalities):
             d = lmi.basis.shape[1]
@@ -142,8 +142,8 @@ class PhysicalSet:
         if not self.table.vehicle:
             return None
         values = self._eigen(pi)[0][:len(VEHICLE_BLOCKS)]
-        # Two of the four are padding, which is one: the smallest is the first, or the third where
-        # all are above one.
+        # Two of the four eigenvalues are padding (one): the block's smallest is the first, or the
+        # third if both of the block's exceed one.
         lowest = np.where(values[:, 0] < 1.0, values[:, 0], values[:, 2])
         return float(min(lowest.min(), pi[self._alone].min()))
 
@@ -152,9 +152,9 @@ class PhysicalSet:
         return self._eigen(pi)[0][-self.table.n:, 0].copy() if self.table.n else np.zeros(0)
 
     def violation(self, pi: np.ndarray, epsilon: float | None = None) -> float:
-        """How far pi is outside P, 0 inside: the largest excess over bounds and equalities
-        (relative to each parameter's scale) and over the matrix inequalities (blocks of M_v as they
-        are, pseudo-inertias scaled)."""
+        """Distance of pi outside P, 0 inside: the largest violation of bounds and equalities
+        (relative to each parameter's scale) and of the matrix inequalities (blocks of M_v unscaled,
+        pseudo-inertias scaled)."""
         epsilon = self.epsilon if epsilon is None else epsilon
         G, fixed, per_epsilon = self._linear
         excess = float(np.max(G @ pi + (fixed + epsilon * per_epsilon), initial=0.0))
@@ -164,7 +164,7 @@ class PhysicalSet:
 
     @cached_property
     def _linear(self) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-        """(G (r, p), h (r,), e (r,)): G pi + h + epsilon e <= 0 are the bounds and equalities, each
+        """(G (r, p), h (r,), e (r,)): bounds and equalities as G pi + h + epsilon e <= 0, each
         relative to its parameter's scale."""
         p, inverse = self.table.size, np.diag(1 / self.table.scale)
         below, above = (np.flatnonzero(np.isfinite(bound)) for bound in (self.lower, self.upper))
@@ -180,7 +180,7 @@ class PhysicalSet:
         return G.reshape(-1, p), h, e
 
     def is_outside(self, pi: np.ndarray) -> bool:
-        """Whether pi is farther outside P than any solver's accuracy explains."""
+        """Whether pi is farther outside P than a solver's accuracy explains."""
         return self.violation(pi) > VIOLATION
 
     @cached_property
@@ -191,11 +191,11 @@ class PhysicalSet:
     _seen: tuple | None = None
 
     def _eigen(self, pi: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-        """Eigenvalues (K, 4), ascending, and vectors of all matrix inequalities at pi; ones where
-        padded.
+        """Eigenvalues (K, 4), ascending, and eigenvectors (K, 4, 4) of all matrix inequalities at
+        pi; padding has eigenvalues of one.
 
-        A tick asks several times for the same estimate: that of the last array which nobody can
-        change is kept.
+        A tick asks several times for the same estimate, so the result for the last read-only array
+        is cached.
         """
         if self._seen is not None and self._seen[0] is pi:
             return self._seen[1]
@@ -207,11 +207,11 @@ class PhysicalSet:
         return found
 
     def active_normals(self, pi: np.ndarray, tolerance: float = 1e-6) -> np.ndarray:
-        """(k, p) gradients of the constraints that hold with equality at pi, equalities included.
+        """(k, p) gradients of the constraints active at pi, equalities included.
 
-        A bound counts as active within `tolerance` of the parameter's scale, a matrix inequality
-        where an eigenvalue is within `tolerance` relative to its trace or to one (pseudo-inertias
-        are scaled); its gradient is the eigenvector's quadratic form.
+        A bound is active within `tolerance` times the parameter's scale; a matrix inequality if an
+        eigenvalue is within `tolerance` times the larger of its trace and one (pseudo-inertias are
+        scaled). Its gradient has the entries v^T basis[k] v with the eigenvector v.
         """
         near = tolerance * self.table.scale
         bounds, = ((pi - self.lower < near) | (self.upper - pi < near)).nonzero()
@@ -224,7 +224,7 @@ class PhysicalSet:
         k, i = np.nonzero(values - self.epsilon < tolerance * traces[:, None])
         v = vectors[k, :, i]
         _, basis, scattered = self._batch
-        # the last column takes what belongs to no parameter
+        # the last column collects the padding
         singular = np.zeros((k.size, self.table.size + 1))
         singular[np.arange(k.size)[:, None], scattered[k]] = np.matmul(
             np.matmul(v[:, None, None, :], basis[k]), v[:, None, :, None])[..., 0, 0]

@@ -12,8 +12,8 @@
 # See the License for the specific language governing permissions and
 # limitations under the License.
 
-"""Where an estimate starts: a parameter file, or published figures and the URDF; and priors that
-are wrong on purpose."""
+"""The prior: from a parameter file, or from published figures and the URDF; also priors that are
+wrong on purpose, for tests and studies."""
 from __future__ import annotations
 
 import numpy as np
@@ -25,17 +25,17 @@ from .robot import RobotModel
 from .term_sets import Sizes
 from .vehicle_size import BLUEROV2_WU2018
 
-# Viscous friction of the Alpha 5 measured on hardware [N m s/rad].
+# Viscous friction of the Alpha 5, measured on hardware [N m s/rad].
 ALPHA5_VISCOUS = {"axis_e": 2.4, "axis_d": 2.2, "axis_c": 0.8, "axis_b": 0.36}
 DEFAULT_VISCOUS, DEFAULT_COULOMB = 1.0, 0.1
-# a link of which nothing is known: density [kg/m^3], thickness over length
+# assumed for an unknown link: density [kg/m^3], thickness over length
 WATER, SLENDER = 1000.0, 0.25
 
 
 def prior_from_config(config: Config, robot: RobotModel) -> ParameterSet:
-    """The prior that the settings ask for, in the table's order (it need not lie in P yet).
+    """The prior chosen by the settings, in the table's order (not necessarily in P yet).
 
-    AUTO is the built-in one: saved states are the node's, which starts from them itself.
+    AUTO gives the built-in prior here; starting from a saved state is up to the node.
     """
     if config.prior.file not in ("", AUTO):
         source = f"prior.file '{config.prior.file}'"
@@ -57,23 +57,23 @@ def prior_from_config(config: Config, robot: RobotModel) -> ParameterSet:
 
 
 def perturbed(prior: ParameterSet, factor: float, seed: int) -> ParameterSet:
-    """A prior wrong by `factor`: every non-zero parameter times factor or 1/factor at random (not
-    projected onto P)."""
+    """A prior wrong by `factor`: every parameter times factor or 1/factor at random (not projected
+    onto P)."""
     signs = np.random.default_rng(seed).choice([-1.0, 1.0], size=prior.values.size)
     return ParameterSet(prior.names, prior.values * factor ** signs, None, prior.noise_stddev,
                         prior.robot)
 
 
 def prior_stddev(values: np.ndarray, robot: RobotModel, relative: float) -> np.ndarray:
-    """(p,) standard deviation of a prior: `relative` times what a body of the robot's size may
-    have, or times the value where that is larger.
+    """(p,) standard deviation of a prior: `relative` times the typical value for a body of the
+    robot's size, or times the prior's value if that is larger.
 
-    A value near zero, or wrong by orders, says nothing of how wrong it is; sizes do. Links: mass,
-    mass x length and mass x length^2 of a link that is as long as the way to the next joint and as
-    heavy as the arm's mean one, which is at least a rod of water a quarter as thick as it is long.
-    Friction: what can be of the joint's effort limit (`_of_limits`). Vehicle: the table's scales,
-    for one of its weight (`vehicle_size`). Further parameters: as their set says, the vehicle's for
-    one of its weight.
+    A value near zero, or wrong by orders of magnitude, does not tell how wrong it is; sizes do.
+    Links: mass, mass x length and mass x length^2 of a link as long as the distance to the next
+    joint and as heavy as the arm's mean link, but at least a rod of water a quarter as thick as it
+    is long. Friction: from the joint's effort limit (`_of_limits`). Vehicle: the table's scales,
+    adapted to its weight (`vehicle_size`). Further parameters: by their term set, those of the
+    vehicle adapted to its weight.
     """
     table = robot.table
     size = table.scale.copy()
@@ -97,9 +97,9 @@ def prior_stddev(values: np.ndarray, robot: RobotModel, relative: float) -> np.n
 
 
 def _of_limits(robot: RobotModel) -> tuple[np.ndarray, np.ndarray]:
-    """Viscous and Coulomb friction (n,) of which nothing is known but that each takes no more than
-    the joint's effort limit, at its speed limit: the deviation of what lies anywhere from zero to
-    there; zero where the URDF states no limit."""
+    """Standard deviations (n,) of viscous and Coulomb friction known only to stay below the joint's
+    effort limit, viscous friction at the speed limit: those of a uniform distribution from zero to
+    there. Zero if the URDF states no limit."""
     limit = np.where(np.isfinite(robot.effort_limits), robot.effort_limits, 0.0)
     coulomb = limit / np.sqrt(12)
     speed = robot.arm.speed_limits if robot.arm is not None else np.zeros(0)

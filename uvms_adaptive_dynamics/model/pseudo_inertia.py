@@ -14,8 +14,8 @@
 
 """A link's pseudo-inertia J = [[tr(I)/2 1 - I, ml], [ml^T, m]] as a linear map of its parameters.
 
-Traversaro et al. 2016, Wensing et al. 2018: ten rigid parameters belong to a body exactly where J
-is positive definite. docs/mathematics.md, "Physically consistent set".
+Traversaro et al. 2016, Wensing et al. 2018: ten rigid-body parameters are physically consistent
+exactly if J is positive definite. docs/mathematics.md, "Physically consistent set".
 """
 from __future__ import annotations
 
@@ -45,14 +45,14 @@ BASIS = _basis()
 
 
 def offset_inertia(mass: float, centre: np.ndarray) -> np.ndarray:
-    """(3, 3) inertia [kg m^2] about the origin of a point mass [kg] at `centre` (3,) [m]; what
-    Steiner's theorem adds."""
+    """(3, 3) inertia [kg m^2] about the origin of a point mass [kg] at `centre` (3,) [m]: the term
+    of Steiner's theorem."""
     return mass * (centre @ centre * np.eye(3) - np.outer(centre, centre))
 
 
 def central_inertia(rigid: np.ndarray) -> tuple[float, np.ndarray, np.ndarray]:
-    """(mass [kg], centre of mass (3,) [m], inertia about it (3, 3) [kg m^2]) of a link's rigid
-    parameters (10,), whose mass is not zero."""
+    """(mass [kg], centre of mass (3,) [m], inertia about it (3, 3) [kg m^2]) from a link's rigid
+    parameters (10,) with non-zero mass."""
     mass, centre, inertia = float(rigid[0]), rigid[1:4] / rigid[0], np.zeros((3, 3))
     for (row, column), value in zip(TENSOR_PLACES, rigid[4:]):
         inertia[row, column] = inertia[column, row] = value

@@ -39,20 +39,20 @@ from .term_sets import Instant
 from .vehicle import by_linear_velocity, through_water, vehicle_regressor
 from .vehicle_size import size_factors
 
-CURRENT_STEP = 1e-3      # [m/s] of a difference: the terms are of second degree
-SPEED_STEP = 1e-3        # [m/s, rad/s] the same
-LONGEST_ROBOT_NAME = 40  # of a URDF, in a folder's name
+CURRENT_STEP = 1e-3      # [m/s] step of central differences; exact for terms of second degree
+SPEED_STEP = 1e-3        # [m/s, rad/s] likewise
+LONGEST_ROBOT_NAME = 40  # characters of a URDF's robot name used in a folder's name
 
 
 def resolve_urdf(address: str) -> str:
-    """The path behind a URDF address; package:// finds this package's own files and, on a ROS
-    machine, any package's share."""
+    """The path of a URDF address; package:// finds this package's own files and, on a ROS machine,
+    any package's share directory."""
     if not address.startswith("package://"):
         try:
             return str(Path(address).expanduser())
         except RuntimeError as error:
             raise RobotError(
-                f"URDF '{address}' cannot be found: {error} Give a whole path.") from None
+                f"URDF '{address}' cannot be found: {error} Give an absolute path.") from None
     package, _, inside = address[len("package://"):].partition("/")
     if package == PACKAGE:
         return str(resources.files(PACKAGE).joinpath(inside))
@@ -67,9 +67,9 @@ def resolve_urdf(address: str) -> str:
 
 
 class RawRows(NamedTuple):
-    """One instant's rows before the low-pass: tau (C,) = Y (C, p) pi + tau_known (C,).
+    """Rows of one instant before the low-pass: tau (C,) = Y (C, p) pi + tau_known (C,).
 
-    by_velocity (C, 2), by_thruster (C, N): see `RobotModel`; None: zero."""
+    by_velocity (C, 2), by_thruster (C, N): see `RobotModel`; None means zero."""
 
     Y: np.ndarray
     tau_known: np.ndarray
@@ -78,7 +78,7 @@ class RawRows(NamedTuple):
     by_thruster: np.ndarray | None = None
 
     def scaled(self, factor: np.ndarray) -> RawRows:
-        """The same with the measured efforts times factor (C,)."""
+        """These rows with the measured efforts multiplied by factor (C,)."""
         return self._replace(tau=self.tau * factor)
 
 
@@ -95,16 +95,16 @@ class RobotModel:
         self.coupled = config.estimation.coupling != "none"
         self._tilt_only = config.estimation.base_motion == "tilt"
         self.table = _table(config, arm)
-        # (k,) of the vehicle's parameters: how much larger they are than those of the built-in one
+        # (k,) ratio of the vehicle's parameters to those of the built-in vehicle
         self.vehicle_size = size_factors(config.estimation,
                                          self.table.units[self.table.vehicle_slice])
         self.channels = channel_names(self.vehicle, self.joints)
         twice = [name for name in self.channels if self.channels.count(name) > 1]
         if twice:
             raise RobotError(
-                f"setting 'robot.joints' is {list(self.joints)}: two channels would be "
-                f"'{twice[0]}', since a joint with the name of a vehicle's channel is written so; "
-                "expected other names. Rename the joint.")
+                f"setting 'robot.joints' is {list(self.joints)}: two channels would be named "
+                f"'{twice[0]}', since a joint with a vehicle channel's name gets the prefix "
+                "'joint.'; expected distinct names. Rename the joint.")
         joint_units = tuple("N" if p else "N m" for p in self.table.prismatic)
         self.units = (VEHICLE_UNITS if self.vehicle else ()) + joint_units
         self.vehicle_rows = slice(0, 6 if self.vehicle else 0)
@@ -124,10 +124,10 @@ class RobotModel:
 
     @classmethod
     def from_config(cls, config: Config, robot_description: str | None = None) -> RobotModel:
-        """The robot of `config`; `robot_description` is the URDF's text where robot.urdf asks for
+        """The robot of `config`; robot_description: the URDF's text, needed if robot.urdf names
         that topic.
 
-        Raises RobotError where URDF and joints do not fit.
+        Raises RobotError if URDF and joints do not match.
         """
         robot = config.robot
         arm = None
@@ -147,7 +147,7 @@ class RobotModel:
 
     @cached_property
     def effort_limits(self) -> np.ndarray:
-        """(n,) joint effort limits of the URDF, infinite where it states none [N m or N]."""
+        """(n,) joint effort limits of the URDF [N m or N], infinite if it states none."""
         if self.arm is None:
             return np.zeros(0)
         limits = self.arm.effort_limits
@@ -155,18 +155,18 @@ class RobotModel:
 
     @cached_property
     def identity(self) -> str:
-        """The robot that an estimate belongs to, as the name of a folder: what it is, and eight
-        digits by which it differs from others of that name: 'vehicle-alpha5-3f2a9c1d'.
+        """The robot as a folder name for its estimates: its parts and eight hexadecimal digits,
+        e.g. 'vehicle-alpha5-3f2a9c1d'.
 
-        The digits follow from joints, channels, parameters, and the arm's geometry and mount.
+        The digits are a hash of joints, channels, parameters, and the arm's geometry and mount.
         """
         words = ["vehicle"] if self.vehicle else []
         shape = [list(self.joints), list(self.channels), list(self.table.names)]
         if self.arm is not None:
             name = re.sub(r"\W+", "_", self.arm.model.name, flags=re.ASCII)
             words.append(name[:LONGEST_ROBOT_NAME] or "arm")
-            # all that geometry and mount do, without gravity, which is a setting of its own;
-            # rounded, so that Pinocchio's version does not matter
+            # the effect of geometry and mount, without gravity, which is a setting of its own;
+            # rounded so that Pinocchio's version does not matter
             mu, base = np.linspace(0.1, 0.4, len(self.joints)), np.full(6, 0.1)
             moving = self.arm.regressors(mu, mu, mu, np.eye(3), base, base)
             resting = self.arm.regressors(mu, 0 * mu, 0 * mu, np.eye(3), 0 * base, 0 * base)
@@ -178,10 +178,9 @@ class RobotModel:
                  sign: np.ndarray | None = None) -> RawRows:
         """Regressor, known load and measured effort of one sample, not yet low-passed.
 
-        With coupling 'none' the arm's block on the vehicle's rows is zero; otherwise it is the true
-        one. pi (p,): the estimate about which products of parameters are linearized (set
-        'current', of which nothing is known without it); sign (n,) of Coulomb friction, by default
-        that of the joints' speeds.
+        With coupling 'none' the arm's block on the vehicle's rows is zero. pi (p,): the estimate
+        about which products of parameters are linearized (term set 'current'; without pi its
+        columns are zero). sign (n,) of Coulomb friction, by default that of the joints' speeds.
         """
         table, arm = self.table, self.arm
         Y = np.zeros((table.channels, table.size))
@@ -217,7 +216,7 @@ class RobotModel:
             for name, one in table.term_sets.items():
                 one.fill(Y[:, table.term_slices[name]], instant)
             if instant.by_current is not None and pi is not None:
-                known[:6] -= instant.by_current @ pi[place]     # columns are those about a current
+                known[:6] -= instant.by_current @ pi[place]     # linearized about this current
             if self.vehicle and not carried:
                 Y[:6, table.links_slice.stop:] = 0.0
         tau = np.concatenate([sample.wrench, sample.joint_torque
@@ -226,8 +225,9 @@ class RobotModel:
 
     def _in_current(self, Y: np.ndarray, instant: Instant, pi: np.ndarray,
                     current: np.ndarray) -> Instant:
-        """The instant in a current (3,) NED [m/s]; writes the vehicle's columns. Rigid bodies do
-        not feel a steady current, so that the links' stay."""
+        """The instant in a current (3,) NED [m/s]; writes the vehicle's columns of Y.
+
+        The links' columns stay: rigid bodies do not feel a steady current."""
         own = self.table.paper_slice
         nu, nu_dot, R_nb = instant.sample.nu, instant.sample.nu_dot, instant.sample.R_nb
 
@@ -243,7 +243,7 @@ class RobotModel:
                                 by_current=np.column_stack(by_current))
 
     def left_out(self, config: Config) -> np.ndarray:
-        """(C,) bool: channels that a setting leaves out."""
+        """(C,) bool: channels excluded by the setting joint_states.effort_masked."""
         joints = [joint in config.joint_states.effort_masked for joint in self.joints]
         return np.array([False] * self.vehicle_rows.stop + joints, bool)
 
@@ -253,8 +253,8 @@ class RobotModel:
         return self._buoyancy is not None
 
     def resting_load(self, mu: np.ndarray, R_nb: np.ndarray) -> np.ndarray:
-        """(n,) joint efforts that hold the arm at rest at mu (n,), by the URDF's masses and the
-        links' volumes where they are set; none of it is estimated."""
+        """(n,) joint efforts that hold the arm at rest at mu (n,), from the URDF's masses and, if
+        set, the links' volumes; does not depend on the estimate."""
         if self.arm is None:
             return np.zeros(0)
         load = self.arm.resting_load(mu, R_nb)
@@ -263,16 +263,17 @@ class RobotModel:
         return load
 
     def by_velocity(self, sample: Sample, pi: np.ndarray) -> np.ndarray:
-        """(C, 2) s, q: with the vehicle's linear velocity times f, the efforts of parameters pi
-        (p,) are larger by (f - 1) s + (f - 1)^2 q. The links' share, some per cent, is left out."""
+        """(C, 2) columns s, q: multiplying the vehicle's linear velocity by f changes the efforts
+        of parameters pi (p,) by (f - 1) s + (f - 1)^2 q. Neglects the links' share of some per
+        cent."""
         found = np.zeros((self.table.channels, 2))
         if self.vehicle:
             found[:6] = (by_linear_velocity(sample.nu) @ pi[self.table.paper_slice]).T
         return found
 
     def by_own_motion(self, sample: Sample, pi: np.ndarray, axis: int, speed: float) -> np.ndarray:
-        """(2, p) what the row of a vehicle's axis gains with the axis' own acceleration, and with
-        its own velocity about a speed [m/s or rad/s], the robot at rest otherwise."""
+        """(2, p) derivatives of a vehicle axis' row by the acceleration of that axis and by its
+        velocity about a speed [m/s or rad/s], with the robot otherwise at rest."""
         still = np.zeros_like(sample.mu)
         resting = replace(sample, nu=np.zeros(6), nu_dot=np.zeros(6), mu_dot=still, mu_ddot=still)
         own = np.eye(6)[axis]
@@ -283,30 +284,31 @@ class RobotModel:
         return np.array([rows[1] - rows[0], (rows[3] - rows[2]) / (2 * SPEED_STEP)])
 
     def by_thruster(self, sample: Sample, factor: np.ndarray) -> np.ndarray:
-        """(C, N) what each thruster adds to the measured efforts times factor (C,)."""
+        """(C, N) each thruster's contribution to the measured efforts, times factor (C,)."""
         found = np.zeros((self.table.channels, self.thrusters))
         if self.thrusters and sample.by_thruster is not None:
             found[:6] = sample.by_thruster * factor[:6, None]
         return found
 
     def largest_coulomb(self, pi: np.ndarray) -> np.ndarray:
-        """(n,) Coulomb friction [N m or N], at most: near rest, in the harder direction."""
+        """(n,) largest Coulomb friction [N m or N]: near rest, in the stiffer direction."""
         found = pi[self._coulomb]
         slices = self.table.term_slices
         if "dead_band" in slices:
             found = found + np.maximum(pi[slices["dead_band"]], 0.0)
         if "friction_by_direction" in slices:
             parts = pi[slices["friction_by_direction"]].reshape(-1, self.table.n)
-            found = found + parts[2:].max(axis=0, initial=0.0)      # viscous ones stand first
+            found = found + parts[2:].max(axis=0, initial=0.0)      # the viscous ones come first
         return found
 
     @cached_property
     def thrust_is_exact(self) -> bool:
-        """Whether the measured wrench is the true one, whatever the parameters."""
+        """Whether the model takes the measured wrench as the true one."""
         return "thrust_by_direction" not in self.table.term_slices
 
     def needed_wrench(self, tau: np.ndarray, pi: np.ndarray) -> np.ndarray:
-        """The efforts that act where tau (C,) is measured or commanded; see `measured_wrench`."""
+        """(C,) efforts that act when tau (C,) is measured or commanded; inverse of
+        `measured_wrench`."""
         if self.thrust_is_exact:
             return tau
         tau = tau.copy()
@@ -314,8 +316,8 @@ class RobotModel:
         return tau
 
     def measured_wrench(self, tau: np.ndarray, pi: np.ndarray) -> np.ndarray:
-        """Efforts tau (C,) that the robot needs, as its measurement or command has them: the same
-        but for 'thrust_by_direction'."""
+        """(C,) measured or commanded efforts when efforts tau (C,) act; they differ only with term
+        set 'thrust_by_direction'."""
         if self.thrust_is_exact:
             return tau
         tau = tau.copy()
@@ -323,7 +325,7 @@ class RobotModel:
         return tau
 
     def default_noise(self, config: Config) -> np.ndarray:
-        """(C,) noise that the estimate starts from [N, N m]."""
+        """(C,) initial noise standard deviation [N, N m]."""
         if config.estimation.noise_stddev:
             return np.array(config.estimation.noise_stddev)
         head = np.array([2.0] * 3 + [0.5] * 3)[self.vehicle_rows] * size_factors(

@@ -12,11 +12,11 @@
 # See the License for the specific language governing permissions and
 # limitations under the License.
 
-"""Rotations, and the border between REP-103 (FLU body, ENU world) and FRD body, NED world.
+"""Rotations, and the conversion between REP-103 (FLU body, ENU world) and FRD body, NED world.
 
-Every formula stands here once (docs/conventions.md). Matrices are arrays (3, 3), except in the
-second part: what runs at every message works on plain floats, R as nine of them row by row, since
-an array costs more than its arithmetic there.
+All rotation formulas of the package are here (docs/conventions.md). Matrices are arrays (3, 3),
+except in the second part: code that runs for every message uses plain floats, R as nine of them row
+by row, since creating an array costs more than the arithmetic.
 """
 from __future__ import annotations
 
@@ -25,20 +25,21 @@ from collections.abc import Sequence
 
 import numpy as np
 
-# Both are their own inverses.
+# Both are their own inverse.
 FRD_FROM_FLU = np.diag([1., -1., -1.])
 NED_FROM_ENU = np.array([[0., 1., 0.], [1., 0., 0.], [0., 0., -1.]])
 for _matrix in (FRD_FROM_FLU, NED_FROM_ENU):
     _matrix.setflags(write=False)
 IDENTITY = (1.0, 0.0, 0.0, 0.0, 1.0, 0.0, 0.0, 0.0, 1.0)
-SMALL = 1e-8         # [rad] below it the series' first terms are exact
-NEAR_HALF_TURN = 1e-3  # [rad] from pi: the axis comes from the symmetric part
+SMALL = 1e-8         # [rad] below this the first terms of the series are exact
+NEAR_HALF_TURN = 1e-3  # [rad] closer than this to pi, the axis comes from the symmetric part
 
 
 # --- arrays ---------------------------------------------------------------------------------------
 
 def from_rpy(roll: float, pitch: float, yaw: float) -> np.ndarray:
-    """R = Rz(yaw) Ry(pitch) Rx(roll) (3, 3), the URDF's and Fossen's convention [rad]."""
+    """R = Rz(yaw) Ry(pitch) Rx(roll) (3, 3), angles in [rad]; the URDF's and Fossen's
+    convention."""
     cr, sr, cp, sp, cy, sy = (f(a) for a in (roll, pitch, yaw) for f in (math.cos, math.sin))
     return np.array([
         [cy * cp, cy * sp * sr - sy * cr, cy * sp * cr + sy * sr],
@@ -66,7 +67,7 @@ def to_rotation_vector(R: np.ndarray) -> np.ndarray:
         return s
     if math.pi - angle > NEAR_HALF_TURN:
         return angle / sine * s
-    # The symmetric part is cos I + (1 - cos) a a^T with the axis a, whose sign is that of s.
+    # The symmetric part is cos I + (1 - cos) a a^T with the axis a; s gives the axis its sign.
     k = int(np.argmax(np.diagonal(R)))
     axis = 0.5 * (R[:, k] + R[k])
     axis[k] -= cosine
@@ -141,7 +142,7 @@ def rotation(x: float, y: float, z: float) -> tuple[float, ...]:
 
 
 def from_quaternion(x: float, y: float, z: float, w: float) -> tuple[float, ...]:
-    """Rotation matrix (9,) row by row of a quaternion of unit length."""
+    """Rotation matrix (9,) row by row from a unit quaternion."""
     return (1 - 2 * (y * y + z * z), 2 * (x * y - z * w), 2 * (x * z + y * w),
             2 * (x * y + z * w), 1 - 2 * (x * x + z * z), 2 * (y * z - x * w),
             2 * (x * z - y * w), 2 * (y * z + x * w), 1 - 2 * (x * x + y * y))

@@ -12,7 +12,7 @@
 # See the License for the specific language governing permissions and
 # limitations under the License.
 
-"""One synchronous sample of the robot: what the estimator sees at a tick."""
+"""One synchronous sample of the robot: the estimator's input at a tick."""
 from __future__ import annotations
 
 import math
@@ -25,17 +25,17 @@ VEHICLE_CHANNELS = ("surge", "sway", "heave", "roll", "pitch", "yaw")
 VEHICLE_UNITS = ("N", "N", "N", "N m", "N m", "N m")
 
 
-# Why a joint's rows do not count that an operator leaves out (joint_states.effort_masked).
+# Mask reason of a joint that the operator excludes (joint_states.effort_masked).
 BY_SETTING = "effort masked by setting"
-# Or while the joint stands still, where friction may have any size: no fault.
+# Mask reason of a joint at rest, whose friction is undetermined; not a fault.
 JOINT_AT_REST = "joint at rest"
-# The setting of a thruster that gives less than what its command says.
+# Setting for a thruster that delivers less thrust than commanded.
 WEAK_THRUSTER = "thrusters.efficiency"
 
 
 class Misread(NamedTuple):
-    """What stands between the robot and its readings: a setting, or a sensor, that is found wrong,
-    and the places of the channels whose parameters take it in."""
+    """A setting or sensor found wrong, and the channels (places) whose parameters absorb the
+    error."""
 
     setting: str
     places: tuple[int, ...]
@@ -48,20 +48,20 @@ class Sample:
     R_nb (3, 3) maps body FRD to NED; nu, nu_dot (6,) [m/s, rad/s; per s] body velocity [u v w p q
     r] and its derivative in the body frame; mu, mu_dot, mu_ddot (n,) joint positions [rad or m] and
     derivatives; wrench (6,) thruster wrench [N, N m] about the body origin; joint_torque (n,) [N m
-    or N]; valid (6 + n,) marks the rows (channels) of this instant that the model may be held
-    against. A robot without a vehicle has valid of n rows.
+    or N]; valid (6 + n,), or (n,) without a vehicle: the rows (channels) that may be compared with
+    the model.
 
-    right_until [s], on the clock of t: up to then the sensors were found right, minus infinity
-    before the first such judgement; found_wrong: whether one that was right is not any more.
+    right_until [s], on the clock of t: the sensors are confirmed correct up to then; minus infinity
+    before the first such verdict. found_wrong: whether a sensor confirmed earlier is now faulty.
 
-    down_doubt (3, 3): where nobody has measured the attitude and R_nb is an expected one, the
-    covariance of its down vector in body axes, of R_nb's third row; None where it is measured.
+    down_doubt (3, 3): covariance of the down vector in body axes (R_nb's third row) if the attitude
+    is not measured and R_nb is an expected one; None if it is measured.
 
-    misread: what is found wrong with sensors and settings at present.
+    misread: faults found in sensors and settings at present.
 
-    by_thruster (6, N): what each thruster adds to the wrench, None where that is not known.
+    by_thruster (6, N): each thruster's contribution to the wrench; None if unknown.
 
-    velocity_stddev [m/s]: of the linear velocities, as far as the filter knows it; 0 elsewhere.
+    velocity_stddev [m/s]: of the linear velocities, if the filter knows it; else 0.
     """
 
     t: float
@@ -83,7 +83,6 @@ class Sample:
 
 
 def channel_names(vehicle: bool, joints: tuple[str, ...]) -> tuple[str, ...]:
-    """Names of the rows in order; a joint that bears a vehicle channel's name is written
-    `joint.<name>`."""
+    """Names of the rows in order; a joint with a vehicle channel's name becomes `joint.<name>`."""
     head = VEHICLE_CHANNELS if vehicle else ()
     return head + tuple(f"joint.{j}" if j in VEHICLE_CHANNELS else j for j in joints)

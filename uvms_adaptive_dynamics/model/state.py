@@ -12,7 +12,7 @@
 # See the License for the specific language governing permissions and
 # limitations under the License.
 
-"""State of the robot that its dynamics depend on."""
+"""The robot's state: what its dynamics depend on."""
 from __future__ import annotations
 
 import math
@@ -25,9 +25,10 @@ import numpy as np
 from ..errors import MessageError
 from .rotations import FRD_FROM_FLU, NED_FROM_ENU, from_quaternion
 
-# Of a quaternion's length from one: more than single precision and three decimals leave.
+# Tolerance of a quaternion's length about one: more than the rounding of single precision or of
+# three decimals.
 LENGTH_TOLERANCE = 0.05
-FILTER = "an IMU without orientation needs a filter, such as that of node feedforward."
+FILTER = "an IMU without orientation needs an attitude filter, such as that of node feedforward."
 
 
 @dataclass(frozen=True)
@@ -42,23 +43,24 @@ class State:
     @classmethod
     def from_messages(cls, imu: Any = None, twist: Any = None, joint_state: Any = None,
                       joints: Sequence[str] = ()) -> State:
-        """The state of one instant from messages in REP-103 axes at the body's origin (body FLU,
-        world ENU), read by their field names.
+        """The state of one instant from messages at the body's origin in REP-103 axes (body FLU,
+        world ENU).
 
         imu: sensor_msgs/Imu, or nav_msgs/Odometry for attitude and rates. twist: velocity of the
-        body in its own axes, of geometry_msgs/TwistStamped, TwistWithCovarianceStamped or
+        body in its own axes, as geometry_msgs/TwistStamped, TwistWithCovarianceStamped or
         nav_msgs/Odometry (twist in child_frame_id); its angular part is not used. joint_state:
         sensor_msgs/JointState with position and velocity of `joints` (robot.joints), in any order.
-        What a robot does not have stays None: level, at rest, without joints. Raises MessageError.
-        For sensors elsewhere on the body, with other axes or rates of their own: node feedforward.
+        Leave None what the robot does not have: it is then level, at rest, without joints. Any
+        object with the same field names will do. Raises MessageError. Use node feedforward for
+        sensors elsewhere on the body, in other axes or at different rates.
         """
         R_nb, rates, velocity = np.eye(3), np.zeros(3), np.zeros(3)
         try:
             if imu is not None:
                 odometry = hasattr(imu, "pose")
-                # REP-145's mark of an IMU that only fills in a quaternion
+                # REP-145: -1 marks an IMU without orientation
                 if getattr(imu, "orientation_covariance", (0.0,))[0] == -1.0:
-                    raise MessageError(f"state: the IMU says that it has no orientation; {FILTER}")
+                    raise MessageError(f"state: the IMU reports no orientation; {FILTER}")
                 R_nb = _attitude(imu.pose.pose.orientation if odometry else imu.orientation)
                 rates = _frd(imu.twist.twist.angular if odometry else imu.angular_velocity,
                              "angular velocity")

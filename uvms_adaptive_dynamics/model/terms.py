@@ -14,11 +14,11 @@
 
 """The equations of motion term by term: M a + coriolis + damping + gravity + friction = tau.
 
-Names as in ROS 2's inverse dynamics solvers. Rows are the robot's channels: thruster wrench X Y Z
-[N], K M N [N m] in body FRD, where there is a vehicle, then joint efforts [N m or N]; columns of M
-belong to nu_dot [m/s^2, rad/s^2] and mu_ddot [rad/s^2 or m/s^2] in the same order. Water counts: M
-holds the added mass, coriolis its part, gravity the buoyancy. Each term is one of the regressor
-times pi (paper, "Use Cases"), so that all are exactly those of `inverse_dynamics`.
+Names as in ROS 2's inverse dynamics solvers. Rows are the robot's channels: if there is a vehicle,
+the thruster wrench X Y Z [N], K M N [N m] in body FRD, then joint efforts [N m or N]; columns of M
+belong to nu_dot [m/s^2, rad/s^2] and mu_ddot [rad/s^2 or m/s^2] in the same order. The water is
+included: M and coriolis contain the added mass, gravity the buoyancy. Each term is a part of the
+regressor times pi (paper, "Use Cases"), so their sum is exactly `inverse_dynamics`.
 """
 from __future__ import annotations
 
@@ -34,11 +34,11 @@ from .state import State
 
 
 def mass_matrix(robot: RobotModel, state: State, pi: np.ndarray) -> np.ndarray:
-    """M (C, C) [kg, kg m, kg m^2] of vehicle, added mass and arm together, symmetric and positive
-    definite for pi (p,) in P.
+    """M (C, C) [kg, kg m, kg m^2] of vehicle, added mass and arm, symmetric and positive definite
+    for pi (p,) in P.
 
-    With estimation.coupling 'none' the arm's block on the vehicle's rows is missing, as in the
-    regressor, so that M is not symmetric.
+    With estimation.coupling 'none' M is not symmetric: the arm's block on the vehicle's rows is
+    missing, as in the regressor.
     """
     return generalized_inertia(robot, state, pi)
 
@@ -51,26 +51,27 @@ def coriolis(robot: RobotModel, state: State, pi: np.ndarray) -> np.ndarray:
 
 
 def damping(robot: RobotModel, state: State, pi: np.ndarray) -> np.ndarray:
-    """D(nu) nu (C,) [N, N m], linear and quadratic; positive against a positive velocity. Of the
-    sets in `robot.terms` the water's: across axes, of the links, of a current."""
+    """D(nu) nu (C,) [N, N m], linear and quadratic; positive at a positive velocity. Includes the
+    term sets of kind 'damping': off-axis damping, link drag, current."""
     damped = _part(robot, state, pi, _damping(robot))
     if "current" not in robot.table.term_slices:
         return damped
-    # What a current adds is all the water's.
+    # The current's whole effect belongs to the water.
     still, carried = (rows_of(robot, state, np.zeros(robot.table.channels), about)
                       for about in (None, pi))
     return damped + (carried.Y - still.Y) @ pi + carried.tau_known - still.tau_known
 
 
 def gravity(robot: RobotModel, state: State, pi: np.ndarray) -> np.ndarray:
-    """g (C,) [N, N m]: what the robot needs at rest, of weight, buoyancy and constant offsets."""
+    """g (C,) [N, N m]: efforts needed at rest against weight, buoyancy and constant offsets."""
     still = replace(state, nu=np.zeros(6), mu_dot=np.zeros(robot.table.n))
     raw = rows_of(robot, still, np.zeros(robot.table.channels))
     return raw.Y @ _lossless(robot, pi) + raw.tau_known
 
 
 def friction(robot: RobotModel, state: State, pi: np.ndarray) -> np.ndarray:
-    """Viscous and Coulomb friction (C,) of the joints [N m or N]; Coulomb's is zero at rest."""
+    """Viscous and Coulomb friction (C,) of the joints [N m or N]; Coulomb friction is zero at
+    rest."""
     return _part(robot, state, pi, _joint_friction(robot))
 
 
@@ -80,7 +81,7 @@ def _part(robot: RobotModel, state: State, pi: np.ndarray, places: np.ndarray) -
 
 
 def _lossless(robot: RobotModel, pi: np.ndarray) -> np.ndarray:
-    """pi without what takes energy."""
+    """pi (p,) with all dissipative parameters set to zero."""
     lossless = pi.copy()
     lossless[_damping(robot)] = lossless[_joint_friction(robot)] = 0.0
     return lossless

@@ -12,11 +12,10 @@
 # See the License for the specific language governing permissions and
 # limitations under the License.
 
-"""Whether an arm's URDF says what it must: a tree of named links, finite numbers, joints that turn
-or slide.
+"""Checks of an arm's URDF: a tree of named links, finite numbers, joints that can be estimated.
 
-Pinocchio's reader takes much for granted: it leaves out an inertial whose mass is not a number,
-lets a joint with a zero axis never move, and moves a mimic joint as if it were free.
+Pinocchio's reader checks little: it drops an inertial whose mass is not a number, keeps a joint
+with a zero axis at rest, and moves a mimic joint as if it were free.
 """
 from __future__ import annotations
 
@@ -29,21 +28,21 @@ from typing import NamedTuple
 from ..disk.reading import read_text
 from ..errors import PATH, RobotError, brief
 
-# [bytes] 20 times a humanoid's; meshes are files of their own.
+# [bytes] 20 times the size of a humanoid's URDF; meshes are separate files.
 LARGEST_URDF = 4_000_000
-# Beyond it no length [m], mass [kg] or inertia [kg m^2] is meant, and squares would overflow.
+# No real length [m], mass [kg] or inertia [kg m^2] is larger, and squares would overflow.
 LARGEST_URDF_VALUE = 1e12
 JOINT_KINDS = ("revolute", "continuous", "prismatic", "fixed", "floating", "planar")
 ESTIMATED_KINDS = JOINT_KINDS[:3]
-# What the C++ readers of URDFs take for a number; float() takes more, such as nan and 1_000.
+# A number for the C++ readers of URDFs; float() accepts more, such as nan and 1_000.
 URDF_NUMBER = re.compile(r"[-+]?(\d+\.?\d*|\.\d+)([eE][-+]?\d+)?", re.ASCII)
-# Pinocchio's own name for the world, as a joint.
+# Pinocchio's name for the world, which it treats as a joint.
 WORLD = "universe"
 LINK_PREFIX = "link "
 
 
 class Joint(NamedTuple):
-    """A joint of the description; `mimics`: the joint that it follows, or ''."""
+    """A joint of the URDF; mimics: name of the joint it follows, or ''."""
 
     name: str
     kind: str
@@ -53,10 +52,10 @@ class Joint(NamedTuple):
 
 
 def urdf_text(urdf: str, joints: Iterable[str]) -> str:
-    """The XML of an arm's description (a path, or the XML itself), checked for these moving joints.
+    """The XML of an arm's URDF (a path, or the XML itself), checked for these moving joints.
 
-    Its links have LINK_PREFIX before their names, since Pinocchio knows links and joints by the
-    same names. Raises RobotError for whatever cannot be used, by name.
+    LINK_PREFIX is put before link names, since Pinocchio has one namespace for links and joints.
+    Raises RobotError that names whatever cannot be used.
     """
     if urdf.lstrip().startswith("<"):
         text, what = urdf, "URDF of the robot's description"
@@ -80,7 +79,7 @@ def urdf_text(urdf: str, joints: Iterable[str]) -> str:
 
 
 class _Fault(Exception):
-    """What is wrong, to be said after the file's name."""
+    """A fault of the URDF; its message continues after the file's name."""
 
 
 def _parse(text: str) -> ET.Element:
@@ -89,7 +88,7 @@ def _parse(text: str) -> ET.Element:
     try:
         root = ET.fromstring(text)
     except ET.ParseError as error:
-        raise _Fault(f"it is not well-formed XML ({error}); correct it, or make it anew from its "
+        raise _Fault(f"it is not well-formed XML ({error}); correct it, or regenerate it from its "
                      "source.") from None
     if root.tag != "robot":
         raise _Fault(f"its outermost element is <{brief(root.tag)[1:-1]}>; expected <robot>.")
@@ -118,7 +117,7 @@ def _unique(elements: list[ET.Element], kind: str) -> list[str]:
         if name == WORLD and kind == "joint":
             raise _Fault(f"a {kind} is named '{name}', which is reserved; rename it.")
         if name in seen:
-            raise _Fault(f"{kind} {brief(name)} stands there twice; rename one of them.")
+            raise _Fault(f"{kind} {brief(name)} occurs twice; rename one of them.")
         seen.add(name)
     return names
 
@@ -135,18 +134,18 @@ def _joint(element: ET.Element) -> Joint:
 
 
 def _check_tree(links: list[str], joints: dict[str, Joint]) -> None:
-    """Every link hangs on one other by one joint, but the root."""
+    """Every link except the root is the child of exactly one joint."""
     known = set(links)
     above: dict[str, Joint] = {}
     for joint in joints.values():
         for end, link in (("parent", joint.parent), ("child", joint.child)):
             if link not in known:
-                raise _Fault(f"joint {brief(joint.name)} has the {end} {brief(link)}, which is no "
-                             "link of the file; correct its name, or add the link.")
+                raise _Fault(f"joint {brief(joint.name)} has the {end} {brief(link)}, which is not "
+                             "a link of the file; correct its name, or add the link.")
         if joint.child in above:
             raise _Fault(f"link {brief(joint.child)} is the child of two joints, "
-                         f"{brief(above[joint.child].name)} and {brief(joint.name)}; expected one: "
-                         "closed chains cannot be described.")
+                         f"{brief(above[joint.child].name)} and {brief(joint.name)}; expected one, "
+                         "since a URDF cannot describe closed chains.")
         above[joint.child] = joint
     roots = [link for link in links if link not in above]
     if not links:
@@ -160,10 +159,10 @@ def _check_tree(links: list[str], joints: dict[str, Joint]) -> None:
         carried.update(below.get(link, []))
     circling = [link for link in links if link not in carried]
     if circling:
-        raise _Fault(f"link {brief(circling[0])} carries itself in a circle of joints; expected a "
-                     "tree from one root link.")
+        raise _Fault(f"link {brief(circling[0])} cannot be reached from a root link, since its "
+                     "joints form a loop; expected a tree from one root link.")
     if len(roots) > 1:
-        raise _Fault(f"links {brief(roots[0])} and {brief(roots[1])} both hang on nothing; "
+        raise _Fault(f"links {brief(roots[0])} and {brief(roots[1])} both have no parent joint; "
                      "expected one root link. Join them by a fixed joint, or remove one.")
 
 
@@ -175,13 +174,12 @@ def _check_link(link: ET.Element) -> None:
         if mass is None or inertia is None:
             raise _Fault(f"{what} has an inertial without mass or inertia; expected both.")
         if _number(mass, "value", f"{what}: mass") < 0:
-            raise _Fault(f"{what} has the mass {mass.get('value')} kg; expected one that is not "
-                         "negative.")
+            raise _Fault(f"{what} has the mass {mass.get('value')} kg; expected zero or more.")
         for entry in ("ixx", "iyy", "izz", "ixy", "ixz", "iyz"):
             value = _number(inertia, entry, f"{what}: inertia {entry}")
             if value < 0 and entry[1] == entry[2]:
-                raise _Fault(f"{what} has the inertia {entry} = {value:g} kg m^2; expected one "
-                             "that is not negative.")
+                raise _Fault(f"{what} has the inertia {entry} = {value:g} kg m^2; expected zero or "
+                             "more.")
 
 
 def _check_numbers(element: ET.Element, joint: Joint) -> None:
@@ -191,8 +189,7 @@ def _check_numbers(element: ET.Element, joint: Joint) -> None:
     if axis is not None and joint.kind not in ("fixed", "floating"):
         xyz = _numbers(axis.get("xyz", ""), 3, f"{what}: axis")
         if not any(xyz):
-            raise _Fault(f"{what} has the axis {axis.get('xyz')}; expected a direction that is not "
-                         "zero.")
+            raise _Fault(f"{what} has the axis {axis.get('xyz')}; expected a non-zero direction.")
     for entry in ("lower", "upper", "effort", "velocity"):
         if limit is not None and limit.get(entry) is not None:
             _number(limit, entry, f"{what}: limit {entry}", sys.float_info.max)
@@ -206,25 +203,25 @@ def _check_moving(joints: dict[str, Joint], estimated: tuple[str, ...]) -> None:
             raise _Fault(f"joint {brief(name)} {it}; its movable joints are "
                          f"{brief(', '.join(movable))[1:-1] or 'none'}. Correct robot.joints.")
         if joints[name].kind not in ESTIMATED_KINDS:
-            raise _Fault(f"joint {brief(name)} is {joints[name].kind}; robot.joints can hold "
-                         f"{', '.join(ESTIMATED_KINDS)} joints alone.")
+            raise _Fault(f"joint {brief(name)} is {joints[name].kind}; robot.joints can hold only "
+                         f"{', '.join(ESTIMATED_KINDS)} joints.")
         if joints[name].mimics:
             raise _Fault(f"joint {brief(name)} mimics {brief(joints[name].mimics)} and has no "
-                         "motion of its own; take it out of robot.joints.")
+                         "motion of its own; remove it from robot.joints.")
     carrying = _carrying(joints, estimated)
     for joint in joints.values():
         if joint.mimics in estimated:
             raise _Fault(f"joint {brief(joint.name)} mimics {brief(joint.mimics)}, which is among "
-                         "robot.joints, but others than these count as locked; remove <mimic> and "
-                         "make it fixed.")
+                         "robot.joints, but all joints outside robot.joints are locked; remove "
+                         "<mimic> and make it fixed.")
         if joint.kind in ("floating", "planar") and joint.name not in carrying:
-            raise _Fault(f"joint {brief(joint.name)} is {joint.kind}: what hangs on it is not "
-                         "carried by the arm. Make it fixed, or take it out of the file.")
+            raise _Fault(f"joint {brief(joint.name)} is {joint.kind}, so its child link is not "
+                         "carried by the arm. Make it fixed, or remove it from the file.")
 
 
 def _carrying(joints: dict[str, Joint], estimated: tuple[str, ...]) -> set[str]:
-    """Joints between the root and the first moving one: they place the arm, and may be of any type
-    (a floating vehicle that carries it)."""
+    """Joints between the root and the first moving joint; they may be of any type, e.g. the
+    floating joint of a vehicle that carries the arm."""
     above = {joint.child: joint for joint in joints.values()}
     found: set[str] = set()
     link = joints[estimated[0]].parent if estimated else ""

@@ -26,8 +26,8 @@ from .rotations import skew
 
 _KM = len(VEHICLE_INERTIA)
 _W, _B, _H = _KM + len(VEHICLE_DAMPING) + np.array([0, 1, 2])
-# Y_v is linear in these functions of the state, which begin at: nu_dot, nu, |nu| nu, n3 = R_nb^T
-# e3, and all nu_i nu_j.
+# First indices of the functions of the state in which Y_v is linear: nu_dot, nu, |nu| nu,
+# n3 = R_nb^T e3, and all nu_i nu_j.
 _DOT, _LINEAR, _SQUARE, _DOWN, _PRODUCTS, _FUNCTIONS = 0, 6, 12, 18, 21, 57
 
 
@@ -36,32 +36,34 @@ def vehicle_regressor(nu: np.ndarray, nu_dot: np.ndarray, R_nb: np.ndarray) -> n
     table.
 
     nu, nu_dot (6,) body velocity and its derivative in the body frame [m/s, rad/s; per s]; R_nb (3,
-    3) maps body FRD to NED (only its third row, the direction of gravity in the body, enters).
+    3) maps body FRD to NED (only its third row, the direction of gravity in the body, is used).
     """
     return (_COEFFICIENTS @ _functions(nu, nu_dot, R_nb[2])).reshape(6, -1)
 
 
 def through_water(nu: np.ndarray, nu_dot: np.ndarray, R_nb: np.ndarray,
                   current: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    """(nu_r (6,), its derivative (6,)) of a vehicle in a steady current (3,) NED [m/s], of which
-    all of Fossen's terms are where it is irrotational."""
+    """(nu_r (6,), its derivative (6,)): velocity relative to the water of a vehicle in a steady,
+    irrotational current (3,) NED [m/s]. All of Fossen's terms depend on nu_r then."""
     drift = R_nb.T @ current
-    linear = np.cross(nu[3:], drift)    # the current turns in the body's axes
+    linear = np.cross(nu[3:], drift)    # the current rotates in body axes
     return (np.concatenate([nu[:3] - drift, nu[3:]]),
             np.concatenate([nu_dot[:3] + linear, nu_dot[3:]]))
 
 
 def by_linear_velocity(nu: np.ndarray) -> np.ndarray:
-    """(2, 6, 27) S, Q: with the linear velocity times f, Y_v is Y_v + (f - 1) S + (f - 1)^2 Q;
-    nu (6,) as of `vehicle_regressor`. The accelerations stay: an IMU measures them."""
+    """(2, 6, 27) S, Q: multiplying the linear velocity by f turns Y_v into Y_v + (f - 1) S +
+    (f - 1)^2 Q; nu (6,) as in `vehicle_regressor`. Accelerations stay, since an IMU measures
+    them."""
     functions = _functions(nu, _ZERO, _ZERO[:3])
     return ((_CHANGES * functions) @ _COEFFICIENTS.T).reshape(2, 6, -1)
 
 
 def load_columns(R_nb: np.ndarray) -> np.ndarray:
-    """(..., 6, 12) L of attitudes R_nb (..., 3, 3), body FRD to NED: a force f (3,) [N] that is
-    constant in the world and pulls at the point r (3,) [m] of the body makes the wrench
-    L @ (f, r_1 f, r_2 f, r_3 f) on it, at its origin, in the body frame."""
+    """(..., 6, 12) L for attitudes R_nb (..., 3, 3), body FRD to NED.
+
+    A force f (3,) [N], constant in the world, that acts at the point r (3,) [m] of the body gives
+    the wrench L @ (f, r_1 f, r_2 f, r_3 f) about the body's origin, in the body frame."""
     R_bn = np.swapaxes(R_nb, -1, -2)
     columns = np.zeros((*R_nb.shape[:-2], 6, 12))
     columns[..., :3, :3] = R_bn
@@ -71,12 +73,12 @@ def load_columns(R_nb: np.ndarray) -> np.ndarray:
 
 
 def _functions(nu: np.ndarray, nu_dot: np.ndarray, n3: np.ndarray) -> np.ndarray:
-    """(57,) the functions of the state that Y_v is linear in."""
+    """(57,) functions of the state in which Y_v is linear."""
     return np.concatenate([nu_dot, nu, np.abs(nu) * nu, n3, (nu[:, None] * nu).ravel()])
 
 
 def _coefficients() -> np.ndarray:
-    """(6 * 27, 57) coefficients of the functions in each entry of Y_v."""
+    """(6 * 27, 57) coefficients of these functions in each entry of Y_v."""
     Y, eye = np.zeros((6, len(VEHICLE_PARAMETERS), _FUNCTIONS)), np.eye(3)
     for k, (i, j) in enumerate(INERTIA_PLACES):
         # M nu_dot: entry M[i, j] contributes nu_dot[j] to row i.
@@ -105,7 +107,7 @@ _COEFFICIENTS = _coefficients()
 _CROSS = np.array([skew(e) for e in np.eye(3)])
 _ZERO = np.zeros(6)
 _LINEAR_ONES = np.array([1.0, 1, 1, 0, 0, 0])
-# of each function in linear velocity
+# degree of each function in the linear velocity
 _DEGREES = np.concatenate([_ZERO, _LINEAR_ONES, 2 * _LINEAR_ONES, _ZERO[:3],
                            np.add.outer(_LINEAR_ONES, _LINEAR_ONES).ravel()])
 _CHANGES = np.array([_DEGREES, _DEGREES == 2])      # f^d - 1 = d (f - 1) + [d = 2] (f - 1)^2

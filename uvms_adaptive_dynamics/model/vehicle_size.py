@@ -12,11 +12,12 @@
 # See the License for the specific language governing permissions and
 # limitations under the License.
 
-"""The vehicle of the built-in prior, and what a similar one of another weight has.
+"""The vehicle of the built-in prior, and its scaling to a similar vehicle of another weight.
 
 A vehicle of twice the length and the same density has 8 times the mass and buoyancy, 32 times the
-moments of inertia and 4 times the drag. A prior for 11 kg with deviations for 11 kg keeps data from
-ever telling of 300: what it cannot explain looks like noise, and noise weighs the rows.
+moments of inertia and 4 times the drag. With a prior and deviations for 11 kg, the data of a
+vehicle of 300 kg could never correct the estimate: the estimator would take the misfit for noise
+and lower the weight of the rows.
 """
 from __future__ import annotations
 
@@ -28,13 +29,13 @@ from ..config import Estimation
 from .parameters import VEHICLE_PARAMETERS
 
 # BlueROV2 by C.-J. Wu, "6-DoF modelling and control of a remotely operated vehicle" (2018), in the
-# table's order; the figures as collected with the paper's code.
+# table's order; values as published with the paper's code.
 BLUEROV2_WU2018 = (17.0, 24.2, 26.07, 0.23, -0.23, -0.23, 0.23, 0.28, 0.28, 0.28, -4.03, -6.22,
                    -5.18, -0.07, -0.07, -0.07, -18.18, -21.66, -36.99, -1.55, -1.55, -1.55, 112.815,
                    114.8, 0.0, 0.0, 2.2563)
 BLUEROV2_WEIGHT = BLUEROV2_WU2018[[name for name, _, _ in VEHICLE_PARAMETERS].index("W")]   # [N]
-# Power of the weight by which quantities of similar vehicles grow, by their units: lengths with its
-# third root, drag with an area, each moment with one length more, each rate of turn too.
+# Exponent of the weight by which quantities of similar vehicles scale, by unit: lengths with the
+# cube root, drag with area; each moment and each angular rate adds one length.
 POWER_OF_WEIGHT = {
     "kg": 1.0, "kg m": 4 / 3, "kg m^2": 5 / 3, "N": 1.0, "N m": 4 / 3,
     "N s/m": 2 / 3, "N s/rad": 1.0, "N m s/rad": 4 / 3,
@@ -42,8 +43,8 @@ POWER_OF_WEIGHT = {
 
 
 def weight_ratio(estimation: Estimation) -> float:
-    """Weight of the configured vehicle over that of the built-in prior: 1 where the weights allowed
-    hold that, else their geometric middle."""
+    """Weight of the configured vehicle over that of the built-in prior: 1 if the prior's weight is
+    within the weight limits, else from the geometric mean of the limits."""
     low, high = estimation.weight_min, estimation.weight_max
     if low <= BLUEROV2_WEIGHT <= high:
         return 1.0
@@ -51,7 +52,7 @@ def weight_ratio(estimation: Estimation) -> float:
 
 
 def size_factors(estimation: Estimation, units: Sequence[str]) -> np.ndarray:
-    """(k,) by which quantities of these units are larger than the built-in vehicle's; 1 for those
-    that sizes say nothing of, such as the speed of a current."""
+    """(k,) factors from the built-in vehicle's quantities of these units to the configured one's; 1
+    for units that do not scale with size, such as a current's speed."""
     ratio = weight_ratio(estimation)
     return np.array([ratio ** POWER_OF_WEIGHT.get(unit, 0.0) for unit in units])

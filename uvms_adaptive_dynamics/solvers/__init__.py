@@ -12,8 +12,8 @@
 # See the License for the specific language governing permissions and
 # limitations under the License.
 
-"""One problem, several solvers behind one signature: `solver.solve(problem, deadline) ->
-Solution`, else SolverError."""
+"""Several solvers of one problem behind one signature: `solver.solve(problem, deadline) ->
+Solution`, which raises SolverError."""
 
 from .choose import choose_solver
 from .guarded import Guarded

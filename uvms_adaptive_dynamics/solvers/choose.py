@@ -12,8 +12,8 @@
 # See the License for the specific language governing permissions and
 # limitations under the License.
 
-"""Which solver: the one asked for, or for 'auto' MOSEK with a licence, else the native methods
-with Clarabel behind them."""
+"""Choice of the solver: the one requested, or for 'auto' MOSEK if it has a licence, else the native
+methods with Clarabel as their fallback."""
 
 from __future__ import annotations
 
@@ -28,13 +28,13 @@ from .problem import HorizonProblem, Solver, projection_problem
 
 
 def choose_solver(wanted: str, table: ParameterTable) -> tuple[Guarded, list[str]]:
-    """(solver, what to log). wanted: 'auto', 'native', 'clarabel', 'mosek' or 'cvxpy:<NAME>'.
+    """(solver, messages to log). wanted: 'auto', 'native', 'clarabel', 'mosek' or 'cvxpy:<NAME>'.
 
-    Each candidate has to solve a small problem first. A solver that loses its licence later is
+    Each candidate must first solve a small problem. A solver that loses its licence later is
     replaced by the native one.
 
-    Raises SolverError where a solver that was asked for by name is missing or fails its trial
-    solve: to ask for one and to get another at the start would be worse than not to start.
+    Raises SolverError if a solver requested by name is missing or fails its trial solve: not to
+    start is better than to start with another solver than requested.
     """
     notes: list[str] = []
     for name in ("mosek", "native") if wanted == "auto" else (wanted,):
@@ -74,6 +74,6 @@ def _native() -> Solver:
 
 
 def _trial(table: ParameterTable) -> HorizonProblem:
-    """The projection of the table's scales onto P: small, never degenerate, with every kind of
-    constraint."""
+    """The trial problem, projecting the table's scales onto P: small, never degenerate, with every
+    kind of constraint."""
     return projection_problem(table, PhysicalSet(table, Estimation()), np.array(table.scale))

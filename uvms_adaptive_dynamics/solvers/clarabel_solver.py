@@ -12,8 +12,8 @@
 # See the License for the specific language governing permissions and
 # limitations under the License.
 
-"""Clarabel: the condensed problem (`condensed`) as one conic program with a quadratic cost,
-solved anew at each tick."""
+"""Clarabel: the condensed problem (`condensed`) as one conic program with a quadratic cost, solved
+from scratch at each tick."""
 
 from __future__ import annotations
 
@@ -29,11 +29,11 @@ from .native.cones import NEARLY_FEASIBLE, Cones
 from .native.interior_point import strictly_inside
 from .problem import HorizonProblem, Solution
 
-CLARABEL_TOLERANCE = 1e-9  # of feasibility and relative gap, which Clarabel tries to reach
+CLARABEL_TOLERANCE = 1e-9  # of feasibility and relative gap, Clarabel's target
 OPTIMAL = (
-    1e-7  # relative gap from which an answer is optimal, what it cost to move it inside P included
+    1e-7  # largest relative gap of an optimal answer, the cost of moving it inside P included
 )
-NEAR_OPTIMAL_GAP = 1e-4  # relative gap up to which it is near-optimal
+NEAR_OPTIMAL_GAP = 1e-4  # largest relative gap of a near-optimal answer
 CLARABEL_STATUSES = {
     "Solved": "optimal",
     "AlmostSolved": "near-optimal",
@@ -47,7 +47,7 @@ CLARABEL_SENTENCES = {
                         "and contradicting bounds",
     "DualInfeasible": "the cost has no minimum: the prior holds no information in some direction "
                       "(information_floor)",
-    "NumericalError": "its arithmetic broke down: check that all measurements are finite and of "
+    "NumericalError": "it failed numerically: check that all measurements are finite and of "
                       "sensible size",
     "InsufficientProgress": "it stopped making progress before it reached its tolerances",
     "MaxIterations": "it reached its limit of iterations",
@@ -56,8 +56,8 @@ CLARABEL_SENTENCES = {
 
 
 class ClarabelSolver:
-    """Keeps the cones, which change only with the physical set and the frozen parameters;
-    nothing is warm-started."""
+    """Clarabel without warm starts; keeps the cones, which change only with the physical set and
+    the frozen parameters."""
 
     name = "clarabel"
 
@@ -96,7 +96,7 @@ class ClarabelSolver:
 
 
 class _ConicForm:
-    """P in Clarabel's form s = b - A x, and a condensed problem beside it."""
+    """P in Clarabel's form s = b - A x, combined with a condensed problem."""
 
     def __init__(self, cones: Cones):
         self.cones = cones
@@ -113,7 +113,7 @@ class _ConicForm:
         self._A = np.vstack(blocks)
 
     def _slack(self, x: np.ndarray) -> np.ndarray:
-        """s at x (m,)."""
+        """Slacks s at x (m,)."""
         cones = self.cones
         F = cones.matrices(x)
         return np.concatenate(
@@ -121,7 +121,7 @@ class _ConicForm:
         )
 
     def solve(self, c: Condensed, seconds: float | None) -> Round:
-        """Clarabel's answer; raises SolverError with its status where there is no usable one."""
+        """Clarabel's answer; raises SolverError with its status if it is not usable."""
         if seconds is not None and seconds <= 0:
             raise SolverError(f"clarabel: {CLARABEL_SENTENCES['MaxTime']}", "deadline")
         (k, rows, m) = c.rows.shape
@@ -130,9 +130,8 @@ class _ConicForm:
         size = 1 / np.sqrt(np.maximum(diagonal, 1e-300))
         g = c.g * size
         pull = np.einsum("k,krm,kr->m", c.weight, c.rows, c.residual) * size
-        # d = stretch size d', u = stretch u', v = stretch v', and the cost is in units of
-        # stretch^2. As long as the step may have to be: by the gradient, or to where the
-        # constraints are met.
+        # d = stretch size d', u = stretch u', v = stretch v', cost in units of stretch^2. stretch
+        # is the length that the step may need: for the gradient, or to reach feasibility.
         outside = self.cones.violation(c.x0) / float(np.median(size))
         stretch = max(
             float(np.max(np.abs(g - pull), initial=0.0)), outside, 1e-6 * np.sqrt(abs(c.c)), 1e-150
@@ -204,8 +203,8 @@ def _settings(seconds: float | None) -> clarabel.DefaultSettings:
 
 
 def _svec(matrices: np.ndarray) -> np.ndarray:
-    """(k, d(d+1)/2): upper triangles column by column, off-diagonals times sqrt 2 (Clarabel's
-    order)."""
+    """(k, d(d+1)/2) upper triangles of (k, d, d), column by column, off-diagonals times sqrt 2
+    (Clarabel's order)."""
     d = matrices.shape[1]
     cols, rows = np.tril_indices(d)  # row-major lower triangle is column-major upper triangle
     return matrices[:, rows, cols] * np.where(rows == cols, 1.0, np.sqrt(2.0))

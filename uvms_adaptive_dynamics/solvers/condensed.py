@@ -12,15 +12,15 @@
 # See the License for the specific language governing permissions and
 # limitations under the License.
 
-"""The horizon problem for conic solvers: one quadratic, and cones only for the groups near rho
-or beyond it.
+"""The horizon problem for conic solvers: one quadratic, and cones only for groups of rows near the
+Huber threshold rho or beyond it.
 
 With d = x - x0, x0 the previous estimate in the solver's free coordinates:
 
     minimise    d^T P d + 2 g^T d + c + sum_k w_k (u_k^2 + 2 rho_k v_k)
     subject to  |r_k - R_k d| <= u_k + v_k,  v_k >= 0
 
-A condensed group that ends beyond rho gets its cone too and the problem is solved again, so
+If a group in the quadratic ends beyond rho, it gets a cone too and the problem is solved again, so
 that the answer is that of the whole problem.
 """
 
@@ -35,13 +35,13 @@ from ..errors import SolverError
 from .native.cones import Cones
 from .problem import HorizonProblem
 
-CONE_SHARE = 0.7  # share of rho from which a group gets a cone: rarely more than one solve per tick
-CONDENSED_ROUNDS = 10  # solves until no condensed group is beyond rho
+CONE_SHARE = 0.7  # share of rho from which a group gets a cone; then one solve is usually enough
+CONDENSED_ROUNDS = 10  # most solves until no condensed group is beyond rho
 
 
 class Condensed(NamedTuple):
-    """x0 (m,), P (m, m), g (m,), c; rows R (k, rows, m), residual r (k, rows), rho and weight
-    (k,) of the groups with a cone; size: `HorizonProblem.cost_size`."""
+    """A condensed problem: x0 (m,), P (m, m), g (m,), c; of the k groups with a cone: rows R (k,
+    rows, m), residual r (k, rows), rho (k,), weight (k,); size: `HorizonProblem.cost_size`."""
 
     x0: np.ndarray
     P: np.ndarray
@@ -55,8 +55,8 @@ class Condensed(NamedTuple):
 
 
 class Round(NamedTuple):
-    """A conic solver's answer of one condensed problem: x (m,), relative duality gap,
-    iterations, status."""
+    """A conic solver's answer to one condensed problem: x (m,), relative duality gap, iterations,
+    status."""
 
     x: np.ndarray
     gap: float
@@ -65,7 +65,7 @@ class Round(NamedTuple):
 
 
 def near_groups(problem: HorizonProblem) -> np.ndarray:
-    """(groups,) bool: who gets a cone at first."""
+    """(groups,) bool: groups that get a cone in the first round."""
     norms, rho, _ = problem.group_norms(problem.residuals(problem.pi))
     return norms > CONE_SHARE * rho
 
@@ -73,8 +73,8 @@ def near_groups(problem: HorizonProblem) -> np.ndarray:
 def solve_in_rounds(
     problem: HorizonProblem, cones: Cones, solve_once: Callable[[Condensed], Round], name: str
 ) -> tuple[np.ndarray, Round]:
-    """(pi (p,), last round) with the iterations of all rounds; raises SolverError where the
-    groups do not settle."""
+    """(pi (p,), last round with the iterations of all rounds); raises SolverError if the set of
+    groups with a cone does not settle."""
     chosen, iterations = near_groups(problem), 0
     for _ in range(CONDENSED_ROUNDS):
         found = solve_once(condense(problem, cones, np.flatnonzero(chosen)))
@@ -91,7 +91,8 @@ def solve_in_rounds(
 
 
 def condense(problem: HorizonProblem, cones: Cones, groups: np.ndarray) -> Condensed:
-    """Everything but `groups` in one quadratic about the previous estimate."""
+    """The problem with everything but `groups` (k,) in one quadratic about the previous estimate.
+    """
     at = cones.coordinates
     pi = at.expand(at.reduce(problem.pi), problem.pi)
     residuals = problem.residuals(pi)
@@ -113,7 +114,8 @@ def condense(problem: HorizonProblem, cones: Cones, groups: np.ndarray) -> Conde
     P, g = at.columns(at.columns(quadratic.H).T), at.columns(quadratic.H @ pi - quadratic.g)
     c = quadratic(pi)
     if problem.grouping == "horizon":
-        # One norm over the whole stack: its QR factor has the same norm, whatever the horizon.
+        # One norm over the whole stack; its QR factor has the same norm and a size independent of
+        # the horizon.
         R = np.zeros((1, at.size + 1, at.size + 1))
         if groups.size:
             factor = np.linalg.qr(np.column_stack([rows[0], r[0]]), mode="r")

@@ -12,8 +12,8 @@
 # See the License for the specific language governing permissions and
 # limitations under the License.
 
-"""The problem stated once in readable form (CVXPY); the oracle for every faster path, with any
-solver CVXPY knows."""
+"""The problem in readable form (CVXPY), for any solver that CVXPY supports; the oracle for all
+faster methods."""
 
 from __future__ import annotations
 
@@ -30,10 +30,9 @@ from .problem import HorizonProblem, Solution
 class CvxpySolver:
     """Compiles one parametrized program per shape of problem and solves it with `solver`.
 
-    compile_once=False lets CVXPY canonicalize the tick's numbers anew each time, as a program
-    without parameters would; for long horizons that is the only way, since a program compiled
-    once takes 0.5 GB at 100 samples and 10 GB at 500. oracle=False leaves the solver its own
-    tolerances.
+    compile_once=False: CVXPY canonicalizes each tick's numbers again, as without parameters. Long
+    horizons need this, since a program compiled once takes 0.5 GB at 100 samples and 10 GB at 500.
+    oracle=False: keep the solver's own tolerances.
     """
 
     def __init__(self, solver: str, compile_once: bool = True, oracle: bool = True):
@@ -45,7 +44,7 @@ class CvxpySolver:
         self._solver = solver.upper()
         if self._solver not in cvxpy.installed_solvers():
             raise SolverError(
-                f"cvxpy has no solver '{self._solver}'; installed are "
+                f"cvxpy has no solver '{self._solver}'; expected one that is installed: "
                 f"{', '.join(cvxpy.installed_solvers())}",
                 "missing",
             )
@@ -57,8 +56,8 @@ class CvxpySolver:
         self._programs: dict = {}
 
     def solve(self, problem: HorizonProblem, deadline: float | None = None) -> Solution:
-        """See `Solver`; the deadline is kept by the solvers in TIME_LIMITS, and includes no
-        time to compile."""
+        """See `Solver`. Only the solvers in TIME_LIMITS keep the deadline, which excludes the time
+        to compile."""
         begin = time.perf_counter()
         program = self._program(problem)
         program.fill(problem)
@@ -71,13 +70,13 @@ class CvxpySolver:
             with warnings.catch_warnings():
                 warnings.filterwarnings(
                     "ignore", "Solution may be inaccurate"
-                )  # the status says so, and is counted
+                )  # the status reports it and is counted
                 program.problem.solve(solver=self._solver, **self._options, **limits)
         except (self._cp.error.SolverError, ValueError, ArithmeticError) as error:
             raise SolverError(_plain(self._solver, error), "error") from None
         except Exception as error:
-            # A commercial solver raises its own class (mosek.Error without a licence); it is a
-            # failed solve like others.
+            # A commercial solver raises its own class, such as mosek.Error without a licence; treat
+            # it like any failed solve.
             if type(error).__module__.split(".")[0] != "mosek":
                 raise
             sentence = licence_sentence(getattr(error, "errno", ""))
@@ -131,14 +130,14 @@ OPTIONS = {
 
 
 class _Program:
-    """minimise arrival + sum of Huber subject to P, with every number of a tick as a CVXPY
-    parameter."""
+    """minimise arrival cost + Huber cost subject to P, with all numbers of a tick as CVXPY
+    parameters."""
 
     def __init__(self, cp, problem: HorizonProblem):
         self.physical = problem.physical
         table, (N, C, p) = problem.physical.table, problem.Y.shape
-        # Unknown is the step from the previous estimate: from the origin the cost is a small
-        # difference of large numbers, and solvers stop at a relative accuracy of those.
+        # The unknown is the step from the previous estimate: about the origin the cost would be a
+        # small difference of large numbers, and solvers stop at a relative accuracy of those.
         self.scale = table.scale
         self.step, self.origin = cp.Variable(p, name="step_scaled"), cp.Parameter(p)
         self.x = self.origin + self.step
@@ -159,8 +158,8 @@ class _Program:
         r = self.measured - self.rows @ self.step  # rows carry the square root of their weight
         if problem.is_quadratic:
             return cp.sum_squares(r)
-        # |r| <= u + v, cost u^2 + 2 rho v: the norm-Huber. The weight is inside r, so rho is scaled
-        # by its square root.
+        # |r| <= u + v with cost u^2 + 2 rho v is the norm-Huber. r contains the square root of the
+        # weight, so rho is scaled by it too.
         groups = {"sample": N, "channel": N * C, "horizon": 1}[problem.grouping]
         self.thresholds = cp.Parameter(groups, nonneg=True)
         u, v = cp.Variable(groups), cp.Variable(groups, nonneg=True)
@@ -194,7 +193,7 @@ class _Program:
         return constraints
 
     def fill(self, problem: HorizonProblem) -> None:
-        """Put the tick's numbers in."""
+        """Fill in the tick's numbers."""
         N, C, p = problem.Y.shape
         s = self.scale
         self.origin.value = problem.pi / s
@@ -211,14 +210,14 @@ class _Program:
         self.measured.value = w * problem.residuals(problem.pi).ravel()
         if not problem.is_quadratic:
             _, rho, weight = problem.group_norms(problem.residuals(problem.pi))
-            # A group without valid rows has no threshold; its residual is zero, so any finite one
-            # is right.
+            # A group without valid rows has no threshold; its residual is zero, so any finite
+            # threshold will do.
             self.thresholds.value = np.sqrt(weight) * np.where(
                 np.isfinite(rho), rho, problem.threshold(C)
             )
 
     def expand(self, problem: HorizonProblem) -> np.ndarray:
-        """pi (p,), frozen parameters exactly at their value."""
+        """pi (p,), with frozen parameters exactly at their values."""
         return np.where(problem.free, self.x.value * self.scale, problem.pi)
 
 

@@ -12,8 +12,7 @@
 # See the License for the specific language governing permissions and
 # limitations under the License.
 
-"""What stands between the estimator and any solver: bad ends become SolverErrors, answers are
-counted."""
+"""Wrapper around any solver: turns failures into SolverErrors and counts answers."""
 
 from __future__ import annotations
 
@@ -33,12 +32,11 @@ log = logging.getLogger(__name__)
 
 
 class Guarded:
-    """A solver whose every bad end is a SolverError, answers that are no numbers included.
+    """A solver whose failures all raise SolverError, answers that are not finite included.
 
-    substitute: makes the solver that takes over, for good, when `inner` loses its licence;
-    None: nobody does.
-    answered: how many problems each method has answered; statuses: how many answers had which
-    status.
+    substitute: makes the solver that permanently takes over when `inner` loses its licence, or
+    None; answered: number of problems that each method has answered; statuses: number of answers
+    with each status.
     """
 
     def __init__(self, inner: Solver, substitute: Callable[[], Solver] | None = None):
@@ -49,7 +47,7 @@ class Guarded:
 
     @property
     def name(self) -> str:
-        """The solver that answers now."""
+        """The present solver's name."""
         return self.inner.name
 
     def solve(self, problem: HorizonProblem, deadline: float | None = None) -> Solution:
@@ -76,11 +74,11 @@ class Guarded:
         return self._counted(self._solve(problem, left))
 
     def warm_up(self, physical: PhysicalSet, free: np.ndarray, pi: np.ndarray) -> None:
-        """Solve a small made-up problem of this robot with every method, so that the first tick
+        """Solve a small artificial problem of this robot with every method, so that the first tick
         is not late.
 
-        free (p,) bool, pi (p,): as in the ticks to come. A method that fails here will say so
-        when it matters.
+        free (p,) bool, pi (p,): as in the first ticks. A failure here is only logged; a method that
+        cannot solve will report it at a tick.
         """
         problem = rehearsal(physical, free, pi)
         if problem.is_frozen:
@@ -95,13 +93,13 @@ class Guarded:
             solution = self.inner.solve(problem, deadline)
         except np.linalg.LinAlgError as error:
             raise SolverError(
-                f"{self.name} broke down ({error}); check that all measurements are finite and of "
-                "sensible size",
+                f"{self.name} failed numerically ({error}); check that all measurements are finite "
+                "and of sensible size",
                 "breakdown",
             ) from None
         if not np.isfinite(solution.pi).all():
             raise SolverError(
-                f"{self.name} answered with parameters that are not finite", "not finite"
+                f"{self.name} returned parameters that are not finite", "not finite"
             )
         return solution
 

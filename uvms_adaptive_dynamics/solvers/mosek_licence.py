@@ -12,7 +12,7 @@
 # See the License for the specific language governing permissions and
 # limitations under the License.
 
-"""MOSEK's response codes about licences, each as a sentence that says what to do."""
+"""MOSEK's response codes about licences, each with a sentence that says what to do."""
 
 from __future__ import annotations
 
@@ -22,18 +22,18 @@ WHERE = (
 )
 NO_LICENCE = f"no usable MOSEK licence was found; {WHERE}"
 _SERVER = "check that the server in MOSEKLM_LICENSE_FILE runs and can be reached from this machine"
-# By the names of mosek.rescode, which are stable between versions; numbers are not.
+# By name of mosek.rescode: names are stable between versions, numbers are not.
 LICENCE_SENTENCES = {
     "err_missing_license_file": NO_LICENCE,
-    "err_file_license": f"the MOSEK licence file cannot be read or is not one; {WHERE}",
+    "err_file_license": f"the MOSEK licence file cannot be read or is invalid; {WHERE}",
     "err_license_expired": "the MOSEK licence has expired; renew it at mosek.com and replace "
                            "~/mosek/mosek.lic",
-    "err_license_version": "the MOSEK licence is for an older version; renew it, or install the "
-                           "version that it is for",
+    "err_license_version": "the MOSEK licence is for an older version; renew it, or install that "
+                           "version",
     "err_license_max": "all tokens of the MOSEK licence are in use; wait for another process to "
                        "end, or get more tokens",
-    "err_license_server": f"the MOSEK licence server does not answer or has gone; {_SERVER}",
-    "err_license_cannot_connect": f"the MOSEK licence server cannot be connected to; {_SERVER}",
+    "err_license_server": f"the MOSEK licence server does not answer or is down; {_SERVER}",
+    "err_license_cannot_connect": f"cannot connect to the MOSEK licence server; {_SERVER}",
     "err_license_moseklm_daemon": "the licence daemon MOSEKLM on the server is down; restart it "
                                   "there",
     "err_license_server_version": "the MOSEK licence server is older than MOSEK; update it",
@@ -58,7 +58,7 @@ LICENCE_SENTENCES = {
 
 
 def licence_sentence(code: str) -> str | None:
-    """The sentence for the name of a mosek.rescode, None where it is not about the licence."""
+    """The sentence for the name of a mosek.rescode; None if it is not about the licence."""
     name = str(code).rsplit(".", 1)[-1]
     if name in LICENCE_SENTENCES:
         return LICENCE_SENTENCES[name]

@@ -12,8 +12,7 @@
 # See the License for the specific language governing permissions and
 # limitations under the License.
 
-"""MOSEK through its Optimizer API: one conic task, kept from tick to tick, its numbers updated
-in place.
+"""MOSEK through its Optimizer API: one conic task is kept and its numbers are updated at each tick.
 
 The condensed problem (`condensed`) with its quadratic P = L L^T as one rotated quadratic cone:
 
@@ -22,7 +21,7 @@ The condensed problem (`condensed`) with its quadratic P = L L^T as one rotated 
                 |r_k - R_k d| <= u_k + v_k,  v_k >= 0     (one quadratic cone per group)
                 P's matrices positive semidefinite, bounds on d
 
-Conic interior points take no previous solution: nothing is warm-started.
+Conic interior-point methods cannot use a previous solution, so nothing is warm-started.
 """
 
 from __future__ import annotations
@@ -43,17 +42,16 @@ from .problem import HorizonProblem, Solution
 
 log = logging.getLogger(__name__)
 FEWEST_CONES = (
-    8  # cones for groups that a task has at least; their number doubles where it does not suffice
+    8  # smallest number of cones for groups in a task; it doubles when more are needed
 )
-ATTEMPTS = 2  # with a new task each, where MOSEK fails for another reason than licence or time
+ATTEMPTS = 2  # per solve, each with a new task, unless the licence or the time is the reason
 
 
 @lru_cache(maxsize=1)
 def environment():
-    """(module mosek, its one environment of this process); raises SolverError where MOSEK
-    cannot be used.
+    """(module mosek, this process's only environment); raises SolverError if MOSEK cannot be used.
 
-    An environment holds the licence's token, so that a second one would need a second token.
+    An environment holds a licence token, so a second environment would need a second token.
     """
     try:
         import mosek
@@ -67,7 +65,7 @@ def environment():
         ) from None
     try:
         env = mosek.Env()
-        # Without a free token: an error at once, not a node that waits for one.
+        # Without a free token, raise an error at once instead of waiting for one.
         env.putlicensewait(0)
     except mosek.Error as error:
         sentence = licence_sentence(error.errno)
@@ -78,7 +76,7 @@ def environment():
 
 
 class MosekSolver:
-    """One instance per estimator; needs the package `mosek` and, to solve, a licence."""
+    """MOSEK; one instance per estimator. Needs the package `mosek` and, to solve, a licence."""
 
     name = "mosek"
 
@@ -101,7 +99,7 @@ class MosekSolver:
                     self._task = None
                     if attempt == ATTEMPTS or error.status in ("licence", "deadline"):
                         raise
-                    log.debug("mosek is asked again with a new task: %s", error)
+                    log.debug("retrying mosek with a new task: %s", error)
             raise AssertionError("unreachable")
 
         pi, found = solve_in_rounds(problem, cones, solve_once, self.name)
@@ -116,10 +114,10 @@ class MosekSolver:
         )
 
     def write_task(self, problem: HorizonProblem, path: str | Path) -> None:
-        """Write the first round's task of `problem` to .ptf, .cbf or .task.gz (MOSEK decides by
-        the name); needs no licence.
+        """Write the first round's task of `problem` to a .ptf, .cbf or .task.gz file, by the name's
+        ending; needs no licence.
 
-        Its optimum is the problem's only if no condensed group ends beyond rho.
+        Its optimum is that of the problem only if no condensed group ends beyond rho.
         """
         cones = self._cones_for(problem)
         self._filled(condense(problem, cones, np.flatnonzero(near_groups(problem))), cones).write(
@@ -132,7 +130,7 @@ class MosekSolver:
         return self._cones
 
     def _filled(self, condensed: Condensed, cones: Cones) -> Task:
-        """The task with these numbers; a new one where its shape does not fit."""
+        """The task filled with these numbers; a new one if its shape does not fit."""
         groups, rows = condensed.rows.shape[:2]
         needed = max(FEWEST_CONES, 1 << (groups - 1).bit_length() if groups else 1)
         task = self._task

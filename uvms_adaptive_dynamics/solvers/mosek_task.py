@@ -12,8 +12,8 @@
 # See the License for the specific language governing permissions and
 # limitations under the License.
 
-"""MOSEK's task of one shape of problem: built once, filled with a tick's numbers, written to a
-file or optimized."""
+"""A MOSEK task for one shape of problem: built once, filled with each tick's numbers, then
+optimized or written to a file."""
 
 from __future__ import annotations
 
@@ -27,10 +27,10 @@ from .condensed import Condensed, Round
 from .mosek_licence import licence_sentence
 from .native.cones import Cones
 
-MOSEK_TOLERANCE = 1e-10  # of the interior point: feasibilities and relative gap
-MOSEK_ACCEPTED_GAP = 1e-6  # relative gap of an answer that ended short of it
+MOSEK_TOLERANCE = 1e-10  # of the interior-point method: feasibilities and relative gap
+MOSEK_ACCEPTED_GAP = 1e-6  # largest relative gap accepted if that tolerance is not reached
 USABLE_VIOLATION = 1e-8
-SHIFT = 1e-13  # of a unit diagonal, where rounding has made the quadratic indefinite
+SHIFT = 1e-13  # added to a unit diagonal if rounding has made the quadratic indefinite
 FEASIBLE_STATUSES = (
     "prim_feas",
     "prim_and_dual_feas",
@@ -46,7 +46,7 @@ MOSEK_SENTENCES = {
 
 
 class Task:
-    """The task of one shape: variables d (m), t, u, v (slots each); affine expressions in the
+    """A task of one shape: variables d (m), t, u and v (slots each); affine expressions in the
     order of `__init__`."""
 
     def __init__(self, mosek, env, cones: Cones, slots: int, rows: int):
@@ -93,8 +93,8 @@ class Task:
         ]
 
     def _matrices(self, sides: list[int]) -> None:
-        """Coefficients of P's matrices, which no tick changes: 2 x 2 as rotated cones 2 a c >=
-        2 b^2, larger ones as svec."""
+        """Set the constant coefficients of P's matrices: 2 x 2 as rotated cones 2 a c >= 2 b^2,
+        larger ones as svec."""
         task, cones, at = self._task, self._cones, self._matrix_start
         for k, d in enumerate(sides):
             for i, j, factor in _entries(d):
@@ -112,7 +112,7 @@ class Task:
             task.appendaccseq(domain, at - count, None)
 
     def fill(self, c: Condensed) -> None:
-        """Put a tick's numbers in; slots without a group get zero rows and cost nothing."""
+        """Fill in a tick's numbers; slots without a group get zero rows and cost nothing."""
         task, m, slots, used = self._task, self.m, self.slots, len(c.rho)
         self._x0, self._size = c.x0, c.size
         root = _root(c.P)
@@ -146,7 +146,7 @@ class Task:
         )
         g = np.zeros((slots, self.rows + 1))
         g[:used, 1:] = c.residual
-        g[used:, 0] = 1.0  # an empty cone is kept away from its tip, where it would be degenerate
+        g[used:, 0] = 1.0  # keep an unused cone away from its apex, where it would be degenerate
         F = self._cones.matrices(c.x0)
         constants = [
             factor * F[k, i, j]
@@ -170,18 +170,18 @@ class Task:
         )
 
     def write(self, path: str | Path) -> None:
-        """The task as a file."""
+        """Write the task to a file."""
         self._task.writedata(str(path))
 
     def optimize(self, seconds: float | None = None) -> Round:
-        """The optimizer's answer, within its bounds; raises SolverError where there is no
-        usable one."""
+        """Optimize within `seconds`; the answer is clipped to its bounds. Raises SolverError if
+        there is no usable answer."""
         mosek, task = self._mosek, self._task
         if seconds is not None and seconds <= 0:
             raise SolverError(
                 "mosek: the deadline passed before a feasible point was found", "deadline"
             )
-        # A negative time is no limit.
+        # A negative time means no limit.
         task.putdouparam(mosek.dparam.optimizer_max_time, -1.0 if seconds is None else seconds)
         try:
             ended = str(task.optimize()).rsplit(".", 1)[-1]
@@ -193,7 +193,7 @@ class Task:
             raise SolverError(f"mosek failed: {error.msg} ({error.errno})", "error") from None
 
     def _read(self, ended: str) -> Round:
-        """ended: the name of the response code that the optimizer ended with."""
+        """Read the answer; ended: name of the optimizer's response code."""
         mosek, task, kind = self._mosek, self._task, self._mosek.soltype.itr
         word = str(task.getsolsta(kind)).rsplit(".", 1)[-1]
         late = ended == "trm_max_time"
@@ -218,7 +218,7 @@ class Task:
 
 
 def _root(P: np.ndarray) -> np.ndarray:
-    """Upper triangular R with R^T R = P."""
+    """Upper triangular R (m, m) with R^T R = P."""
     size = np.sqrt(np.maximum(np.diag(P), 1e-300))
     scaled = P / np.outer(size, size)
     for shift in (0.0, SHIFT, 100 * SHIFT):

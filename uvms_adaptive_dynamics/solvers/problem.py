@@ -12,7 +12,7 @@
 # See the License for the specific language governing permissions and
 # limitations under the License.
 
-"""The moving horizon problem: what is minimised over P at a tick (paper, eq.
+"""The moving horizon problem: the cost minimised over P at each tick (paper, eq.
 (adapt_optimization); docs/mathematics.md, "Horizon problem").
 
     minimise  pi^T H pi - 2 g^T pi + c  +  sum_k weight_k phi_rho(r_k),   r = scale (tau - Y pi)
@@ -34,7 +34,7 @@ from ..model.parameters import ParameterTable
 from ..model.physical_set import PhysicalSet
 
 NEGLIGIBLE_COST = (
-    1e-7  # of the cost without any estimate: an objective below it is a difference of large numbers
+    1e-7  # share of the cost at pi = 0: a smaller objective is a difference of large numbers
 )
 # statuses of answers that did not reach the optimum in their tick (estimation.deadline)
 OUT_OF_TIME = ("deadline", "held")
@@ -42,8 +42,8 @@ OUT_OF_TIME = ("deadline", "held")
 
 @lru_cache(maxsize=4096)
 def huber_threshold(rows: int, quantile: float, rho: float = 0.0) -> float:
-    """rho where it is given (above 0), else the quantile of the norm of `rows` standard normal
-    rows; infinite for quantile 1 or no rows."""
+    """rho if given (above 0), else the quantile of the norm of `rows` independent standard normal
+    residuals; infinite for quantile 1 or without rows."""
     if rho > 0 and rows > 0:
         return rho
     if quantile >= 1.0 or rows == 0:
@@ -60,7 +60,7 @@ def huber_thresholds(rows: int, quantile: float, rho: float = 0.0) -> np.ndarray
 
 
 def huber(norms: np.ndarray, rho: np.ndarray | float) -> np.ndarray:
-    """The paper's norm-Huber phi_rho of norms, elementwise."""
+    """The paper's norm-Huber phi_rho, elementwise."""
     rho = np.broadcast_to(rho, norms.shape)
     rho = np.where(
         norms > rho, rho, norms
@@ -69,7 +69,7 @@ def huber(norms: np.ndarray, rho: np.ndarray | float) -> np.ndarray:
 
 
 def huber_weight(norms: np.ndarray | float, rho: np.ndarray | float) -> np.ndarray:
-    """Weight that makes |r|^2 have phi's gradient: 1 within rho, rho / |r| beyond."""
+    """Weight of |r|^2 that gives it the gradient of phi_rho: 1 within rho, rho / |r| beyond."""
     return np.where(norms > rho, rho / np.maximum(norms, 1e-300), 1.0)
 
 
@@ -93,19 +93,18 @@ class Quadratic:
 
 @dataclass(frozen=True)
 class HorizonProblem:
-    """Data of one tick's problem; arrays are read, never written, by solvers.
+    """Data of one tick's problem; solvers only read the arrays.
 
-    arrival: quadratic of everything that is not in the window. Y (N, C, p), tau (N, C): the
-    window's rows in SI units, zero where not valid; scale (C,): reciprocal noise deviation of
-    each channel, so that the normalized rows are `scale[:, None] * Y` and `scale * tau`; valid
-    (N, C); weight (N,): lambda^age or one. total: arrival plus all normalized window rows as if
-    none were an outlier (solvers that condense need it; it is what the buffer keeps up to date
-    anyway). free (p,): parameters to estimate; pi (p,): previous estimate, which gives the
-    frozen ones their value. floor (p,): a diagonal matrix that the arrival's H exceeds, if one
-    is known: with it a left-over gradient bounds the distance from the optimum. source and born
-    (N,): the buffer that holds the window, and the instant at which each of its places was
-    written; by them a solver recognizes rows that it has seen. None where rows change from tick
-    to tick. quantile, rho: how the threshold of a group is given, see `huber_threshold`.
+    arrival: quadratic of everything outside the window. Y (N, C, p), tau (N, C): the window's rows
+    in SI units, zero if not valid; scale (C,): reciprocal noise deviation of each channel, so that
+    the normalized rows are `scale[:, None] * Y` and `scale * tau`; valid (N, C); weight (N,):
+    lambda^age or one. total: arrival plus all normalized window rows as if none were an outlier
+    (for solvers that condense; the window keeps it up to date anyway). free (p,): parameters to
+    estimate; pi (p,): previous estimate, with the values of frozen parameters. floor (p,): a
+    diagonal matrix below the arrival's H, if known: with it, the remaining gradient bounds the
+    distance from the optimum. source, born (N,): the buffer that holds the window, and the instant
+    at which each place in it was written, by which a solver recognizes rows that it has seen; None
+    if rows change from tick to tick. quantile, rho: the groups' threshold, see `huber_threshold`.
     """
 
     physical: PhysicalSet
@@ -126,20 +125,20 @@ class HorizonProblem:
     rho: float = 0.0
 
     def residuals(self, pi: np.ndarray) -> np.ndarray:
-        """Normalized residuals (N, C), zero where not valid."""
+        """Normalized residuals (N, C), zero if not valid."""
         N, C, p = self.Y.shape
         return self.scale * (self.tau - (self.Y.reshape(N * C, p) @ pi).reshape(N, C))
 
     @cached_property
     def is_frozen(self) -> bool:
-        """Whether no parameter is free; of a tied pair of which one is frozen neither is."""
+        """Whether no parameter is free; freezing one parameter of a tied pair freezes both."""
         free = self.free.copy()
         for a, b in self.physical.table.equal_pairs:
             free[a] = free[b] = free[a] and free[b]
         return not free.any()
 
     def normalized_Y(self) -> np.ndarray:
-        """(N, C, p) rows in units of their noise; a new array."""
+        """(N, C, p) rows divided by their noise deviation; a new array."""
         return self.scale[:, None] * self.Y
 
     def threshold(self, rows: int) -> float:
@@ -157,14 +156,14 @@ class HorizonProblem:
 
     @cached_property
     def sample_thresholds(self) -> np.ndarray:
-        """(N,) rho of each instant, by how many of its rows are valid."""
+        """(N,) rho of each instant, by its number of valid rows."""
         return self.thresholds(self.valid.shape[1])[self.valid.sum(axis=1)]
 
     def group_norms(self, residuals: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
         """(norms, thresholds, weights) of the groups: (N,) for 'sample', (N*C,) for 'channel',
         (1,) for 'horizon'.
 
-        In 'horizon' lambda^age is inside the one norm, so that its own weight is one.
+        With 'horizon', lambda^age is inside the norm, so the group's weight is one.
         """
         if self.grouping == "sample":
             return (
@@ -184,26 +183,24 @@ class HorizonProblem:
         )
 
     def cost_size(self, objective: float) -> float:
-        """What a gap is relative to: the objective, or what rounding leaves of it where it is
-        nearly zero."""
+        """Reference of relative gaps: the objective, or its rounding error if it is nearly zero."""
         return max(abs(objective), NEGLIGIBLE_COST * abs(self.total.c), 1e-300)
 
     def objective(self, pi: np.ndarray) -> float:
-        """Value of the whole cost at pi."""
+        """Value of the whole cost at pi (p,)."""
         norms, rho, weight = self.group_norms(self.residuals(pi))
         return self.arrival(pi) + float(weight @ huber(norms, rho))
 
 
 @dataclass(frozen=True)
 class Solution:
-    """A solver's answer: pi (p,), objective, iterations, seconds, and a bound of the distance
-    of the objective from the optimum where the solver gives one, relative to
-    `HorizonProblem.cost_size`.
+    """A solver's answer: pi (p,), objective, iterations, seconds; gap: bound of the objective's
+    distance from the optimum, relative to `HorizonProblem.cost_size`, None if the solver has none.
 
     status: 'optimal'; 'near-optimal', short of the solver's tolerance but within an accepted
     one; 'deadline', the best feasible point when the time was over; 'held', a feasible point
-    near the optimum instead of a second method in one tick.
-    method: who answered, such as 'active set', 'interior point', 'clarabel', 'mosek'.
+    near the optimum, to avoid a second method in one tick.
+    method: the method that answered, such as 'active set', 'interior point', 'clarabel', 'mosek'.
     """
 
     pi: np.ndarray
@@ -216,22 +213,22 @@ class Solution:
 
 
 class Solver(Protocol):
-    """What every solver offers."""
+    """Interface of every solver."""
 
     @property
     def name(self) -> str:
-        """What a user calls it."""
+        """The solver's name for users."""
 
     def solve(self, problem: HorizonProblem, deadline: float | None = None) -> Solution:
-        """Minimise over P within `deadline` seconds; raises SolverError with the solver's
-        status where there is no usable answer, 'deadline' where the time was over before a
-        feasible point was found."""
+        """Minimise over P within `deadline` [s]; raises SolverError with the solver's status if
+        there is no usable answer, 'deadline' if no feasible point was found in time."""
 
 
 def projection_problem(
     table: ParameterTable, physical: PhysicalSet, pi: np.ndarray
 ) -> HorizonProblem:
-    """Nearest point of P to pi (p,), distances relative to each parameter's size."""
+    """The problem whose solution is the point of P nearest to pi (p,), with distances relative to
+    each parameter's size."""
     H = np.diag(1 / np.maximum(np.abs(pi), 0.1 * table.scale) ** 2)
     quadratic = Quadratic(H, H @ pi, float(pi @ H @ pi))
     nothing = np.zeros((0, table.channels))

@@ -12,7 +12,7 @@
 # See the License for the specific language governing permissions and
 # limitations under the License.
 
-"""A small made-up problem of a given robot, for solvers to run once before the first tick."""
+"""A small artificial problem of a given robot, for solvers to run once before the first tick."""
 
 from __future__ import annotations
 
@@ -26,8 +26,8 @@ REHEARSED_NOISE, REHEARSED_OUTLIER = 0.5, 30.0  # in standard deviations
 
 
 def rehearsal(physical: PhysicalSet, free: np.ndarray, pi: np.ndarray) -> HorizonProblem:
-    """Random rows of parameters twice pi (p,), some damping of the wrong sign among them, with
-    one outlier."""
+    """A problem with random rows of the parameters 2 pi (p,), damping with the wrong sign, and one
+    outlier."""
     table, rng = physical.table, np.random.default_rng(0)
     C, p = table.channels, table.size
     truth = 2 * pi

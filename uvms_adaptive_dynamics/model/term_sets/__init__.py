@@ -12,9 +12,10 @@
 # See the License for the specific language governing permissions and
 # limitations under the License.
 
-"""Sets of parameters beyond the paper's, by name, in the order of the parameter table: first those
-of the vehicle, then those of the joints. Setting `robot.terms` chooses; docs/terms.md, equations:
-docs/mathematics.md, "Further terms"."""
+"""Sets of parameters beyond the paper's, chosen by the setting `robot.terms` (docs/terms.md;
+equations: docs/mathematics.md, "Further terms").
+
+`TERM_SETS` has them by name in the order of the parameter table: vehicle, then joints."""
 from __future__ import annotations
 
 from .declaration import Inequality, Instant, Parameter, Sizes, TermSet

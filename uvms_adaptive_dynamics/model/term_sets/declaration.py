@@ -12,7 +12,7 @@
 # See the License for the specific language governing permissions and
 # limitations under the License.
 
-"""What a set of further parameters declares, beyond the paper's 27 + 12 n (docs/terms.md)."""
+"""Interface of a set of parameters beyond the paper's 27 + 12 n (docs/terms.md)."""
 from __future__ import annotations
 
 from collections.abc import Sequence
@@ -24,7 +24,7 @@ from ..sample import Sample
 
 
 class Parameter(NamedTuple):
-    """Name, unit, typical magnitude (for scaling), and the bounds that physics sets."""
+    """Name, unit, typical magnitude (for scaling) and physical bounds."""
 
     name: str
     unit: str
@@ -35,7 +35,7 @@ class Parameter(NamedTuple):
 
 class Inequality(NamedTuple):
     """sum_k pi[names[k]] basis[k] must be positive definite; basis (m, d, d), d at most 4, scaled
-    so that the matrix has no unit."""
+    so that the matrix is dimensionless."""
 
     names: tuple[str, ...]
     basis: np.ndarray
@@ -43,32 +43,32 @@ class Inequality(NamedTuple):
 
 
 class Layout(Protocol):
-    """What a set may ask of the parameter table."""
+    """The part of the parameter table that a set may use."""
 
     @property
     def joints(self) -> tuple[str, ...]:
-        """Names, base to tip."""
+        """Names of the joints, base to tip."""
 
     @property
     def prismatic(self) -> tuple[bool, ...]:
-        """Which of them are."""
+        """Whether each joint is prismatic."""
 
     @property
     def reference_mass(self) -> tuple[float, ...]:
-        """[kg] of each link."""
+        """Reference mass of each link [kg]."""
 
     @property
     def reference_length(self) -> tuple[float, ...]:
-        """[m] of each link."""
+        """Reference length of each link [m]."""
 
     @property
     def terms(self) -> tuple[str, ...]:
-        """Names of all sets that the robot has."""
+        """Names of all the robot's sets."""
 
 
 class Sizes(NamedTuple):
-    """What a link and a joint may have at most, (n,) each, zero where unknown: mass [kg], length
-    [m], viscous [N m s/rad] and Coulomb friction [N m]."""
+    """Largest plausible values of each link and joint, (n,) each, zero if unknown: mass [kg],
+    length [m], viscous [N m s/rad] and Coulomb friction [N m]."""
 
     mass: np.ndarray
     length: np.ndarray
@@ -77,10 +77,12 @@ class Sizes(NamedTuple):
 
 
 class Instant(NamedTuple):
-    """What columns are made of: the sample; the velocity nu (6,) of the arm's base; sign (n,) of
-    Coulomb friction; rows of the joints; the table (`parameters.ParameterTable`); drag(instant) of
-    the links, or None; by_current (6, 2): change of the vehicle's efforts with the current, about
-    what is believed now, or None."""
+    """Input of a set's columns.
+
+    nu (6,): velocity of the arm's base; sign (n,) of Coulomb friction; joint_rows: rows of the
+    joints; table: `parameters.ParameterTable`; drag(sample, nu): `LinkGeometry.drag`, or None;
+    band_speed: robot.dead_band_speed; by_current (6, 2): derivative of the vehicle's efforts by the
+    current, at the current estimate, or None."""
 
     sample: Sample
     nu: np.ndarray
@@ -95,10 +97,11 @@ class Instant(NamedTuple):
 class TermSet:
     """A named set of parameters with its columns of Y, its constraints and its prior deviation.
 
-    part: 'vehicle' or 'joints', whose parameters they stand behind; kind: what the efforts are in
-    `model/terms.py`: 'damping', 'friction', 'inertia', 'load', or 'measurement' (an error of the
-    measured wrench, no effort of the robot); wanders: whether they change by themselves, in
-    `robot.current_time`. Efforts are zero at pi = 0, which is the prior.
+    part: 'vehicle' or 'joints', whose parameters the set follows in pi; kind: the term of
+    `model/terms.py` that its efforts belong to: 'damping', 'friction', 'inertia', 'load', or
+    'measurement' (an error of the measured wrench, no effort of the robot); wanders: whether the
+    parameters drift by themselves, with time constant `robot.current_time`. The prior is pi = 0,
+    where the efforts are zero.
     """
 
     name: ClassVar[str]
@@ -112,11 +115,11 @@ class TermSet:
         raise NotImplementedError
 
     def fill(self, Y: np.ndarray, instant: Instant) -> None:
-        """Write the columns Y (C, k), which are zero before."""
+        """Write the set's columns Y (C, k), which are zero on entry."""
         raise NotImplementedError
 
     def stddev(self, layout: Layout, sizes: Sizes) -> np.ndarray:
-        """(k,) what each parameter may be: the deviation of a prior that knows nothing of it."""
+        """(k,) standard deviation of an uninformed prior."""
         return np.array([parameter.scale for parameter in self.parameters(layout)])
 
     def inequalities(self, layout: Layout) -> Sequence[Inequality]:

@@ -12,8 +12,7 @@
 # See the License for the specific language governing permissions and
 # limitations under the License.
 
-"""Sets of the joints: rotor inertia, a constant offset, friction by direction, friction near rest.
-"""
+"""Term sets of the joints: rotor inertia, constant offset, friction by direction and near rest."""
 from __future__ import annotations
 
 from collections.abc import Sequence
@@ -27,20 +26,20 @@ DIRECTIONS = ("fwd", "bwd")     # towards a larger and a smaller position
 
 
 def _efforts(layout: Layout) -> list[tuple[str, str, str]]:
-    """(joint, unit of an effort, unit of viscous friction) of each joint."""
+    """(joint, unit of its effort, unit of its viscous friction) for each joint."""
     return [(joint, *(("N", "N s/m") if prismatic else ("N m", "N m s/rad")))
             for joint, prismatic in zip(layout.joints, layout.prismatic)]
 
 
 def _diagonal(Y: np.ndarray, instant: Instant, start: int, values: np.ndarray | float) -> None:
-    """One column per joint from `start` on, with an effort on the joint's own row alone."""
+    """Write one column per joint from `start` on, with an effort on the joint's own row only."""
     n = len(instant.sample.mu_dot)
     rows = np.arange(instant.joint_rows.start, instant.joint_rows.stop)
     Y[rows, start + np.arange(n)] = values
 
 
 class Rotor(TermSet):
-    """Reflected inertia of each rotor: it turns relative to its link, and does not load the
+    """Reflected inertia of each rotor, which acts on its own joint and does not load the
     vehicle."""
 
     name, part, kind = "rotor", "joints", "inertia"
@@ -59,7 +58,7 @@ class Rotor(TermSet):
 
 
 class JointOffsets(TermSet):
-    """A constant effort: motor current at rest, a spring, a cable."""
+    """A constant effort of each joint: motor current at rest, a spring, a cable."""
 
     name, part, kind = "joint_offsets", "joints", "load"
     meaning = "constant offset of each joint's effort"
@@ -75,12 +74,12 @@ class JointOffsets(TermSet):
 
 
 class FrictionByDirection(TermSet):
-    """Friction beyond fv and fs that acts in one direction alone: fv_fwd and fs_fwd where the joint
-    moves forward, fv_bwd and fs_bwd backward, none negative.
+    """Friction beyond fv and fs that acts in one direction only: fv_fwd and fs_fwd while the joint
+    moves forward, fv_bwd and fs_bwd while it moves backward, none negative.
 
-    What both directions share may stand in fv and fs or in the four: the prior decides, and bounds
-    alone keep friction from giving energy. Where a joint's constant offset is estimated, it is the
-    difference of the Coulomb parts, which are then left out.
+    Friction common to both directions can be in fv and fs or in these four; the prior decides, and
+    the bounds suffice to keep friction dissipative. If a joint's constant offset is estimated, it
+    takes the place of the difference of the Coulomb parts, which are then left out.
     """
 
     name, part, kind = "friction_by_direction", "joints", "friction"
@@ -131,6 +130,6 @@ class DeadBand(TermSet):
         return np.maximum(sizes.coulomb, super().stddev(layout, sizes))
 
     def inequalities(self, layout: Layout) -> Sequence[Inequality]:
-        """fs + f_rest >= 0: friction takes energy near rest, too."""
+        """fs + f_rest >= 0: friction dissipates energy near rest, too."""
         return [Inequality((f"{joint}.fs", f"{joint}.f_rest"), np.full((2, 1, 1), 1 / COULOMB),
                            f"friction of {joint} near rest") for joint in layout.joints]

@@ -12,7 +12,7 @@
 # See the License for the specific language governing permissions and
 # limitations under the License.
 
-"""Drag of the links as cylinders in cross flow, on the joints and on the vehicle (strip theory)."""
+"""Drag of the links as cylinders in cross flow, on joints and vehicle (strip theory)."""
 from __future__ import annotations
 
 from collections.abc import Sequence
@@ -22,16 +22,16 @@ import numpy as np
 from .declaration import Instant, Layout, Parameter, TermSet
 
 _YZX = np.array([1, 2, 0])
-# Of a circular cylinder in cross flow below the drag crisis (Hoerner, Fluid-Dynamic Drag, 1965,
-# chapter 3): what a coefficient of which nothing is known may be.
+# Drag coefficient of a circular cylinder in cross flow below the drag crisis (Hoerner,
+# Fluid-Dynamic Drag, 1965, chapter 3): prior deviation of an unknown coefficient.
 CYLINDER = 1.2
-# Strips of a link: Gauss-Legendre, exact for the cubic moment of a turning link.
+# Gauss-Legendre strips of a link, exact for the cubic moment of a turning link.
 STRIP_PLACES, STRIP_WEIGHTS = (
     x / 2 + off for x, off in zip(np.polynomial.legendre.leggauss(3), (0.5, 0.0)))
 
 
 class LinkDrag(TermSet):
-    """One drag coefficient per link; its force is -c rho d / 2 |v_n| v_n ds along the link."""
+    """One drag coefficient c per link, with force -c rho d / 2 |v_n| v_n ds along the link."""
 
     name, part, kind = "link_drag", "joints", "damping"
     meaning = "drag of each link in the water, from its size"
@@ -66,7 +66,7 @@ def strip_drag(R: np.ndarray, p: np.ndarray, v: np.ndarray, w: np.ndarray, axes:
     return np.concatenate([force.sum(0), _cross(place, force).sum(0)], axis=1)
 
 
-# For a few vectors numpy's own take several times as long.
+# numpy's own functions take several times as long for a few vectors.
 
 def _norm(a: np.ndarray) -> np.ndarray:
     """(...,) lengths of vectors (..., 3)."""

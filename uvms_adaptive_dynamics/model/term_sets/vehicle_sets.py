@@ -12,7 +12,7 @@
 # See the License for the specific language governing permissions and
 # limitations under the License.
 
-"""Sets of the vehicle: a constant wrench, damping across axes, thrust by direction, a current."""
+"""Term sets of the vehicle: constant wrench, off-axis damping, thrust by direction, current."""
 from __future__ import annotations
 
 from collections.abc import Sequence
@@ -22,11 +22,12 @@ import numpy as np
 from .declaration import Inequality, Instant, Layout, Parameter, TermSet
 
 AXIS_LETTERS = ("X", "Y", "Z", "K", "M", "N")
-OFFSET_FORCE, OFFSET_MOMENT = 5.0, 1.0  # constant wrench that a tether or trim may have [N, N m]
+OFFSET_FORCE, OFFSET_MOMENT = 5.0, 1.0  # typical constant wrench of a tether or trim [N, N m]
 
 
 class VehicleOffsets(TermSet):
-    """A constant wrench in the body: a tether, trim; a current as far as it looks like one."""
+    """A constant wrench in the body frame: a tether, trim, or a current's part that looks like
+    one."""
 
     name, part, kind = "vehicle_offsets", "vehicle", "load"
     meaning = "constant wrench on the vehicle"
@@ -40,23 +41,23 @@ class VehicleOffsets(TermSet):
         Y[np.arange(6), np.arange(6)] = 1.0
 
 
-# Symmetric pairs of linear damping that symmetry port to starboard leaves (Fossen 2011, section
-# 6.4.1): surge, heave, pitch among each other, and sway, roll, yaw: (name, row, column, unit).
+# Symmetric linear damping across axes that port-starboard symmetry allows (Fossen 2011, section
+# 6.4.1): between surge, heave and pitch, and between sway, roll and yaw: (name, row, column, unit).
 LINEAR_PAIRS = (("X_w", 0, 2, "N s/m"), ("X_q", 0, 4, "N s/rad"), ("Z_q", 2, 4, "N s/rad"),
                 ("Y_p", 1, 3, "N s/rad"), ("Y_r", 1, 5, "N s/rad"), ("K_r", 3, 5, "N m s/rad"))
-# Moments of the drag of a motion whose centre of pressure is not the body's origin.
+# Moments of drag whose centre of pressure is not the body's origin: (name, row, column).
 QUADRATIC_MOMENTS = (("M_uu", 4, 0), ("K_vv", 3, 1), ("N_vv", 5, 1), ("M_ww", 4, 2))
-# Names of the paper's damping of the six axes, with their scales, linear and quadratic.
+# The paper's damping parameters per axis, linear and quadratic, with their scales.
 LINEAR_SCALES = (("X_u", 20.0), ("Y_v", 20.0), ("Z_w", 20.0), ("K_p", 1.0), ("M_q", 1.0),
                  ("N_r", 1.0))
 QUADRATIC_SCALES = (("X_uu", 40.0), ("Y_vv", 40.0), ("Z_ww", 40.0))
-OFF_AXIS = 0.1      # of the damping of both axes, geometric mean: what may be across them
-LEVER = 0.05        # [m] typical from the body's origin to the centre of a drag's pressure
+OFF_AXIS = 0.1      # typical off-axis damping over the geometric mean of both axes' damping
+LEVER = 0.05        # [m] typical lever arm from the body's origin to the centre of pressure
 COUPLED_AXES = ((0, 2, 4), (1, 3, 5))
 
 
 class OffAxisDamping(TermSet):
-    """D(nu) nu across axes: a symmetric linear matrix, and moments of the quadratic drag."""
+    """Off-axis part of D(nu) nu: a symmetric linear matrix, and moments of the quadratic drag."""
 
     name, part, kind = "off_axis_damping", "vehicle", "damping"
     meaning = "damping of the vehicle across its axes"
@@ -75,8 +76,8 @@ class OffAxisDamping(TermSet):
             Y[i, k] = -abs(nu[j]) * nu[j]
 
     def inequalities(self, layout: Layout) -> Sequence[Inequality]:
-        """D linear positive definite, so that it takes energy. The quadratic moments are free: what
-        they do to the energy is of third order in the velocities and has no sign of its own."""
+        """Linear D positive definite, hence dissipative. The quadratic moments are free: their
+        power is of third order in the velocities and has no definite sign."""
         return [self._linear(block) for block in COUPLED_AXES]
 
     @staticmethod
@@ -103,18 +104,19 @@ def _place(d: int, i: int, j: int, value: float) -> np.ndarray:
 
 
 class ThrustByDirection(TermSet):
-    """The thrusters give (1 + d) of the measured wrench forward, (1 - d) backward, per body axis.
+    """Per body axis, the thrusters deliver (1 + d) times the measured wrench forward and (1 - d)
+    times backward.
 
-    The robot needs Y pi = w + d |w|; w is what was measured. A common factor of both directions is
-    none of this: with it all other parameters could be zero.
+    Y pi = w + d |w| with the measured wrench w. A common factor of both directions is left out:
+    with it, all other parameters could be zero.
     """
 
     name, part, kind = "thrust_by_direction", "vehicle", "measurement"
     meaning = "thrust stronger in one direction than measured, weaker in the other, per body axis"
 
     def parameters(self, layout: Layout) -> Sequence[Parameter]:
-        # T200 thrusters push 5.25 kgf forward and 4.1 backward at 16 V (data sheet): a curve that
-        # takes one for the other is off by 0.12.
+        # T200 thrusters deliver 5.25 kgf forward and 4.1 kgf backward at 16 V (data sheet): a curve
+        # that confuses the two is off by 0.12.
         return [Parameter(f"thrust_{axis}", "1", 0.1, -0.5, 0.5) for axis in AXIS_LETTERS]
 
     def fill(self, Y: np.ndarray, instant: Instant) -> None:
@@ -122,12 +124,12 @@ class ThrustByDirection(TermSet):
 
 
 class Current(TermSet):
-    """Velocity of the water over ground, horizontal: the vehicle's terms are of the velocity
+    """Horizontal velocity c of the water over ground; the vehicle's terms depend on the velocity
     through the water.
 
-    Y_v(nu - R^T c) pi is linearized about the current and the parameters that are believed now:
-    the sample is already of the velocity through that current (`RobotModel.raw_rows`), and a column
-    per component is the derivative there.
+    Y_v(nu - R^T c) pi is linearized about the estimated current and parameters: the sample has the
+    velocity relative to that current (`RobotModel.raw_rows`), and each component's column is the
+    derivative there.
     """
 
     name, part, kind = "current", "vehicle", "damping"
