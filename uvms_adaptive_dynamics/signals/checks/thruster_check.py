@@ -109,7 +109,7 @@ def thruster_findings(thrust: np.ndarray, dvl: np.ndarray,
     likely = _likely(allocation, fit)
     if not likely:
         return _weak_thruster(fit.windows, dvl, allocation)
-    # A delay can look like another wiring: accept it only if it is needed at the best delay too.
+    # A delay can look like another wiring, so the wiring must be needed at the best delay too.
     delayed = thrust.copy()
     delays = np.arange(LEAST_DELAY, MOST_DELAY + DELAY_STEP / 2, DELAY_STEP)
     delayed[:, 0] += min(delays, key=lambda d: _unexplained(thrust, dvl, d))

@@ -12,7 +12,7 @@
 # See the License for the specific language governing permissions and
 # limitations under the License.
 
-"""From messages to values in SI units, body FRD and world NED: REP-103 is left behind here.
+"""From messages to values in SI units, body FRD and world NED: the border where REP-103 ends.
 
 Messages are read by field name only, so those of rclpy and of a bag reader are treated alike. The
 frames are defined in docs/conventions.md. The values of a message are a flat list of floats:

@@ -129,7 +129,7 @@ class SensorClock:
 
     @property
     def delay(self) -> float:
-        """Delay [s] after its measurement within which most messages arrive."""
+        """Delay [s] within which most messages arrive after their measurement."""
         return max(self.latency or 0.0, 0.0) + self.lateness
 
     def add(self, stamp: float | None, receive: float) -> StampStatus:

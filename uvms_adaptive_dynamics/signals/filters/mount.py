@@ -31,7 +31,7 @@ from .imu_integral import N3, R_GB, YAW, ImuIntegral
 
 MIN_KNOCK = math.radians(5.0)
 KNOCK_TIME = 3.0          # [s] that the step has to last; garbage ends earlier
-MOST_STEPPING = 0.8       # [s] from a step's begin until it is noted; a burst of garbage is longer
+MOST_STEPPING = 0.8       # [s] from a step's start until it is noted; a burst of garbage is longer
 FORCE_TIME = 2.0          # [s] over which the force before a step is averaged
 
 

@@ -30,7 +30,7 @@ class Contradictions:
 
     @property
     def begin(self) -> float:
-        """Begin [s] of the newest span."""
+        """Start [s] of the newest span."""
         return self._spans[-1][0]
 
     def add(self, begin: float, t: float) -> None:
