@@ -37,7 +37,7 @@ EFFORT_WINDOW = 0.5          # [s] correlation time of the effort fit's error
 MOST_SMOOTH = 0.5            # share of windows without a jump from which only those are judged
 LIMIT_MARGIN = 0.2           # [rad]
 # What happens to a velocity that is a clean multiple or a late copy of its position's derivative.
-UNUSED = ". Meanwhile the positions alone are used"
+UNUSED = ". Until then the positions alone are used"
 VELOCITY_GAIN = 0.6, 1.6     # range of a correct velocity's gain
 # [s] Smallest lag of efforts worth a finding: drivers' velocities are as late, and inertia makes
 # efforts lead.
@@ -114,8 +114,8 @@ def _check_positions(names: Sequence[str], mu: np.ndarray, low: np.ndarray, high
             factor = 1 / by_velocity.factor
             findings.append(Finding("joint position", (
                 f"the position of {name} changes {factor:.3g} +- "
-                f"{factor ** 2 * by_velocity.error:.2g} times as fast as its velocity says, so its "
-                "unit is probably degrees; make its driver publish rad. Meanwhile all rows of the "
+                f"{factor ** 2 * by_velocity.error:.1g} times as fast as its velocity says, so its "
+                "unit is probably degrees; make its driver publish rad. Until then all rows of the "
                 "arm are masked, since every joint's load depends on this position")))
             continue
         beyond = (mu[:, j] < low[j] - LIMIT_MARGIN) | (mu[:, j] > high[j] + LIMIT_MARGIN)
@@ -225,10 +225,10 @@ def _velocity_sentence(names: Sequence[str], j: int, k: int, gain: float, error:
                 "publishes names and velocities in different orders, correct it there")
     if gain < -0.5:
         return (f"the velocity of {names[j]} has the wrong sign ({1 / gain:.3g} +- "
-                f"{error / gain ** 2:.2g} times its position's derivative); change it in the "
+                f"{error / gain ** 2:.1g} times its position's derivative); change it in the "
                 "driver")
     factor, its_error = (1 / gain, error / gain ** 2) if abs(gain) > 1e-6 else (np.inf, np.inf)
-    return (f"the velocity of {names[j]} is {factor:.3g} +- {its_error:.2g} times its position's "
+    return (f"the velocity of {names[j]} is {factor:.3g} +- {its_error:.1g} times its position's "
             "derivative; its unit is probably degrees or encoder counts per second: publish rad/s")
 
 
