@@ -12,8 +12,7 @@
 # See the License for the specific language governing permissions and
 # limitations under the License.
 
-"""After garbage and outages no row counts whose motion is reconstructed from them, and rows come
-back soon."""
+"""Garbage and outages: rows that rely on them are masked, and valid rows return soon."""
 
 from types import SimpleNamespace
 from types import SimpleNamespace as Message
@@ -117,8 +116,8 @@ def clean(recorded):
 
 @pytest.mark.parametrize("name", BURSTS)
 def test_rows_that_count_are_right_and_come_back(name, recorded, clean):
-    """Errors of valid rows stay at twice those of the clean recording, which a wrong reading
-    exceeds tenfold."""
+    """Errors of valid rows stay below twice those of the clean recording; a wrong reading exceeds
+    this tenfold."""
     config, robot, motion, messages = recorded
     (role, change), held = BURSTS[name], {}
 
@@ -141,7 +140,7 @@ def test_rows_that_count_are_right_and_come_back(name, recorded, clean):
 
 @pytest.mark.parametrize("seconds", [0.2, 1.0, 4.0])
 def test_an_imu_that_was_silent_is_not_accused_of_contradictions(seconds, recorded):
-    """Nothing can be said of how the vehicle turned meanwhile."""
+    """The vehicle may have turned arbitrarily in the meantime."""
     config, robot, _, messages = recorded
     front, samples = run(config, robot, messages, lambda r, m, t: None if (
         r == "imu" and BEGIN <= t - START < BEGIN + seconds) else (r, m, t))
@@ -186,8 +185,8 @@ def test_a_fast_imu_gives_the_same_motion(recorded):
 
 
 def rolled_from(onset, seconds=np.inf):
-    """The attitude turned by 10 degrees about the body's x axis from `onset` [s] on, with rates and
-    force, as of a mount that was knocked."""
+    """Attitude, rates and force turned by 10 degrees about the body's x axis from `onset` [s] on,
+    as after a knock of the mount."""
     R = from_rpy(np.radians(10.0), 0.0, 0.0)
     a, b, c, d = to_quaternion(R)
 
@@ -206,7 +205,8 @@ def rolled_from(onset, seconds=np.inf):
 
 
 def test_a_mount_that_was_knocked_is_said(recorded):
-    """After three seconds, with the angle; one that comes back at once is garbage."""
+    """It is reported after three seconds, with the angle; a step that is undone at once is garbage.
+    """
     config, robot, _, messages = recorded
     front, _ = run(config, robot, messages, rolled_from(BEGIN))
     said = [text for text in front.warnings if text.startswith("imu orientation")]
@@ -216,8 +216,8 @@ def test_a_mount_that_was_knocked_is_said(recorded):
 
 
 def test_a_gyro_is_not_judged_by_an_attitude_that_has_not_been_proven():
-    """While the DVL has not fitted yet after a contradiction: a bias found there took 5 degrees per
-    second off right rates."""
+    """After a contradiction, until the DVL fits again: a bias found in that time used to take 5
+    degrees per second off correct rates."""
     inertial, looks = InertialFilter(make()[0], SensorClock(), SensorClock()), []
     inertial._gyro = SimpleNamespace(is_due=lambda t: True, restart=lambda: looks.append("none"),
                                      look=lambda *_: looks.append("look") or "")

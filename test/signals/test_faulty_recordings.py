@@ -12,8 +12,8 @@
 # See the License for the specific language governing permissions and
 # limitations under the License.
 
-"""Rejection before smoothing: what is learnt from a faulty recording predicts an unseen clean one
-as well."""
+"""Rejection before smoothing: parameters learnt from a faulty recording predict an unseen clean one
+equally well."""
 
 import numpy as np
 import pytest
@@ -50,7 +50,7 @@ def test_training_on_a_faulty_recording_is_as_good_as_on_the_clean_one(setup):
 
 
 def test_false_rejections_are_under_one_percent_and_none_lasts():
-    """On clean data: of the messages of each role, and never more than a few in a row."""
+    """On clean data, for each role, and never more than a few rejections in a row."""
     counts, samples, _, _ = clean_recording()
     for role, (refused, received) in counts.items():
         assert refused < 0.01 * received, (role, refused)
@@ -59,8 +59,8 @@ def test_false_rejections_are_under_one_percent_and_none_lasts():
 
 
 def test_dropouts_frozen_sensors_and_a_clock_jump_are_masked_counted_and_survived(setup):
-    """The states stay right wherever they count, each fault is counted by its name, and samples go
-    on after all of them."""
+    """Valid states stay correct, each fault is counted by its name, and samples continue after all
+    of them."""
     config, robot = setup
     faults = (
         Frozen("dvl", 6.0, 9.0), Frozen("joint_states", 11.0, 13.0), Frozen("imu", 16.0, 17.0),
@@ -103,8 +103,8 @@ def test_dropouts_frozen_sensors_and_a_clock_jump_are_masked_counted_and_survive
 
 
 def test_the_command_writes_faults_into_a_bag(tmp_path):
-    """`simulate --faults` gives the recording that the library's injector gives: other efforts, the
-    same positions."""
+    """`simulate --faults` gives the same recording as the library's injector: changed efforts,
+    unchanged positions."""
     from uvms_adaptive_dynamics.__main__ import main
     from uvms_adaptive_dynamics.evaluation.bags import read_messages
     from uvms_adaptive_dynamics.signals.topics import inputs

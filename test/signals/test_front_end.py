@@ -56,7 +56,7 @@ def test_ticks_are_whole_multiples_of_the_period_and_none_is_lost(clean):
 
 
 def test_same_messages_give_the_same_samples(clean):
-    """Live or from a bag: samples depend on messages and their times of reception only."""
+    """Samples depend only on messages and their times of reception, live or from a bag."""
     config, robot, _, messages = clean
     a, b = run(config, robot, messages)[1], run(config, robot, messages)[1]
     assert all(
@@ -74,7 +74,8 @@ def test_same_messages_give_the_same_samples(clean):
     ],
 )
 def test_silent_topic_masks_its_own_rows_and_nothing_else(role, channels, reason, clean):
-    """From 6 s on one topic is silent: its rows are masked with its name, the others stay valid."""
+    """One topic is silent from 6 s on: its rows are masked under its name, the others stay valid.
+    """
     config, robot, _, messages = clean
     front, samples = run(
         config, robot, messages, lambda r, m, t: None if r == role and t > START + 6 else (r, m, t)
@@ -88,7 +89,7 @@ def test_silent_topic_masks_its_own_rows_and_nothing_else(role, channels, reason
 @pytest.mark.parametrize("setting, masked", [
     ("dvl.frame", range(6)), ("joint effort", range(6, 10)), ("joint velocity", range(10))])
 def test_rows_of_a_sensor_that_has_changed_do_not_count(setting, masked, clean):
-    """Those that need it; samples say so, and until when it was right."""
+    """Rows that need the sensor are masked; samples say so, and until when it was right."""
     config, robot, _, messages = clean
     front = SignalFrontEnd(config, robot)
     front.frames._changed = {setting: 3.0}
@@ -104,7 +105,7 @@ def test_rows_of_a_sensor_that_has_changed_do_not_count(setting, masked, clean):
 
 
 def test_with_an_imu_that_has_changed_the_arm_goes_on(clean):
-    """As if it were silent, in the attitude that is to be expected."""
+    """As if the IMU were silent, in the expected attitude."""
     config, robot, _, messages = clean
     front, late = SignalFrontEnd(config, robot), []
     for role, message, t in messages[:3000]:
@@ -132,8 +133,8 @@ def test_of_a_parked_arm_nothing_need_be_heard(clean):
 
 
 def test_with_a_silent_imu_the_arm_goes_on(clean):
-    """Its rows go on, on a vehicle that stands still, at first in its last attitude and later in
-    its mean one, and say how well that is known; the vehicle's do not count."""
+    """The arm's rows continue on a vehicle at rest, first in its last attitude and later in its
+    mean one, with the uncertainty of that; the vehicle's rows are masked."""
     config, robot, _, messages = clean
     front, samples = run(
         config, robot, messages, lambda r, m, t: None if r == "imu" and t > START + 6 else (r, m, t)
@@ -174,8 +175,8 @@ def test_with_a_silent_imu_the_arm_goes_on(clean):
     ],
 )
 def test_bad_messages_are_counted_with_a_sentence_and_change_nothing(role, corrupted, words, clean):
-    """One bad message among good ones: the samples stay those of the good ones, the reason is kept
-    for diagnostics."""
+    """A bad message among good ones leaves the samples unchanged, and its reason goes to the
+    diagnostics."""
     config, robot, _, messages = clean
     bad = [k for k, (r, _, t) in enumerate(messages) if r == role and t > START + 6][0]
 
@@ -196,8 +197,8 @@ def test_bad_messages_are_counted_with_a_sentence_and_change_nothing(role, corru
 
 @pytest.mark.parametrize("jump", [-100.0, 3600.0])
 def test_clock_that_jumps_starts_over(jump, clean):
-    """All stamps and receptions jump: the signals are forgotten, said, and samples go on in the new
-    time."""
+    """All stamps and receptions jump: the signals restart, which is counted, and samples continue
+    in the new time."""
     config, robot, _, messages = clean
 
     def shift(role, message, t):
@@ -215,7 +216,7 @@ def test_clock_that_jumps_starts_over(jump, clean):
 
 
 def test_fixed_base_arm_needs_joint_states_only():
-    """A robot without a vehicle makes samples from its joints alone."""
+    """A robot without a vehicle gets samples from its joints alone."""
     config = Config().with_values({"robot.vehicle": False})
     robot = RobotModel.from_config(config)
     motion, front, samples = AnalyticMotion(0, config=config), SignalFrontEnd(config, robot), []

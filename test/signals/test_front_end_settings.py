@@ -12,7 +12,7 @@
 # See the License for the specific language governing permissions and
 # limitations under the License.
 
-"""Settings that change while messages come: each takes effect at what comes next."""
+"""Settings that change while messages come: each takes effect from the next message on."""
 
 import numpy as np
 import pytest
@@ -44,7 +44,7 @@ def silent(role, t):
 
 
 def played(recorded, **changes):
-    """(rows that count by tick, counts of refused messages) of a run in which settings change."""
+    """(valid rows by tick, counts of refused messages) of a run in which settings change."""
     config, robot, messages = recorded
     front, samples = SignalFrontEnd(config, robot), []
     changed = config.with_values({k.replace("__", "."): v for k, v in changes.items()})
@@ -71,7 +71,7 @@ def unchanged(recorded):
     ({"depth__minimum": 8.0}, 0, False), ({"depth__maximum": 3.0}, 0, False),
     ({"dvl__max_speed": 0.01}, 0, False), ({"dvl__max_stddev": 1e-3}, 0, False)])
 def test_a_setting_changes_what_counts_from_then_on(recorded, unchanged, changes, channel, more):
-    """Rows of before are as they were; later ones count as the new value says."""
+    """Earlier rows stay as they were; later ones are masked by the new value."""
     valid, _ = played(recorded, **changes)
     before = [t for t in unchanged if t < CHANGED - 1.5]    # later ones may wait for their sensors
     assert before and all(np.array_equal(valid[t], unchanged[t]) for t in before)
@@ -81,7 +81,7 @@ def test_a_setting_changes_what_counts_from_then_on(recorded, unchanged, changes
 
 
 def test_gates_are_switched_without_losing_signals(recorded, unchanged):
-    """No tick is lost; spikes count while there are no gates, and are found again after."""
+    """No tick is lost; spikes pass while the gates are off, and are rejected again afterwards."""
     config, robot, messages = recorded
     front, spikes, ticks = SignalFrontEnd(config, robot), [], 0
     gates = iter([False, True])

@@ -12,7 +12,7 @@
 # See the License for the specific language governing permissions and
 # limitations under the License.
 
-"""What the operator is told, and what is left unsaid because something else explains it."""
+"""Warnings for the operator, without those that another warning explains."""
 
 from types import SimpleNamespace
 
@@ -53,25 +53,25 @@ def test_the_cause_is_named_and_its_consequences_are_not(settings, late, restart
 
 
 def test_what_a_wrong_frame_may_cause_waits_for_the_first_check():
-    """Or the operator looks for a bottom lock where the IMU is mounted turned."""
+    """Otherwise the operator would check the bottom lock although the IMU is mounted turned."""
     assert not warnings(restarts=2, has_checked=False)
 
 
 @pytest.mark.parametrize("setting, told", [("dvl.frame", 0), ("imu.rpy", 0), ("depth unit", 1)])
 def test_a_wrong_frame_is_no_jump_of_the_force(setting, told):
-    """A turned IMU or DVL leaves the other's velocity all the time; the depth has no part in it."""
+    """With a turned IMU or DVL the force always diverges from the velocity; depth is irrelevant."""
     said = warnings((setting,), force=["imu linear acceleration: at 13 s it changed"])
     assert len(said) == 1 + told
 
 
 def test_what_becomes_of_a_sensor_that_has_changed_is_said():
-    """Of that one alone."""
+    """For that sensor alone."""
     other, dvl = warnings(["imu.rpy", "dvl.frame"], changed=["dvl.frame"])
     assert dvl.endswith(UNLEARNT) and UNLEARNT not in other
 
 
 def test_status_says_what_is_waited_for():
-    """Without warnings the status names what has not moved enough; with one it is that."""
+    """Without warnings the status names the checks that lack motion; otherwise the warning."""
     assert "check DVL, thrusters; move" in frames_status([], ["DVL", "thrusters"]).message
     assert frames_status([], []).level == 0
     status = frames_status(["dvl.frame: is wrong"], ["thrusters"])

@@ -12,7 +12,7 @@
 # See the License for the specific language governing permissions and
 # limitations under the License.
 
-"""The state of now: exact on exact messages, without delay, and what outages and garbage do."""
+"""The current state: exact on exact messages, without delay; effect of outages and garbage."""
 from types import SimpleNamespace as Message
 
 import numpy as np
@@ -75,8 +75,8 @@ def test_the_state_is_that_of_its_own_time(motion, messages):
 
 
 def test_an_orientation_that_comes_late_is_used_at_once(messages):
-    """A driver starts with unset orientations: no state, until the first that is set. By then the
-    clocks are known, and an attitude of our own is not."""
+    """A driver starts with unset orientations: no state until the first valid one. By then the
+    clocks are known, but not yet an attitude estimated here."""
     begin, late = messages[0][2], []
     for role, message, receive in messages[:400]:
         if role == "imu" and receive < begin + .7:
@@ -94,7 +94,7 @@ def test_the_age_is_that_of_the_slower_of_imu_and_joints(messages):
 
 
 def test_the_simulated_robots_velocity_is_better_than_its_late_dvl():
-    """With the noise of real sensors: 2 cm/s of the truth, all of it now."""
+    """With the noise of real sensors, within 2 cm/s of the true current velocity."""
     run = SimulatedRobot(4, 10.0, start_ns=1_767_225_600 * 10**9, truth_period=.01)
     came = sorted(([ROLES[m.topic], decoded(m)] for m in run if m.topic in ROLES),
                   key=lambda item: item[1][2])
@@ -108,7 +108,7 @@ def test_the_simulated_robots_velocity_is_better_than_its_late_dvl():
 
 
 def test_a_silent_dvl_is_bridged_then_fades(messages):
-    """A second by the IMU to a few cm/s; after it the velocity dies away instead of running off."""
+    """The IMU bridges a second to a few cm/s; then the velocity decays instead of drifting off."""
     start = messages[0][2]
     silent = [m for m in messages if m[0] != "dvl" or m[2] < start + 4]
     whole = {r: latest for r, _, latest in followed(messages)}
@@ -121,7 +121,7 @@ def test_a_silent_dvl_is_bridged_then_fades(messages):
 
 
 def test_a_single_wrong_velocity_is_not_used(messages):
-    """3 m/s once, as if the reading were missing; five in a row are believed."""
+    """A single 3 m/s is treated like a missing reading; five in a row are believed."""
     k = [i for i, m in enumerate(messages) if m[0] == "dvl" and m[2] > messages[0][2] + 4][:5]
 
     def wrong(places):
@@ -136,7 +136,7 @@ def test_a_single_wrong_velocity_is_not_used(messages):
 
 
 def test_without_an_orientation_the_attitude_is_found(motion, messages):
-    """As the front end does: no state until the tilt is known, then it is right to a degree."""
+    """As in the front end: no state until the tilt is known, then it is accurate to a degree."""
     bare = [(role, Message(header=m.header, orientation=Message(x=0., y=0., z=0., w=0.),
                            angular_velocity=m.angular_velocity,
                            linear_acceleration=m.linear_acceleration) if role == "imu" else m, r)
@@ -149,7 +149,7 @@ def test_without_an_orientation_the_attitude_is_found(motion, messages):
 
 
 def test_what_cannot_be_a_state_is_refused():
-    """Garbage of a message, and settings that would need differentiation."""
+    """Garbage messages, and settings that would require differentiation."""
     states = LatestStateFilter(CONFIG, ROBOT)
     with pytest.raises(MessageError):
         states.add_message("joint_states", Message(header=stamp(1.0), name=["x"], position=[0.0],
@@ -169,7 +169,7 @@ def test_an_arm_on_a_fixed_base_needs_joints_alone(messages):
 
 
 def test_a_clock_that_jumps_begins_anew(messages):
-    """Nothing of before it is left; half a second later there is a state again."""
+    """Everything before is forgotten; half a second later there is a state again."""
     states, start = LatestStateFilter(CONFIG, ROBOT), messages[0][2]
     for role, message, receive in [m for m in messages if m[2] < start + 3]:
         if role in ROLES.values():

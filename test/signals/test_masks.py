@@ -12,7 +12,7 @@
 # See the License for the specific language governing permissions and
 # limitations under the License.
 
-"""Why rows do not count, and how often."""
+"""Reasons for masked rows, and their counts."""
 
 import pytest
 
@@ -48,7 +48,7 @@ def test_an_unseen_arm_masks_the_vehicle_only_if_it_acts_on_it():
 
 
 def test_without_a_dvl_the_reason_names_no_sensor():
-    """A DVL that is switched off cannot be missing."""
+    """A disabled DVL cannot be missing."""
     assert masks(**{"dvl.enabled": False}).vehicle_reason("no dvl", "", "", "") == (
         "no source of velocity"
     )
@@ -65,7 +65,7 @@ def test_reasons_are_counted_by_channel():
 
 
 def test_whoever_follows_masks_gets_time_and_reasons_of_every_sample():
-    """Also of those whose rows all count."""
+    """Including samples whose rows are all valid."""
     found, said = masks(), []
     found.follow = lambda t, reasons: said.append((t, list(reasons)))
     empty = [""] * 10

@@ -12,7 +12,7 @@
 # See the License for the specific language governing permissions and
 # limitations under the License.
 
-"""Odometry and poses in place of DVL and IMU: what is learnt from them."""
+"""Learning from odometry and poses in place of DVL and IMU."""
 import copy
 
 import numpy as np
@@ -27,7 +27,7 @@ from uvms_adaptive_dynamics.model.robot import RobotModel
 
 @pytest.fixture(scope="module")
 def setup():
-    """Robot, R^2 held out with the robot's own sensors, test samples, messages and truth to learn
+    """Robot, held-out R^2 with the robot's own sensors, test samples, messages and truth to learn
     from."""
     _, _, other, usual = clean_recording()
     _, truth = simulated(1, SECONDS)
@@ -35,7 +35,7 @@ def setup():
 
 
 def learnt(setup, source, values, roles=("imu", "dvl")):
-    """(loss of R^2 held out, front end, samples, truth) with a source in place of sensors."""
+    """(loss of held-out R^2, front end, samples, truth) with a source in place of sensors."""
     robot, usual, other, messages, truth = setup
     config = Config().with_values(values)
     front, samples = front_and_samples(config, robot, replaced(messages, source, roles))
@@ -44,7 +44,7 @@ def learnt(setup, source, values, roles=("imu", "dvl")):
 
 @pytest.mark.parametrize("kind", [ODOMETRY, POSE])
 def test_one_topic_for_both_is_as_good_as_dvl_and_imu(setup, kind):
-    """Held-out R^2 within .01 on every channel, no vehicle row less, nothing to warn of."""
+    """Held-out R^2 within .01 on every channel, no vehicle row lost, no warning."""
     source = odometry(setup[-1], np.random.default_rng(0))
     if kind == POSE:
         source = [(as_pose(m), t) for m, t in source]
@@ -55,7 +55,7 @@ def test_one_topic_for_both_is_as_good_as_dvl_and_imu(setup, kind):
 
 
 def test_slow_poses_are_waited_for(setup):
-    """Half a window of 10 Hz is 0.3 s: a sample comes as much later, and no vehicle row is lost."""
+    """At 10 Hz half a window is 0.3 s: samples come that much later, and no vehicle row is lost."""
     robot, _, _, messages, truth = setup
     poses = [(as_pose(m), t) for m, t in odometry(truth, np.random.default_rng(0))[::10]]
     config = Config().with_values({**BOTH, "imu.type": POSE, "dvl.type": POSE})
@@ -64,7 +64,7 @@ def test_slow_poses_are_waited_for(setup):
 
 
 def test_a_wrong_world_is_said(setup):
-    """Upside down, without a force that could tell which setting it is: both are named."""
+    """Upside down, with no force to tell which setting is wrong: both are named."""
     robot, _, _, messages, truth = setup
     config = Config().with_values({**BOTH, "imu.type": ODOMETRY, "dvl.type": ODOMETRY,
                                    "imu.world": "ned"})
@@ -102,8 +102,8 @@ def test_odometry_beside_an_imu_is_a_dvl(setup):
 
 
 def test_a_source_that_jumps_and_is_lost_is_not_learnt_from(setup):
-    """Two seconds of jumps of 0.2 m, and 5 s without a pose: those rows are masked, all others
-    right."""
+    """Two seconds of 0.2 m jumps and 5 s without a pose: those rows are masked, all others are
+    correct."""
     begin, rng = setup[-1].t[0], np.random.default_rng(1)
     poses = []
     for message, t in odometry(setup[-1], np.random.default_rng(0)):

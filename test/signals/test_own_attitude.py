@@ -12,7 +12,7 @@
 # See the License for the specific language governing permissions and
 # limitations under the License.
 
-"""An IMU without orientation: what is learnt with the front end's own attitude."""
+"""An IMU without orientation: learning with the front end's own attitude."""
 import copy
 from types import SimpleNamespace as Message
 
@@ -49,7 +49,7 @@ def vehicle_rows(samples):
 
 
 def test_learning_without_the_orientation_is_as_good(setup):
-    """Held-out R^2 within .005 on every channel, with 3 s of vehicle rows less."""
+    """Held-out R^2 within .005 on every channel, with 3 s fewer vehicle rows."""
     config, robot, messages = setup
     _, clean, other, usual = clean_recording()
     front, own = front_and_samples(config, robot, without(messages))
@@ -61,7 +61,7 @@ def test_learning_without_the_orientation_is_as_good(setup):
 
 @pytest.mark.parametrize("kind", ["zeros", "never set", "constant"])
 def test_every_way_of_having_none_is_found(setup, kind):
-    """And said, with the setting that ends the warning."""
+    """And reported, with the setting that ends the warning."""
     config, robot, messages = setup
     begin = messages[:3000]
     front, samples = front_and_samples(config, robot, without(begin, kind))
@@ -83,7 +83,7 @@ def test_the_messages_orientation_is_used_where_the_setting_says_so(setup):
 
 
 def test_a_burst_of_wrong_rates_is_not_learnt_from(setup):
-    """0.6 s of 2 rad/s at 15 s: the vehicle's rows end with it, come back within 4 s, and are right
+    """0.6 s of 2 rad/s at 15 s: the vehicle's rows stop there, return within 4 s, and are correct
     again."""
     config, robot, messages = setup
     begin, none = messages[0][2], without(messages[:6_000])
@@ -105,7 +105,7 @@ def test_a_burst_of_wrong_rates_is_not_learnt_from(setup):
 
 
 def test_a_current_needs_a_heading(setup):
-    """Which an own attitude does not have: refused as a setting, masked and said otherwise."""
+    """An attitude estimated here has none: refused as a setting, else masked and reported."""
     config, robot, messages = setup
     current = config.with_values({"robot.current_ned": (0.1, 0.0, 0.0)})
     front, samples = front_and_samples(current, robot, without(messages[:3000]))
@@ -115,7 +115,7 @@ def test_a_current_needs_a_heading(setup):
 
 
 def test_axes_that_contradict_each_other_are_said(setup):
-    """With an IMU that is not where the settings say, no attitude fits rates, force and DVL."""
+    """With an IMU mounted differently from the settings, no attitude fits rates, force and DVL."""
     config, robot, messages = setup
     wrong = config.with_values({"imu.rpy": (0.0, 1.57, 0.0)})
     front, samples = front_and_samples(wrong, robot, without(messages))

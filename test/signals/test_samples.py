@@ -23,7 +23,7 @@ from uvms_adaptive_dynamics.signals.samples import samples_of
 
 
 def test_samples_reach_to_the_last_message():
-    """What a live front end gives while it waits for later messages, and the ticks after it."""
+    """The samples of a live front end that waits for later messages, and the remaining ticks."""
     config = Config().with_values({"robot.vehicle": False})
     robot, motion = RobotModel.from_config(config), AnalyticMotion(0, config=config)
     states = [motion.sample(0.02 * k, robot) for k in range(150)]

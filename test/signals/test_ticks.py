@@ -24,7 +24,7 @@ PERIOD = 0.02
 
 @given(st.integers(0, 10**9), st.lists(st.floats(0.0, 3.0), min_size=1, max_size=30))
 def test_every_tick_comes_once_and_in_order(origin, steps):
-    """However the time advances, ticks are consecutive and none is later than now."""
+    """However time advances, ticks are consecutive and none is later than now."""
     grid, now, ticks = TickGrid(PERIOD), float(origin), []
     for step in steps:
         now += step
@@ -37,7 +37,7 @@ def test_every_tick_comes_once_and_in_order(origin, steps):
 
 
 def test_time_that_goes_back_a_little_gives_no_tick_twice():
-    """The estimated clock offset may shrink: no tick comes again."""
+    """The estimated clock offset may shrink: no tick is repeated."""
     grid = TickGrid(PERIOD)
     first = grid.due(100.0, 110.0, 0.35).ticks
     assert not grid.due(100.0, 109.9, 0.35).ticks
@@ -45,7 +45,7 @@ def test_time_that_goes_back_a_little_gives_no_tick_twice():
 
 
 def test_a_long_pause_is_skipped_live_and_not_in_a_recording():
-    """Live at most MAX_TICKS_AT_ONCE at once, the newest; at the end of a recording all."""
+    """Live, at most the newest MAX_TICKS_AT_ONCE at once; at the end of a recording, all."""
     grid = TickGrid(PERIOD)
     due = grid.due(100.0, 200.35, 0.35)
     assert due.skipped and len(due.ticks) == MAX_TICKS_AT_ONCE and due.ticks[-1] == 10000

@@ -12,4 +12,4 @@
 # See the License for the specific language governing permissions and
 # limitations under the License.
 
-"""From raw messages to synchronous samples: decode, gate, filter and sample, led by `front_end`."""
+"""From raw messages to synchronous samples: decode, gate, filter, sample; see `front_end`."""

@@ -16,8 +16,8 @@
 
     message -> decode -> gate -> filter -> at each tick: motion, wrench, masks -> Sample
 
-The messages' times drive everything, never a timer: the same messages with the same times of
-reception give the same samples, live or from a bag. A tick is finished once the sensors' clock is
+Only the messages' times drive it, never a timer: the same messages with the same times of reception
+give the same samples, live or from a bag. A tick is complete once the sensors' clock is
 `filter.latency` past it.
 """
 from __future__ import annotations
@@ -52,8 +52,8 @@ from .masks import FOUND_WRONG, RowMasks
 from .ticks import TickGrid
 
 DEFAULT_SILENCE_TIMEOUT = 2.0   # [s]
-LONGEST_WAIT = 2.0     # [s] for a slow sensor: a controller has no use for older estimates
-THRUST_LOG_TICKS = 5            # between rows of thrust in the frame checks
+LONGEST_WAIT = 2.0     # [s] for a slow sensor; older estimates are useless to a controller
+THRUST_LOG_TICKS = 5            # between rows of thrust for the frame checks
 FIXED_BASE = Motion(np.eye(3), np.zeros(6), np.zeros(6), "")
 for _array in FIXED_BASE[:3]:
     _array.setflags(write=False)
@@ -62,7 +62,7 @@ for _array in FIXED_BASE[:3]:
 class SignalFrontEnd:
     """Turns messages into samples; unusable messages are counted and never raise.
 
-    `inputs` holds the counts of each role, `resets` those of restarts by reason.
+    `inputs` holds the counts of each role's messages, `resets` the count of restarts by reason.
     """
 
     def __init__(self, config: Config, robot: RobotModel):
@@ -102,7 +102,7 @@ class SignalFrontEnd:
                               self.config.filter.gates)
 
     def _filters_by_role(self) -> dict[str, Callable[[float, Sequence[float]], None]]:
-        """What takes the readings of each role."""
+        """The method that takes the readings of each role."""
         filters: dict[str, Callable[[float, Sequence[float]], None]] = {
             "imu": self._inertial.add_imu, "dvl": self._inertial.add_dvl,
             "joint_states": self._joints.add, "depth": self._depth.add}
@@ -113,8 +113,8 @@ class SignalFrontEnd:
         return filters
 
     def change_settings(self, config: Config) -> None:
-        """Go on with settings that differ in those that may change (config.LIVE): what comes next
-        is judged by them, and nothing is forgotten but what gates know of their signals."""
+        """Use new settings from now on; only those in config.LIVE may differ. Nothing is forgotten
+        except what the affected gates know of their signals."""
         gates_change = config.filter.gates != self.config.filter.gates
         if gates_change:
             self._publisher_gate = _publisher_gate(config)
@@ -127,8 +127,8 @@ class SignalFrontEnd:
             part.change_settings(config, gates_change)
 
     def follow_masks(self, follow: Callable[[float, Sequence[str]], None]) -> None:
-        """Call follow(t, reasons) at every sample: its time [s since the epoch] and why each of its
-        C rows does not count, '' where it does."""
+        """Call follow(t, reasons) at every sample, with its time [s since the epoch] and the mask
+        reasons of its C rows, '' for a valid row."""
         self._masks.follow = follow
 
     def reset(self) -> None:
@@ -153,7 +153,7 @@ class SignalFrontEnd:
 
     def _add(self, reading: Reading) -> None:
         role, t, values = reading
-        # gate: a frozen sensor is cut off, from when it froze, and so are two nodes on one topic
+        # gate: cut off a frozen sensor, or two nodes on one topic, back to when the fault began
         frozen_since = self._frozen_gate.gate(role, t, values)
         two_since = self._publisher_gate.gate(role, t, values)
         if frozen_since is not None:
@@ -163,15 +163,16 @@ class SignalFrontEnd:
             return
         if two_since is not None:
             self._cut_off(role, two_since, "two publishers", (
-                f"for {t - two_since:.1f} s its values have gone back and forth between two "
-                "series; two nodes publish on this topic: stop one of them, or rename its topic"))
+                f"its values have alternated between two series for {t - two_since:.1f} s; two "
+                "nodes publish on this topic: stop one of them, or rename its topic"))
             return
-        # filter: the gates for outliers are inside, as each filter knows its signal's scale
+        # filter: the gates for outliers are inside, since each filter knows its signal's scale
         self.inputs[role].count_used()
         self._add_reading[role](t, values)
 
     def _cut_off(self, role: str, since: float, reason: str, explanation: str) -> None:
-        """Count the reading and discard what came since [s], before the fault was found out."""
+        """Count the reading as rejected, and discard the data since the fault began at `since` [s].
+        """
         self.inputs[role].count_rejected(reason, explanation, proven=True)
         self._discard_after[role](since)
 
@@ -186,8 +187,8 @@ class SignalFrontEnd:
 
     @property
     def latency(self) -> float:
-        """Data time [s] between a tick and its sample: filter.latency, or more where a sensor comes
-        later or more rarely than that allows for."""
+        """Data time [s] between a tick and its sample: filter.latency, or more if a sensor is later
+        or slower than that allows for."""
         wrench = self._reader.clocks.sensors.get("wrench")
         needed = [self._inertial.wait(), self._joints.wait(),
                   wrench.delay + (wrench.period or 0.0) if wrench else 0.0]
@@ -235,7 +236,7 @@ class SignalFrontEnd:
         wrench, wrench_reason, by_thruster = self._wrench.wrench(t)
         if wrench_reason in ("", SATURATED):
             self._log_thrust(tick)
-        # masks: rows that the model cannot explain, and those of a sensor that has become wrong
+        # masks: rows that the model cannot explain, and rows of a sensor that has become wrong
         vehicle_reason = self._masks.vehicle_reason(
             motion.mask_reason, wrench_reason,
             self._arm_reason(joints), self._depth.mask_reason(t))
@@ -261,14 +262,14 @@ class SignalFrontEnd:
 
     @staticmethod
     def _arm_reason(joints: JointMotion | None) -> str:
-        """Why the arm's reaction on the vehicle is unknown, '' where it is not."""
+        """Why the arm's reaction on the vehicle is unknown, '' if it is known."""
         return "arm never seen" if joints is None else joints.lost
 
     def _joint_motion(self, t: float) -> JointMotion | None:
         return self._joints.motion(t) if self.config.robot.joints else self._unseen_arm()
 
     def _unseen_arm(self) -> JointMotion:
-        """An arm of which no message has come: its rows do not count."""
+        """An arm without any message yet, all of whose rows are masked."""
         n = len(self.config.robot.joints)
         zero = np.zeros(n)
         return JointMotion(zero, zero, zero, zero, [NO_STATE] * n)
@@ -281,19 +282,19 @@ class SignalFrontEnd:
 
     @property
     def counters(self) -> dict[str, int]:
-        """Messages and values rejected, by `role: reason`, and restarts of the signals."""
+        """Counts of rejected messages and values by `role: reason`, and of restarts."""
         rejected = {f"{state.role}: {reason}": count for state in self.inputs.values()
                     for reason, count in (*state.rejected.items(), *state.doubted.items())}
         return rejected | {f"reset: {reason}": count for reason, count in self.resets.items()}
 
     @property
     def masked(self) -> dict[str, Counter]:
-        """Masked rows: channel -> reason -> rows."""
+        """Number of masked rows: channel -> reason -> rows."""
         return self._masks.counts
 
     @property
     def warnings(self) -> list[str]:
-        """Sentences for the operator, each with the setting to change; empty when all is well."""
+        """Sentences for the operator, each with the setting to change; empty if all is well."""
         slow = slow_sensors(self._reader.clocks.sensors, self.config.filter.lowpass)
         return signal_warnings(
             [*self._reader.clocks.sentences(), *slow, *self._inertial.sentences(),

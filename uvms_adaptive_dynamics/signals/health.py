@@ -12,26 +12,27 @@
 # See the License for the specific language governing permissions and
 # limitations under the License.
 
-"""What an operator should know about the signals: warnings, and the status of the frame checks."""
+"""Warnings about the signals for the operator, and the status of the frame checks."""
 from __future__ import annotations
 
 from .checks.delay import DelayMonitor
 from .checks.frames import FrameChecks
 from .decode.input_state import OK, WARN, InputStatus
 
-# A thruster delay by itself looks like reversed or swapped thrusters.
+# A thruster delay alone looks like reversed or swapped thrusters.
 THRUSTER_SETTINGS = ("thrusters.signs", "thrusters.allocation")
-# What becomes of a sensor that was right and is not any more.
-UNLEARNT = "; its rows do not count until it is right again, and what was learnt from it is undone"
+# Consequence for a sensor that was right before.
+UNLEARNT = "; its rows are masked until it is right again, and what was learnt from it is undone"
 
 
 def signal_warnings(inputs: list[str], frames: FrameChecks, delay: DelayMonitor,
                     force: list[str], dvl_gate_restarts: int) -> list[str]:
-    """Sentences that begin with the setting to change, or with the sensor; empty when all is well.
+    """Sentences that begin with the setting to change, or with the sensor; empty if all is well.
 
-    `inputs`: those about clocks, rates and the attitude, which are told first; `force`: that the
-    specific force left the DVL's velocity. A wrong frame upsets that, the delay and the DVL gate
-    too, so those are reported only without one, the gate's not before one was looked for.
+    `inputs`: sentences about clocks, rates and attitude, which come first; `force`: that the
+    specific force has diverged from the DVL's velocity. A wrong frame also causes that, a delay and
+    rejections by the DVL gate, so these are reported only if no frame is wrong; those of the gate
+    only after the first check.
     """
     delay_warning = delay.warning
     warnings = [
@@ -45,21 +46,22 @@ def signal_warnings(inputs: list[str], frames: FrameChecks, delay: DelayMonitor,
         times = "once" if dvl_gate_restarts == 1 else f"{dvl_gate_restarts} times"
         warnings.append(
             "dvl: velocities contradicted the IMU for seconds but agreed with each other, and were "
-            f"accepted in the end ({times}); check the bottom lock and the IMU's attitude")
+            f"finally accepted ({times}); check the bottom lock and the IMU's attitude")
     turned = any(finding.setting.startswith(("imu", "dvl")) for finding, _ in frames.findings)
     return [*inputs, *([] if turned else force), *warnings]
 
 
 def _when(since: float, frames: FrameChecks, setting: str) -> str:
-    """When a mismatch was found, and the last check before that found none, if one did."""
+    """When a mismatch was found and, if a check before found none, the time of the last such one.
+    """
     before = frames.consistent_at(setting)
     return f"found {since:.0f} s after the start" + (
         "" if before is None else f", not yet at {before:.0f} s")
 
 
 def frames_status(warnings: list[str], waiting_for: list[str]) -> InputStatus:
-    """The status `frames`: the first warning, or what still has to move to be checked; an input's
-    clock is in that input's own status."""
+    """The status `frames`: the first warning, or the checks that still lack motion. Warnings about
+    an input's clock are left to that input's status."""
     warnings = [text for text in warnings if not text.partition(": ")[2].startswith("its clock")]
     waiting = ", ".join(waiting_for)
     figures = {f"warning {k + 1}": text for k, text in enumerate(warnings)}

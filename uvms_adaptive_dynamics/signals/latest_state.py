@@ -12,14 +12,14 @@
 # See the License for the specific language governing permissions and
 # limitations under the License.
 
-"""The state of this moment for a controller: newest readings, without the front end's delay.
+"""The current state for a controller, from the newest readings, without the front end's latency.
 
-The front end waits for both sides of an instant, which an estimate can and a controller cannot.
-Here attitude, rates and joints are the newest readings; the velocity is the DVL's, carried on from
-its instant by the IMU's specific force. There are no gates: what no sensor can measure is refused
-by the decoder, a DVL that contradicts the IMU by the filter; a spike passes. The example
-controller's `control/state_filter.py` is another filter, since feedback needs a position and less
-noise, and the feedforward needs foreign clocks, lever arms and robots without a sensor.
+The front end waits for readings on both sides of an instant; an estimator can wait, a controller
+cannot. Here attitude, rates and joints are the newest readings; the velocity is the DVL's,
+propagated by the IMU's specific force. There are no gates: the decoder refuses values that no
+sensor can measure, the filter rejects a DVL that contradicts the IMU, but a spike passes. The
+example controller has a filter of its own, `control/state_filter.py`: feedback needs a position and
+less noise, whereas the feedforward needs foreign clocks, lever arms and robots without a sensor.
 """
 from __future__ import annotations
 
@@ -41,22 +41,22 @@ from .filters.attitude import OwnAttitude
 Vector: TypeAlias = Sequence[float]     # (3,)
 ZERO: Vector = (0.0, 0.0, 0.0)
 STATE_ROLES = ("imu", "dvl", "joint_states")
-# [m/s^2] by which acceleration from the IMU is off: half a degree of tilt and a cheap
-# accelerometer's bias; without a force, what a vehicle at work reaches.
+# [m/s^2] Error of the IMU's acceleration: half a degree of tilt and a cheap accelerometer's bias;
+# without specific force, the acceleration of a vehicle at work.
 FORCE_ERROR, NO_FORCE_ERROR = 0.1, 1.0
-# [m/s], [s] of the velocity once the DVL is silent: a vehicle that nobody measures goes at up to
-# half a metre per second and turns round in some seconds, so that what is left fades.
+# [s] Time constant with which the velocity decays once the DVL is silent: an unmeasured vehicle
+# moves at up to half a metre per second and reverses within seconds.
 FADE_TIME = 2.0
-DVL_OUTLIER_SIGMAS = 5.0  # of the DVL's difference from the velocity carried on, beyond which it is
-VELOCITY_LOST_AFTER = 5  # not used, until so many in a row say that the other is wrong
-VELOCITY_HISTORY = 1.0  # [s] of velocities that a late DVL is compared with
-LONGEST_IMU_INTERVAL = 0.2  # [s] between IMU readings over which is integrated
+DVL_OUTLIER_SIGMAS = 5.0  # DVL velocities farther from the propagated one are rejected, ...
+VELOCITY_LOST_AFTER = 5  # ... until so many in a row show that the propagated one is wrong
+VELOCITY_HISTORY = 1.0  # [s] of past velocities that a late DVL is compared with
+LONGEST_IMU_INTERVAL = 0.2  # [s] between IMU readings that is integrated over
 
 
 class LatestState(NamedTuple):
-    """state; nu_dot (6,) filtered [m/s^2, rad/s^2]; t [s] of its oldest part (IMU or joints) and
-    velocity_t of the newest DVL reading, -inf before any, on the clock of `LatestStateFilter.now`.
-    """
+    """state; nu_dot (6,): filtered [m/s^2, rad/s^2]; t [s]: time of its oldest part, IMU or joints;
+    velocity_t [s]: time of the newest DVL reading, -inf before any. Times are on the clock of
+    `LatestStateFilter.now`."""
 
     state: State
     nu_dot: np.ndarray
@@ -65,10 +65,10 @@ class LatestState(NamedTuple):
 
 
 class LatestStateFilter:
-    """Keeps the newest state of what `add_message` gives."""
+    """Keeps the newest state from the messages passed to `add_message`."""
 
     def __init__(self, config: Config, robot: RobotModel):
-        """Raises ConfigError for an IMU or a velocity that is a pose to be differentiated."""
+        """Raises ConfigError if IMU or velocity would have to be differentiated from a pose."""
         for section in (config.imu, config.dvl) if robot.vehicle else ():
             if section.enabled and "Pose" in section.type:
                 raise ConfigError(f"setting '{section.NAME}.type' is {section.type!r}; the "
@@ -85,36 +85,35 @@ class LatestStateFilter:
         self.reset()
 
     def reset(self) -> None:
-        """Forget everything, as after a jump of a clock."""
+        """Forget everything, as after a clock jump."""
         self._decoder.reset()
         self._attitude.reset()
         self._imu_t = self._dvl_t = self._joints_t = -math.inf
         self._down, self._heading = [0.0, 0.0, 1.0], 0.0
         self._rates: Vector = ZERO
-        # of the IMU's place, FRD: velocity, its derivative and that of the rates, low-passed
+        # at the IMU, FRD: velocity, its derivative and that of the rates, both low-passed
         self._velocity: Vector = ZERO
         self._acceleration: Vector = ZERO
         self._angular: Vector = ZERO
         self._error, self._variance, self._outliers = NO_FORCE_ERROR, math.inf, 0
         self._past: deque[tuple[float, Vector, Vector]] = deque()    # t, velocity, rates
         self._mu, self._mu_dot = np.zeros(self._n), np.zeros(self._n)
-        self._known = True     # whether the attitude is
+        self._known = True     # whether the attitude is known
 
     def add_message(self, role: str, message: Any, receive: float) -> None:
-        """A message of imu, dvl or joint_states, received at `receive` [s]; raises MessageError
-        for what cannot be used. One that is older than the last counts for nothing."""
+        """Add a message of imu, dvl or joint_states received at `receive` [s]; one older than the
+        last is ignored. Raises MessageError for an unusable message."""
         reading = self._decoder.decode(role, message, receive)
         if reading is not None:
             getattr(self, f"_add_{role}")(*reading)
 
     def now(self, receive: float) -> float | None:
-        """The time `receive` [s] of the receiver's clock on that of the states; None until known.
-        """
+        """The receiver's time `receive` [s] on the clock of the states; None until it is known."""
         return self._decoder.now(receive)
 
     def latest(self) -> LatestState | None:
         """The newest state; None before the first readings of IMU and joints, or while an attitude
-        of our own is not known."""
+        estimated here is not known yet."""
         t = min(self._imu_t if self._vehicle else math.inf,
                 self._joints_t if self._n else math.inf)
         if math.isinf(t) or not self._known:
@@ -129,7 +128,7 @@ class LatestStateFilter:
         return LatestState(State(R_nb, np.array([*velocity, *rates]), self._mu, self._mu_dot),
                            np.array([*linear, *angular]), t, self._dvl_t)
 
-    # --- by role, on plain floats, since this runs at every message -------------------------------
+    # --- by role; plain floats for speed, since this runs at every message ------------------------
 
     def _add_imu(self, t: float, reading: list[float]) -> None:
         if t <= self._imu_t:
@@ -140,7 +139,7 @@ class LatestStateFilter:
             if not has_force:
                 raise MessageError("imu: neither orientation nor force")
             reading = self._attitude.add(t, reading[3:6], reading[6:9])
-        # A driver's first messages may lack the orientation that the later ones have.
+        # A driver's first messages may lack the orientation of the later ones.
         self._known = oriented or math.isfinite(self._attitude.tilt_since)
         dt, self._imu_t = t - self._imu_t, t
         down, rates, force = reading[:3], reading[3:6], reading[6:9]
@@ -186,7 +185,7 @@ class LatestStateFilter:
         self._outliers, self._dvl_t = 0, t
         gain = 1.0 if math.isinf(self._variance) else self._variance / (self._variance + noise)
         self._variance = noise * gain
-        # Nothing since then has changed the error but the turn of the axes, some degrees of a cm/s.
+        # Since then only the turn of the axes has changed the error: some degrees of 1 cm/s.
         wrong = [-gain * e for e in innovation]
         self._velocity = _less(self._velocity, wrong)
         self._past = deque((s, _less(v, wrong), w) for s, v, w in self._past)

@@ -12,7 +12,7 @@
 # See the License for the specific language governing permissions and
 # limitations under the License.
 
-"""Which rows of a sample the model may be held against, and why the others may not."""
+"""Masks: which rows of a sample the model can be compared with, and why the others cannot."""
 from __future__ import annotations
 
 from collections import Counter
@@ -23,14 +23,14 @@ import numpy as np
 from ..config import Config
 from ..model.robot import RobotModel
 
-FOUND_WRONG = "a sensor is found wrong"     # that was right before
+FOUND_WRONG = "a sensor is found wrong"     # (one that was right before)
 
 
 class RowMasks:
-    """Counts masked rows: `counts` maps channel to reason to rows.
+    """Counts masked rows: `counts` maps channel -> reason -> rows.
 
-    `follow(t, reasons)` is called with each sample's time [s] and the reasons of its C rows, ''
-    where a row counts."""
+    `follow(t, reasons)` is called with each sample's time [s] and the mask reasons of its C rows,
+    '' for a valid row."""
 
     def __init__(self, config: Config, robot: RobotModel):
         self.follow: Callable[[float, Sequence[str]], None] = lambda t, reasons: None
@@ -40,7 +40,7 @@ class RowMasks:
 
     def vehicle_reason(self, motion_reason: str, wrench_reason: str, arm_reason: str,
                        depth_reason: str) -> str:
-        """Why the vehicle's six rows do not count, '' where they do; of several reasons the first.
+        """Why the vehicle's six rows are masked (the first of several reasons), '' if they are not.
         """
         if motion_reason:
             return motion_reason if self._has_dvl else "no source of velocity"
@@ -51,7 +51,7 @@ class RowMasks:
         return depth_reason
 
     def valid(self, t: float, reasons: Sequence[str]) -> np.ndarray:
-        """Counts the reasons (C,) of the sample at t [s]; returns where they are empty (C,)."""
+        """Count the reasons (C,) of the sample at t [s]; returns which rows are valid (C,)."""
         self.follow(t, reasons)
         for counter, reason in zip(self.counts.values(), reasons):
             if reason:
@@ -59,6 +59,6 @@ class RowMasks:
         return np.array([not reason for reason in reasons])
 
     def mask_all(self, reason: str) -> None:
-        """Count a tick at which no sample could be made."""
+        """Count a tick without a sample under `reason`, on all channels."""
         for counter in self.counts.values():
             counter[reason] += 1

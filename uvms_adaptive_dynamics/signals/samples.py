@@ -12,7 +12,7 @@
 # See the License for the specific language governing permissions and
 # limitations under the License.
 
-"""A whole recording through a front end: messages in, samples out."""
+"""The samples of a whole recording, from its messages through a front end."""
 from __future__ import annotations
 
 from collections.abc import Iterable
@@ -24,8 +24,7 @@ from .front_end import SignalFrontEnd
 
 def samples_of(front_end: SignalFrontEnd,
                messages: Iterable[tuple[str, Any, float]]) -> list[Sample]:
-    """The samples of messages (role, message, time of reception [s since the epoch]), up to the
-    last one."""
+    """All samples of the messages (role, message, time of reception [s since the epoch])."""
     samples = []
     for role, message, receive_time in messages:
         front_end.add_message(role, message, receive_time)

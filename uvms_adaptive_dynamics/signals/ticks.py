@@ -23,7 +23,7 @@ TICK_ROUNDING = 1e-6            # of a period
 
 
 class DueTicks(NamedTuple):
-    """Tick numbers that have become due, and whether older ones were skipped."""
+    """Numbers of the ticks that have become due, and whether older ones were skipped."""
 
     ticks: range
     skipped: bool
@@ -37,13 +37,13 @@ class TickGrid:
         self.reset()
 
     def reset(self) -> None:
-        """Start again at the next origin."""
+        """Restart at the next origin."""
         self._next: int | None = None
 
     def due(self, origin: float, now: float, latency: float) -> DueTicks:
         """The ticks from `origin` to `now` - `latency` [s since the epoch] not returned before.
 
-        With a latency (live) at most MAX_TICKS_AT_ONCE, the newest ones.
+        With a latency (live), at most the newest MAX_TICKS_AT_ONCE.
         """
         last = math.floor((now - latency) / self.period + TICK_ROUNDING)
         first = math.ceil(origin / self.period) if self._next is None else self._next

@@ -12,7 +12,7 @@
 # See the License for the specific language governing permissions and
 # limitations under the License.
 
-"""The topics that come in, by role and type, and those that go out; see docs/ros_interface.md."""
+"""Input topics by role and type, and output topics; see docs/ros_interface.md."""
 from __future__ import annotations
 
 from collections.abc import Iterable
@@ -20,7 +20,7 @@ from dataclasses import dataclass
 
 from ..config import Config
 
-# Messages of packages that are no part of ROS 2 Jazzy, by type; mavros_msgs/msg/RCOut.msg.
+# Definitions of messages that are not part of ROS 2 Jazzy, by type; see mavros_msgs/msg/RCOut.msg.
 DEFINITIONS = {"mavros_msgs/msg/RCOut": "std_msgs/Header header\nuint16[] channels\n"}
 
 
@@ -50,7 +50,7 @@ def topic_setting(role: str, what: str = "topic") -> str:
 
 
 def by_topic(wanted: Iterable[Input]) -> list[list[Input]]:
-    """The inputs that read one topic together, such as those of an odometry message."""
+    """The inputs grouped by topic, as several may read one odometry message."""
     found: dict[str, list[Input]] = {}
     for each in wanted:
         found.setdefault(each.topic, []).append(each)

@@ -67,7 +67,7 @@ def test_all_that_is_foreign_is_found_in_one_look(bags, tmp_path, capsys):
     assert "set depth.unit: hPa" in said and "/mavros/imu/static_pressure" in said
     tree = yaml.safe_load(written.read_text())
     assert tree["/**"]["ros__parameters"]["dvl"]["frame"] == "flu"
-    assert "# thruster 3 pushes against its setting" in written.read_text()
+    assert "# thruster 3 pushes backwards" in written.read_text()
 
 
 def test_joint_states_alone_are_asked_for_the_arm_with_lines_that_can_be_pasted(bags, tmp_path):

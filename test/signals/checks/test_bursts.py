@@ -12,7 +12,7 @@
 # See the License for the specific language governing permissions and
 # limitations under the License.
 
-"""What the frame checks are shown of a doubted sensor."""
+"""Which rows of a doubted sensor the frame checks get."""
 
 import numpy as np
 import pytest
@@ -21,7 +21,7 @@ from uvms_adaptive_dynamics.signals.checks.bursts import BURST_MEMORY, LASTING_D
 
 
 def shown(doubted, period=0.5):
-    """Times that are passed on, in their order; what is doubted is noted at once."""
+    """Times that are passed on, in order; doubted times are noted at once."""
     rows, noted = [], []
     bursts = BurstFilter("imu", lambda name, t: (rows if name == "imu" else noted).append(t))
     for k, doubt in enumerate(doubted):
@@ -38,7 +38,8 @@ def test_bursts_are_not_shown():
 
 @pytest.mark.parametrize("share", [1.0, 0.4])
 def test_doubt_that_lasts_is_shown_whole(share):
-    """All of it, or four rows in ten again and again: nothing of the last minute is left out."""
+    """Constant doubt, or four rows in ten again and again: no row of the last minute is left out.
+    """
     rng = np.random.default_rng(0)
     count = int(2 * BURST_MEMORY / 0.5)
     found = shown(list(rng.random(count) < share))

@@ -12,7 +12,7 @@
 # See the License for the specific language governing permissions and
 # limitations under the License.
 
-"""DVL, IMU, joints and thrusters against each other on signals whose truth is known."""
+"""Cross-checks of DVL, IMU, joints and thrusters on signals whose truth is known."""
 import numpy as np
 import pytest
 import yaml
@@ -62,7 +62,7 @@ def test_scale_and_rotation_come_with_their_errors(rate):
 
 @pytest.mark.parametrize("seed", range(10))
 def test_right_sensors_give_no_finding(seed):
-    """Nothing is said of sensors that agree but for noise, also with a slow and noisy DVL."""
+    """Sensors that agree up to noise give no finding, even with a slow and noisy DVL."""
     for rate, noise in ((10.0, 0.01), (4.0, 0.05)):
         log, *_ = dvl_log(seed, rate=rate, noise=noise)
         assert check_velocity({"dvl": log}, Config(), False)[0].findings == []
@@ -70,7 +70,7 @@ def test_right_sensors_give_no_finding(seed):
 
 @pytest.mark.parametrize("seed", range(3))
 def test_a_late_dvl_is_not_told_a_scale_as_well(seed):
-    """What a lag of .3 s leaves in a fit of the first order makes velocities look too small."""
+    """The remainder of a .3 s lag in a first-order fit makes velocities look too small."""
     log, *_ = dvl_log(seed)
     late = np.column_stack([log[3:, 0], log[:-3, 1:4], log[3:, 4:]])
     found = check_velocity({"dvl": late}, Config(), False)[0].findings
@@ -81,7 +81,7 @@ def test_a_late_dvl_is_not_told_a_scale_as_well(seed):
     (2, {}, "dvl.delay", 0.2), (-2, {}, "imu.delay", 0.2),
     (-2, {"dvl.delay": 0.25}, "dvl.delay", 0.05), (2, {"imu.delay": 0.2}, "imu.delay", 0.0)])
 def test_the_sensor_whose_stamps_are_later_is_the_late_one(rows, before, setting, value):
-    """Nothing is measured before it happens; but a setting may have taken away too much."""
+    """Nothing is measured before it happens, but a delay setting may be too large."""
     log, *_ = dvl_log(0)
     here, there = slice(rows, None) if rows > 0 else slice(None, rows), slice(
         None, -rows) if rows > 0 else slice(-rows, None)
@@ -93,8 +93,8 @@ def test_the_sensor_whose_stamps_are_later_is_the_late_one(rows, before, setting
 
 @pytest.mark.parametrize("seed", range(5))
 def test_depth_is_not_judged_by_a_dvls_noise(seed):
-    """A vehicle that keeps its depth beside a DVL of 8 cm/s says nothing of the depth sensor. One
-    that moves shows one that works, and one that does not."""
+    """A vehicle at constant depth with a DVL noise of 8 cm/s tells nothing about the depth sensor.
+    A moving one reveals whether it works."""
     log, nu, _ = dvl_log(seed, rate=4.0, noise=0.08)
     rng, still = np.random.default_rng(seed), log.copy()
     still[:, 3] += log[:, 9].mean() - nu[:, 2]
@@ -113,8 +113,8 @@ def test_depth_is_not_judged_by_a_dvls_noise(seed):
 @pytest.mark.parametrize("seed", range(10))
 @pytest.mark.parametrize("noise", [0.02, 0.05, 0.1])
 def test_a_dvl_that_shows_little_but_noise_has_no_wrong_unit(noise, seed):
-    """A robot that hardly moves: the fit is far too small, and says nothing. Of one that moves by
-    more than the noise a wrong unit is found beside the same."""
+    """If the robot hardly moves, the fit is far too small and means nothing. If it moves by more
+    than the noise, a wrong unit is found despite the same noise."""
     log, *_ = dvl_log(seed, rate=4.0, noise=noise)
     still = log.copy()
     still[:, 1:4] += 0.05 * log[:, 7:10] - log[:, 1:4] + noise * np.random.default_rng(
@@ -127,7 +127,7 @@ def test_a_dvl_that_shows_little_but_noise_has_no_wrong_unit(noise, seed):
 
 
 def test_a_noisy_dvl_has_no_wrong_scale():
-    """Noise of the regressor makes the fit too small; the reverse regression says how much."""
+    """Noise of the regressor biases the fit low; the reverse regression bounds the bias."""
     fit = velocity_map(dvl_log(3, noise=0.1)[0])
     low, high, error = fit.scale()
     assert low < 0.9 and high + 3.3 * error > 1.0
@@ -135,8 +135,8 @@ def test_a_noisy_dvl_has_no_wrong_scale():
 
 @pytest.mark.parametrize("seed", range(3))
 def test_a_bias_of_the_accelerometer_makes_no_map_uncertain(seed):
-    """What it integrates to is fitted beside the velocities: .05 m/s^2 change neither the map nor
-    its errors by a tenth."""
+    """Its integral is fitted together with the velocities: .05 m/s^2 change neither the map nor its
+    errors by a tenth."""
     log, _, _ = dvl_log(seed)
     clean, biased = velocity_map(log), log.copy()
     biased[:, 7:10] += 0.05 * log[:, :1]
@@ -147,8 +147,8 @@ def test_a_bias_of_the_accelerometer_makes_no_map_uncertain(seed):
 
 @pytest.mark.parametrize("axes", [np.eye(3)[[1, 0, 2]], np.diag([1.0, -1.0, -1.0])])
 def test_other_axes_are_clear_where_errors_are_large(axes):
-    """Few seconds of motion: what is no figure to a tenth may be clear evidence all the same; of
-    axes that are right nothing is said."""
+    """After a few seconds of motion, an estimate not accurate to a tenth may still be clear
+    evidence; right axes give no finding."""
     rng = np.random.default_rng(0)
     error = np.full((3, 3), 0.15)
     for _ in range(50):
@@ -184,13 +184,13 @@ def said(log):
 
 @pytest.mark.parametrize("seed", range(5))
 def test_a_reversed_effort_is_found_and_a_load_that_sinks_is_none(seed):
-    """A motor that lets a heavy arm down takes power all the time: that is no wrong sign."""
+    """A motor that lowers a heavy arm absorbs power all the time: that is no wrong sign."""
     assert "wrong sign" in said(joints_log(seed, sign=-1.0))[0].sentence
     assert said(joints_log(seed)) == [] == said(joints_log(seed, lowering=True))
 
 
 def test_efforts_that_are_missing_now_and_then_are_judged_by_the_others():
-    """One in twenty is none."""
+    """One in twenty is missing."""
     log = joints_log(0, sign=-1.0)
     log[::20, 3] = np.nan
     assert "wrong sign" in said(log)[0].sentence
@@ -200,8 +200,8 @@ def test_efforts_that_are_missing_now_and_then_are_judged_by_the_others():
 
 @pytest.mark.parametrize("seed", [0, 3])
 def test_noise_of_velocities_makes_no_effort_late(seed):
-    """Between two readings noise is half as large, so that shifts by half a period seemed to fit
-    best: a TIAGo's efforts were told .3 s late. A lag is still seen beside such noise."""
+    """Interpolated between two readings the noise is halved, so shifts by half a period seemed to
+    fit best: a TIAGo's efforts were reported .3 s late. A lag is still found despite such noise."""
     log, rng = joints_log(seed), np.random.default_rng(seed)
     speed = np.gradient(log[:, 1], log[:, 0])
     log[:, 2] += 0.5 * rng.normal(size=len(log))
@@ -212,7 +212,7 @@ def test_noise_of_velocities_makes_no_effort_late(seed):
 
 
 def test_a_velocity_that_is_always_zero_is_said_and_efforts_are_judged_without_it():
-    """By the speed of the positions; so are those of drivers that leave velocities out."""
+    """They are judged by the speed of the positions, as for drivers that leave velocities out."""
     log = joints_log(0, sign=-1.0)
     for none in (0.0, np.nan):
         log[:, 2] = none
@@ -223,7 +223,8 @@ def test_a_velocity_that_is_always_zero_is_said_and_efforts_are_judged_without_i
 
 @pytest.mark.parametrize("seed", range(3))
 def test_efforts_without_a_sign_are_named_and_a_load_of_one_sign_is_not(seed):
-    """A driver that publishes a current's size; gravity that never lets the effort reach zero."""
+    """A driver that publishes a current's magnitude; gravity that keeps the effort away from zero.
+    """
     log = joints_log(seed)
     log[:, 3] -= 3.0 * np.cos(log[:, 1])
     loaded = log.copy()
@@ -242,7 +243,7 @@ def test_efforts_that_come_late_are_named_with_their_seconds(seed):
         return said(log[20:-20])
     found = late(7)
     assert len(found) == 1 and "late" in found[0].sentence
-    assert abs(float(found[0].sentence.split("motion ")[1].split()[0]) - 0.14) < 0.03
+    assert abs(float(found[0].sentence.split("efforts are ")[1].split()[0]) - 0.14) < 0.03
     assert late(1) == [] == late(-7)
 
 
@@ -266,8 +267,8 @@ def imu_log(seed, late=0.0, bias=0.0):
 
 @pytest.mark.parametrize("seed", range(3))
 def test_a_late_orientation_and_a_constant_error_of_rates_are_named(seed):
-    """Each by itself and with its size; noise of 0.2 degrees and a late orientation of 0.02 s are
-    neither."""
+    """Each is reported alone and with its size; noise of 0.2 degrees and a lag of 0.02 s give no
+    finding."""
     late = check_rates(imu_log(seed, late=0.15)).findings
     assert [finding.setting for finding in late] == ["imu orientation"], late
     assert "0.15 " in late[0].sentence or "0.14 " in late[0].sentence, late
@@ -300,7 +301,7 @@ def test_wiring_is_named_and_a_right_one_is_not(seed):
 
 @pytest.mark.parametrize("seed", range(3))
 def test_while_commands_are_missing_thrusters_are_not_judged(seed):
-    """Twenty seconds in which nobody knows the thrust, and those after with another constant."""
+    """Twenty seconds with unknown thrust, after which its integral has another constant."""
     log, nu, nu_dot = dvl_log(seed)
     thrust = thrust_log(nu, nu_dot, log[:, 0])
     thrust[thrust[:, 0] > 40.0, 1:] += 100.0 * np.arange(8)
@@ -326,7 +327,7 @@ def test_a_whole_order_of_thrusters_is_found_at_once_ready_to_paste(order):
 
 @pytest.mark.parametrize("seed", range(6))
 def test_axes_that_do_not_move_prove_nothing(seed):
-    """Roll, pitch and yaw at rest, thrust with a wandering current on top: nothing is advised."""
+    """Roll, pitch and yaw at rest, thrust that also fights a wandering current: no finding."""
     log, nu, nu_dot = dvl_log(seed, axes=3)
     thrust, rng = thrust_log(nu, nu_dot, log[:, 0]), np.random.default_rng(seed)
     wander = np.cumsum(rng.normal(size=(len(log), 8)), axis=0)

@@ -53,27 +53,27 @@ def as_it_is(messages):
 
 @pytest.mark.parametrize("true", [0.0, 0.17, 0.5])
 def test_delay_is_found_within_20_ms_and_warned_of(true, messages, as_it_is):
-    """Offline with the regressor within 20 ms; online within 30 ms, a sentence with the setting
-    from 0.06 s on."""
+    """Offline with the regressor within 20 ms; online within 30 ms, with a sentence that names the
+    setting from 0.06 s on."""
     config = Config()
     front, samples, robot = run(messages, true, config) if true else as_it_is
     assert abs(thruster_delay(samples, robot, config).delay - true) < 0.02
     assert abs(front.delay.found.delay - true) < 0.03
     assert any("thrusters.delay" in text for text in front.warnings) == (true > 0.05)
-    # More than what intervals allow for is taken in by the vehicle's parameters.
+    # A larger delay than the intervals allow for biases the vehicle's parameters.
     assert [one.places for one in samples[-1].misread] == [tuple(range(6))] * (true > 0.05)
 
 
 def test_the_setting_takes_the_delay_away(messages):
-    """thrusters.delay as long as the truth: nothing is left, nothing is warned of."""
+    """With thrusters.delay set to the truth, no delay remains and there is no warning."""
     config = Config().with_values({"thrusters.delay": 0.3})
     front, samples, robot = run(messages, 0.3, config)
     assert abs(thruster_delay(samples, robot, config).delay) < 0.02 and not front.warnings
 
 
 def test_a_robot_at_rest_tells_of_no_delay(as_it_is):
-    """A minute after its last command, of which the end of the rotors' lag is left: 0.04 N that
-    fades, and motion that has nothing to do with it."""
+    """A minute after its last command only the end of the rotors' lag is left: a fading 0.04 N, and
+    unrelated motion."""
     config = Config()
     _, samples, robot = as_it_is
     begin = samples[0].t
@@ -83,8 +83,8 @@ def test_a_robot_at_rest_tells_of_no_delay(as_it_is):
 
 
 def monitored(delay, seed, seconds=61.0, onset=0.0):
-    """The monitor after some time of thrust that moves a vehicle in surge, from the onset [s] on
-    by `delay` [s] later, and holds its depth against what a tether does to it, .3 s behind."""
+    """The monitor after a while of thrust that moves a vehicle in surge, with `delay` [s] from the
+    onset [s] on, while depth control reacts to a tether .3 s late."""
     config, rng = Config(), np.random.default_rng(seed)
     monitor, period = DelayMonitor(config), config.filter.period
     t = period * np.arange(round(seconds / period))
@@ -113,7 +113,7 @@ def monitored(delay, seed, seconds=61.0, onset=0.0):
 
 @pytest.mark.parametrize("seed", range(3))
 def test_an_axis_that_thrust_does_not_move_tells_of_no_delay(seed):
-    """A controller answers to a tether in heave with a delay of its own; surge alone is moved."""
+    """A controller reacts to a tether in heave with a delay of its own; thrust moves only surge."""
     monitor = monitored(0.0, seed)
     assert abs(monitor.found.delay) < 0.02 and not monitor.warning and not monitor.misread
 
@@ -126,6 +126,6 @@ def test_a_delay_is_found_on_one_axis(delay):
 
 
 def test_a_delay_that_begins_within_the_minute_is_told_with_its_value():
-    """The minute as a whole disagrees with itself; its newest half tells."""
+    """The minute as a whole is inconsistent; its newest half determines the delay."""
     monitor = monitored(-0.2, 0, onset=31.0)
     assert abs(monitor.found.delay + 0.2) < 0.03 and "earlier" in monitor.warning

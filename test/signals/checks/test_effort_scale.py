@@ -12,7 +12,7 @@
 # See the License for the specific language governing permissions and
 # limitations under the License.
 
-"""The efforts' unit, by the load of gravity that the URDF's masses put on the joints."""
+"""The efforts' unit, by gravity's load on the joints according to the URDF's masses."""
 import numpy as np
 import pytest
 
@@ -27,8 +27,8 @@ T = np.arange(0.0, 40.0, 0.045)
 
 
 def said(factor, gravity=1.0, masked=(), floats=False, scale=(), garbage=0):
-    """Findings on efforts of all joints, times `factor` (a number or one for each joint): gravity's
-    load times `gravity`, friction and noise; the first `garbage` ones are none."""
+    """Findings on efforts of all joints, times `factor` (one number, or one per joint): gravity's
+    load times `gravity`, friction and noise; the first `garbage` ones are garbage."""
     rng, phase = np.random.default_rng(0), np.arange(4)
     rates = np.array([0.5, 0.3, 0.41, 0.7])
     mu = np.array([0.0, 1.3, 1.0, 0.0]) + 0.9 * np.sin(np.outer(T, rates) + phase)
@@ -41,8 +41,8 @@ def said(factor, gravity=1.0, masked=(), floats=False, scale=(), garbage=0):
 
 @pytest.mark.parametrize("factor", [1 / 50, 50.0, 1000.0, -0.01])
 def test_efforts_in_another_unit_are_named_with_the_scale_that_mends_them(factor):
-    """One factor for all joints, those too on which gravity has no load; the scales that are set
-    are part of it, and garbage at the start is not."""
+    """One factor for all joints, including those without gravity load; it takes the configured
+    scales into account, and ignores garbage at the start."""
     (found,) = said(factor, scale=(1.0, 2.0, 1.0, 1.0), garbage=10)
     scales = np.array(found.values["joint_states.effort_scale"])
     assert found.setting == "joint_states.effort_scale" and found.joint == ""
@@ -69,7 +69,7 @@ def test_masses_that_are_off_and_what_gravity_does_not_explain_are_not_named(cha
 
 
 def test_the_base_of_an_arm_on_a_vehicle_is_where_the_imu_says():
-    """On its side the first joint carries load too; without an IMU nobody knows."""
+    """On its side the first joint carries load too; without an IMU the loads are unknown."""
     robot = RobotModel.from_config(Config())
     assert loads_of(robot, None) is None
     down = np.column_stack([[0.0, 10.0], [[0.0, 1.0, 0.0]] * 2])

@@ -75,7 +75,7 @@ def test_a_robust_relation_stands_a_tenth_of_outliers():
 
 
 def test_a_regression_has_the_error_that_it_says():
-    """Over many draws of overlapping means, the spread is that of the standard error to a fifth."""
+    """Over many draws of overlapping means, the spread matches the standard error to a fifth."""
     rng, found = np.random.default_rng(2), []
     for _ in range(300):
         x = np.convolve(rng.normal(size=809), np.ones(10) / 10, "valid")[:, None]
@@ -98,7 +98,7 @@ def test_nothing_that_moved_gives_no_error_but_a_number():
 
 
 def test_words():
-    """Axes and angles as an operator reads them."""
+    """Axes and angles as text."""
     assert [axis_name(sign * np.eye(3)[k]) for k, sign in itertools.product(range(3), (1, -1))] == [
         "+x",
         "-x",
@@ -112,7 +112,7 @@ def test_words():
 
 @pytest.mark.parametrize("lag", [-0.05, 0.0, 0.033, 0.15, 0.3])
 def test_a_lag_comes_with_its_error(lag):
-    """Over many draws, within 3.3 standard errors; two values of different features together."""
+    """Over many draws, within 3.3 standard errors, for two values with different features."""
     for seed in range(20):
         rng, t = np.random.default_rng(seed), np.arange(0.0, 60.0, 0.045)
         f, phase = rng.uniform(0.05, 0.5, (4, 3)), rng.uniform(0.0, 6.28, (4, 3))
@@ -124,7 +124,7 @@ def test_a_lag_comes_with_its_error(lag):
 
 
 def test_a_lag_at_the_edge_is_none():
-    """Nothing is claimed where the best shift is the last that was tried, or rows are missing."""
+    """The error is infinite if the best shift is the last one tried, or rows are missing."""
     t = np.arange(0.0, 30.0, 0.05)
     assert lag_of(t, np.sin(t)[:, None], np.sin(t - 1.0)[:, None], 1.0)[1] == np.inf
     assert lag_of(t[:3], np.sin(t[:3])[:, None], np.sin(t[:3])[:, None], 1.0)[1] == np.inf

@@ -12,7 +12,7 @@
 # See the License for the specific language governing permissions and
 # limitations under the License.
 
-"""Frames, signs and units: what is set wrong is named, what is right is not (the long list: python
+"""Frames, signs and units: wrong settings are named, right ones are not (the long list: python
 test/frame_cases.py 10)."""
 
 import copy
@@ -29,7 +29,7 @@ from uvms_adaptive_dynamics.signals.front_end import SignalFrontEnd
 from uvms_adaptive_dynamics.simulation.faults.clocks import Clock
 from uvms_adaptive_dynamics.simulation.faults.values import InWorld
 
-MINUTE = 32.0  # [s] of it are enough for the first judgement
+MINUTE = 32.0  # [s] are enough for the first check
 HERE = (
     "imu.frame",
     "imu.world",
@@ -75,7 +75,7 @@ def test_correct_recording_gives_no_warning(minute):
 
 @pytest.mark.parametrize("name", HERE)
 def test_what_is_set_wrong_is_named(name, messages):
-    """The first warning is of the sensor or the setting, and one names the setting."""
+    """The first warning concerns the sensor or the setting, and one warning names the setting."""
     settings, change, begin = CASES[name]
     said = warned(messages, settings, change, MINUTE)
     assert said and said[0].startswith(begin.split()[0]), said
@@ -84,7 +84,7 @@ def test_what_is_set_wrong_is_named(name, messages):
 
 @pytest.mark.parametrize("rpy", [(5, 0, 0), (0, -5, 0), (0, 0, 5)])
 def test_an_imu_that_leans_by_a_few_degrees_is_found_within_a_minute(rpy, minute):
-    """Five degrees cost 1.6 of pitch's held-out R^2 where the next mount is straight."""
+    """Five degrees cost 1.6 of pitch's held-out R^2 if the next mount is straight."""
     said = warned(minute, {"imu.rpy": tuple(math.radians(a) for a in rpy)}, None)
     assert len(said) == 1 and said[0].startswith("dvl.rpy"), said
 
@@ -95,7 +95,7 @@ TO_NED = lambda v, R: ENU_FROM_NED @ R @ (v * (1, -1, -1))  # noqa: E731
 
 @pytest.mark.parametrize("change", [TO_NED, lambda v, R: ENU_FROM_NED @ TO_NED(v, R)])
 def test_velocities_in_the_worlds_axes_are_no_rotation_of_the_sensor(change):
-    """Which would be right on the heading of this dive alone."""
+    """A rotation would be right only on the heading of this dive."""
     messages = recording(20, 62.0, (InWorld("dvl", change=change),))
     said = warned(messages, {}, None, MINUTE)
     assert len(said) == 1 and said[0].startswith("dvl velocity"), said
@@ -103,7 +103,7 @@ def test_velocities_in_the_worlds_axes_are_no_rotation_of_the_sensor(change):
 
 
 def test_a_clock_that_drifts_is_no_constant_delay():
-    """Of a DVL's that gains 1 %: the clock is named, and no delay to set."""
+    """A DVL's clock gains 1 %: the clock is named, and no delay to set."""
     messages = recording(20, 62.0, (Clock("dvl", drift=0.01),))
     begin = messages[0][2]
     config = Config()
@@ -125,7 +125,7 @@ def rested(messages):
 
 
 def at_rest_before(messages, seconds):
-    """The recording with its first messages repeated, noise and all, for so long before it: a robot
+    """The recording preceded by this long of its first messages repeated, noise included: a robot
     that lies still."""
     begin = messages[0][2]
     first = [item for item in messages if item[2] < begin + 2.0]
@@ -195,8 +195,7 @@ def test_what_has_not_moved_in_the_first_minute_is_said_and_waited_for(name, mes
 
 
 def test_checks_hold_no_message_up(messages, monkeypatch):
-    """One message takes at most one of the checks, of which all together need a fifth of a
-    second."""
+    """A message runs at most one step of the checks, which together take a fifth of a second."""
     done = []
 
     def counted(function):
@@ -230,7 +229,7 @@ def test_checks_hold_no_message_up(messages, monkeypatch):
     ],
 )
 def test_samples_say_which_channels_take_in_what_is_wrong(name, concerned, messages):
-    """What the arm feels of the attitude, too; the depth enters no row, nor does a velocity that is
+    """A wrong attitude also concerns the arm; the depth enters no row, nor does a velocity that is
     left out."""
     settings, change, _ = CASES[name]
     config = Config().with_values(settings)
@@ -244,7 +243,7 @@ def test_samples_say_which_channels_take_in_what_is_wrong(name, concerned, messa
 
 @pytest.mark.parametrize("seconds, begin", [(25.0, "joint_states.effort_scale"), (14.0, None)])
 def test_a_short_recording_is_checked_at_its_end(seconds, begin, messages):
-    """Of one that ends before the first check is due; in a few seconds nothing can be told."""
+    """It ends before the first check is due; a few seconds are not enough to judge."""
     config, begun = Config(), messages[0][2]
     _, change, _ = CASES["effort's sign"]
     front = SignalFrontEnd(config, RobotModel.from_config(config))

@@ -12,7 +12,7 @@
 # See the License for the specific language governing permissions and
 # limitations under the License.
 
-"""Joint messages against themselves, where several joints move alike."""
+"""Checks within joint messages when several joints move alike."""
 import numpy as np
 import pytest
 
@@ -24,8 +24,8 @@ FAR = np.full(4, 10.0)
 
 
 def findings(seed, spoil=lambda speed: speed):
-    """Sentences on four joints that swing together within a per cent, read with noise, their
-    velocities 40 ms late; spoil(velocities (k, 4))."""
+    """Sentences on four joints that swing together to within a per cent, with noise, velocities 40
+    ms late; spoil(velocities (k, 4)) changes the velocities."""
     rng, t = np.random.default_rng(seed), np.arange(0.0, 26.0, PERIOD)
     phases, rates = rng.uniform(0, 2 * np.pi, 5), rng.uniform(0.6, 2.0, 5)
     waves = np.column_stack([np.sin(rate * t + phase) for rate, phase in zip(rates, phases)])
@@ -40,12 +40,12 @@ def findings(seed, spoil=lambda speed: speed):
 
 @pytest.mark.parametrize("seed", range(8))
 def test_joints_that_move_alike_are_not_confused(seed):
-    """Which velocity is whose cannot be seen where all are the same."""
+    """Velocities cannot be assigned to joints if all are the same."""
     assert findings(seed) == []
 
 
 def test_a_wrong_one_among_them_is_found():
-    """A velocity that is not that of its own position, alike or not."""
+    """A velocity that does not match its own position is found, however alike the joints move."""
     def turned(speed):
         return speed * [1.0, 1.0, -1.0, 1.0]
     said = findings(0, turned)
@@ -54,7 +54,7 @@ def test_a_wrong_one_among_them_is_found():
 
 @pytest.mark.parametrize("given", [(), (1.0, 1.0, -2.0, 1.0)])
 def test_efforts_in_another_unit_are_told_with_the_scale_to_set(given):
-    """In one sentence, also where messages have them within the limit of one joint."""
+    """In one sentence, even if the efforts are within one joint's limit."""
     t = np.arange(0.0, 26.0, PERIOD)
     mu = np.column_stack([np.sin(0.5 * t + k) for k in range(4)])
     effort = 1000.0 * np.array([0.3, 0.2, 0.2, 0.0]) * np.cos(0.5 * t)[:, None]
@@ -63,5 +63,5 @@ def test_efforts_in_another_unit_are_told_with_the_scale_to_set(given):
     assert found.setting == "joint_states.effort_scale" and found.joint == ""
     scales = "0.001, 0.001, -0.002, 1" if given else "0.001, 0.001, 0.001, 1"
     assert "the effort of one, two, three is typically 21" in found.sentence
-    assert "the limit 1.5, 1, 1 N m" in found.sentence
+    assert "the limit is 1.5, 1, 1 N m" in found.sentence
     assert f"set joint_states.effort_scale to about [{scales}]" in found.sentence

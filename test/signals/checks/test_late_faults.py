@@ -12,7 +12,7 @@
 # See the License for the specific language governing permissions and
 # limitations under the License.
 
-"""A sensor that was right for minutes and is not any more: it is found, and since when is said."""
+"""A sensor that becomes wrong after minutes is found, and the finding says since when."""
 
 import math
 
@@ -36,8 +36,8 @@ G = CONFIG.robot.gravity
 
 
 def followed(dvl=np.eye(3), depth=1.0, until=LENGTH, onset=ONSET):
-    """The checks after `until` [s] of a level vehicle that moves on all axes, whose DVL says
-    `dvl` times, and depth sensor `depth` times what it should from `onset` [s] on."""
+    """The checks after `until` [s] of a level vehicle that moves on all axes, whose DVL is off by
+    the matrix `dvl` and whose depth sensor by the factor `depth` from `onset` [s] on."""
     frames, rng = FrameChecks(CONFIG, ROBOT), np.random.default_rng(3)
     level, R = np.array([0.0, 0.0, 1.0]), np.eye(3).ravel()
     for t in np.arange(0.0, until, PERIOD):
@@ -54,13 +54,13 @@ def followed(dvl=np.eye(3), depth=1.0, until=LENGTH, onset=ONSET):
 
 
 def checked(dvl=np.eye(3), depth=1.0, until=LENGTH):
-    """Their warnings, less what becomes of the rows."""
+    """Their warnings, without the consequence for the rows."""
     warnings = signal_warnings([], followed(dvl, depth, until), DelayMonitor(CONFIG), [], 0)
     return [warning.removesuffix(UNLEARNT) for warning in warnings]
 
 
 def rolled(degrees):
-    """(3, 3) what a DVL says that is turned about the x axis."""
+    """(3, 3) error of a DVL that is turned about the x axis."""
     return from_rpy(math.radians(degrees), 0.0, 0.0)
 
 
@@ -75,7 +75,7 @@ def rolled(degrees):
     ],
 )
 def test_a_sensor_has_changed_where_it_was_right_before(dvl, onset, changed):
-    """Then rows of the vehicle are not to be learnt from, and it was right until the onset."""
+    """Then the vehicle's rows must not be learnt from, and it was right until the onset."""
     frames = followed(dvl, until=105.0, onset=onset)
     assert frames.findings
     assert frames.vehicle_is_wrong == changed and not frames.arm_is_wrong
@@ -85,7 +85,7 @@ def test_a_sensor_has_changed_where_it_was_right_before(dvl, onset, changed):
 
 
 def test_a_fault_may_be_unseen_at_two_checks():
-    """One that begins just after a check is the minor part of what the next two see."""
+    """One that begins just after a check is in the smaller part of the data of the next two."""
     frames = followed(until=75.0)
     frames._results = {"DVL": mismatch("dvl.frame", "wrong sign")}
     frames._right, frames._consistent["DVL"] = [30.1, 40.1, 50.1], 50.0
@@ -94,11 +94,11 @@ def test_a_fault_may_be_unseen_at_two_checks():
 
 
 def test_another_wiring_is_believed_at_the_second_check():
-    """Of thrusters that were right: commands that are late by another time may look so once.
-    Until then the sensors are not found right either."""
+    """If thrusters were right before: commands with a changed delay may look like this once. Until
+    then the sensors are not found right either."""
     frames = followed(until=75.0)
     name, setting = "thrusters", "thrusters.signs"
-    frames._results = {name: mismatch(setting, "pushes against its setting")}
+    frames._results = {name: mismatch(setting, "pushes backwards")}
     frames._consistent[name], frames._since = 60.0, {setting: (70.0, 60.0)}
     assert frames._changed_settings({}, 70.0, 70.0) == ({}, True)
     changed, waits = frames._changed_settings({}, 80.0, 80.0)
@@ -106,7 +106,7 @@ def test_another_wiring_is_believed_at_the_second_check():
 
 
 def test_sensors_are_not_found_right_while_much_is_doubted():
-    """Rows left out by how well they fit hide a misfit: the checks before the doubt count."""
+    """Leaving out rows that fit badly hides a misfit, so only checks before the doubt count."""
     frames = followed(until=62.0)
     assert frames.right_until > 60.0
     for t in np.arange(62.0, 82.0, 0.05):
@@ -130,8 +130,8 @@ def test_nothing_is_said_of_sensors_that_stay_right():
     ],
 )
 def test_a_fault_that_begins_after_two_minutes_is_found(fault, begins, says):
-    """A wrong scale is the one sensor's that fits neither of the others; the sentence says when
-    there was none."""
+    """The sensor with a wrong scale is the one that fits neither of the others; the sentence says
+    when it was still right."""
     (said,) = checked(**fault)
     assert said.startswith(begins) and says in said
     found = float(said.partition("(found ")[2].split()[0])
@@ -140,8 +140,8 @@ def test_a_fault_that_begins_after_two_minutes_is_found(fault, begins, says):
 
 
 def test_a_fault_is_judged_by_what_came_since_it_was_not_there():
-    """A DVL that is turned by 60 degrees after two minutes is never said to be turned by less, as
-    minutes of both together would look."""
+    """A DVL turned by 60 degrees after two minutes is never reported as turned by less, as a mix of
+    data before and after would suggest."""
     c, s = np.cos(np.pi / 3), np.sin(np.pi / 3)
     (said,) = checked(dvl=np.array([[c, -s, 0.0], [s, c, 0.0], [0.0, 0.0, 1.0]]), until=190.0)
     assert said.startswith("dvl.rpy")
@@ -149,8 +149,8 @@ def test_a_fault_is_judged_by_what_came_since_it_was_not_there():
 
 
 def test_a_dvl_without_a_whole_window_is_not_judged():
-    """Values that come in pairs with gaps between them, as from two publishers: no check, and no
-    exception."""
+    """Values in pairs with gaps between them, as from two publishers: no check, and no exception.
+    """
     rows = np.zeros((200, 22))
     rows[:, 0] = 1.7 * (np.arange(200) // 2) + 0.01 * (np.arange(200) % 2)
     assert velocity_map(rows) is None

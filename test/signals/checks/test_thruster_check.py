@@ -12,7 +12,7 @@
 # See the License for the specific language governing permissions and
 # limitations under the License.
 
-"""Which thruster gives less than commanded or is wired otherwise, from thrust and motion alone."""
+"""Weak and miswired thrusters, found from thrust and motion alone."""
 
 import numpy as np
 import pytest
@@ -38,9 +38,9 @@ def logs(
     noise=0.005,
 ):
     """(thrust, dvl) as the frame checks log them, of a level vehicle whose thrusters give these
-    shares (N,) of what is commanded, by a controller that knows nothing of it; pull (6,) [N, N m]
-    acts on it from one time to another [s]. It moves by shares of the axes (6,), its centre of
-    gravity is `low` [m], and the DVL has noise [m/s]."""
+    shares (N,) of their commands, unknown to the controller; pull (6,) [N, N m] acts on it from one
+    time to another [s]. It moves by shares of the axes (6,), its centre of gravity is `low` [m],
+    and the DVL has noise [m/s]."""
     rng = np.random.default_rng(seed)
     mass, stiffness = np.diag(MASS), MASS[0] * 9.81 * low
     mass[[0, 4, 1, 3], [4, 0, 3, 1]] = MASS[0] * low * np.array([1, 1, -1, -1])
@@ -66,7 +66,7 @@ def logs(
 
 @pytest.mark.parametrize("dead", [0, 3, 5])
 def test_a_dead_thruster_is_named(dead):
-    """By the wrench that is missing, which lies along its column of the allocation."""
+    """By the missing wrench, which lies along its column of the allocation."""
     (finding,) = thruster_findings(*logs(np.arange(8) != dead), ALLOCATION)
     assert f"thruster {dead + 1} gives little or none" in finding.sentence
 
@@ -74,8 +74,8 @@ def test_a_dead_thruster_is_named(dead):
 @pytest.mark.parametrize("seed", range(3))
 @pytest.mark.parametrize("pull", [(18, 8, 0), (5, -20, 0), (0, 0, -15), (10, 10, -10)])
 def test_a_tether_that_pulls_is_no_thrusters_fault(pull, seed):
-    """For a third of the time, and the controller pushes against it; without `pulls` the second of
-    these was two thrusters of a wrong sign."""
+    """It pulls for a third of the time, and the controller pushes against it; without `pulls` the
+    second case was taken for two thrusters with the wrong sign."""
     made = logs(np.ones(8), seconds=60.0, seed=seed, pull=(*pull, 0, 0, 0), pulled=(21.0, 41.0))
     assert thruster_findings(*made, ALLOCATION) == []
 
@@ -88,15 +88,15 @@ FIVE = np.array([
 
 @pytest.mark.parametrize("seed", range(3))
 def test_a_thruster_that_drives_an_axis_alone_is_not_called_dead(seed):
-    """What is not explained of an axis vanishes with the only thruster that it has; one that shares
-    its axes is named as ever."""
+    """The residual on an axis vanishes with its only thruster; a thruster that shares its axes is
+    still named."""
     assert thruster_findings(*logs(np.ones(5), seed=seed, allocation=FIVE), FIVE) == []
     (finding,) = thruster_findings(*logs(np.arange(5) != 2, seed=seed, allocation=FIVE), FIVE)
     assert "thruster 3 gives little or none" in finding.sentence
 
 
 def test_thrusters_that_explain_it_alike_are_both_named():
-    """Two that push along one line cannot be told apart where they are commanded alike."""
+    """Two that push along one line cannot be told apart if they get the same commands."""
     twins = ALLOCATION.copy()
     twins[:, 1] = twins[:, 0]
     (finding,) = thruster_findings(*logs(np.arange(8) != 0, allocation=twins), twins)
@@ -105,19 +105,19 @@ def test_thrusters_that_explain_it_alike_are_both_named():
 
 @pytest.mark.parametrize("seed", range(2))
 def test_thrusters_that_do_as_they_are_told_are_not(seed):
-    """Nor are those that all give a tenth less, as with a weak battery."""
+    """Nor are thrusters that all give a tenth less, as with a weak battery."""
     for share in (1.0, 0.9):
         assert thruster_findings(*logs(np.full(8, share), seed=seed), ALLOCATION) == []
 
 
 def test_other_axes_of_the_motion_are_thought_of():
-    """Velocities forward, left, up where forward, right, down are set; of an order of the thrusters
-    that is no reflection nothing is said of axes."""
+    """Velocities forward, left, up although forward, right, down is set; an order of the thrusters
+    that is no reflection gives no finding on axes."""
     thrust, dvl = logs(np.ones(8))
     dvl[:, 1:7] *= [1, -1, -1, 1, -1, -1]
     (finding,) = thruster_findings(thrust, dvl, ALLOCATION)
     assert finding.setting == "imu.frame and dvl.frame"
-    assert "in axes forward, left, up where forward, right, down" in finding.sentence
+    assert "in forward, left, up axes although forward, right, down" in finding.sentence
     order = [1, 2, 0, 3, 5, 4, 7, 6]
     (finding,) = thruster_findings(*logs(np.ones(8)), ALLOCATION[:, order])
     assert finding.setting == "thrusters.allocation" and "frame" not in finding.sentence
@@ -133,14 +133,14 @@ ONE_AXIS = {
 
 
 def one_axis(axes, seed=0, low=0.0):
-    """The logs of a vehicle that moves on few axes; with its centre of gravity low it tilts as it
-    accelerates, and noise is what the DVL shows of surge once pitch is known."""
+    """The logs of a vehicle that moves on few axes; with its low centre of gravity it tilts as it
+    accelerates, so given pitch, the DVL shows only noise in surge."""
     return logs(np.ones(8), 45.0, seed, axes=np.array(axes), low=low, noise=0.012)
 
 
 @pytest.mark.parametrize("axes", ONE_AXIS.values(), ids=ONE_AXIS)
 def test_motion_on_one_axis_is_no_other_wiring(axes):
-    """Surge and the pitch that goes with it are one direction; of the others nothing is known."""
+    """Surge and the pitch that goes with it are one direction; nothing is known of the others."""
     for low in (0.0, 0.03):
         for seed in range(3):
             assert not thruster_findings(*one_axis(axes, seed, low), ALLOCATION)
@@ -148,19 +148,19 @@ def test_motion_on_one_axis_is_no_other_wiring(axes):
 
 @pytest.mark.parametrize("name", ["surge", "sway", "surge and yaw"])
 def test_a_reversed_thruster_is_found_on_one_axis(name):
-    """It would push sideways, and turn the vehicle, which does neither; that another one may be
-    reversed as well, which the motion does not show, is no reason to keep this one's sign back."""
+    """It would push the vehicle sideways and turn it, which does not happen. That another thruster
+    may also be reversed, which the motion does not show, is no reason to withhold the finding."""
     allocation = ALLOCATION * np.where(np.arange(8) == 2, -1.0, 1.0)
     (finding,) = thruster_findings(*one_axis(ONE_AXIS[name]), allocation)
-    assert finding.sentence.startswith("thruster 3 pushes against its setting; change its sign")
+    assert finding.sentence.startswith("thruster 3 pushes backwards; change its sign")
     assert finding.values == {"thrusters.signs": (1, 1, -1, 1, 1, 1, 1, 1)}
 
 
 def test_wirings_that_look_alike_on_one_axis_are_both_named():
-    """Of surge alone two thrusters exchanged look like the two reversed; neither is to be set."""
+    """In surge alone, two swapped thrusters look like the two reversed; no value is proposed."""
     allocation = ALLOCATION[:, [0, 2, 1, 3, 4, 5, 6, 7]]
     (finding,) = thruster_findings(*one_axis(ONE_AXIS["surge"]), allocation)
-    assert "swapped" in finding.sentence and "thruster 2, 3 pushes" in finding.sentence
+    assert "swapped" in finding.sentence and "thrusters 2, 3 push" in finding.sentence
     assert "move on more axes" in finding.sentence and not finding.values
 
 

@@ -12,7 +12,7 @@
 # See the License for the specific language governing permissions and
 # limitations under the License.
 
-"""All sensors brought to one clock."""
+"""Conversion of all sensors to one clock."""
 
 import pytest
 
@@ -46,7 +46,7 @@ def corrections(clocks):
 
 
 def test_sensors_on_one_clock_are_used_as_they_are():
-    """Held until the clocks are known, then used; nothing is corrected, nothing is said."""
+    """Held until the clocks are known, then used; nothing is corrected or reported."""
     clocks, found = Clocks(SENSORS), events(10.0)
     verdicts = fed(clocks, found)
     first = verdicts.index(Verdict.RELEASE)
@@ -59,7 +59,7 @@ def test_sensors_on_one_clock_are_used_as_they_are():
 @pytest.mark.parametrize("ahead", OFFSETS)
 @pytest.mark.parametrize("role", SENSORS)
 def test_a_wrong_clock_is_corrected_and_touches_no_other(role, ahead):
-    """From the first message on: its data time is right to its unknown transport delay."""
+    """From the first message on, its data time is correct up to its unknown transport delay."""
     clocks, found = Clocks(SENSORS), events(5.0, {role: ahead})
     fed(clocks, found)
     if role == "dvl" and ahead == 0.1:      # received when stamped: reception proves nothing
@@ -76,7 +76,7 @@ def test_a_wrong_clock_is_corrected_and_touches_no_other(role, ahead):
 
 @pytest.mark.parametrize("role", SENSORS)
 def test_a_clock_that_steps_keeps_the_delay_that_was_learnt(role):
-    """Two seconds ahead from the third second on, and its data go on where they were."""
+    """It steps two seconds ahead in the third second, and its data continue without a step."""
     clocks = Clocks(SENSORS)
     verdicts = fed(clocks, events(8.0, {role: 2.0}, begin=3.0))
     assert Verdict.JUMPED not in verdicts
@@ -85,19 +85,19 @@ def test_a_clock_that_steps_keeps_the_delay_that_was_learnt(role):
 
 @pytest.mark.parametrize("ahead", [-1.7e9, -3600.0, -1.0, 0.5, 3600.0])
 def test_stamps_of_one_foreign_clock_are_used_as_they_are(ahead):
-    """Simulated time, or a vehicle's computer of another time: nothing is corrected, it is said."""
+    """Simulated time, or a vehicle computer with another time: reported, but not corrected."""
     clocks = Clocks(SENSORS)
     fed(clocks, events(5.0, dict.fromkeys(SENSORS, ahead)))
     assert clocks.reference == pytest.approx(-ahead, abs=0.01) and not corrections(clocks)
     assert [s.startswith("clock: all stamps are") for s in clocks.sentences()] == (
         [True] if abs(ahead) > 0.5 else [])
-    # A command without a header is brought to that clock.
+    # A command without a header is converted to that clock.
     assert clocks.data_time("thrusters", None, START) == pytest.approx(START + ahead, abs=0.01)
 
 
 def test_a_bag_that_begins_again_is_a_jump_of_the_common_clock():
-    """All stamps go back by 20 s while reception goes on: everything starts anew, within two
-    seconds."""
+    """All stamps go back by 20 s while reception continues: everything restarts within two seconds.
+    """
     clocks = Clocks(SENSORS)
     found = events(30.0, dict.fromkeys(SENSORS, -20.0), begin=20.0)
     verdicts = fed(clocks, found)
@@ -113,7 +113,7 @@ def test_reception_that_goes_back_is_a_jump():
 
 
 def test_a_sensor_that_starts_late_is_judged_by_a_few_messages():
-    """Its first stamp is wrong, the next ones are not."""
+    """Its first stamp is wrong, the next ones are right."""
     clocks = Clocks([*SENSORS, "thrusters"])
     fed(clocks, events(5.0))
     t = START + 5.0
@@ -124,7 +124,7 @@ def test_a_sensor_that_starts_late_is_judged_by_a_few_messages():
 
 
 def test_stamps_of_zero_are_said_and_count_at_reception():
-    """Less what such a sensor usually takes."""
+    """Less the usual transport delay of such a sensor."""
     clocks = Clocks(SENSORS)
     for role, stamp, receive in events(5.0):
         clocks.observe(role, None if role == "dvl" else stamp, receive, unstamped=role == "dvl")

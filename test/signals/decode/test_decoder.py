@@ -12,7 +12,7 @@
 # See the License for the specific language governing permissions and
 # limitations under the License.
 
-"""Messages to values: names, units, and what cannot be used."""
+"""From messages to values: names, units, and unusable messages."""
 
 from types import SimpleNamespace as Message
 
@@ -35,7 +35,7 @@ from uvms_adaptive_dynamics.signals.decode.decoder import Decoder, stamp_of
 
 
 def test_dvl_without_lock_is_not_used(clean):
-    """A covariance that says no lock, or an absurd speed, is counted and the rows are masked."""
+    """A covariance that signals no lock, or an absurd speed, is counted and masks the rows."""
     config, robot, _, messages = clean
 
     def corrupt(role, message, t):
@@ -52,7 +52,7 @@ def test_dvl_without_lock_is_not_used(clean):
 
 
 def test_joint_order_in_the_message_does_not_matter(clean):
-    """Names decide, also when they are reordered from message to message or others stand
+    """Names decide, even if their order changes from message to message, or with other names in
     between."""
     config, robot, _, messages = clean
 
@@ -77,7 +77,7 @@ def test_joint_order_in_the_message_does_not_matter(clean):
 
 
 def test_one_joint_without_an_effort_leaves_the_others():
-    """NaN or infinity of one joint masks that joint; of all of them, the message says nothing."""
+    """NaN or infinity for one joint masks that joint; for all joints, the message has no effort."""
     config, _, _ = make()
     message = Message(name=list(config.robot.joints), position=[1.0] * 4, velocity=[0.0] * 4,
                       effort=[0.1, np.nan, np.inf, 0.4])
@@ -123,7 +123,7 @@ def imu(R_enu_flu=None, rates=(0.0, 0.0, 0.0), force=(0.0, 0.0, 9.8)):
 
 @given(st.tuples(*[st.floats(-1.5, 1.5)] * 3))
 def test_imu_values_are_frd_and_ned(rpy):
-    """The down vector is the third row of R_nb, the heading its yaw; y and z change their sign."""
+    """The down vector is the third row of R_nb, the heading its yaw; y and z change sign."""
     R_nb = from_rpy(*rpy)
     message = imu(NED_FROM_ENU @ R_nb @ FRD_FROM_FLU, (1.0, 2.0, 3.0), (4.0, 5.0, 6.0))
     values = Decoder(Config()).decode("imu", message)
@@ -133,7 +133,7 @@ def test_imu_values_are_frd_and_ned(rpy):
 
 
 def test_a_mounting_rotation_turns_rates_and_attitude_alike():
-    """An IMU that is mounted with imu.rpy gives the values of one that is not."""
+    """An IMU mounted with imu.rpy gives the same values as one mounted straight."""
     mounted = Config().with_values({"imu.rpy": (0.1, -0.2, 1.5), "imu.frame": "frd"})
     R_nb, mount = from_rpy(0.3, 0.2, -0.5), from_rpy(0.1, -0.2, 1.5)
     w, f = np.array([0.1, 0.2, 0.3]), np.array([1.0, 2.0, -9.0])
@@ -181,7 +181,7 @@ def test_a_stamp_of_zero_is_none():
 
 @pytest.mark.parametrize("covariance", [{}, None, [], "none"])
 def test_a_covariance_of_another_type_is_refused(covariance):
-    """What no middleware gives, but a fuzzer does."""
+    """No middleware produces it, but a fuzzer does."""
     config, _, _ = make()
     message = Message(orientation=Message(x=0.0, y=0.0, z=0.0, w=0.0),
                       orientation_covariance=covariance)

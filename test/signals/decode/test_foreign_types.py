@@ -12,8 +12,8 @@
 # See the License for the specific language governing permissions and
 # limitations under the License.
 
-"""Types of packages that need not be installed: bags carry their definitions, and the front end
-reads them by field names."""
+"""Message types of packages that need not be installed: bags contain their definitions, and the
+front end reads them by field names."""
 
 from functools import cache
 from textwrap import dedent
@@ -198,7 +198,7 @@ class Maker:
 )
 @pytest.mark.parametrize("storage", [StoragePlugin.MCAP, StoragePlugin.SQLITE3])
 def test_foreign_types_in_a_bag_give_the_same_samples(dvl, thrusters, storage, store, tmp_path):
-    """Velocity, joints and wrench are those of the motion; messages that say no lock or no change
+    """Velocity, joints and wrench are those of the motion; messages without lock or without change
     are counted."""
     config = Config().with_values(
         {

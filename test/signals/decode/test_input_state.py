@@ -32,8 +32,8 @@ from uvms_adaptive_dynamics.signals.decode.input_state import (
 
 
 def test_status_names_a_silent_topic_and_what_to_do(clean):
-    """Diagnostics: an input that never spoke, one that fell silent, one that mostly sends
-    rubbish."""
+    """Diagnostics of an input that never sent anything, one that fell silent, and one that mostly
+    sends rubbish."""
     config, robot, _, messages = clean
     front, _ = run(
         config,
@@ -54,7 +54,7 @@ def test_status_names_a_silent_topic_and_what_to_do(clean):
 
 
 def test_an_input_that_turns_bad_late_is_warned_of_at_once(clean):
-    """Ten messages refused in a row are a warning, though they are few among all."""
+    """Ten messages refused in a row cause a warning, even if they are few among all."""
     config, robot, _, messages = clean
     corrupt = lambda r, m, t: (
         r,
@@ -92,7 +92,7 @@ def state_after(used=100, rejected=0, last_receive=100.0):
     ],
 )
 def test_the_worst_condition_is_said(state, now, level, words):
-    """Never received, silent, refused in a row, refused often, well, too few to tell."""
+    """Never received, silent, refused in a row, often refused, fine, too few to tell."""
     status = input_status(state, now, timeout=2.0)
     assert status.level == level and words in status.message and status.name == "input dvl"
 
@@ -117,7 +117,7 @@ def test_a_used_message_ends_the_row_and_an_outlier_does_not_start_one():
 
 
 def test_what_was_refused_long_ago_is_forgotten():
-    """A bad start is no warning for ever: the last hundred messages count."""
+    """A bad start does not cause a warning forever: the last hundred messages count."""
     state = state_after(used=0, rejected=200)
     for _ in range(95):
         state.count_used()

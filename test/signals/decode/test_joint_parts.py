@@ -12,7 +12,7 @@
 # See the License for the specific language governing permissions and
 # limitations under the License.
 
-"""Joint states that come in parts."""
+"""Joint states in parts."""
 import numpy as np
 import pytest
 
@@ -23,7 +23,7 @@ NAMES = ("torso", "shoulder", "elbow")
 
 
 def state(t, joints):
-    """Positions, velocities and efforts at t of some of three joints."""
+    """Positions, velocities and efforts of some of three joints at t."""
     k = np.arange(3.0)
     values = np.array([np.sin(t + k), np.cos(t + k), 2.0 * t + k])
     values[:, [j for j in range(3) if j not in joints]] = np.nan
@@ -47,7 +47,7 @@ def test_each_joint_is_where_it_is_at_the_stamps_of_the_larger_part():
 
 
 def test_whole_messages_pass_as_they_are():
-    """At once; a part among them lacks a joint."""
+    """They pass at once; a part among them lacks a joint and is refused."""
     parts = JointParts(NAMES, 0.2)
     assert parts.add(1.0, state(1.0, (0, 1, 2))) == [(1.0, state(1.0, (0, 1, 2)))]
     with pytest.raises(MessageError, match="joint 'torso' is missing"):
@@ -57,7 +57,7 @@ def test_whole_messages_pass_as_they_are():
 
 
 def test_nothing_is_made_while_a_part_is_silent():
-    """Nor of the readings on both sides of the pause; after a second it is named."""
+    """Nor between the readings on either side of the pause; after a second the part is named."""
     messages = [(0.01 * k, (1, 2)) for k in range(1, 600)]
     messages += [(0.02 * k + 0.003, (0,)) for k in range(300) if not 100 <= k < 170]
     parts, found, said = JointParts(NAMES, 0.2), [], set()

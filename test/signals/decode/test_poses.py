@@ -52,7 +52,7 @@ def poses(rate=100.0, seconds=2.0, world="enu", frame="flu"):
 
 
 def read(messages, **settings):
-    """{role: (times, values)} and what was refused."""
+    """{role: (times, values)}, and the refused readings."""
     config = Config().with_values({"imu.type": POSE, "dvl.type": POSE, "dvl.frame": "flu",
                                    **{k.replace("__", "."): v for k, v in settings.items()}})
     decoder, readers = Decoder(config), pose_readers(config)
@@ -76,7 +76,7 @@ def test_velocity_and_rates_are_those_of_the_body(world, frame):
     assert np.abs(found["dvl"][1] - VELOCITY).max() < 1e-3
     assert np.abs(found["imu"][1][:, 3:6] - RATES).max() < 1e-3
     assert np.isnan(found["imu"][1][:, 6:9]).all()
-    # The rotation at 1 s, from the start by the rates.
+    # The rotation at 1 s, integrated from the start.
     R = from_rpy(0.1, -0.2, 0.7) @ from_rotation_vector(RATES)
     k = int(np.argmin(np.abs(found["imu"][0] - 1.0)))
     assert found["imu"][1][k, :3] == pytest.approx(R[2], abs=1e-3)
@@ -84,7 +84,7 @@ def test_velocity_and_rates_are_those_of_the_body(world, frame):
 
 @pytest.mark.parametrize("rate", [20.0, 50.0, 100.0])
 def test_a_derivative_belongs_to_a_pose_before(rate):
-    """Half a window, at least three poses; every later pose gives one."""
+    """It is half a window old, at least three poses; every later pose gives one."""
     messages = poses(rate)
     times = read(messages)[0]["dvl"][0]
     late = max(0.1, 3 / rate)
@@ -102,7 +102,7 @@ def test_single_glitches_are_left_out():
 
 
 def test_a_burst_of_glitches_gives_no_velocity():
-    """And says so; nothing is derived across a gap."""
+    """And is reported; nothing is derived across a gap."""
     messages, rng = poses(), np.random.default_rng(0)
     for k in range(80, 110):
         messages[k][1].pose.position.x += rng.uniform(-1, 1)

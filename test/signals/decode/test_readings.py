@@ -30,7 +30,7 @@ from uvms_adaptive_dynamics.signals.decode.readings import (
 
 
 def test_a_sensor_with_a_wrong_clock_is_named_corrected_and_used(clean):
-    """A DVL whose stamps are 5 s late in its own time: its rows count as if they were right."""
+    """A DVL whose stamps are 5 s behind: its rows are used as if they were right."""
     config, robot, _, messages = clean
 
     def shift(role, message, t):
@@ -64,7 +64,7 @@ def depth_message(t, value=3.0):
 
 
 def read(reader, messages):
-    """The readings of (role, message, time of reception), those that waited included."""
+    """The readings of (role, message, time of reception), including those held."""
     found = [reading for item in messages for reading in reader.read(*item)]
     return found + reader.flush()
 
@@ -88,7 +88,7 @@ def test_delays_move_the_times_of_readings():
 
 
 def test_without_a_header_reception_is_brought_to_the_sensors_clock():
-    """The sensors' clock is 50 s behind: a command without a header is stamped on it, also one that
+    """The sensors' clock is 50 s behind: a command without a header is dated by it, even one that
     came before the clock was known."""
     reader, command = MessageReader(Config()), Message(data=[1500.0] * 8)
     found = read(reader, [("thrusters", command, 1000.45), *depths(SECOND, behind=50.0),
@@ -112,7 +112,7 @@ def test_rejections_are_counted_and_explained():
 
 
 def test_reasons_are_few_whatever_comes():
-    """Numbers go into the sentence, not into the name that is counted."""
+    """Numbers go into the sentence, not into the counter's name."""
     reader = MessageReader(Config())
     read(reader, [*depths(SECOND), *(("depth", depth_message(1002.0 + 0.1 * k, -1e3 - k), 1002.01
                                       + 0.1 * k) for k in range(50))])
@@ -129,8 +129,7 @@ def test_single_stamps_far_ahead_are_left_out_alone():
 
 
 def test_a_burst_at_the_start_costs_no_stamp_after_it():
-    """Messages of .8 s come at once, late; those that follow come in time, and all are
-    read."""
+    """Messages of .8 s come in a late burst; later ones come in time, and all are read."""
     late = [("depth", depth_message(1000.5 + 0.1 * k), 1001.4) for k in range(9)]
     in_time = depths([1001.4 + 0.1 * k for k in range(20)])
     reader = MessageReader(Config())
@@ -139,7 +138,7 @@ def test_a_burst_at_the_start_costs_no_stamp_after_it():
 
 
 def test_a_clock_jump_leaves_the_message_unread():
-    """The caller resets and reads it again, which then works in the new time."""
+    """The caller resets and reads it again, which succeeds in the new time."""
     reader = MessageReader(Config())
     read(reader, depths(SECOND))
     assert isinstance(reader.read("depth", depth_message(500.0), 500.0), ClockJump)
@@ -151,7 +150,7 @@ def test_a_clock_jump_leaves_the_message_unread():
 @pytest.mark.parametrize("sec, receive", [(None, 1001.0), ("1000", 1001.0), (1e400, 1001.0),
                                           (10**400, 1001.0), (1001, float("nan"))])
 def test_times_that_are_none_are_counted(sec, receive):
-    """A header or a time of reception that no middleware gives."""
+    """Headers and times of reception that no middleware produces."""
     reader = MessageReader(Config())
     read(reader, depths(SECOND))
     message = Message(data=3.0, header=Message(stamp=Message(sec=sec, nanosec=0)))

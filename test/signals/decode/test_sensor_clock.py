@@ -12,7 +12,7 @@
 # See the License for the specific language governing permissions and
 # limitations under the License.
 
-"""One sensor's stamps against the times of their reception."""
+"""One sensor's stamps compared with their times of reception."""
 
 import numpy as np
 import pytest
@@ -32,7 +32,7 @@ START = 1000.0
 
 
 def begun(delays, period=0.1, ahead=0.0):
-    """A clock after messages with these transport delays [s], `ahead` [s] of reception's."""
+    """A clock after messages with these transport delays [s], `ahead` [s] of the receiver's."""
     clock = SensorClock()
     for k, delay in enumerate(delays):
         stamp = START + period * k
@@ -48,7 +48,7 @@ def add(clock, stamps, receives):
 
 @given(st.lists(st.floats(0.01, 0.09), min_size=20, max_size=120), st.floats(-1e3, 1e3))
 def test_offset_is_a_low_quantile_of_the_delays(delays, ahead):
-    """Whatever the clock, it is shown by the messages that travel fast."""
+    """Whatever the clock, the messages that travel fast reveal it."""
     clock = begun(delays, ahead=ahead)
     low, high = np.quantile(delays[-100:], [0.0, 0.2])
     assert low - 1e-6 <= clock.offset + ahead <= high + 1e-6
@@ -57,7 +57,7 @@ def test_offset_is_a_low_quantile_of_the_delays(delays, ahead):
 
 @pytest.mark.parametrize("wrong", [0.9, 5.0, -5.0])
 def test_one_wrong_stamp_is_found_and_changes_nothing(wrong):
-    """Also if it is the very first."""
+    """Even if it is the very first."""
     clock = begun([0.01] * 30)
     assert clock.add(1003.0 + wrong, 1003.01) is (AHEAD if wrong > 0 else LATE)
     assert clock.add(1003.1, 1003.11) is GOOD and clock.offset == pytest.approx(0.01)
@@ -70,7 +70,7 @@ def test_one_wrong_stamp_is_found_and_changes_nothing(wrong):
 
 @pytest.mark.parametrize("step", [-30.0, -0.3, 0.3, 2.0])
 def test_a_step_of_the_clock_is_confirmed_in_half_a_second(step):
-    """Messages come as regularly as ever while the stamps jump: it is the clock."""
+    """Messages come as regularly as before while the stamps jump: the clock has stepped."""
     clock = begun([0.01] * 30)
     stamps = START + 3.0 + 0.1 * np.arange(20)
     found = add(clock, stamps + step, stamps + 0.01)
@@ -81,8 +81,8 @@ def test_a_step_of_the_clock_is_confirmed_in_half_a_second(step):
 
 
 def test_a_stall_of_the_network_is_no_step():
-    """Stamps go on regularly, reception stands still and catches up: the offset stays, and what is
-    not too late to count is used."""
+    """Stamps stay regular while reception stalls and catches up: the offset stays, and messages
+    that are not too late are used."""
     clock = begun([0.01] * 30)
     stamps = START + 3.0 + 0.1 * np.arange(30)
     receives = np.maximum(stamps + 0.01, START + 3.8)
@@ -99,14 +99,14 @@ def test_a_drift_is_followed():
 
 
 def test_without_stamps_only_the_rate_is_known():
-    """Messages without a header say nothing of a clock."""
+    """Messages without a header tell nothing about a clock."""
     clock = SensorClock()
     assert {clock.add(None, START + 0.02 * k) for k in range(20)} == {GOOD}
     assert clock.offset is None and clock.rate == pytest.approx(50.0)
 
 
 def test_the_sentence_names_sensor_side_seconds_and_remedy():
-    """Only where the stamps could be as old as they look, transport is offered as a cause."""
+    """Transport is offered as a cause only if the stamps could be as old as they look."""
     clock = begun([0.1] * 10)
     clock.correction, clock.latency = -0.3, 0.1
     said = clock_sentence(clock)
@@ -117,7 +117,7 @@ def test_the_sentence_names_sensor_side_seconds_and_remedy():
 
 
 def stamped(stamps, period=0.1):
-    """A clock after messages that are stamped so and received 10 ms later."""
+    """A clock after messages with these stamps, received 10 ms later."""
     clock = SensorClock()
     for k, stamp in enumerate(sorted(stamps)):
         clock.add(stamp, stamp + 0.01)
@@ -128,7 +128,7 @@ def stamped(stamps, period=0.1):
 
 @pytest.mark.parametrize("most", [0.2, 0.4, 1.0])
 def test_stamps_given_at_reception_are_irregular(most):
-    """A network's jitter is in them, of which the order of reception hides a part: said."""
+    """They contain a network's jitter, part of which the order of reception hides: reported."""
     rng = np.random.default_rng(2)
     clock = stamped(START + 0.1 * k + rng.uniform(0.0, most) for k in range(300))
     assert clock.jitter is not None and 0.03 < clock.jitter < most / 12**0.5

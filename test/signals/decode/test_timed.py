@@ -12,7 +12,7 @@
 # See the License for the specific language governing permissions and
 # limitations under the License.
 
-"""Messages with their time on the common clock, for who cannot wait."""
+"""Messages with their time on the common clock, for users that cannot wait."""
 from types import SimpleNamespace
 
 import pytest
@@ -36,7 +36,7 @@ def decoder(jumps):
 
 
 def test_times_are_those_of_the_stamps_once_the_clock_is_known():
-    """Before that messages are left out; `now` is the receiver's time on the same clock."""
+    """Messages before that are dropped; `now` is the receiver's time on the same clock."""
     jumps, times = [], []
     made = decoder(jumps)
     assert made.now(100.0) is None

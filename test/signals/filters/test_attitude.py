@@ -12,7 +12,7 @@
 # See the License for the specific language governing permissions and
 # limitations under the License.
 
-"""Attitude from gyro, force and velocity, of a motion in closed form."""
+"""Attitude from gyro, force and velocity, for a motion in closed form."""
 import numpy as np
 import pytest
 from analytic import AnalyticMotion
@@ -26,7 +26,7 @@ GYRO_BIAS, FORCE_BIAS = np.array([0.004, -0.003, 0.002]), np.array([0.04, -0.03,
 
 
 def followed(seconds=40.0, with_velocity=True, garbage=None, seed=3):
-    """(times, tilt errors [rad], filter) at 100 Hz of rates and force with biases and noise, and
+    """(times, tilt errors [rad], filter) with rates and force at 100 Hz, with biases and noise, and
     velocities at 10 Hz with 1 cm/s of noise."""
     config, robot, _ = make()
     motion, rng = AnalyticMotion(seed, config=config), np.random.default_rng(seed)
@@ -50,7 +50,7 @@ def followed(seconds=40.0, with_velocity=True, garbage=None, seed=3):
 
 
 def test_the_tilt_is_right_while_the_vehicle_accelerates():
-    """With the DVL to 0.15 degrees RMS after 10 s, and never said to be known when it is not."""
+    """With the DVL, to 0.15 degrees RMS after 10 s, and never reported as known when it is not."""
     times, errors, attitude = followed()
     assert np.degrees(np.sqrt(np.mean(errors[times > 10] ** 2))) < 0.15
     assert 0.1 < attitude.tilt_since <= attitude.good_since < 5.0
@@ -65,14 +65,14 @@ def test_without_a_dvl_a_speed_that_vehicles_have_is_enough_for_the_tilt():
 
 
 def test_biases_are_taken_off():
-    """Of the gyro about level axes, which the tilt shows."""
+    """The gyro's biases about level axes, which the tilt reveals."""
     _, _, attitude = followed()
     row = np.array(attitude.add(40.0, GYRO_BIAS.tolist(), [0.0, 0.0, -G]))
     assert np.abs(row[3:5]).max() < 0.001
 
 
 def test_garbage_at_the_start_does_not_stay():
-    """Velocities of two seconds that mean nothing: the filter begins again and finds the tilt."""
+    """After two seconds of meaningless velocities the filter restarts and finds the tilt."""
     noise = np.random.default_rng(1)
     times, errors, _ = followed(
         20.0, garbage=lambda t, v: noise.normal(0, 1.0, 3) if t < 2 else v)
@@ -80,7 +80,7 @@ def test_garbage_at_the_start_does_not_stay():
 
 
 def test_heading_is_the_yaw_rates_integral():
-    """From zero, whatever roll and pitch are; nothing is known of the true one."""
+    """It starts from zero, whatever roll and pitch are; the true one is unknown."""
     attitude, rate, headings = OwnAttitude(G, 0.01), 0.3, []
     for k in range(501):
         R = from_rpy(0.2, -0.1, 1.0 + rate * 0.01 * k)

@@ -25,7 +25,7 @@ from uvms_adaptive_dynamics.signals.filters.depth import DepthFilter
 
 
 def test_vehicle_at_the_surface_is_masked(clean):
-    """Shallower than depth.minimum the vehicle's rows do not count."""
+    """Above depth.minimum the vehicle's rows are masked."""
     config, robot, _, messages = clean
 
     def surface(role, message, t):
@@ -49,7 +49,7 @@ def test_vehicle_at_the_surface_is_masked(clean):
     ],
 )
 def test_only_a_recent_depth_masks(depth, t, reason):
-    """Beyond its limits while it is recent; a silent sensor masks nothing."""
+    """Rows beyond the limits are masked while the depth is recent; a silent sensor masks none."""
     config = Config().with_values({"depth.minimum": 0.3, "depth.maximum": 20.0})
     depths = DepthFilter(config)
     for k in range(21):

@@ -12,7 +12,7 @@
 # See the License for the specific language governing permissions and
 # limitations under the License.
 
-"""The attitude that is to be expected while an IMU is silent."""
+"""The expected attitude while an IMU is silent."""
 
 import numpy as np
 import pytest
@@ -25,7 +25,7 @@ PERIOD, GRAVITY = 0.02, 9.81
 
 
 def seen(tilts, yaw=0.3):
-    """What has seen roll and pitch (k, 2) [rad] of every PERIOD, and the time [s] of the last."""
+    """(estimator that has seen roll and pitch (k, 2) [rad] every PERIOD, time [s] of the last)."""
     expected = ExpectedAttitude(GRAVITY)
     for k, (roll, pitch) in enumerate(tilts):
         expected.add(PERIOD * k, from_rpy(roll, pitch, yaw), None)
@@ -64,15 +64,15 @@ def test_at_first_the_last_attitude_later_the_mean_one():
 
 
 def test_a_vehicle_that_keeps_its_tilt_is_expected_to():
-    """Of one that never moved the attitude stays as it is."""
+    """The attitude of a vehicle that never moved stays the same."""
     expected, end = seen(np.full((500, 2), 0.2))
     np.testing.assert_allclose(expected.at(end + 20.0)[0], from_rpy(0.2, 0.2, 0.3), atol=1e-9)
 
 
 @pytest.mark.parametrize("time_constant", [0.5, 2.0])
 def test_it_is_better_than_the_last_and_than_the_mean_attitude(time_constant):
-    """RMS error of the down vector over ten seconds after the end, of many vehicles: no more
-    than that of the last attitude, nor of the mean one, but for what its own mean costs."""
+    """RMS error of the down vector over the ten seconds after the end, for many vehicles: below
+    that of the last attitude, and of the mean one except for the error of the estimated mean."""
     errors = []
     for seed in range(20):
         tilts = wandering(40.0, time_constant, seed=seed)
@@ -89,8 +89,8 @@ def test_it_is_better_than_the_last_and_than_the_mean_attitude(time_constant):
 
 @pytest.mark.parametrize("lag", [0.2, 1.0, 5.0])
 def test_the_covariance_is_that_of_the_errors(lag):
-    """Of many vehicles, the mean square of the error at a lag is what the covariances say, within
-    what 100 draws leave; acceleration counts like a tilt."""
+    """For many vehicles, the mean square error at a lag matches the covariances within the accuracy
+    of 100 draws; acceleration counts like a tilt."""
     squares, said = [], []
     for seed in range(100):
         tilts = wandering(62.0 + lag, 1.5, seed=seed)[::5]

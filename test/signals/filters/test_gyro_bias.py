@@ -12,7 +12,7 @@
 # See the License for the specific language governing permissions and
 # limitations under the License.
 
-"""A gyro's bias: found, told from a step of the attitude and from a heading that swings."""
+"""A gyro's bias is found, and told from a step of the attitude and from a disturbed heading."""
 
 import numpy as np
 import pytest
@@ -31,8 +31,8 @@ ONSET = 30.0
 
 
 def looked(error, seconds=60.0, stddev=0.004):
-    """(gyro, [(t, what is wrong)]) where attitudes have noise and rates are off by error(t) (3,)
-    less what is taken off, over windows of a span."""
+    """(gyro, [(t, what is wrong)]) with noisy attitudes and rates off by error(t) (3,) less the
+    bias found, over windows of a span."""
     gyro, rng, wrong = GyroBias(), np.random.default_rng(1), []
     for t in np.arange(0.0, seconds, BIAS_SPAN / LOOKS):
         past = np.linspace(t - BIAS_SPAN, t, 21)
@@ -52,7 +52,7 @@ def from_onset(*bias):
 
 @pytest.mark.parametrize("bias", [(0.05, -0.03, 0.02), (0.0, 0.06, 0.0), (-0.1, 0.0, 0.3)])
 def test_a_bias_that_begins_is_found_within_two_spans_and_taken_off(bias):
-    """Named with its values to .005 rad/s, once, and never before it is there."""
+    """Reported with its values to .005 rad/s, once, and never before it begins."""
     gyro, ((t, what),) = looked(from_onset(*bias))
     assert what == RATES and ONSET < t < ONSET + 2.6 * BIAS_SPAN
     assert np.allclose(gyro.bias, bias, atol=0.005)
@@ -61,14 +61,14 @@ def test_a_bias_that_begins_is_found_within_two_spans_and_taken_off(bias):
 
 
 def test_what_is_too_large_for_a_bias_is_told_and_not_taken_off():
-    """A gyro with reversed axes, beside an attitude that turns."""
+    """A gyro with reversed axes while the attitude turns."""
     gyro, wrong = looked(from_onset(-0.5, 0.0, 0.3))
     assert len(wrong) > 20 and {what for _, what in wrong} == {RATES}
     assert not any(gyro.bias) and gyro.sentences() == []
 
 
 def test_an_error_about_the_vertical_is_the_headings_until_it_has_lasted():
-    """Steel turns a heading for seconds; only what lasts is the gyro's."""
+    """Steel disturbs a heading for seconds; only a lasting error is the gyro's."""
     yaw = 0.06 * DOWN
     gyro, wrong = looked(lambda t: yaw * (ONSET < t < ONSET + 8.0))
     assert {what for _, what in wrong} == {HEADING} and not any(gyro.bias)

@@ -12,7 +12,7 @@
 # See the License for the specific language governing permissions and
 # limitations under the License.
 
-"""The integrated IMU against known motions."""
+"""The integrated IMU, compared with known motions."""
 
 import math
 
@@ -67,7 +67,7 @@ def test_noise_of_the_attitude_is_averaged_out_of_the_velocity():
 
 
 def test_the_bias_is_subtracted():
-    """A force with a bias integrates as one without, if the bias is known."""
+    """With a known bias, a biased force integrates like an unbiased one."""
     integral = ImuIntegral(G, 0.6)
     for k in range(101):
         add(integral, 0.01 * k, acceleration=(0.05, 0.0, 0.0), bias=(0.05, 0.0, 0.0))

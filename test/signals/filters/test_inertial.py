@@ -72,7 +72,7 @@ def test_known_current_is_taken_off(clean):
 
 def test_the_accelerometers_bias_is_learnt_and_its_drift_taken_off():
     """0.05 m/s^2 of bias, DVL noise of 1 cm/s and attitude noise of 0.2 degrees: after 20 s the
-    linear acceleration is right to 6 mm/s^2, its mean to 2."""
+    linear acceleration is accurate to 6 mm/s^2, its mean to 2."""
     config, robot, pi = make()
     rng, motion, bias = (
         np.random.default_rng(4),

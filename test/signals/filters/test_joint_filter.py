@@ -12,7 +12,7 @@
 # See the License for the specific language governing permissions and
 # limitations under the License.
 
-"""Motion of the joints, and which of their rows count."""
+"""Motion of the joints, and masks of their rows."""
 
 from types import SimpleNamespace as Message
 
@@ -23,7 +23,7 @@ from signal_runs import reasons, run
 
 
 def test_joint_at_rest_and_at_its_stop_are_masked(clean):
-    """Coulomb friction is set-valued at rest, and a stop carries load: those rows do not count."""
+    """Coulomb friction is set-valued at rest, and a stop carries load: those rows are masked."""
     config, robot, _, messages = clean
 
     def corrupt(role, message, t):
@@ -72,7 +72,7 @@ def test_joint_positions_alone_give_the_motion(clean):
 
 @pytest.mark.parametrize("nth", [3, 5])
 def test_slow_joint_positions_alone_give_the_motion_or_are_masked(nth, clean):
-    """17 and 10 Hz without velocities: whatever counts is right."""
+    """17 and 10 Hz without velocities: all valid rows are correct."""
     config, robot, _, messages = clean
     count = iter(range(10**6))
 
@@ -89,7 +89,7 @@ def test_slow_joint_positions_alone_give_the_motion_or_are_masked(nth, clean):
 
 
 def test_joint_that_pushes_and_does_not_move_is_stalled(clean):
-    """Standing still under more than half its largest effort: masked by that name."""
+    """At rest under more than half its largest effort: masked as stalled."""
     config, robot, _, messages = clean
 
     def stall(role, message, t):

@@ -12,7 +12,7 @@
 # See the License for the specific language governing permissions and
 # limitations under the License.
 
-"""An IMU that is knocked: what it measures is turned back; an attitude that steps alone is not."""
+"""A knocked IMU: its readings are turned back; those of an attitude that steps alone are not."""
 
 import math
 
@@ -42,7 +42,7 @@ def true_readings():
 
 
 def knocked(reading, with_force):
-    """The reading of an IMU that is turned by TURN against the body, or of its attitude alone."""
+    """The reading of an IMU that is turned by TURN relative to the body, or only its attitude."""
     R_ns = from_down(reading[:3].tolist(), reading[9]) @ TURN
     found = reading.copy()
     found[:3], found[9] = R_ns[2], math.atan2(R_ns[1, 0], R_ns[0, 0])
@@ -72,7 +72,7 @@ def followed(with_force):
 
 
 def test_an_imu_that_was_knocked_is_turned_back():
-    """All that it measures, to the half degree that a mean of the step is right to."""
+    """All of its readings, to half a degree, the accuracy of the averaged step."""
     mount, errors = followed(with_force=True)
     assert errors[:, :3].max() < 0.01 and errors[:, 6:9].max() < 0.1
     assert errors[:, 3:6].max() < 0.01 and errors[:, 9].max() < 0.01
@@ -82,7 +82,7 @@ def test_an_imu_that_was_knocked_is_turned_back():
 
 
 def test_an_attitude_that_steps_alone_is_said_and_left():
-    """The force does not step with it: it is the driver's."""
+    """The force does not step with it, so the driver is the cause."""
     mount, errors = followed(with_force=False)
     angle = np.linalg.norm(to_rotation_vector(TURN))
     assert 0.5 * angle < errors[:, :3].max() < 1.5 * angle

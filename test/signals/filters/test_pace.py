@@ -25,7 +25,7 @@ def clock(period):
 
 
 def test_windows_follow_a_slow_sensor_alone():
-    """Settings hold for sensors that are fast enough, and before the rate is known."""
+    """The settings apply to sensors that are fast enough, and before the rate is known."""
     assert half_window(0.1, clock(0.25)) == 0.5 and longest_gap(0.1, clock(0.25)) == 0.375
     for period in (0.01, None):
         assert half_window(0.1, clock(period)) == longest_gap(0.1, clock(period)) == 0.1
@@ -35,7 +35,7 @@ def test_windows_follow_a_slow_sensor_alone():
     ("thrusters", 5.0, True), ("imu", 4.0, True), ("imu", 20.0, False), ("dvl", 2.0, False),
     ("joint_states", 50.0, False)])
 def test_a_rate_that_does_not_show_the_motion_is_said(role, rate, slow):
-    """With the rate that would; a DVL is bridged by the IMU."""
+    """With the rate that would show it; a DVL is bridged by the IMU."""
     said = slow_sensors({role: clock(1.0 / rate)}, lowpass=0.07)
     assert bool(said) == slow
     if slow:
@@ -44,5 +44,5 @@ def test_a_rate_that_does_not_show_the_motion_is_said(role, rate, slow):
 
 
 def test_no_low_pass_asks_for_no_rate():
-    """Then rows have every frequency that the sensor has."""
+    """Then rows contain every frequency that the sensor does."""
     assert slow_sensors({"imu": clock(0.25)}, lowpass=0.0) == []

@@ -12,7 +12,7 @@
 # See the License for the specific language governing permissions and
 # limitations under the License.
 
-"""Stamped rows against plain lists."""
+"""Timestamped rows, compared with plain lists."""
 
 import math
 

@@ -12,7 +12,7 @@
 # See the License for the specific language governing permissions and
 # limitations under the License.
 
-"""Sensors that are faster than they need to be."""
+"""Averaging of sensors that are faster than necessary."""
 
 import numpy as np
 
@@ -27,7 +27,7 @@ def thinned(rate, seconds=1.0, newest=()):
 
 
 def test_a_slow_sensor_passes_as_it_is():
-    """Up to 500 Hz nothing is touched."""
+    """Up to 500 Hz nothing is changed."""
     rows = thinned(500.0)
     assert len(rows) == 500 and rows[7] == (7 / 500, [10.0 * 7 / 500, 1.0, -7 / 500])
 

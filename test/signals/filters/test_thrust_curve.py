@@ -12,7 +12,7 @@
 # See the License for the specific language governing permissions and
 # limitations under the License.
 
-"""The T200's thrust curve against the published table, and its inverse against itself."""
+"""The T200's thrust curve, compared with the published table, and its inverse."""
 
 import os
 from pathlib import Path
@@ -84,7 +84,7 @@ def test_thrust_of_command_is_the_thrust(curve, voltage):
 
 @pytest.mark.parametrize("voltage", VOLTAGES)
 def test_command_is_the_nearest_to_neutral(curve, voltage):
-    """No command nearer to neutral reaches the thrust that the inverse was asked for."""
+    """No command closer to neutral reaches the wanted thrust."""
     low, high = curve.limits(voltage)
     for wanted in np.linspace(low, high, 60):
         command = curve.command(wanted, voltage)

@@ -68,7 +68,7 @@ def commanded(thrusters, command_of, seconds, period=0.02):
 
 
 def test_the_wrench_is_what_the_thrusters_add_up_to():
-    """Each by its column of the allocation, in whatever state the commands are."""
+    """Each by its column of the allocation, whatever the state of the commands."""
     thrusters = model()
     thrusters.add_command(0.0, (10 * SHARES).tolist())
     thrusters.flush()
@@ -119,7 +119,7 @@ def test_thrust_is_unknown_in_a_gap_of_regular_commands_and_until_the_rotors_hav
 
 
 def test_a_burst_of_late_commands_does_not_make_later_ones_late():
-    """A second of commands at once, as after a stall of the network: then they come as before."""
+    """A second of commands at once, as after a network stall; then they come as before."""
     thrusters = model()
     for k in range(300):
         at = 0.02 * k if not 100 <= k < 150 else 3.0 + 1e-4 * (k - 150)
@@ -143,7 +143,7 @@ def test_commands_that_come_only_when_they_change_are_held():
 @settings(max_examples=10)
 @given(st.lists(st.floats(-20, 20), min_size=2, max_size=4), st.sampled_from([0.0, 0.11, 0.4]))
 def test_impulse_is_the_integral_of_thrust(steps, lag):
-    """The integral of the thrusters' thrust, against a sum over the wrench, but for a constant."""
+    """The integral of the thrusters' thrust equals a sum over the wrench, up to a constant."""
     thrusters, h = model(**{"thrusters.time_constant": lag}), 0.01
     commanded(thrusters, lambda t: steps[min(int(t + 1e-9), len(steps) - 1)] * SHARES, len(steps))
     wrench, impulse = [], []

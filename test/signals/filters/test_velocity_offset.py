@@ -32,8 +32,8 @@ from uvms_adaptive_dynamics.signals.gates.innovations import InnovationGate
 
 
 def test_the_offset_of_a_frozen_dvl_is_forgotten_and_learnt_again():
-    """All values dropped: unknown until there are new ones; a bias of -0.02 m/s^2, taken off as far
-    as it is known, is found."""
+    """After dropping all values the offset is unknown until there are new ones; a bias of -0.02
+    m/s^2, subtracted as far as it is known, is found."""
     offset, level = VelocityOffset(1.0, 0.01), (1.0, 0.0, 0.0, 0.0, 1.0, 0.0, 0.0, 0.0, 1.0)
     for k in range(5):
         offset.add(0.1 * k, [0.5, 0.0, 0.0], level)
@@ -65,8 +65,8 @@ def test_unknown_with_too_few_values():
 
 
 def test_noise_is_averaged_below_that_of_one_value():
-    """DVL noise of 1 cm/s: the offset is known to 5 mm/s, its slope to 5 mm/s^2, and what is
-    said of it is no less and not twice as much."""
+    """DVL noise of 1 cm/s: the offset is known to 5 mm/s, its slope to 5 mm/s^2, and the reported
+    standard deviation is at least the true one and less than twice that."""
     rng, offset, errors, slopes = np.random.default_rng(0), VelocityOffset(1.0, 0.01), [], []
     for k in range(1200):
         offset.add(0.1 * k, (0.3 + rng.normal(0, 0.01, 3)).tolist(), LEVEL)
@@ -95,9 +95,9 @@ def test_restart_keeps_the_bias_and_reset_does_not():
 
 @pytest.mark.parametrize("period, noise", [(0.25, 0.05), (0.2, 0.1), (0.1, 0.01)])
 def test_no_bias_is_made_of_the_first_velocities_noise(period, noise):
-    """Sixty starts: the offset moves with what is taken off by mistake, and of neither the gate nor
-    the filter has to begin anew; the bias is never off by more than three of its first
-    deviations, nor after 12 s by a half of one."""
+    """Sixty starts: the offset moves with any bias subtracted by mistake, yet neither gate nor
+    filter restarts; the bias is never off by more than three of its initial standard deviations,
+    nor by half of one after 12 s."""
     for seed in range(60):
         rng, offset, value = np.random.default_rng(seed), VelocityOffset(1.0, 0.01), np.zeros(3)
         gate = InnovationGate(DVL_FLOOR, DVL_LARGEST, BIAS_STDDEV, DVL_WANDER, DVL_PATIENCE,

@@ -12,7 +12,7 @@
 # See the License for the specific language governing permissions and
 # limitations under the License.
 
-"""Without gates every reading counts as it is (setting `filter.gates`)."""
+"""Without gates every reading is used unchanged (setting `filter.gates`)."""
 from types import SimpleNamespace as Message
 
 import numpy as np
@@ -26,7 +26,7 @@ from uvms_adaptive_dynamics.signals.gates.choose import (
 
 
 def test_without_gates_nothing_is_held_back_or_replaced():
-    """A spike, an impossible velocity and a frozen sensor pass at once; with gates none does."""
+    """A spike, an impossible velocity and a frozen sensor pass; with gates none does."""
     spikes, velocities = {}, {}
     for gates in (False, True):
         spike, innovation = spike_gate(gates, [.01]), innovation_gate(

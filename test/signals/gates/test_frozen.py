@@ -31,7 +31,7 @@ from uvms_adaptive_dynamics.signals.gates.frozen import FrozenSensorGate
 )
 def test_frozen_sensor_is_masked_and_named(role, channels, clean):
     """The same message again and again with new stamps while the robot moves: its rows are masked,
-    others are not. (Where an arm is that was moving, the vehicle's rows need to know.)"""
+    others are not. (The vehicle's rows need the position of an arm that was moving.)"""
     config, robot, _, messages = clean
     kept = {}
 
@@ -51,8 +51,8 @@ def test_frozen_sensor_is_masked_and_named(role, channels, clean):
 
 
 def test_frozen_depth_is_dropped_where_the_vehicle_sinks_and_kept_where_it_does_not(clean):
-    """The same depth again and again: void while DVL and attitude say that the vehicle sinks,
-    lawful on a level path."""
+    """The same depth again and again: invalid while DVL and attitude show that the vehicle sinks,
+    valid on a level path."""
     config, robot, _, messages = clean
     motion = AnalyticMotion(0, config=config)
 
@@ -124,20 +124,20 @@ def test_frozen_since_the_first_of_the_identical_readings():
 
 
 def test_nothing_is_frozen_while_the_robot_rests():
-    """Identical readings for long are no fault if no other sensor moves."""
+    """Long runs of identical readings are no fault if no other sensor shows motion."""
     assert frozen_imu(5.0, [[0.0, 0.0, 0.0]] * 100) == [None] * 500
 
 
 @given(st.lists(st.sampled_from([0.0, 1.0]), min_size=1, max_size=50))
 def test_commands_are_never_frozen(values):
-    """A joystick may be held still for any time."""
+    """A joystick may be held still for any length of time."""
     gate = FrozenSensorGate(rest_velocity=0.02)
     assert all(gate.gate("thrusters", 1.0 * k, [v] * 8) is None for k, v in enumerate(values))
 
 
 @pytest.mark.parametrize("speed, frozen", [(0.5, True), (0.0, False)])
 def test_joints_are_frozen_by_their_own_velocities(speed, frozen):
-    """Positions that stand still contradict a velocity; at rest they do not."""
+    """Constant positions contradict a nonzero velocity; at rest they do not."""
     gate = FrozenSensorGate(rest_velocity=0.02)
     answers = [gate.gate("joint_states", 0.02 * k, [1.0, speed, 0.1]) for k in range(60)]
     assert (answers[-1] is not None) == frozen
@@ -147,7 +147,7 @@ ATTITUDE, RATES, FORCE = (0, 1, 2, 9), (3, 4, 5), (6, 7, 8)
 
 
 def imu_with_a_frozen_part(columns, begin, seconds=3.0):
-    """The gate's answers at 100 Hz to a rocking IMU, some of whose values stand still from `begin`
+    """The gate's answers at 100 Hz to a rocking IMU, some of whose values are constant from `begin`
     on."""
     gate, answers, kept = FrozenSensorGate(rest_velocity=0.02), [], None
     for k in range(int(100 * seconds)):
@@ -166,7 +166,7 @@ def imu_with_a_frozen_part(columns, begin, seconds=3.0):
 
 @pytest.mark.parametrize("columns", [ATTITUDE, RATES, FORCE])
 def test_a_part_of_the_imu_may_freeze_alone(columns):
-    """Attitude, rates or force: from its last change, half a second later."""
+    """Attitude, rates or force: reported half a second after its last change, from that change."""
     answers = imu_with_a_frozen_part(columns, begin=1.0)
     first = next(k for k, answer in enumerate(answers) if answer is not None)
     assert 149 <= first <= 165 and answers[first] == pytest.approx(0.99)
@@ -175,5 +175,5 @@ def test_a_part_of_the_imu_may_freeze_alone(columns):
 
 @pytest.mark.parametrize("columns", [ATTITUDE, RATES, FORCE])
 def test_a_part_that_never_changed_is_one_that_the_driver_does_not_fill(columns):
-    """Which others judge: an attitude by the gate of orientations."""
+    """Other gates judge it: an attitude, the orientation gate."""
     assert all(answer is None for answer in imu_with_a_frozen_part(columns, begin=0.0))

@@ -12,7 +12,7 @@
 # See the License for the specific language governing permissions and
 # limitations under the License.
 
-"""An IMU against itself."""
+"""Consistency of an IMU's readings."""
 
 import numpy as np
 
@@ -50,7 +50,7 @@ def test_a_gyro_that_contradicts_the_attitude_is_seen_for_as_long_as_it_does():
 
 
 def test_a_step_of_the_force_is_seen_and_a_spike_of_one_reading_is_not():
-    """The step at either end of a burst; a single spike is the spike gate's business."""
+    """The step at either end of a burst; a single spike is left to the spike gate."""
     turn, force = noisy()
     force[300:400, 1] += 5.0
     fits = verdicts(turn, force)
@@ -59,7 +59,7 @@ def test_a_step_of_the_force_is_seen_and_a_spike_of_one_reading_is_not():
 
 
 def test_an_imu_that_is_always_like_that_is_accepted_in_the_end():
-    """An attitude that lags by more than the floor allows for: a minute later it counts."""
+    """An attitude that lags by more than the floor allows for is accepted after a minute."""
     turn, force = noisy(60.0)
     turn[:, 0] += 0.15
     fits = verdicts(turn, force)

@@ -27,7 +27,7 @@ from uvms_adaptive_dynamics.signals.gates.innovations import InnovationGate
 
 
 def test_dvl_outliers_and_bursts_are_rejected(clean):
-    """5 % outliers, a second of garbage: velocity stays right wherever it counts."""
+    """5 % outliers, a second of garbage: valid velocities stay correct."""
     config, robot, _, messages = clean
     rng = np.random.default_rng(1)
 
@@ -69,7 +69,7 @@ def noise(count, stddev=0.01, seed=0):
 
 @pytest.mark.parametrize("stddev", [0.002, 0.01, 0.05, 0.15])
 def test_a_noise_of_any_size_is_accepted_and_measured(stddev):
-    """From the first values on, without a restart; the deviation is found to a third."""
+    """From the first values on, without a restart; the standard deviation is found to a third."""
     t = 0.25 * np.arange(400)[:, None]
     gate, accepted = decisions(0.3 * np.sin(0.05 * t) + noise(400, stddev), period=0.25)
     assert accepted.mean() > 0.97 and gate.restarts == 0
@@ -83,7 +83,7 @@ def test_a_noise_that_no_sensor_has_is_no_measure():
 
 
 def test_a_noisy_value_that_jumps_is_followed_in_the_end():
-    """The values agree as well with each other as they used to: 15 s later the gate restarts."""
+    """The values still agree with each other as before: the gate restarts 15 s later."""
     values = noise(400, 0.05)
     values[200:] += 1.0
     gate, accepted = decisions(values, period=0.25, steepest=1.0)
@@ -115,8 +115,8 @@ def test_a_burst_is_dropped_whole():
 
 
 def test_a_lasting_step_is_accepted_after_the_patience():
-    """Values that agree with each other for long are right: the gate takes them again, and counts
-    that it did."""
+    """Values that agree with each other for long are right: the gate accepts them again, and counts
+    a restart."""
     values = noise(300, stddev=0.003)
     values[150:] += 0.8
     gate, accepted = decisions(values)
@@ -124,8 +124,8 @@ def test_a_lasting_step_is_accepted_after_the_patience():
 
 
 def test_a_step_steeper_than_any_bias_is_garbage_for_ten_seconds_and_believed_after_fifteen():
-    """0.5 m/s from one value to the next is no error of the prediction: the values wait longer than
-    garbage lasts, and those before and after it count within half a second."""
+    """0.5 m/s from one value to the next is no prediction error: the values wait longer than any
+    garbage lasts; before and after, values are accepted within half a second."""
     values = noise(500, stddev=0.003)
     values[150:250] += 0.5
     gate, accepted = decisions(values, steepest=1.0)
@@ -137,8 +137,8 @@ def test_a_step_steeper_than_any_bias_is_garbage_for_ten_seconds_and_believed_af
 
 @pytest.mark.parametrize("period", [2.0, 3.0, 4.0, 5.0])
 def test_a_wrong_scale_that_crosses_the_truth_is_not_followed(period):
-    """Ten seconds of a velocity that counts three times, which is right whenever the robot turns: a
-    few values of a hundred are accepted, and what comes after it counts in less than 2.5 s."""
+    """Ten seconds of a tripled velocity, which is right whenever the robot reverses: a few values
+    in a hundred are accepted, and later values are accepted within 2.5 s."""
     values, t = noise(500), 0.1 * np.arange(500)[:, None]
     values[150:250] += 2 * 0.3 * np.sin(2 * np.pi * t[:100] / period) * [1.0, 0.4, 0.1]
     _, accepted = decisions(values, patience=2.5, steepest=1.0)
@@ -155,8 +155,8 @@ def test_nothing_is_begun_on_a_slope_that_no_bias_has():
 
 
 def bent(slope, turn_rate=0.0, jump=0.0, scale=0.0):
-    """(gate, bends by time, accepted (k,)) for values that grow from 20 s on, by a slope (3,) in
-    axes that turn, less what the gate says is to be taken off from then on."""
+    """(gate, bends by time, accepted (k,)) for values that grow from 20 s on with a slope (3,) in
+    turning axes, less the bend once the gate has found it."""
     gate = InnovationGate(0.003, 0.2, 0.1, 0.02, 2.5, 1.0)
     bends, accepted, taken, value = {}, [], np.zeros(3), np.zeros(3)
     for k, error in enumerate(noise(400)):
@@ -176,8 +176,8 @@ def bent(slope, turn_rate=0.0, jump=0.0, scale=0.0):
 
 @pytest.mark.parametrize("turn_rate", [0.0, 0.3])
 def test_values_that_go_on_by_a_constant_slope_are_followed_from_there(turn_rate):
-    """An accelerometer's bias that has jumped by .3 m/s^2: found once, to .03, within the patience
-    and a second, also while the vehicle turns; the values after it count."""
+    """An accelerometer's bias jumps by .3 m/s^2: found once, to .03, within the patience plus a
+    second, even while the vehicle turns; the values after it are accepted."""
     gate, bends, accepted = bent((0.3, -0.1, 0.05), turn_rate)
     ((t, bend),) = bends.items()
     assert 22.0 < t < 24.0 and np.allclose(bend, (0.3, -0.1, 0.05), atol=0.03)
@@ -186,6 +186,6 @@ def test_values_that_go_on_by_a_constant_slope_are_followed_from_there(turn_rate
 
 @pytest.mark.parametrize("fault", [{"jump": 1.0}, {"scale": 0.5}])
 def test_a_measurement_that_jumps_or_has_a_wrong_scale_is_no_bend(fault):
-    """Nothing is taken off for what is the measurement's fault."""
+    """No bend is found if the measurement is at fault."""
     _, bends, _ = bent((0.0, 0.0, 0.0), **fault)
     assert bends == {}

@@ -12,7 +12,7 @@
 # See the License for the specific language governing permissions and
 # limitations under the License.
 
-"""Joint readings against themselves."""
+"""Consistency of joint readings."""
 
 import numpy as np
 import pytest
@@ -38,7 +38,7 @@ def test_readings_of_a_moving_arm_fit():
 
 
 def test_a_velocity_that_the_position_does_not_follow_is_seen():
-    """1 rad/s too much for ten seconds."""
+    """A velocity 1 rad/s too large for ten seconds."""
     velocity = VELOCITY.copy()
     velocity[500:1000, 1] += 1.0
     fits = verdicts(POSITION, velocity)
@@ -47,7 +47,7 @@ def test_a_velocity_that_the_position_does_not_follow_is_seen():
 
 @pytest.mark.parametrize("readings, back", [(500, True), (1500, False)])
 def test_a_position_that_jumps_counts_again_once_it_is_back_or_stays(readings, back):
-    """Half a radian for ten seconds, and for good: after fifteen seconds that is the new zero."""
+    """Half a radian for ten seconds, and permanently: after fifteen seconds it is the new zero."""
     position = POSITION.copy()
     position[500:500 + readings, 0] += 0.5
     fits = verdicts(position, VELOCITY)
@@ -56,7 +56,7 @@ def test_a_position_that_jumps_counts_again_once_it_is_back_or_stays(readings, b
 
 
 def test_zeros_of_a_driver_that_starts_are_no_place_of_the_joints():
-    """After a gap zeros come, then what was there before: no slip, and the zeros were wrong."""
+    """After a gap come zeros, then the old positions: no slip, and the zeros were wrong."""
     check = JointConsistency(2, 0.001)
     away = POSITION + [2.0, -1.5]
     for k in range(500):
@@ -71,7 +71,7 @@ def test_zeros_of_a_driver_that_starts_are_no_place_of_the_joints():
 
 @pytest.mark.parametrize("size", [np.radians(5.0), -0.5])
 def test_an_encoder_that_slips_is_named_with_its_size(size):
-    """Five degrees, and half a radian back: a jump at once, the new zero after fifteen seconds."""
+    """Five degrees, and half a radian back: a jump at first, the new zero after fifteen seconds."""
     position = POSITION.copy()
     position[500:, 1] += size
     gate = JointConsistency(2, 0.001)
@@ -87,7 +87,7 @@ def test_without_velocities_nothing_is_judged():
 
 
 def test_a_joint_without_velocity_leaves_the_others_judged():
-    """The second alone is judged, and named where it does not fit."""
+    """Only the second is judged, and named if it does not fit."""
     velocity, gate = VELOCITY.copy(), JointConsistency(2, 0.001)
     velocity[:, 0], velocity[500:1000, 1] = np.nan, VELOCITY[500:1000, 1] + 1.0
     fits = np.array([gate.fits(t, p, v) for t, p, v in zip(T, POSITION, velocity)])

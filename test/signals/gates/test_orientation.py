@@ -48,7 +48,7 @@ def test_readings_without_one_are_named_from_the_first():
 
 
 def test_one_that_never_changes_is_none_once_the_gyro_has_turned():
-    """A robot at rest with a gyro's bias of half a degree per second is no such case."""
+    """A robot at rest with a gyro bias of half a degree per second is no such case."""
     gate = OrientationGate()
     judged(gate, [reading(0, math.radians(0.5), moves=False)] * 6000)
     assert gate.missing == ""
@@ -58,7 +58,7 @@ def test_one_that_never_changes_is_none_once_the_gyro_has_turned():
 
 
 def test_single_readings_of_the_other_kind_do_not_change_it():
-    """Those without an orientation are left out; a second of them is another sensor."""
+    """Those without an orientation are left out; a second of them means another sensor."""
     gate = OrientationGate()
     moving = [reading(0.01 * k, 1.0) for k in range(300)]
     usable = judged(gate, [*moving[:100], *[WITHOUT] * 5, *moving[105:200], *[WITHOUT] * 110])

@@ -29,7 +29,7 @@ PERIOD = 0.02
 
 
 def verdicts(readings, far=(JOINT_FAR,) * 4):
-    """[(time, since)] of (time, values) in order of time."""
+    """[(time, since)] for (time, values) in order of time."""
     gate = PublisherGate({"joint_states": far})
     return [(t, gate.gate("joint_states", t, list(values))) for t, values in sorted(
         readings, key=lambda reading: reading[0])]
@@ -46,8 +46,8 @@ def one(begin, end, period=PERIOD, of=motion):
 @pytest.mark.parametrize("period", [PERIOD, 2 * PERIOD])
 @pytest.mark.parametrize("shift", [0.003, 0.01, 0.017])
 def test_a_second_publisher_is_found_within_a_second(period, shift):
-    """Of the same rate or half of it, with any shift between their messages; and it is
-    one again a while after the second has gone."""
+    """At the same rate or half of it, with any shift between the messages; and there is one again a
+    while after the second has gone."""
     other = one(5.0 + shift, 15.0, period, lambda t: np.full(4, 0.9))
     found = verdicts([*one(0.0, 25.0), *other])
     first = next(t for t, since in found if since is not None)
@@ -59,7 +59,7 @@ def test_a_second_publisher_is_found_within_a_second(period, shift):
 @settings(max_examples=30, deadline=None)
 @given(st.integers(0, 2**32 - 1), st.sampled_from([0.0, 0.01, 0.1, 1.0]), st.floats(0.0, 0.5))
 def test_noise_steps_and_jitter_are_one_publisher(seed, noise, jitter):
-    """White noise of any size, steps of the values, and stamps that scatter are no second one."""
+    """White noise of any size, steps, and scattering stamps are no second publisher."""
     rng = np.random.default_rng(seed)
     steps = np.cumsum(rng.random(500) < 0.05)
     readings = [(t + PERIOD * jitter * rng.random(),
@@ -69,13 +69,13 @@ def test_noise_steps_and_jitter_are_one_publisher(seed, noise, jitter):
 
 
 def test_a_value_that_swings_with_every_message_is_one_publisher():
-    """A vibration at half the rate of a sensor, from its first message on, comes evenly."""
+    """A vibration at half a sensor's rate, from its first message on, has even intervals."""
     readings = [(t, motion(t) + 0.5 * (-1) ** k) for k, t in enumerate(np.arange(0, 5, PERIOD))]
     assert all(since is None for _, since in verdicts(readings))
 
 
 def test_values_that_are_not_there_say_nothing():
-    """An IMU without an orientation has its rates alone."""
+    """An IMU without an orientation is judged by its rates alone."""
     nothing = np.full(3, np.nan)
     readings = [(t, np.concatenate([nothing, rates])) for t, rates in [
         *one(0.0, 10.0, of=lambda t: motion(t)[:3]),
@@ -87,8 +87,7 @@ def test_values_that_are_not_there_say_nothing():
 @pytest.mark.parametrize("role, channels", [("imu", range(6)), ("wrench", range(6)),
                                             ("joint_states", range(10))])
 def test_it_is_said_and_nothing_of_it_counts(clean, role, channels):
-    """In the front end: what a second node contradicts masks its rows, and the sentence says what
-    to do."""
+    """In the front end, a second node masks the rows, and the sentence says what to do."""
     config, robot, _, messages = clean
     zero = Message(x=0.0, y=0.0, z=0.0)
     other = {"imu": {"angular_velocity": zero}, "joint_states": {"position": [2.0] * 4},

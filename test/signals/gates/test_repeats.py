@@ -12,7 +12,7 @@
 # See the License for the specific language governing permissions and
 # limitations under the License.
 
-"""Values that repeat themselves: a limit and silence are found, a coarse sensor is not."""
+"""Repeated values: saturation and silence are found, a coarse sensor is not."""
 
 import numpy as np
 import pytest
@@ -24,14 +24,14 @@ SIGNAL = np.sin(0.05 * np.arange(2000)) + 0.01 * RNG.standard_normal(2000)
 
 
 def found(values):
-    """(k,) which of the values (k,) are found to repeat themselves."""
+    """(k,) which of the values (k,) are reported as repeated."""
     gate = RepeatGate(1)
     return np.array([gate.repeated([value], [True])[0] for value in values.tolist()])
 
 
 @pytest.mark.parametrize("limit", [0.0, 0.3])
 def test_a_value_at_a_limit_is_found(limit):
-    """Off, or cut off: all but the first ones of each run, and nothing else."""
+    """Constant or clipped: all but the first few of each run are found, and nothing else."""
     values = SIGNAL.copy()
     values[1000:] = np.clip(values[1000:], -limit, limit)
     at_limit = np.abs(values) == limit
@@ -42,7 +42,7 @@ def test_a_value_at_a_limit_is_found(limit):
 
 @pytest.mark.parametrize("step, times", [(0.05, 1), (0.5, 1), (0.0, 5)])
 def test_a_sensor_that_repeats_itself_is_no_fault(step, times):
-    """One in coarse steps, where its signal turns slowly too, and one that is published five times
+    """A sensor with coarse steps, even where its signal turns slowly, and one published five times
     over."""
     values = np.round(SIGNAL / step) * step if step else SIGNAL
     assert not found(np.repeat(values, times)).any()

@@ -66,7 +66,7 @@ def test_spikes_are_rejected_before_any_filter(role, field, size, reason, index,
 
 
 def gated(rows, floor=0.1, period=0.02):
-    """What leaves a gate for rows at a fixed period."""
+    """The output of a gate for rows at a fixed period."""
     gate = SpikeGate([floor] * len(rows[0]))
     out = [row for k, row_in in enumerate(rows) for row in gate.gate(period * k, row_in)]
     return out + gate.flush()
@@ -114,7 +114,7 @@ def test_a_burst_is_erratic():
 
 
 def test_lookahead_bounds_the_wait():
-    """At a low rate a row leaves when `lookahead` has passed, with the neighbours it has."""
+    """At a low rate a row is decided once `lookahead` has passed, by the neighbours that it has."""
     gate = SpikeGate([0.1], lookahead=0.1)
     assert not gate.gate(0.0, [1.0])
     assert [row.t for row in gate.gate(0.2, [1.0])] == [0.0]
@@ -122,8 +122,8 @@ def test_lookahead_bounds_the_wait():
 
 @pytest.mark.parametrize("share, found", [(0.2, 0.9), (0.4, 0.5)])
 def test_a_scale_is_that_of_values_without_their_spikes(share, found):
-    """Two of five wrong by 30 deviations, from the beginning: most are found, and hardly any other;
-    what is left of the others does not open the gate."""
+    """Two of five values wrong by 30 deviations, from the beginning: most of them are found, and
+    hardly any others; those that are missed do not open the gate."""
     rng = np.random.default_rng(0)
     wrong = rng.random(3000) < share
     values = np.sin(0.002 * np.arange(3000)) + 0.01 * rng.standard_normal(3000)
@@ -135,7 +135,7 @@ def test_a_scale_is_that_of_values_without_their_spikes(share, found):
 
 
 def test_coarse_values_are_no_spikes():
-    """Steps five times the noise: repeats say nothing of it."""
+    """Steps of five times the noise: repeats tell nothing about the noise."""
     rng = np.random.default_rng(0)
     values = np.sin(0.03 * np.arange(3000)) + 0.01 * rng.standard_normal(3000)
     gate = SpikeGate([0.005])

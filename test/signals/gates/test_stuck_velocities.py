@@ -35,7 +35,7 @@ def followed(rate, velocity, position=lambda t: 0.4 * np.sin(t), seconds=20.0):
 
 @pytest.mark.parametrize("rate", [10.0, 100.0])
 def test_a_velocity_that_stays_zero_is_none_once_the_joint_has_moved(rate):
-    """Within twenty deviations of its position; from the beginning, and when it begins later."""
+    """After twenty deviations of its position; from the beginning, and when it starts later."""
     t, stuck = followed(rate, lambda t: 0.0)
     assert stuck[t > 0.5].all()
     t, stuck = followed(rate, lambda t: 0.4 * np.cos(t) if t < 9.0 else -0.36)
@@ -44,13 +44,13 @@ def test_a_velocity_that_stays_zero_is_none_once_the_joint_has_moved(rate):
 
 @pytest.mark.parametrize("step", [1e-6, 0.01, 0.05])
 def test_measured_velocities_are_kept(step):
-    """Also of a coarse sensor, but for what it hides of a slow motion."""
+    """Even from a coarse sensor, except where it hides a slow motion."""
     t, stuck = followed(100.0, lambda t: step * np.round(0.4 * np.cos(t) / step))
     assert np.mean(stuck) < 0.01 + step
 
 
 def test_a_position_that_jumps_is_no_motion():
-    """Nor is one that is repeated with its velocity, as in some recordings."""
+    """Nor is a position that is repeated together with its velocity, as in some recordings."""
     _, stuck = followed(50.0, lambda t: 0.0, lambda t: 0.0 if t < 10.0 else 0.3)
     assert not stuck.any()
     held = lambda t: 0.1 * np.floor(10 * t)
@@ -59,7 +59,7 @@ def test_a_position_that_jumps_is_no_motion():
 
 
 def test_a_gap_begins_anew():
-    """Where the joint has gone meanwhile nobody knows."""
+    """The joint's motion in the gap is unknown."""
     gate = StuckVelocities(1, STDDEV)
     gate.stuck(0.0, [0.0], [0.0])
     gate.reset()

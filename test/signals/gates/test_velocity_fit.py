@@ -12,7 +12,7 @@
 # See the License for the specific language governing permissions and
 # limitations under the License.
 
-"""Velocities of joints that are another unit's, or late."""
+"""Joint velocities that are late or in another unit."""
 import numpy as np
 import pytest
 
@@ -31,7 +31,7 @@ def speed(t):
 
 
 def judged(positions, velocities):
-    """(unused, misplaced) of each of two joints after 20 s; the first one's readings are right."""
+    """(unused, misplaced) of two joints after 20 s; the first one's readings are right."""
     fit = VelocityFit(2)
     for t, q, v in zip(T, positions, velocities):
         fit.add(t, (0.5 * position(t), q), (0.5 * speed(t), v))
@@ -41,7 +41,7 @@ def judged(positions, velocities):
 @pytest.mark.parametrize("velocity", [np.degrees(speed(T)), -speed(T), 2.0 * speed(T),
                                       0.3 * speed(T), speed(T - 0.1)])
 def test_a_velocity_of_another_unit_sign_or_time_is_not_used(velocity):
-    """Of that joint alone, and not for long: it is judged again."""
+    """Only that joint's, and not permanently: it is judged again."""
     assert judged(position(T), velocity) == ([False, True], [False, False])
     mended = np.where(T < 8.0, velocity, speed(T))
     assert judged(position(T), mended) == ([False, False], [False, False])
@@ -58,7 +58,8 @@ def test_a_position_in_degrees_is_told_from_a_velocity_that_is_small():
     lambda q, v: (q, RNG.normal(size=len(v))), lambda q, v: (0.01 * q, 0.5 * v),
     lambda q, v: (q + 0.5 * (T > 15.0), v), lambda q, v: (q, np.full_like(v, np.nan))])
 def test_what_is_no_clean_relation_is_left_to_others(change):
-    """Noise, a driver's filter, a frozen position, another signal, an arm at rest, a slip, none."""
+    """Noise, a driver's filter, a frozen position, another signal, an arm at rest, a slip, nothing.
+    """
     assert judged(*change(position(T), speed(T))) == ([False, False], [False, False])
 
 

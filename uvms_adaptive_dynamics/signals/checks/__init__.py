@@ -12,4 +12,4 @@
 # See the License for the specific language governing permissions and
 # limitations under the License.
 
-"""Frames, signs, units and delays checked against each other; they warn and change no sample."""
+"""Cross-checks of frames, signs, units and delays; they warn but change no sample."""

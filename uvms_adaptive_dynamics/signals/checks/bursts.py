@@ -12,10 +12,11 @@
 # See the License for the specific language governing permissions and
 # limitations under the License.
 
-"""What the frame checks are shown of a sensor that is doubted.
+"""Which rows of a doubted sensor the frame checks get.
 
-A burst of garbage is not a wrong setting. What is doubted for more than a burst of a recording may
-well be, and then all of it is shown: rows left out by how well they fit would hide a misfit.
+A burst of garbage is not a wrong setting, so its rows are withheld. Doubt that outlasts a burst may
+well come from a wrong setting; then the checks get all rows, since leaving out those that fit badly
+would hide the misfit.
 """
 from __future__ import annotations
 
@@ -23,26 +24,26 @@ from collections import deque
 from collections.abc import Callable
 from typing import Any
 
-# [s] of doubt in BURST_MEMORY, after which it is how the sensor is, and no burst
+# [s] of doubt within BURST_MEMORY, beyond which it is no burst but the sensor's normal state
 LASTING_DOUBT = 15.0
 BURST_MEMORY = 60.0  # [s]
 
 
 class BurstFilter:
-    """Passes rows on to `log(name, t, *values)`; doubted ones wait until there are many, and are
-    logged as `doubted` at their time meanwhile."""
+    """Passes rows on to `log(name, t, *values)`. Doubted rows are held back until the doubt lasts;
+    until then only their times are logged, as `doubted`."""
 
     def __init__(self, name: str, log: Callable[..., None]):
         self._name, self._log = name, log
         self.reset()
 
     def reset(self) -> None:
-        """Forget the rows that wait."""
+        """Forget the rows held back."""
         self._rows: deque[tuple[float, bool]] = deque()       # time, doubted
         self._waiting: deque[tuple[Any, ...]] = deque()
 
     def add(self, doubted: bool, t: float, *values: Any) -> None:
-        """Add a row at t [s]. Rows that had to wait are passed on after later ones."""
+        """Add a row at t [s]. Rows that were held back are passed on after later ones."""
         self._rows.append((t, doubted))
         while self._rows[0][0] < t - BURST_MEMORY:
             self._rows.popleft()

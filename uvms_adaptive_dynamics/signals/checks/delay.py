@@ -12,11 +12,11 @@
 # See the License for the specific language governing permissions and
 # limitations under the License.
 
-"""The unknown delay between thruster command and motion.
+"""Estimate of the unknown delay between thruster command and motion.
 
-It is the shift of the wrench at which the motion explains it best: offline with the robot's own
+The delay is the shift of the wrench at which the motion explains it best: offline with the robot's
 regressor (`thruster_delay`), online with a few features of the motion (`DelayMonitor`). Public
-recordings have 0.1 to 0.6 s of it.
+recordings have delays of 0.1 to 0.6 s.
 """
 from __future__ import annotations
 
@@ -34,20 +34,19 @@ from ...model.sample import VEHICLE_CHANNELS, Misread, Sample
 from .fits import STRETCHES
 
 SETTING = "thrusters.delay"
-MIN_SHIFT, MAX_SHIFT, SHIFT_STEP = -0.4, 0.8, 0.02     # [s] of the shifts tried
+MIN_SHIFT, MAX_SHIFT, SHIFT_STEP = -0.4, 0.8, 0.02     # [s] shifts that are tried
 ROW_STRIDE = 5           # every fifth row is enough after the low-pass
 MIN_DELAY_ROWS = 100
 MIN_RECORDING = 20.0     # [s]
-# [N, N m] an axis with less tells nothing: a step of a thruster's PWM, the end of a rotor's lag
+# [N, N m] An axis with less is ignored: it may be one PWM step, or the tail of a rotor's lag.
 LEAST_EFFORT = 0.05
 MAX_DELAY_ERROR = 0.005  # [s] a quarter of a tick
 FIRST_ESTIMATE, ESTIMATE_PERIOD, MONITORED = 30.0, 30.0, 60.0    # [s]
 
 
 class Delay(NamedTuple):
-    """`delay` [s] by which the motion follows the wrench beyond what the settings say, and its
-    standard error `stddev` [s].
-    """
+    """`delay` [s] of the motion behind the wrench in addition to the configured one, and its
+    standard error `stddev` [s]."""
 
     delay: float
     stddev: float = 0.0
@@ -56,7 +55,7 @@ class Delay(NamedTuple):
 def thruster_delay(samples: Sequence[Sample], robot: RobotModel, config: Config) -> Delay | None:
     """The delay in `samples` on the grid, to be added to thrusters.delay.
 
-    None where the vehicle's rows are too few or move too little to tell.
+    None if the vehicle's rows are too few, or contain too little motion to tell.
     """
     t = np.array([s.t for s in samples])
     Y = np.array([robot.raw_rows(s).Y[:6] for s in samples])
@@ -66,8 +65,8 @@ def thruster_delay(samples: Sequence[Sample], robot: RobotModel, config: Config)
 
 
 class DelayMonitor:
-    """Keeps the last minute of motion and wrench, and estimates the delay every 30 s: of all of it,
-    and of its newest half where all of it leaves the delay open, as after a change."""
+    """Keeps the last minute of motion and wrench, and estimates the delay every 30 s from all of
+    it, or from its newest half if all of it shows no certain delay, as after a change."""
 
     def __init__(self, config: Config):
         self._config = config
@@ -82,7 +81,7 @@ class DelayMonitor:
         self._since_estimate = ESTIMATE_PERIOD - FIRST_ESTIMATE
 
     def add(self, sample: Sample) -> None:
-        """Add a sample, and estimate the delay if it is time."""
+        """Add a sample; estimate the delay if it is due."""
         self._rows.append((sample.t, sample.R_nb[2], sample.nu, sample.nu_dot, sample.wrench,
                            bool(sample.valid[:6].all())))
         self._since_estimate += self._config.filter.period
@@ -102,19 +101,19 @@ class DelayMonitor:
 
     @staticmethod
     def _least(found: Delay | None) -> float:
-        """[s] Error of the delay that is certain to 99.9 %."""
+        """[s] Lower bound of the delay's magnitude with 99.9 % certainty."""
         certain = student_quantile(0.9995, STRETCHES)
         return 0.0 if found is None else max(abs(found.delay) - certain * found.stddev, 0.0)
 
     @property
     def misread(self) -> tuple[Misread, ...]:
-        """What parameters take in: a delay that is wrong by more than their intervals allow for."""
+        """The delay setting, if it is wrong by more than the parameters' intervals allow for."""
         allowed = Z95 * self._config.uncertainty.delay_stddev
         return self._misread if self._least(self.found) > allowed else ()
 
     @property
     def warning(self) -> str:
-        """A sentence if the delay is wrong by more than MAX_DELAY_ERROR with 99.9 %
+        """A sentence if the configured delay is wrong by more than MAX_DELAY_ERROR with 99.9 %
         certainty, else ''."""
         found = self.found
         if found is None or self._least(found) < MAX_DELAY_ERROR:
@@ -128,9 +127,9 @@ class DelayMonitor:
 
 def _best_shift(t: np.ndarray, Y: np.ndarray, wrench: np.ndarray, valid: np.ndarray,
                 config: Config) -> Delay | None:
-    """The shift d at which wrench (k, 6) at t - d is the likeliest on Y, refined by a parabola.
+    """The most likely shift d, with wrench (k, 6) at t - d regressed on Y, refined by a parabola.
 
-    Y (k, 6, p): one model of all axes; Y (k, p): the same features for each axis by itself.
+    Y (k, 6, p): one model for all axes; Y (k, p): the same features for each axis separately.
     """
     kernel, period = gaussian_kernel(config.filter), config.filter.period
     half = len(kernel) // 2
@@ -171,7 +170,7 @@ def _whole_windows(t: np.ndarray, valid: np.ndarray, length: int, period: float)
 
 
 def _range_of(A: np.ndarray) -> np.ndarray:
-    """Orthonormal basis of the columns of A (k, p), those of nearly zero left out."""
+    """Orthonormal basis of the columns of A (k, p), without columns near zero."""
     size = np.linalg.norm(A, axis=0)
     large = size > 1e-9 * size.max()
     U, s, _ = np.linalg.svd(A[:, large] / size[large], full_matrices=False)
@@ -179,12 +178,12 @@ def _range_of(A: np.ndarray) -> np.ndarray:
 
 
 def _likeliest(shifts: np.ndarray, left: np.ndarray) -> Delay | None:
-    """The delay at the largest likelihood of the squares that are left (S, K, m) at S shifts of K
-    stretches of time on m axes; None at the edge.
+    """The most likely delay, from the residual squares (S, K, m) at S shifts, in K stretches of
+    time, on m axes; None if it is at the edge.
 
-    Axes count by their likelihoods, the product of their variances: one that the thrust moves tells
-    the delay, one on which a controller answers to a tether or to another axis tells next to
-    nothing. The error is what leaving out stretches of time and the axes' disagreement show.
+    Likelihoods of the axes multiply: an axis that thrust moves determines the delay, one on which a
+    controller reacts to a tether or to another axis contributes next to nothing. The error combines
+    a jackknife over stretches of time with the disagreement of the axes.
     """
     of_axes = np.log(np.maximum(left.sum(axis=1), 1e-12))       # (S, m), -2 log L per row
     delay, curvature = _vertex(shifts, of_axes.sum(axis=1))
@@ -201,8 +200,8 @@ def _likeliest(shifts: np.ndarray, left: np.ndarray) -> Delay | None:
 
 
 def _vertex(shifts: np.ndarray, cost: np.ndarray) -> tuple[float, float]:
-    """(shift of the least cost (S,), refined by a parabola, its curvature there); the shift is
-    infinite at the edge."""
+    """(shift of the smallest cost (S,), refined by a parabola; the parabola's curvature). The shift
+    is infinite if it is at the edge."""
     k = int(np.argmin(cost))
     if k in (0, len(shifts) - 1):
         return np.inf, 0.0

@@ -12,7 +12,7 @@
 # See the License for the specific language governing permissions and
 # limitations under the License.
 
-"""Depth against the integrated heave of the DVL."""
+"""Check of the depth against the DVL's integrated heave."""
 from __future__ import annotations
 
 import math
@@ -37,18 +37,20 @@ from .finding import (
 )
 from .fits import integral, regression
 
-MIN_DEPTH_RMS = 0.03      # [m] of the change over CHANGE_WINDOW, below which depth is not judged
-# Share of the heave's power that may be the DVL's noise: by so much a scale comes out too small, by
-# more where the vehicle moves for a part of the time alone.
+MIN_DEPTH_RMS = 0.03      # [m] RMS change over CHANGE_WINDOW; below it depth is not judged
+# Largest share of the heave's power that may be DVL noise: the fitted scale is biased low by about
+# this share, by more if the vehicle moves only part of the time.
 LARGEST_NOISE = 0.1
 MIN_DEPTH_WINDOWS = 100
-PRESSURE_UNITS = {1 / pascal: unit for unit, pascal in PASCAL.items()}  # by a Pa in them
+PRESSURE_UNITS = {1 / pascal: unit for unit, pascal in PASCAL.items()}  # size of 1 Pa -> unit
 
 
 class DepthFit(NamedTuple):
-    """Depth rate on n3 v: by axis (3,) with standard errors (3,), and by all axes together: `gain`
-    with its standard error. Errors are infinite without heave, or with one that is too much
-    of the DVL's noise. `explained`: share of the depth's power."""
+    """Regression of the depth rate on n3 * v.
+
+    by_axis (3,), errors (3,): coefficient of each axis and its standard error; gain, error: the
+    same for all axes together; explained: share of the depth's power that this explains. Errors are
+    infinite without heave, or if too much of the heave is DVL noise."""
 
     by_axis: np.ndarray
     errors: np.ndarray
@@ -57,15 +59,15 @@ class DepthFit(NamedTuple):
     explained: float
 
     def is_outside(self, bounds: tuple[float, float]) -> bool:
-        """Whether the gain is outside, with 99.9 % certainty. Noise of the velocity makes the fit
-        too small, by no more than what it leaves unexplained."""
+        """Whether the gain is outside `bounds` with 99.9 % certainty. Velocity noise biases the fit
+        low, at most by the share that it leaves unexplained."""
         return outside(self.gain, self.gain / max(self.explained, 1e-3), self.error, bounds)
 
 
 def depth_fit(logs: dict[str, np.ndarray], turn: np.ndarray, config: Config) -> DepthFit | None:
-    """The depth's change against the integrated velocity, over windows of a second.
+    """Fit of the depth's change to the integrated velocity over one-second windows.
 
-    `turn` (3, 3) takes the DVL's velocity to the IMU's axes; `logs` as in `frames`. None where the
+    `turn` (3, 3) rotates the DVL's velocity into the IMU's axes; `logs` as in `frames`. None if the
     log is too short.
     """
     dvl, depth = logs["dvl"], logs["depth"]
@@ -90,58 +92,61 @@ def depth_fit(logs: dict[str, np.ndarray], turn: np.ndarray, config: Config) -> 
 
 
 def _noise_of_path(dvl: np.ndarray, turn: np.ndarray, lag: int) -> float:
-    """Variance [m^2] that the DVL's noise gives its velocity's integral over `lag` rows.
+    """Variance [m^2] of the velocity's integral over `lag` rows due to DVL noise.
 
-    Beside the integrated IMU a velocity has noise alone, and what is slow: second differences."""
+    The DVL less the integrated IMU is noise plus slow drift; second differences remove the
+    drift."""
     R = dvl[:, 10:19].reshape(-1, 3, 3)
     offset = np.einsum("kij,kj->ki", R, dvl[:, 1:4] @ turn.T) - dvl[:, 7:10]
     bend = np.median(np.abs(offset[2:] - 2 * offset[1:-1] + offset[:-2])) / NORMAL_MEDIAN
     period = float(np.median(np.diff(dvl[:, 0])))
-    return float(bend ** 2 / 6 * period ** 2 * (lag - 0.5))     # trapezoids: the ends count half
+    return float(bend ** 2 / 6 * period ** 2 * (lag - 0.5))     # trapezoidal rule: ends count half
 
 
 def check_depth(logs: dict[str, np.ndarray], config: Config, turn: np.ndarray) -> CheckResult:
-    """Depth against heave, where the attitude is right; `turn` as in `depth_fit`."""
+    """Check depth against heave, given a correct attitude; `turn` as in `depth_fit`."""
     fit = depth_fit(logs, turn, config)
     if fit is None or fit.errors[2] > MAX_STANDARD_ERROR * max(abs(fit.by_axis[2]), 1.0):
         return UNDECIDED
     by_axis, error = fit.by_axis, fit.errors
     level, gain = float(np.median(logs["depth"][:, 1])), float(by_axis[2])
+    seen = f"({gain:.2f} +- {error[2]:.2f} m per metre of descent)"
     if gain + Z999 * error[2] < -0.2:
         return mismatch("depth sign", (
-            "depth decreases while the vehicle descends; publish depth positive down, or check "
-            "imu.world"), harm=Harm.SLIGHT)
+            f"depth decreases while the vehicle descends {seen}; publish depth positive down, or "
+            "check imu.world"), harm=Harm.SLIGHT)
     is_pressure = config.depth.type.endswith("FluidPressure")
     if depth_unit(config, is_pressure) == "Pa" and level < -5.0:
         return _pressure_mismatch(level, gain)
     if abs(gain) + Z999 * error[2] < 0.4:
         return mismatch("depth", (
-            "depth does not follow the heave velocity; check that the sensor works, and its unit "
-            "(depth.topic)"), harm=Harm.SLIGHT)
+            f"depth does not follow the heave velocity {seen}; check that the sensor works, its "
+            "topic (depth.topic) and its unit (depth.unit)"), harm=Harm.SLIGHT)
     if fit.is_outside(SCALE_TOLERANCE):
         return mismatch("depth unit", (
-            f"depth changes {fit.gain:.2f} +- {fit.error:.2f} times as much as the vehicle moves; "
-            "check its unit (metres, or Pa at robot.water_density), and the DVL's scale"),
-            harm=Harm.SLIGHT)
+            f"depth changes by {fit.gain:.2f} +- {fit.error:.2f} m per metre of descent; check its "
+            "unit (metres, or Pa at robot.water_density) and the DVL's scale"), harm=Harm.SLIGHT)
     reversed_axes = [k for k in range(2) if error[k] < MAX_STANDARD_ERROR
                      and by_axis[k] + Z999 * error[k] < 0]
     if len(reversed_axes) == 1:
-        axis, turn_name = (("surge", "pitch"), ("sway", "roll"))[reversed_axes[0]]
+        k = reversed_axes[0]
+        axis, turn_name = (("surge", "pitch"), ("sway", "roll"))[k]
         return mismatch("imu.frame", (
-            f"depth follows heave but is reversed in {axis} on a slope: {turn_name} has the wrong "
-            "sign; check imu.frame and imu.rpy"))
+            f"depth follows heave but changes the wrong way with {axis} on a slope "
+            f"({by_axis[k]:.2f} +- {error[k]:.2f} m per metre of descent), so {turn_name} has the "
+            "wrong sign; check imu.frame and imu.rpy"))
     return CONSISTENT
 
 
 def _pressure_mismatch(level: float, gain: float) -> CheckResult:
-    """The result for a pressure sensor whose depth [m] is far above the surface."""
+    """Result for a pressure sensor whose depth `level` [m] is far above the surface."""
     nearest = min(PRESSURE_UNITS, key=lambda size: abs(math.log(max(abs(gain), 1e-7) / size)))
     if nearest == 1.0:
         return mismatch("robot.surface_pressure", (
-            f"depth is {level:.1f} m but follows heave: the pressure is probably relative to the "
-            "surface; set robot.surface_pressure to 0"), {"robot.surface_pressure": 0.0},
+            f"depth is {level:.1f} m but follows heave, so the pressure is probably relative to "
+            "the surface; set robot.surface_pressure to 0"), {"robot.surface_pressure": 0.0},
             harm=Harm.SLIGHT)
     return mismatch("depth unit", (
-        f"depth is {level:.1f} m and changes {gain:.2g} times as much as the vehicle moves: the "
+        f"depth is {level:.1f} m and changes by {gain:.2g} m per metre of descent, so the "
         f"pressure is probably in {PRESSURE_UNITS[nearest]}; set depth.unit to "
         f"'{PRESSURE_UNITS[nearest]}'"), {"depth.unit": PRESSURE_UNITS[nearest]}, Harm.SLIGHT)

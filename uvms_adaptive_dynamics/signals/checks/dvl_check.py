@@ -12,7 +12,7 @@
 # See the License for the specific language governing permissions and
 # limitations under the License.
 
-"""The DVL against the integrated IMU: unit, signs, axes and lever arm."""
+"""Check of the DVL against the integrated IMU: unit, signs, axes, lag and lever arm."""
 from __future__ import annotations
 
 import math
@@ -40,38 +40,38 @@ from .thruster_check import turned_sensor
 from .velocity_map import VelocityMap, velocity_map
 
 VELOCITY_AXES = ("surge", "sway", "heave")
-MIN_VELOCITY_RMS = 0.05   # [m/s] of the change over CHANGE_WINDOW of a judged axis
-# Share of the integrated IMU's power that an axis of the DVL has to explain: what it shows of a
-# robot that hardly moves is noise.
+MIN_VELOCITY_RMS = 0.05   # [m/s] RMS change over CHANGE_WINDOW on a judged axis
+# Share of the integrated IMU's power that an axis of the DVL has to explain: if the robot hardly
+# moves, the DVL shows only noise.
 MIN_EXPLAINED = 0.5
-DVL_GAIN = 0.6, 1.6       # of the velocities, within which their unit is right
-AXES_ODDS = 1000.0        # odds of signed axes against each of the others, of the world's as well
-MAX_OFF_AXES = 0.35       # distance from signed axes, beyond which the axes are tilted
-# That is worth a finding: brackets are mounted by hand. An IMU that leans by so much moves the
-# righting moment of an even keel by a thirtieth of its largest.
+DVL_GAIN = 0.6, 1.6       # range of the velocities' gain if their unit is right
+AXES_ODDS = 1000.0        # required odds of signed axes, or of world axes, against each alternative
+MAX_OFF_AXES = 0.35       # distance from signed axes beyond which the axes are tilted
+# Smallest tilt worth a finding: brackets are mounted by hand. An IMU that leans by this much moves
+# the righting moment of an even keel by a thirtieth of its largest.
 MIN_TILT = math.radians(2.0)
-MIN_LEVER_ERROR = 0.25    # [m] that is worth a finding
+MIN_LEVER_ERROR = 0.25    # [m] worth a finding
 OF_WORLD = "dvl velocity"
 CUT_STEP = 5.0            # [s] between times at which the axes may have turned
-# [s] of lag that is worth a finding: at 0.3 m/s^2 the error is a small DVL's noise, 1 cm/s.
+# [s] Smallest lag worth a finding: at 0.3 m/s^2 its error is a small DVL's noise, 1 cm/s.
 MIN_DVL_LAG = 0.03
 
 
 def check_velocity(logs: dict[str, np.ndarray], config: Config,
                    upside_down: bool) -> tuple[CheckResult, np.ndarray | None]:
-    """(result, matrix (3, 3) that turns the DVL's velocity into the IMU's axes); None where nothing
-    has moved enough to tell.
+    """(result, matrix (3, 3) that rotates the DVL's velocity into the IMU's axes, or None if it
+    cannot be told).
 
-    `upside_down`: the IMU has been found upside down already. `logs` as in `frames`.
+    `upside_down`: the IMU has already been found upside down. `logs` as in `frames`.
     """
     fit = velocity_map(logs["dvl"])
     if fit is None:
         return UNDECIDED, None
     if _is_of_world(fit, logs["dvl"]):
         return mismatch(OF_WORLD, (
-            "velocities do not turn with the robot: they are in the world's axes, and so not along "
-            "it. Let the driver publish them in the body's (dvl.frame), or a nav_msgs/msg/Odometry "
-            "with its twist in those; no rotation in dvl.rpy is right on two headings")), None
+            "velocities do not turn with the robot, so they are in the world's axes; make the "
+            "driver publish them in the body's axes (dvl.frame), or a nav_msgs/msg/Odometry with "
+            "its twist in the body's axes. No dvl.rpy is right on two headings")), None
     Q, error = fit.Q, fit.errors
     turned = Q @ FRD_FROM_FLU if upside_down else Q
     judged = _judged(fit)
@@ -79,7 +79,7 @@ def check_velocity(logs: dict[str, np.ndarray], config: Config,
         return UNDECIDED, None
     size = np.linalg.norm(turned, axis=0)
     gain, worst = float(np.median(size[judged])), float(error[:9].max())
-    # Noise of the DVL makes the fit too small, by no more than what is unexplained.
+    # DVL noise biases the fit low, at most by the share that is unexplained.
     if outside(gain, float(np.median(size[judged] / fit.by_axis[judged])), worst, DVL_GAIN):
         return mismatch("dvl unit", (
             f"DVL velocities are {1 / max(gain, 1e-9):.3g} times those of the integrated IMU; "
@@ -98,22 +98,23 @@ def check_velocity(logs: dict[str, np.ndarray], config: Config,
     reversed_axes = [k for k in range(3) if judged[k]
                      and turned[k, k] + Z999 * error[4 * k] < 0]
     findings = [Finding("dvl.frame",
-                        f"the DVL's {VELOCITY_AXES[k]} velocity has the wrong sign against the "
-                        "IMU; check dvl.frame and dvl.rpy") for k in reversed_axes]
+                        f"the DVL's {VELOCITY_AXES[k]} velocity has the wrong sign relative to "
+                        f"the IMU (gain {turned[k, k]:.2f} +- {error[4 * k]:.2f}); check dvl.frame "
+                        "and dvl.rpy") for k in reversed_axes]
     return CheckResult(findings, False), np.eye(3)
 
 
 def _judged(fit: VelocityMap) -> np.ndarray:
-    """(3,) axes of which the fit says enough to judge them."""
-    # A fit of nothing to nothing has no error either.
+    """(3,) whether the fit is good enough to judge each axis."""
+    # Without motion the fit's error can be small too.
     return ((fit.errors[:9].reshape(3, 3).max(axis=1) < MAX_STANDARD_ERROR)
             & (fit.moved > MIN_VELOCITY_RMS) & (fit.by_axis > MIN_EXPLAINED))
 
 
 def _is_of_world(fit: VelocityMap, dvl: np.ndarray) -> bool:
-    """Whether velocities in fixed axes explain the integrated IMU better, with odds of a thousand,
-    than those that turn with the robot, as `fit` has them. Of a robot that keeps its heading, or
-    has turned once about it, both explain it alike."""
+    """Whether velocities in world axes explain the integrated IMU better, with odds of a thousand,
+    than velocities in axes that turn with the robot (`fit`). If the robot keeps its heading, or has
+    turned once about it, both explain it equally well."""
     world = velocity_map(dvl, of_world=True)
     if world is None or not _judged(world).all():
         return False
@@ -122,9 +123,9 @@ def _is_of_world(fit: VelocityMap, dvl: np.ndarray) -> bool:
 
 
 def _clear_axes(Q: np.ndarray, error: np.ndarray) -> np.ndarray | None:
-    """Other signed axes (3, 3) than those set, where Q (3, 3) with its standard errors (3, 3) fits
-    them and leaves odds of a thousand against all the rest; None elsewhere. Noise of the DVL makes
-    Q smaller: its size is taken off."""
+    """Signed axes (3, 3) other than the configured ones that Q (3, 3), with standard errors (3, 3),
+    fits, with odds of a thousand against all the rest; None if there are none. Q is normalized,
+    since DVL noise makes it smaller."""
     size = max(float(np.linalg.norm(Q)) / math.sqrt(3.0), 1e-9)
     deviation = [float(np.sum(((Q / size - axes) * size / error) ** 2)) for axes in SIGNED_AXES]
     best, second = np.argsort(deviation)[:2]
@@ -135,26 +136,26 @@ def _clear_axes(Q: np.ndarray, error: np.ndarray) -> np.ndarray | None:
 
 
 def _axes_of(Q: np.ndarray) -> np.ndarray:
-    """(3, 3) orthogonal matrix nearest to Q (3, 3): its scale, which noise of the DVL makes too
-    small, is left out."""
+    """(3, 3) orthogonal matrix nearest to Q (3, 3); this drops the scale, which DVL noise makes too
+    small."""
     U, _, Vt = np.linalg.svd(Q)
     return U @ Vt
 
 
 def _small_errors(fit: VelocityMap, logs: dict[str, np.ndarray], config: Config) -> CheckResult:
-    """The result where the axes are roughly right: a lag, a tilt, a scale, a lever arm."""
+    """The result if the axes are roughly right: lag, tilt, scale, lever arm."""
     late = _late(fit, config).findings
-    # A lag is fitted to first order only, and what is left of it makes the scale too small.
+    # A lag is fitted to first order only; the remainder makes the scale too small.
     found = [*late, *_tilted(fit, config, Harm.FOLLOWED).findings,
              *([] if late else _scaled(fit, logs, config).findings)]
     return CheckResult(found, True) if found else _lever_arm(fit.lever, fit.errors[9:12])
 
 
 def _late(fit: VelocityMap, config: Config) -> CheckResult:
-    """The result where the DVL's stamps are later or earlier than the IMU's of the same motion.
+    """The result on DVL stamps that are later or earlier than the IMU's for the same motion.
 
-    Nothing is measured before it happens: the later one is late, unless a setting has taken more
-    from the other's stamps than they were late."""
+    Nothing is measured before it happens, so the later sensor is late, unless the other's delay
+    setting is larger than its true delay."""
     lag = abs(fit.lag)
     least = lag - Z999 * fit.errors[12]
     if least < MIN_DVL_LAG:
@@ -165,24 +166,24 @@ def _late(fit: VelocityMap, config: Config) -> CheckResult:
     set_to = max(now - lag, 0.0) if setting == early[1] else now + lag
     return mismatch(setting, (
         f"the {late[0]}'s stamps are {lag:.2f} +- {fit.errors[12]:.2f} s later than the "
-        f"{early[0]}'s of the same motion; synchronize the clocks of both, or set {setting} to "
+        f"{early[0]}'s for the same motion; synchronize the clocks of both, or set {setting} to "
         f"{set_to:.2f} (now {now:.2f})"), {setting: round(set_to, 2)}, Harm.FOLLOWED)
 
 
 def _unit_of(gain: float) -> str:
-    """The DVL's probable unit, from m/s over its unit."""
+    """The DVL's probable unit as text, from the size of its unit in m/s."""
     if gain < 0.03:
-        return " (it is probably mm/s)" if gain < 0.01 else " (it is probably cm/s)"
-    return " (it is probably knots)" if abs(gain - 0.51) < 0.08 else ""
+        return " (the unit is probably mm/s)" if gain < 0.01 else " (the unit is probably cm/s)"
+    return " (the unit is probably knots)" if abs(gain - 0.51) < 0.08 else ""
 
 
 def _tilted(fit: VelocityMap, config: Config, harm: Harm) -> CheckResult:
-    """The result where the DVL's axes are turned against the IMU's."""
+    """The result on DVL axes that are rotated relative to the IMU's."""
     U, _, Vt = np.linalg.svd(fit.Q)
     if np.linalg.det(U @ Vt) <= 0:
         return mismatch("dvl.rpy", (
-            "the DVL's axes do not fit the IMU's, nor any rotation of them; check dvl.rpy, imu.rpy "
-            "and the driver's axes"))
+            "no rotation takes the DVL's axes to the IMU's; check dvl.rpy, imu.rpy and the "
+            "driver's axes"))
     phi, error = fit.rotation()
     angle = float(np.linalg.norm(phi))
     if angle - Z999 * error < MIN_TILT:
@@ -190,15 +191,15 @@ def _tilted(fit: VelocityMap, config: Config, harm: Harm) -> CheckResult:
     by_dvl = _mount(config.dvl.frame, config.dvl.rpy, U @ Vt)
     by_imu = _mount(config.imu.frame, config.imu.rpy, (U @ Vt).T)
     return mismatch("dvl.rpy", (
-        f"the DVL's axes are rotated against the IMU's by about {degrees(phi)}, "
-        f"{math.degrees(angle):.1f} +- {math.degrees(error):.1f} degrees in all; set dvl.rpy to "
+        f"the DVL's axes are rotated relative to the IMU's by about {degrees(phi)}, "
+        f"{math.degrees(angle):.1f} +- {math.degrees(error):.1f} degrees in total; set dvl.rpy to "
         f"{_listed(by_dvl)} if the DVL is turned, or imu.rpy to {_listed(by_imu)} if the IMU is"),
         {"dvl.rpy": by_dvl}, harm)
 
 
 def turned_since(dvl: np.ndarray) -> float | None:
-    """The time [s] at which the DVL's axes have turned against the IMU's, with 99.9 % certainty;
-    None where they may have been so. `dvl` rows as in `frames`."""
+    """The time [s] at which the DVL's axes turned relative to the IMU's, with 99.9 % certainty;
+    None if they may have been turned all along. `dvl` rows as in `frames`."""
     t = dvl[:, 0]
     found = [(_turn_at(dvl[t <= cut], dvl[t > cut]), cut)
              for cut in np.arange(t[0] + CUT_STEP, t[-1], CUT_STEP)]
@@ -207,7 +208,7 @@ def turned_since(dvl: np.ndarray) -> float | None:
 
 
 def _turn_at(before: np.ndarray, after: np.ndarray) -> float:
-    """By how many standard errors the axes have turned between two logs."""
+    """Turn of the axes from one log to the next, in standard errors."""
     fits = [velocity_map(rows) if len(rows) > 1 else None for rows in (before, after)]
     turns = [fit.rotation() for fit in fits if fit is not None and np.linalg.det(fit.Q) > 0]
     if len(turns) < 2:
@@ -217,7 +218,8 @@ def _turn_at(before: np.ndarray, after: np.ndarray) -> float:
 
 
 def _mount(frame: str, rpy: Sequence[float], turn: np.ndarray) -> tuple[float, ...]:
-    """The setting rpy [rad] of a sensor whose readings must be turned by `turn` (3, 3), FRD."""
+    """Corrected setting rpy [rad] of a sensor whose readings must be rotated by `turn` (3, 3), FRD.
+    """
     axes = FRD_FROM_FLU if frame == "flu" else np.eye(3)
     return tuple(round(angle, 4) for angle in to_rpy(axes.T @ turn @ axes @ from_rpy(*rpy)))
 
@@ -227,8 +229,8 @@ def _listed(rpy: Sequence[float]) -> str:
 
 
 def _scaled(fit: VelocityMap, logs: dict[str, np.ndarray], config: Config) -> CheckResult:
-    """The result where velocities have a wrong scale: of IMU, DVL and depth, the one that fits
-    neither of the others has it. What depth and DVL alone show is left to `check_depth`."""
+    """The result on the scale of velocities: of IMU, DVL and depth, the one that fits neither of
+    the others is wrong. A mismatch of depth and DVL alone is left to `check_depth`."""
     low, high, error = fit.scale()
     depth = depth_fit(logs, np.eye(3), config) if "depth" in logs else None
     imu_differs = outside(low, high, error, SCALE_TOLERANCE)
@@ -239,8 +241,8 @@ def _scaled(fit: VelocityMap, logs: dict[str, np.ndarray], config: Config) -> Ch
     if (depth is not None and imu_differs
             and SCALE_TOLERANCE[0] + margin < depth.gain < SCALE_TOLERANCE[1] - margin):
         return mismatch("imu linear acceleration", (
-            f"{seen}, while the depth agrees with the DVL ({depth.gain:.2f} +- {depth.error:.2f}); "
-            "the accelerometer's scale is probably wrong"), harm=Harm.FOLLOWED)
+            f"{seen}, but the depth agrees with the DVL ({depth.gain:.2f} +- {depth.error:.2f}); "
+            "the accelerometer's scale is probably wrong: calibrate it"), harm=Harm.FOLLOWED)
     if depth is not None and depth_differs:
         size = max(depth.gain, 1e-3)
         fits_depth = not outside(low / size, high / size, error / size, (1.0, 1.0))
@@ -250,35 +252,36 @@ def _scaled(fit: VelocityMap, logs: dict[str, np.ndarray], config: Config) -> Ch
     elif not imu_differs:
         return CONSISTENT
     return mismatch("dvl unit", (
-        f"{seen}; check the unit, and the speed of sound that the DVL is set to"),
+        f"{seen}; check the DVL's unit and the speed of sound that it is set to"),
         harm=Harm.FOLLOWED)
 
 
 def _lever_arm(lever: np.ndarray, stddev: np.ndarray) -> CheckResult:
-    """The result where the axes are right; `lever` (3,) [m] FRD is what the place is wrong by."""
+    """The result if the axes are right; `lever` (3,) [m] FRD: error of the DVL's position."""
     size = np.linalg.norm(lever)
     if size < 1e-9 or size - Z999 * np.linalg.norm(lever * stddev) / size < MIN_LEVER_ERROR:
         return CONSISTENT
-    place = np.array2string(FRD_FROM_FLU @ lever, precision=2)
+    place, error = (", ".join(f"{value:.2f}" for value in each)
+                    for each in (FRD_FROM_FLU @ lever, stddev))
     return mismatch("dvl.xyz", (
-        f"the DVL's velocity shows a lever arm that is wrong by {place} m (FLU); check dvl.xyz and "
-        "imu.xyz"), harm=Harm.SLIGHT)
+        f"the DVL's velocity shows a lever arm that is wrong by [{place}] +- [{error}] m (FLU); "
+        "check dvl.xyz and imu.xyz"), harm=Harm.SLIGHT)
 
 
 def _other_axes(logs: dict[str, np.ndarray], config: Config, axes: np.ndarray) -> CheckResult:
-    """The result where the DVL's axes are other signed axes (3, 3) than the IMU's."""
+    """The result if the DVL's axes are the signed axes `axes` (3, 3) of the IMU."""
     if np.array_equal(axes, FRD_FROM_FLU):
         other = "flu" if config.dvl.frame == "frd" else "frd"
         return mismatch("dvl.frame", (
-            "sway and heave velocity have the wrong sign against the IMU; set dvl.frame to "
+            "sway and heave velocity have the wrong sign relative to the IMU; set dvl.frame to "
             f"'{other}'"), {"dvl.frame": other})
     if np.linalg.det(axes) < 0:
         signs = [VELOCITY_AXES[k] for k in range(3) if axes[k, k] < 0]
         seen = (f"the DVL's {' and '.join(signs)} velocity has the wrong sign" if signs
                 else "the DVL's axes are swapped")
         return mismatch("dvl.frame", (
-            f"{seen}, a mirror image that no rotation of the sensor gives; check the driver's axes "
-            "and dvl.frame"))
+            f"{seen}, a mirror image that no rotation of the sensor produces; check the driver's "
+            "axes and dvl.frame"))
     turned = "dvl"
     if "thrust" in logs:
         allocation = np.reshape(config.thrusters.allocation, (6, -1))

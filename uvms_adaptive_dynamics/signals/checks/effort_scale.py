@@ -11,12 +11,11 @@
 # WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
 # See the License for the specific language governing permissions and
 # limitations under the License.
-"""The unit of the efforts, by the load that gravity puts on the joints.
+"""Check of the efforts' unit against the load that gravity puts on the joints.
 
-The URDF's masses say how large that load is and how it changes with the posture. Efforts that
-follow its course, but are a hundred times smaller, are no N m: raw motor current, per cent of the
-rated torque. A joint whose effort is mostly something else (an axis that is vertical, an arm that
-floats, a fast motion) says nothing.
+The URDF's masses determine this load and how it changes with posture. Efforts that follow it but
+are a hundred times smaller are not in N m: raw motor current, per cent of rated torque. A joint
+whose effort is mostly something else (a vertical axis, a floating arm, fast motion) tells nothing.
 """
 from __future__ import annotations
 
@@ -33,20 +32,20 @@ from .finding import Finding, Harm
 from .fits import regression
 from .joint_check import EFFORT_WINDOW, MOVING_SPEED
 
-LOAD_PERIOD = 0.2       # [s] between the rows: gravity's load changes with the posture, slowly
-ROWS_PER_COEFFICIENT = 3.0  # independent rows for each coefficient that is fitted
-# Share of the effort's variance that the load explains: of less it may be another cause's.
+LOAD_PERIOD = 0.2       # [s] between rows: gravity's load changes slowly, with the posture
+ROWS_PER_COEFFICIENT = 3.0  # independent rows per fitted coefficient
+# Share of the effort's variance that the load must explain; less may have another cause.
 MOST_OF_IT = 0.5
-# Standard deviation of the logarithm of a load by a URDF's masses: tools, cables and covers that it
-# leaves out, and masses that somebody guessed.
+# Standard deviation of the logarithm of a load computed from a URDF: missing tools, cables and
+# covers, and guessed masses.
 MASS_ERROR = 0.33
-LARGEST_EFFORT = 100.0  # times the median size of an effort, beyond which it is garbage
+LARGEST_EFFORT = 100.0  # times an effort's median magnitude; anything larger is garbage
 
 Loads = Callable[[np.ndarray, np.ndarray], np.ndarray]
 
 
 class _Ratio(NamedTuple):
-    """Effort over load of joint `place`: value, and standard error of its logarithm."""
+    """Ratio of effort to load of joint `place`: value, and standard error of its logarithm."""
 
     place: int
     value: float
@@ -54,8 +53,9 @@ class _Ratio(NamedTuple):
 
 
 def loads_of(robot: RobotModel, imu: np.ndarray | None) -> Loads | None:
-    """Loads (k, n) at times (k,) [s] and positions (k, n); imu (m, 4+): times and down vectors, of
-    a robot with a vehicle. None where nobody knows how the arm's base is tilted."""
+    """Function that returns the loads (k, n) at times (k,) [s] and positions (k, n). imu (m, 4+):
+    times and down vectors, for a robot with a vehicle. None if the tilt of the arm's base is
+    unknown."""
     if robot.vehicle and imu is None:
         return None
 
@@ -66,7 +66,7 @@ def loads_of(robot: RobotModel, imu: np.ndarray | None) -> Loads | None:
 
 
 def _attitudes(t: np.ndarray, imu: np.ndarray | None) -> list[np.ndarray]:
-    """(3, 3) R_nb at each time; the heading is of no weight."""
+    """R_nb (3, 3) at each time; the heading does not matter."""
     if imu is None:
         return [np.eye(3)] * len(t)
     down = np.column_stack([np.interp(t, imu[:, 0], imu[:, k]) for k in (1, 2, 3)])
@@ -77,11 +77,11 @@ def _attitudes(t: np.ndarray, imu: np.ndarray | None) -> list[np.ndarray]:
 def check_effort_scale(t: np.ndarray, mu: np.ndarray, speed: np.ndarray, effort: np.ndarray,
                        loads: Loads, names: Sequence[str], scale: Sequence[float],
                        masked: Sequence[str], floats: bool) -> list[Finding]:
-    """A finding if efforts (k, n) surely are in another unit than N m.
+    """A finding if efforts (k, n) are certainly not in N m.
 
-    mu, speed (k, n) at the times t (k,) [s], NaN where unknown; scale (n,): the efforts were
-    multiplied by it; masked: joints whose effort means nothing; floats: the arm may be carried by
-    water, of which nothing is known: efforts may be as small as they like."""
+    mu, speed (k, n) at the times t (k,) [s], NaN where unknown; scale (n,): factor by which the
+    efforts have been multiplied; masked: joints whose effort is meaningless; floats: buoyancy is
+    unknown, so that efforts may be arbitrarily small."""
     rows = _every(t, LOAD_PERIOD)
     rows = rows[np.isfinite(mu[rows]).all(axis=1)]
     t, mu, speed, effort = t[rows], mu[rows], speed[rows], effort[rows]
@@ -96,14 +96,14 @@ def check_effort_scale(t: np.ndarray, mu: np.ndarray, speed: np.ndarray, effort:
 
 
 def _every(t: np.ndarray, period: float) -> np.ndarray:
-    """Places of rows at least `period` [s] apart."""
+    """Indices of rows at least `period` [s] apart."""
     return np.unique(np.searchsorted(t, np.arange(t[0], t[-1] + period, period))[:-1])
 
 
 def _ratio(place: int, load: np.ndarray, speed: np.ndarray, effort: np.ndarray,
            overlap: float) -> _Ratio | None:
-    """The ratio of effort to load, beside friction and a constant; None where the load is not most
-    of the effort."""
+    """Ratio of effort to load, fitted together with friction and a constant; None if the load does
+    not make up most of the effort."""
     moving = np.isfinite(effort) & (np.abs(speed) > MOVING_SPEED)
     if not moving.any():
         return None
@@ -113,7 +113,7 @@ def _ratio(place: int, load: np.ndarray, speed: np.ndarray, effort: np.ndarray,
     y = effort[moving]
     if len(y) < ROWS_PER_COEFFICIENT * overlap * x.shape[1] or not np.std(y) > 0.0:
         return None
-    unit = np.median(np.abs(y)) or np.std(y)    # so that no unit is lost in the fit's ridge
+    unit = np.median(np.abs(y)) or np.std(y)    # normalized, so that the fit's ridge is negligible
     b, covariance, explained = regression(x, y / unit, overlap)
     value, error = b[0] * unit, math.sqrt(covariance[0, 0]) * unit
     share = np.var(value * x[:, 0]) / np.var(y)
@@ -123,25 +123,25 @@ def _ratio(place: int, load: np.ndarray, speed: np.ndarray, effort: np.ndarray,
 
 
 def _is_far(ratio: _Ratio, floats: bool) -> bool:
-    """Whether no masses that a URDF may state explain the ratio."""
+    """Whether the ratio is beyond any plausible error of a URDF's masses."""
     distance = math.log(abs(ratio.value))
     least = Z999 * math.hypot(MASS_ERROR, ratio.error)
     return distance > least or (distance < -least and not floats)
 
 
 def _finding(wrong: Sequence[_Ratio], names: Sequence[str], scale: Sequence[float]) -> Finding:
-    """The sentence, and the scales that would mend it."""
+    """The finding, with the scales that would fix it."""
     factor, error, common = _common(wrong)
     found = {names[one.place]: factor if common else 1.0 / one.value for one in wrong}
     scales = tuple(float(f"{old * found.get(name, factor if common else 1.0):.2g}")
                    for name, old in zip(names, scale or (1.0,) * len(names)))
     which = ", ".join(names[one.place] for one in wrong)
-    ratios = ", ".join(f"{one.value:.2g}" for one in wrong)
+    ratios = ", ".join(f"{one.value:.2g} +- {abs(one.value) * one.error:.1g}" for one in wrong)
     uncertain = "" if not common else f" ({_rounded(factor)} +- {_rounded(error)} times as large)"
-    rest = "" if common or len(wrong) == len(names) else ", the others as they are"
+    rest = "" if common or len(wrong) == len(names) else ", and leave the others as they are"
     return Finding("joint_states.effort_scale", (
-        f"the effort of {which} is {ratios} times the load of gravity by robot.urdf's masses, "
-        "whose course it follows: its unit is probably not N m (raw motor current, mN m, per "
+        f"the effort of {which} follows the gravity load by the masses of robot.urdf but is "
+        f"{ratios} times as large, so its unit is probably not N m (raw motor current, mN m, per "
         "cent); set joint_states.effort_scale to about "
         f"[{', '.join(map(_rounded, scales))}]{uncertain}{rest}; if the unit is right, the masses "
         "of robot.urdf are wrong"), {"joint_states.effort_scale": scales}, Harm.FOLLOWED,
@@ -149,12 +149,12 @@ def _finding(wrong: Sequence[_Ratio], names: Sequence[str], scale: Sequence[floa
 
 
 def _rounded(value: float) -> str:
-    """With two digits and no exponent where none is needed."""
+    """The value with two significant digits, and no exponent unless needed."""
     return f"{float(f'{value:.2g}'):g}"
 
 
 def _common(wrong: Sequence[_Ratio]) -> tuple[float, float, bool]:
-    """(factor, its standard error, whether it may be that of all joints)."""
+    """(factor, its standard error, whether one factor may hold for all joints)."""
     logs = np.array([-math.log(abs(one.value)) for one in wrong])
     variance = np.array([MASS_ERROR ** 2 + one.error ** 2 for one in wrong])
     mean = float(np.sum(logs / variance) / np.sum(1.0 / variance))

@@ -12,7 +12,7 @@
 # See the License for the specific language governing permissions and
 # limitations under the License.
 
-"""The result of a frame check: mismatches, and whether there was enough motion to judge."""
+"""Result of a frame check: mismatches, and whether there was enough motion to judge."""
 from __future__ import annotations
 
 from collections.abc import Mapping
@@ -22,10 +22,10 @@ from typing import Any, NamedTuple
 
 from ...model.normal import Z999
 
-CHANGE_WINDOW = 1.0       # [s] over which changes of two signals are compared
-MAX_STANDARD_ERROR = 0.12      # of an entry of a fit that is judged
-# Of one sensor's velocities to another's: sea water is 3 % denser than fresh, and sound is 3 %
-# faster in it.
+CHANGE_WINDOW = 1.0       # [s] window over which changes of two signals are compared
+MAX_STANDARD_ERROR = 0.12      # of a fit's entry; less certain entries are not judged
+# Allowed ratio of one sensor's velocities to another's: sea water is 3 % denser than fresh water,
+# and sound is 3 % faster in it.
 SCALE_TOLERANCE = 0.95, 1.05
 
 
@@ -33,9 +33,11 @@ NO_VALUES: Mapping[str, Any] = MappingProxyType({})
 
 
 class Harm(IntEnum):
-    """What a mismatch does to the estimate: SLIGHT, some per cent or none, since no row depends on
-    it; FOLLOWED, rows agree with each other and are learnt from, but their parameters are not the
-    robot's; CONTRADICTS, rows fit no parameters."""
+    """What a mismatch does to the estimate.
+
+    SLIGHT: a few per cent or nothing, since no row depends on it. FOLLOWED: rows are consistent and
+    are learnt from, but yield parameters that are not the robot's. CONTRADICTS: no parameters fit
+    the rows."""
 
     SLIGHT = 0
     FOLLOWED = 1
@@ -46,9 +48,12 @@ SIGN = "it has the wrong sign"
 
 
 class Finding(NamedTuple):
-    """A mismatch: the setting that probably causes it, or, without a dot, what is wrong with a
-    sensor or its driver; a sentence; the settings, by dotted name, that would mend it, where the
-    data tell their values; the harm it does; and the joint whose effort alone it is about."""
+    """A mismatch between sensors.
+
+    setting: the setting that probably causes it, or, without a dot, the quantity of a sensor or
+    driver that is wrong; sentence: for the operator; values: settings by dotted name that would fix
+    it, where the data determine them; harm: see `Harm`; joint: the joint whose effort alone is
+    concerned, '' otherwise."""
 
     setting: str
     sentence: str
@@ -58,12 +63,12 @@ class Finding(NamedTuple):
 
     @property
     def is_of_sign(self) -> bool:
-        """Whether it is that of a single joint's effort, or of its position and velocity."""
+        """Whether it concerns the sign of one joint's effort (or of its position and velocity)."""
         return bool(self.joint) and SIGN in self.sentence
 
 
 class CheckResult(NamedTuple):
-    """The mismatches of one check; `complete` if there was enough motion to judge all of it."""
+    """Mismatches found by one check; `complete` if there was enough motion to judge everything."""
 
     findings: list[Finding]
     complete: bool
@@ -80,6 +85,6 @@ def mismatch(setting: str, sentence: str, values: Mapping[str, Any] = NO_VALUES,
 
 
 def outside(low: float, high: float, error: float, bounds: tuple[float, float]) -> bool:
-    """Whether a figure between `low` and `high`, of standard error `error`, is outside `bounds`
+    """Whether a value between `low` and `high`, with standard error `error`, is outside `bounds`
     with 99.9 % certainty."""
     return high + Z999 * error < bounds[0] or low - Z999 * error > bounds[1]

@@ -12,7 +12,7 @@
 # See the License for the specific language governing permissions and
 # limitations under the License.
 
-"""Small fits for the frame checks: linear relations and nearest signed axes."""
+"""Small fits for the frame checks: linear regression, lag, and nearest signed axes."""
 from __future__ import annotations
 
 import itertools
@@ -21,12 +21,13 @@ from collections.abc import Sequence
 
 import numpy as np
 
-ROBUST_QUANTILE = 0.9     # of the residuals that a robust fit keeps
-# Variance of a normal variable without the tenth that is farthest from zero.
+ROBUST_QUANTILE = 0.9     # share of the residuals that a robust fit keeps
+# Variance of a standard normal variable without the tenth that is farthest from zero.
 TRIMMED_VARIANCE = 0.623
-STRETCHES = 10            # of time, each left out of a fit to see how sure it is
-TRIED_SHIFTS = np.arange(-0.3, 0.41, 0.02)  # [s] that are tried where a signal may be late
-RIDGE_SHARE = 1e-9        # of the mean diagonal: nothing moved gives an error, not an exception
+STRETCHES = 10            # stretches of time for the jackknife
+TRIED_SHIFTS = np.arange(-0.3, 0.41, 0.02)  # [s] candidate lags of a signal
+# Ridge relative to the mean diagonal: without motion the error is large, but nothing raises.
+RIDGE_SHARE = 1e-9
 
 SIGNED_AXES = [np.eye(3)[list(order)] * np.array(signs)[:, None]
                for order in itertools.permutations(range(3))
@@ -35,10 +36,10 @@ SIGNED_AXES = [np.eye(3)[list(order)] * np.array(signs)[:, None]
 
 def regression(x: np.ndarray, y: np.ndarray,
                overlap: float) -> tuple[np.ndarray, np.ndarray, float]:
-    """(b (p,), its covariance (p, p), share of y's power that is explained) of y (k,) = x (k, p) b.
+    """(b (p,), its covariance (p, p), share of y's power explained) of the fit y (k,) = x (k, p) b.
 
-    The tenth with the largest residuals is left out, and the rest fitted again. overlap: rows that
-    overlap so much that they carry the information of one."""
+    The tenth of the rows with the largest residuals is left out, and the rest fitted again.
+    overlap: number of overlapping rows that carry the information of one."""
     power = max(float(y @ y) / len(y), 1e-300)
     b = solve(x, y)
     size = np.abs(y - x @ b)
@@ -56,8 +57,8 @@ def regression(x: np.ndarray, y: np.ndarray,
 
 
 def relation(x: np.ndarray, y: np.ndarray, overlap: float) -> tuple[np.ndarray, np.ndarray]:
-    """(A (p, m), standard errors (p, m)) of the plain fit y (k, m) = x (k, p) A; overlap: as above.
-    """
+    """(A (p, m), standard errors (p, m)) of the least-squares fit y (k, m) = x (k, p) A; overlap as
+    in `regression`."""
     A = solve(x, y)
     N = x.T @ x
     variance = overlap * np.mean((y - x @ A) ** 2, axis=0)
@@ -65,7 +66,7 @@ def relation(x: np.ndarray, y: np.ndarray, overlap: float) -> tuple[np.ndarray, 
 
 
 def integral(t: np.ndarray, rate: np.ndarray) -> np.ndarray:
-    """(k, ...) integral of rate (k, ...) from the first of the times t (k,) [s], by trapezoids."""
+    """(k, ...) integral of rate (k, ...) over t (k,) [s] from t[0], by the trapezoidal rule."""
     dt = np.diff(t).reshape(-1, *[1] * (rate.ndim - 1))
     steps = np.cumsum(0.5 * (rate[1:] + rate[:-1]) * dt, axis=0)
     return np.concatenate([np.zeros((1, *rate.shape[1:])), steps])
@@ -73,18 +74,18 @@ def integral(t: np.ndarray, rate: np.ndarray) -> np.ndarray:
 
 def lag_of(t: np.ndarray, features: np.ndarray, values: np.ndarray, overlap: float,
            uses: Sequence[Sequence[int]] | None = None) -> tuple[float, float]:
-    """(seconds by which values (k, m) come later than what makes them, its standard error).
+    """(lag [s] of values (k, m) behind the features that cause them, its standard error [s]).
 
-    features (k, p): on which the values depend linearly, each on the columns that `uses` names (m
-    lists, by default all), at the times t (k,) [s]; overlap: as above. The likelihood of all m
-    together is tried at TRIED_SHIFTS and refined by a parabola; the error is infinite where the
-    best shift is the first or the last.
+    features (k, p) at the times t (k,) [s]: each value depends linearly on the columns that `uses`
+    lists for it (m lists, by default all); overlap as in `regression`. The joint likelihood is
+    evaluated at TRIED_SHIFTS and refined by a parabola; the error is infinite if the best shift is
+    the first or the last.
     """
     uses = [range(features.shape[1])] * values.shape[1] if uses is None else uses
     inside = (t > t[0] + TRIED_SHIFTS[-1]) & (t < t[-1] + TRIED_SHIFTS[0])
     if inside.sum() < 2 * max(map(len, uses)):
         return 0.0, math.inf
-    # twice the negative log likelihood; of all shifts at once, since the node's inputs wait for it
+    # twice the negative log likelihood; all shifts at once for speed: the node's inputs wait
     cost = _left(_earlier(t, features, t[inside] - TRIED_SHIFTS[:, None]), values[inside],
                  uses) * inside.sum() / overlap
     k = int(np.argmin(cost))
@@ -97,15 +98,16 @@ def lag_of(t: np.ndarray, features: np.ndarray, values: np.ndarray, overlap: flo
 
 
 def _earlier(t: np.ndarray, x: np.ndarray, when: np.ndarray) -> np.ndarray:
-    """x (k, p) of the times t (k,), linearly between them, (..., p) at the times `when` (...)."""
+    """Rows x (k, p) of the times t (k,), interpolated linearly: (..., p) at the times `when` (...).
+    """
     after = np.clip(np.searchsorted(t, when, side="right"), 1, len(t) - 1)
     share = ((when - t[after - 1]) / np.maximum(t[after] - t[after - 1], 1e-12))[..., None]
     return x[after - 1] + share * (x[after] - x[after - 1])
 
 
 def _left(x: np.ndarray, values: np.ndarray, uses: Sequence[Sequence[int]]) -> np.ndarray:
-    """(s,) sums of the logarithms of the mean squares that the columns of values (k, m) leave on
-    those of x (s, k, p) which they use."""
+    """(s,) sums over m of the log mean squared residual of values (k, m) fitted to the columns of
+    x (s, k, p) that they use."""
     N, xy = np.swapaxes(x, 1, 2) @ x, np.swapaxes(x, 1, 2) @ values
     total = np.zeros(len(x))
     for m, used in enumerate(map(list, uses)):
@@ -117,7 +119,7 @@ def _left(x: np.ndarray, values: np.ndarray, uses: Sequence[Sequence[int]]) -> n
 
 
 def solve(x: np.ndarray, y: np.ndarray) -> np.ndarray:
-    """A (p, m) of the plain fit y (k, m) = x (k, p) A."""
+    """A (p, m) of the least-squares fit y (k, m) = x (k, p) A."""
     N = x.T @ x
     return np.linalg.solve(N + _ridge(N), x.T @ y)
 
@@ -129,7 +131,7 @@ def _ridge(N: np.ndarray) -> np.ndarray:
 def nearest_axes(Q: np.ndarray) -> tuple[np.ndarray | None, float]:
     """(signed permutation matrix nearest to Q (3, 3), distance of Q's directions from it).
 
-    None and infinity for a Q of zero.
+    (None, infinity) if Q is zero.
     """
     size = np.linalg.norm(Q)
     if size < 1e-9:
@@ -140,18 +142,18 @@ def nearest_axes(Q: np.ndarray) -> tuple[np.ndarray | None, float]:
 
 
 def to_rpy(R: np.ndarray) -> tuple[float, float, float]:
-    """Roll, pitch, yaw [rad] of a rotation (3, 3), as settings have them."""
+    """Roll, pitch, yaw [rad] of a rotation (3, 3), in the convention of the settings."""
     return (math.atan2(R[2, 1], R[2, 2]), -math.asin(max(-1.0, min(1.0, R[2, 0]))),
             math.atan2(R[1, 0], R[0, 0]))
 
 
 def axis_name(row: np.ndarray) -> str:
-    """'-y' and the like for a row of signed axes."""
+    """Name such as '-y' of a row of signed axes."""
     k = int(np.argmax(np.abs(row)))
     return ("-" if row[k] < 0 else "+") + "xyz"[k]
 
 
 def degrees(phi: np.ndarray) -> str:
-    """A rotation vector (3,) [rad] in words: '0, 0, 90 degrees (roll, pitch, yaw)'."""
+    """A rotation vector (3,) [rad] as text: '0, 0, 90 degrees (roll, pitch, yaw)'."""
     whole = ", ".join(str(round(float(angle))) for angle in np.degrees(phi))
     return f"{whole} degrees (roll, pitch, yaw)"

@@ -12,12 +12,12 @@
 # See the License for the specific language governing permissions and
 # limitations under the License.
 
-"""Frames, signs and units of the sensors against each other while the robot moves.
+"""Cross-checks of the sensors' frames, signs and units while the robot moves.
 
-Every sensor sees the same motion: the IMU integrates to what the DVL measures, depth follows heave,
-rates turn the attitude, thrust accelerates. Each relation is a small linear fit over windows of a
-second. If the fit is a clean mirror image, rotation or factor of what it should be, the setting
-that would cause it is named. What has not moved enough is not judged.
+All sensors see the same motion: the integrated IMU matches the DVL, depth follows heave, rates turn
+the attitude, thrust accelerates. Each relation is a small linear fit over one-second windows. If
+the fit is a clean mirror image, rotation or multiple of what it should be, the finding names the
+setting that would cause it. Axes that have not moved enough are not judged.
 """
 from __future__ import annotations
 
@@ -41,46 +41,49 @@ from .imu_check import check_gravity, check_rates
 from .joint_check import ScaleCheck, check_joints
 from .thruster_check import thruster_findings
 
-# [s] of data at the first evaluation, between evaluations, and after which they become rarer.
+# [s] of data before the first check, between checks, and after which checks become less frequent.
 FIRST_CHECK, CHECK_PERIOD, EARLY_CHECKS = 30.0, 10.0, 60.0
 LATE_CHECK_PERIOD = 20.0                # [s]
-SHORTEST_LAST_CHECK = 20.0  # [s] of data that are worth a check at the end of a recording
-# [s] between steps of a check, or a node's estimator would wait for several
+SHORTEST_LAST_CHECK = 20.0  # [s] of new data that justify a check at the end of a recording
+# [s] between steps of a check: several in a row would delay a node's estimator
 CHECK_STEP_PERIOD = 0.02
-LOG_LENGTH = 60.0                       # [s] of the newest data that are evaluated
-RECENT_DATA = 30.0                      # [s] of the newest data that are evaluated once more
+LOG_LENGTH = 60.0                       # [s] of the newest data that a check uses
+RECENT_DATA = 30.0                      # [s] of the newest data that are also checked alone
 MIN_LOG_ROWS = 50
-SATURATED_SHARE, MIN_COMMANDS = 0.9, 100    # of commands, from which their unit is wrong
+# Share of saturated commands, and number of commands, from which the unit is wrong.
+SATURATED_SHARE, MIN_COMMANDS = 0.9, 100
 MOTION_SENSORS = ("imu", "dvl")
 DELAYS = tuple(f"{role}.delay" for role in MOTION_SENSORS)
 LOGS = ("imu", "dvl", "depth", "joints", "thrust", "doubted")
-# Of the rows since the last check that may be doubted where the sensors are found right: what is
-# left out by how well it fits would hide a misfit.
+# Largest share of doubted rows since the last check at which the sensors can be found right: rows
+# left out because they fit badly would hide a misfit.
 MOST_DOUBTED = 0.3
-# Findings that spoil the arm's rows, and of these those that leave the vehicle's as they are.
+# Prefixes of findings that spoil the arm's rows, and of those among them that leave the vehicle's
+# rows alone.
 OF_ARM, OF_EFFORT = "joint", "joint effort"
 OF_ATTITUDE = "imu"
-# Commands that are late by another time now and then look like another wiring for one check.
+# Commands whose delay changes now and then look like another wiring for a single check.
 OF_THRUST = "thrusters"
 
 
 class FrameChecks:
-    """Logs what the sensors measure and checks the last minute of it, again and again: a mount may
-    be knocked, and a driver restart with other settings, at any time.
+    """Logs the sensors' readings and checks the last minute of them again and again: at any time a
+    mount may be knocked, or a driver restart with other settings.
 
-    Times [s] are the front end's. A check of everything takes a fifth of a second, in which a node
-    would hear nothing: rows that are added take it a step further, every CHECK_STEP_PERIOD.
+    Times [s] are the front end's. A full check takes a fifth of a second, in which a node would be
+    deaf, so it runs in steps: added rows advance it every CHECK_STEP_PERIOD.
     """
 
     def __init__(self, config: Config, robot: RobotModel,
                  drifts: Callable[[], Mapping[str, float]] = dict):
-        """drifts: of the sensors' clocks, by role [s per s], as `Clocks.drifts` has them."""
+        """drifts: returns the drift of the sensors' clocks by role [s per s], as `Clocks.drifts`.
+        """
         self._drifts = drifts
         self._config, self._robot, self._effort_limits = config, robot, robot.effort_limits
         self._allocation = np.array(config.thrusters.allocation).reshape(6, -1)
         self._low, self._high = joint_limits(config, robot)
         vehicle = config.robot.vehicle
-        # Without a force there is nothing that a DVL can be held against.
+        # Without specific force there is nothing to check a DVL against.
         has_both = config.dvl.enabled and config.imu.measures_force
         present = {"IMU": vehicle, "DVL": vehicle and has_both,
                    "depth": vehicle and config.depth.enabled, "joints": bool(config.robot.joints),
@@ -91,18 +94,18 @@ class FrameChecks:
     def reset(self) -> None:
         """Forget all logs and results."""
         self._results = dict.fromkeys(self._checked, UNDECIDED)
-        self.misread: tuple[Misread, ...] = ()      # settings whose harm parameters take in
+        self.misread: tuple[Misread, ...] = ()      # wrong settings that bias parameters
         # setting -> [s] from the first row: of the check that found it, of the last that did not
         self._since: dict[str, tuple[float, float | None]] = {}
-        self._consistent: dict[str, float] = {}     # check -> [s] of the last time
-        # settings that were right and are found wrong now, so that rows are not learnt from, each
+        self._consistent: dict[str, float] = {}     # check -> [s] when it last found no mismatch
+        # settings that were right before and are wrong now, so that rows are not learnt from, each
         # with the time [s] until which it was right
         self._changed: dict[str, float] = {}
-        # [s] the newest checks at which all was, as far back as a fault may be unseen
+        # [s] of the latest checks that found everything right, as far back as a fault may be unseen
         self._right = deque([-math.inf], maxlen=math.ceil(RECENT_DATA / CHECK_PERIOD) + 1)
         self._next_check = FIRST_CHECK
-        self._checked_at = -math.inf                # [s] the last check
-        self._steps: Iterator[None] | None = None    # what is left of a check
+        self._checked_at = -math.inf                # [s] of the last check
+        self._steps: Iterator[None] | None = None    # remaining steps of a running check
         self._stepped_at = -math.inf
         self._begin: float | None = None
         self._logs: dict[str, list[np.ndarray]] = {name: [] for name in LOGS}
@@ -110,13 +113,13 @@ class FrameChecks:
 
     @property
     def findings(self) -> list[tuple[Finding, float]]:
-        """All mismatches, each with the time [s] from the first row at which it was found."""
+        """All mismatches, each with the time [s] from the first row when it was found."""
         return [(self._of_drift(finding), self._since[finding.setting][0])
                 for result in self._results.values() for finding in result.findings]
 
     def _of_drift(self, finding: Finding) -> Finding:
-        """The finding; of a delay between DVL and IMU that a clock's drift makes without a setting,
-        which would be right at one moment alone."""
+        """The finding; if a clock's drift causes the delay between DVL and IMU, without a value to
+        set, since a constant delay would be right only for a moment."""
         drifts = {role: rate for role, rate in self._drifts().items() if role in MOTION_SENSORS}
         if finding.setting not in DELAYS or not drifts:
             return finding
@@ -124,54 +127,55 @@ class FrameChecks:
         seen = finding.sentence.partition("; ")[0]
         return finding._replace(values={}, sentence=(
             f"{seen}; the {role.upper()}'s clock {'gains' if rate > 0 else 'loses'} "
-            f"{1e3 * abs(rate):.1f} ms a second on the others: synchronize it. A constant "
-            f"{finding.setting} would be right at one moment alone"))
+            f"{1e3 * abs(rate):.1f} ms per second on the others: synchronize it, since a constant "
+            f"{finding.setting} would be right only for a moment"))
 
     def consistent_at(self, setting: str) -> float | None:
-        """[s] from the first row at which the same check last found no mismatch, None where there
-        was one from the first judgement on."""
+        """Time [s] from the first row when the same check last found no mismatch; None if it has
+        found one from its first verdict on."""
         return self._since[setting][1]
 
     @property
     def vehicle_is_wrong(self) -> bool:
-        """Whether a sensor was right and is not any more, of those that the vehicle's rows need."""
+        """Whether a sensor that the vehicle's rows need was right before and is wrong now."""
         return any(setting != OF_EFFORT for setting in self._changed)
 
     @property
     def arm_is_wrong(self) -> bool:
-        """The same of the arm's rows, but for the attitude."""
+        """Whether a sensor that the arm's rows need, apart from the attitude, was right before and
+        is wrong now."""
         return any(setting.startswith(OF_ARM) for setting in self._changed)
 
     @property
     def attitude_is_wrong(self) -> bool:
-        """Whether the IMU was right and is not any more."""
+        """Whether the IMU was right before and is wrong now."""
         return any(setting.startswith(OF_ATTITUDE) for setting in self._changed)
 
     @property
     def right_until(self) -> float:
-        """[s] The newest check at which all was right that has ever been found right; where a
-        sensor is not any more, the time until which it was. Minus infinity before the first."""
+        """Time [s] of the latest check that found everything right; if a sensor has become wrong
+        since, the time until which it was right. Minus infinity before the first such check."""
         return min(self._changed.values(), default=self._right[-1])
 
     def has_changed(self, setting: str) -> bool:
-        """Whether what is found of the setting was not so at first."""
+        """Whether the setting was right before it was found wrong."""
         return setting in self._changed
 
     @property
     def has_checked(self) -> bool:
-        """Whether the first check has been made."""
+        """Whether the first check has been completed."""
         return self._checked_at > -math.inf
 
     @property
     def waiting_for(self) -> list[str]:
-        """What has not shown enough motion to be judged."""
+        """Names of the checks that still lack motion to judge."""
         return [name for name, result in self._results.items() if not result.complete]
 
     def add(self, log: str, t: float, *values: Sequence[float] | np.ndarray) -> None:
-        """Add a row to a log and take a step of the checks if it is time.
+        """Add a row to a log, and advance the checks by a step if it is time.
 
         imu: n3, w, f, R_Gb, yaw; dvl: v, w, C, R_Gb, n3; depth; joints: the reading; thrust: its
-        integral (N,) [N s]; doubted: no more than the time of a row that waits.
+        integral (N,) [N s]; doubted: only the time of a row that is held back.
         """
         self._begin = t if self._begin is None else self._begin
         self._logs[log].append(np.concatenate([[t], *values]))
@@ -184,7 +188,7 @@ class FrameChecks:
                 self._steps = None
 
     def finish(self) -> None:
-        """Check what has come since the last check, at the end of a recording."""
+        """Check the data since the last check, at the end of a recording."""
         newest = max((rows[-1][0] for rows in self._logs.values() if rows), default=None)
         if newest is None or self._begin is None:
             return
@@ -194,7 +198,7 @@ class FrameChecks:
             pass
 
     def add_command(self, saturated: bool) -> None:
-        """Count a thruster command, which may lie at the end of the thrust curve."""
+        """Count a thruster command; saturated: it is at the end of the thrust curve."""
         self._saturated_commands += saturated
         self._commands += 1
 
@@ -205,10 +209,10 @@ class FrameChecks:
             old = (k for k, row in enumerate(rows) if row[0] >= t - LOG_LENGTH)
             del rows[:next(old, len(rows))]
             if rows:
-                # By time: rows of a doubted sensor come after later ones.
+                # Sort by time: rows that were held back come after later ones.
                 logs[name] = np.array(sorted(rows, key=lambda row: row[0]))
             yield
-        # What has just begun is diluted by what was before.
+        # In the whole log, a fault that has just begun is diluted by the data before it.
         recent = {}
         if self._consistent:
             recent = yield from self._check_all(_since(logs, t - RECENT_DATA))
@@ -219,7 +223,7 @@ class FrameChecks:
                 new = recent[name]
             if new.findings and self._consistent.get(name, -math.inf) > elapsed - LOG_LENGTH:
                 new = (yield from self._of_newest(name, logs, t)) or new
-            # A warning stays until there was enough motion to withdraw it.
+            # A warning stays until there is enough motion to withdraw it.
             if new.complete or new.findings or not (before.findings or before.complete):
                 self._results[name] = new
         found = {finding.setting: self._consistent.get(name)
@@ -240,18 +244,18 @@ class FrameChecks:
         self._next_check += CHECK_PERIOD if self._next_check < EARLY_CHECKS else LATE_CHECK_PERIOD
 
     def _places_of(self, finding: Finding) -> tuple[int, ...]:
-        """Of the channels whose parameters take in what is wrong."""
+        """Indices of the channels whose parameters the finding biases."""
         places = range(len(self._robot.channels))
         vehicle, arm = places[self._robot.vehicle_rows], places[self._robot.arm_rows]
         if finding.joint:
             return (arm[self._config.robot.joints.index(finding.joint)],)
         if finding.setting.startswith(OF_ARM):
             return tuple(arm)
-        # The attitude says what gravity does to the arm.
+        # The attitude determines gravity's load on the arm, so it concerns all channels.
         return tuple(places if finding.setting.startswith(OF_ATTITUDE) else vehicle)
 
     def _is_doubted(self, logs: dict[str, np.ndarray], t: float) -> bool:
-        """Whether more rows of the motion than single outliers were doubted since the last check.
+        """Whether more rows of IMU and DVL than single outliers were doubted since the last check.
         """
         since = max(self._checked_at, t - CHECK_PERIOD)
         new = {name: int(np.sum(logs[name][:, 0] > since)) for name in ("imu", "dvl", "doubted")
@@ -260,12 +264,12 @@ class FrameChecks:
 
     def _changed_settings(self, logs: dict[str, np.ndarray], t: float,
                           elapsed: float) -> tuple[dict[str, float], bool]:
-        """Settings that are found wrong of a sensor that was right before, unless rows can bear it,
-        with the time [s] until which they were right, each as long as it is found; and whether one
-        waits for the next check to be found again."""
+        """(settings of sensors that were right before and are wrong now, each with the time [s]
+        until which it was right; whether one still has to be confirmed by the next check). Only
+        findings that contradict the rows count, and a DVL whose axes have turned."""
         found, waits = {}, False
-        # What is less than half of the newest data may not be seen: it may have begun just after
-        # a check, and so many checks ago.
+        # A fault in less than half of the newest data may go unseen, so it may have begun some
+        # checks ago, just after one of them.
         right = max((at for at in self._right if at < t - RECENT_DATA + 0.5 * CHECK_PERIOD),
                     default=-math.inf)
         for name, result in self._results.items():
@@ -286,9 +290,10 @@ class FrameChecks:
 
     def _of_newest(self, name: str, logs: dict[str, np.ndarray],
                    t: float) -> Generator[None, None, CheckResult | None]:
-        """The result of a check that found no mismatch the last time, of the rows since then or of
-        the last half: older ones make it look smaller, or like another one; the first of which all
-        can be judged, else the first that shows it. None if both are too few."""
+        """Result of check `name`, which found no mismatch last time, on newer rows alone: those
+        since then, or the newest half. Older rows would make the mismatch look smaller, or like
+        another one. Prefers the first complete result, else the first that shows a mismatch; None
+        if neither does."""
         assert self._begin is not None
         shown: list[CheckResult] = []
         for cut in (self._begin + self._consistent[name], t - RECENT_DATA):
@@ -301,7 +306,7 @@ class FrameChecks:
 
     def _check_all(self, logs: dict[str, np.ndarray]
                    ) -> Generator[None, None, dict[str, CheckResult]]:
-        """Results by what is checked, in steps; what depends on a wrong sensor is left out."""
+        """Results by check, in steps; checks that depend on a wrong sensor are left out."""
         logs = {name: rows for name, rows in logs.items() if len(rows) > MIN_LOG_ROWS}
         results: dict[str, CheckResult] = {}
         upside_down, attitude_right = False, False
@@ -325,7 +330,7 @@ class FrameChecks:
                                              self._scale_check(logs.get("imu")))
             yield
         if "thrusters" in self._checked:
-            # (Of a vehicle that hardly moves it is a tether that pushes against the thrusters.)
+            # (`turn` is None where the vehicle hardly moves: there thrust works against a tether.)
             sensors_right = turn is not None and not any(
                 result.findings for result in results.values())
             results["thrusters"] = self._check_thrusters(logs, sensors_right)
@@ -333,7 +338,7 @@ class FrameChecks:
         return results
 
     def _scale_check(self, imu: np.ndarray | None) -> ScaleCheck:
-        """What checks the efforts' unit; imu: its log, None where it is too short."""
+        """The check of the efforts' unit; imu: its log, None if it is too short."""
         joints, robot = self._config.joint_states, self._robot
         loads = loads_of(robot, imu)
         if loads is None:
@@ -344,8 +349,8 @@ class FrameChecks:
 
     def _check_velocities(self, logs: dict[str, np.ndarray], upside_down: bool
                           ) -> tuple[dict[str, CheckResult], np.ndarray | None]:
-        """(results of DVL and depth, matrix (3, 3) that turns the DVL's velocity into the IMU's
-        axes or None), where the attitude is right."""
+        """(results of DVL and depth, matrix (3, 3) that rotates the DVL's velocity into the IMU's
+        axes, or None), given a correct attitude."""
         results: dict[str, CheckResult] = {}
         turn: np.ndarray | None = np.eye(3)
         if "dvl" in logs and "DVL" in self._checked:
@@ -357,11 +362,12 @@ class FrameChecks:
         return results, turn
 
     def _check_thrusters(self, logs: dict[str, np.ndarray], sensors_right: bool) -> CheckResult:
-        """Unit, directions and order; the latter two only if the sensors are right."""
+        """Check unit, directions and order of the thrusters; the latter two only if the sensors are
+        right."""
         saturated, commands = self._saturated_commands, self._commands
         if commands > MIN_COMMANDS and saturated > SATURATED_SHARE * commands:
             return mismatch("thrusters.unit", (
-                f"{saturated} of {commands} thruster commands lie at the end of the thrust curve; "
+                f"{saturated} of {commands} thruster commands are at the end of the thrust curve; "
                 f"check thrusters.unit (now '{self._config.thrusters.unit}') and the topic"))
         if "thrust" not in logs or "dvl" not in logs or not sensors_right:
             return UNDECIDED
@@ -372,11 +378,12 @@ class FrameChecks:
                             for finding in findings], True)
 
     def _absolute(self, values: Mapping[str, Any]) -> Mapping[str, Any]:
-        """Signs of thrusters, found beside those that are set, as the setting has them."""
+        """The values with thruster signs, which are found relative to the settings, as to be set.
+        """
         return {name: tuple(a * b for a, b in zip(value, self._config.thrusters.signs))
                 if name == "thrusters.signs" else value for name, value in values.items()}
 
 
 def _since(logs: dict[str, np.ndarray], t: float) -> dict[str, np.ndarray]:
-    """The rows of all logs that are later than t [s]."""
+    """The rows of all logs after t [s]."""
     return {name: rows[rows[:, 0] > t] for name, rows in logs.items()}

@@ -12,7 +12,7 @@
 # See the License for the specific language governing permissions and
 # limitations under the License.
 
-"""The IMU against itself: force against gravity, rates against the change of the attitude."""
+"""Checks within the IMU: specific force against gravity, rates against the attitude's change."""
 from __future__ import annotations
 
 from typing import NamedTuple
@@ -36,22 +36,22 @@ from .finding import (
 from .fits import axis_name, lag_of, nearest_axes, relation
 
 TURNS = ("roll", "pitch", "yaw")
-MIN_TURN = 0.02           # [rad] RMS of the gyro's integral over TURN_WINDOW of a judged axis
+MIN_TURN = 0.02           # [rad] RMS of the gyro's integral over TURN_WINDOW on a judged axis
 TURN_WINDOW = 0.4         # [s]
-MAX_TURN = 1.5            # [rad] in a window: larger ones are not compared
-RATE_GAIN = 0.6, 1.5      # of the rates, within which they are right
-# [s] by which the orientation is late that is worth a finding: 1.4 degrees at 0.5 rad/s.
+MAX_TURN = 1.5            # [rad] in a window; larger turns are not compared
+RATE_GAIN = 0.6, 1.5      # range of correct rates' gain
+# [s] Smallest lag of the orientation worth a finding: 1.4 degrees at 0.5 rad/s.
 MIN_ORIENTATION_LAG = 0.05
-MIN_GYRO_BIAS = 0.02      # [rad/s] that is worth a finding: twice a cheap gyro's
+MIN_GYRO_BIAS = 0.02      # [rad/s] worth a finding: twice a cheap gyro's
 DEGREES_GAIN = 30.0, 110.0
-FORCE_BATCH = 2.0         # [s]: longer than a wave or a stroke of the vehicle
-# Of the mean vertical force over gravity; a good accelerometer is right to .5 %.
+FORCE_BATCH = 2.0         # [s]: longer than a wave or a back-and-forth motion of the vehicle
+# Range of mean vertical force over gravity; a good accelerometer is accurate to .5 %.
 FORCE_GAIN = 0.95, 1.05
 
 
 class GravityCheck(NamedTuple):
     """Findings on gravity; `upside_down`: roll is near 180 deg; `consistent`: force and attitude
-    agree, so what rests on them can be checked."""
+    agree, so checks that rely on them are meaningful."""
 
     findings: list[Finding]
     upside_down: bool
@@ -59,7 +59,7 @@ class GravityCheck(NamedTuple):
 
 
 def check_gravity(logs: dict[str, np.ndarray], config: Config) -> GravityCheck:
-    """Specific force against gravity in the attitude; `logs` as in `frames`."""
+    """Check specific force against gravity by the attitude; `logs` as in `frames`."""
     imu, g = logs["imu"], config.robot.gravity
     n3, f = imu[:, 1:4], imu[:, 7:10]
     size = float(np.median(np.linalg.norm(f, axis=1)))
@@ -70,9 +70,9 @@ def check_gravity(logs: dict[str, np.ndarray], config: Config) -> GravityCheck:
     if abs(along_up) <= 0.7 * g:
         axis = "xyz"[int(np.argmax(np.abs(np.median(f, axis=0))))]
         finding = Finding("imu.rpy", (
-            f"specific force does not agree with the attitude ({along_up:.2g} m/s^2 along the "
-            f"vertical, expected {g:.2g}; it points mostly along {axis}); check imu.rpy, imu.world "
-            "and the order of the quaternion (x y z w)"))
+            f"specific force disagrees with the attitude ({along_up:.2g} m/s^2 along the vertical, "
+            f"expected {g:.2g}, mostly along {axis}); check imu.rpy, imu.world and the order of "
+            "the quaternion (x y z w)"))
         return GravityCheck([finding], upside_down, False)
     other_frame = "frd" if config.imu.frame == "flu" else "flu"
     other_world = "ned" if config.imu.world == "enu" else "enu"
@@ -91,7 +91,7 @@ def check_gravity(logs: dict[str, np.ndarray], config: Config) -> GravityCheck:
         return GravityCheck([] if scale is None else [scale], False, scale is None)
     if upside_down:
         finding = Finding("imu.world", (
-            "gravity points up in the attitude and down in the force; set imu.world to "
+            "gravity points up by the attitude but down by the specific force; set imu.world to "
             f"'{other_world}'"), {"imu.world": other_world})
     elif _pitch_is_reversed(logs, config):
         finding = Finding("imu.frame", (
@@ -100,14 +100,14 @@ def check_gravity(logs: dict[str, np.ndarray], config: Config) -> GravityCheck:
             {"imu.frame": other_frame, "imu.world": other_world})
     else:
         finding = Finding("imu linear acceleration", (
-            "specific force is reversed: at rest it must point up (-g along the down axis); either "
-            f"the driver publishes gravity, or imu.frame should be '{other_frame}' and imu.world "
-            f"'{other_world}'"))
+            f"specific force is reversed ({along_up:.2g} m/s^2 upward, {g:.2g} expected at rest); "
+            "make the driver publish specific force instead of gravity, or set imu.frame to "
+            f"'{other_frame}' and imu.world to '{other_world}'"))
     return GravityCheck([finding], upside_down, False)
 
 
 def _force_scale(imu: np.ndarray, g: float) -> Finding | None:
-    """The finding for a specific force whose mean along the vertical is not gravity.
+    """The finding on a specific force whose mean along the vertical is not gravity.
 
     Whatever the motion, the mean acceleration over T is at most the change of velocity over T."""
     t, up = imu[:, 0], -np.sum(imu[:, 7:10] * imu[:, 1:4], axis=1) / g
@@ -117,13 +117,13 @@ def _force_scale(imu: np.ndarray, g: float) -> Finding | None:
     if not outside(scale, scale, error, FORCE_GAIN):
         return None
     return Finding("imu linear acceleration", (
-        f"specific force along the vertical is {scale:.3f} +- {error:.3f} times gravity on "
-        "average; the accelerometer's scale or bias is wrong, calibrate it (or set "
-        "robot.gravity)"), harm=Harm.SLIGHT)
+        f"specific force along the vertical averages {scale:.3f} +- {error:.3f} times gravity; "
+        "the accelerometer's scale or bias is wrong: calibrate it, or set robot.gravity"),
+        harm=Harm.SLIGHT)
 
 
 def _force_unit(size: float, along_up: float, g: float) -> Finding:
-    """The finding for a specific force of a wrong size [m/s^2]."""
+    """The finding on a specific force of the wrong magnitude [m/s^2]."""
     seen = f"specific force is about {size:.3g} m/s^2, expected {g:.3g}"
     if size > g:
         cause = "the driver's unit is probably mg or raw counts; publish m/s^2"
@@ -135,7 +135,7 @@ def _force_unit(size: float, along_up: float, g: float) -> Finding:
 
 
 def _pitch_is_reversed(logs: dict[str, np.ndarray], config: Config) -> bool:
-    """Whether depth changes as if pitch had the wrong sign, where DVL and depth can tell."""
+    """Whether depth changes as if pitch had the wrong sign; False if DVL and depth cannot tell."""
     if "dvl" not in logs or "depth" not in logs:
         return False
     fit = depth_fit(logs, np.eye(3), config)
@@ -145,14 +145,14 @@ def _pitch_is_reversed(logs: dict[str, np.ndarray], config: Config) -> bool:
 
 
 def check_rates(imu: np.ndarray) -> CheckResult:
-    """The gyro against the derivative of the orientation; `imu` rows as in `frames`."""
+    """Check the gyro against the orientation's change; `imu` rows as in `frames`."""
     t, n3, yaw = imu[:, 0], imu[:, 1:4], imu[:, 19]
     R_G = Rotation.from_matrix(imu[:, 10:19].reshape(-1, 3, 3))
     R_nb = Rotation.from_euler("ZYX", np.column_stack([
         yaw, -np.arcsin(np.clip(n3[:, 0], -1, 1)), np.arctan2(n3[:, 1], n3[:, 2])]))
     lag = max(1, round(TURN_WINDOW / np.median(np.diff(t))))
     gyro, attitude = ((R[:-lag].inv() * R[lag:]).as_rotvec() for R in (R_G, R_nb))
-    # Across a gap the gyro's integral means nothing.
+    # The gyro's integral is meaningless across a gap.
     small = ((np.linalg.norm(attitude, axis=1) < MAX_TURN)
              & (t[lag:] - t[:-lag] < 1.5 * TURN_WINDOW))
     gain = np.sqrt(np.mean(imu[:, 4:7] ** 2)
@@ -161,35 +161,37 @@ def check_rates(imu: np.ndarray) -> CheckResult:
     if DEGREES_GAIN[0] < gain < DEGREES_GAIN[1] and turning:
         return mismatch("imu angular velocity", (
             f"rates are {gain:.0f} times those of the orientation; the driver's unit is probably "
-            "deg/s, publish rad/s"))
+            "deg/s: publish rad/s"))
     A, error = relation(gyro[small], attitude[small], lag)
-    # A fit of nothing to nothing has no error either.
+    # Without motion the fit's error can be small too.
     moved = np.sqrt(np.mean(gyro[small] ** 2, axis=0)) > MIN_TURN
     judged = (error.max(axis=1) < MAX_STANDARD_ERROR) & moved
     wrong = [k for k in range(3)
              if judged[k] and outside(A[k, k], A[k, k], error[k, k], RATE_GAIN)]
     if wrong:
-        return _rate_mismatch(A, wrong)
+        return _rate_mismatch(A, error, wrong)
     found = [*_gyro_bias(gyro[small], attitude[small], lag),
              *_late_orientation(t[lag:][small], gyro[small], attitude[small], lag)]
     return CheckResult(found, True) if found else CONSISTENT if judged.all() else UNDECIDED
 
 
 def _gyro_bias(gyro: np.ndarray, attitude: np.ndarray, overlap: int) -> list[Finding]:
-    """The finding for rates that are off by a constant; turns (k, 3) [rad] of the same windows."""
+    """The finding on a constant bias of the rates; gyro, attitude: turns (k, 3) [rad] over the same
+    windows."""
     fit, errors = relation(np.column_stack([gyro, np.ones(len(gyro))]), attitude, overlap)
     bias, error = -fit[3] / TURN_WINDOW, errors[3] / TURN_WINDOW
     if (np.abs(bias) - Z999 * error < MIN_GYRO_BIAS).all():
         return []
     shown = ", ".join(f"{b:.3f} +- {e:.3f}" for b, e in zip(bias, error))
     return [Finding("imu angular velocity", (
-        f"rates are off by [{shown}] rad/s (roll, pitch, yaw) against the orientation; calibrate "
-        "the gyro at rest, and check that nothing shakes or heats it"), harm=Harm.SLIGHT)]
+        f"rates have a bias of [{shown}] rad/s (roll, pitch, yaw) relative to the orientation; "
+        "calibrate the gyro at rest, and check that nothing shakes or heats it"),
+        harm=Harm.SLIGHT)]
 
 
 def _late_orientation(t: np.ndarray, gyro: np.ndarray, attitude: np.ndarray,
                       overlap: int) -> list[Finding]:
-    """The finding for an orientation that turns later than the gyro, or earlier; turns (k, 3) [rad]
+    """The finding on an orientation that lags or leads the gyro; gyro, attitude: turns (k, 3) [rad]
     over the windows that end at t (k,)."""
     if np.sqrt(np.mean(gyro ** 2)) < MIN_TURN:
         return []
@@ -198,26 +200,29 @@ def _late_orientation(t: np.ndarray, gyro: np.ndarray, attitude: np.ndarray,
         return []
     side = "later" if lag > 0 else "earlier"
     return [Finding("imu orientation", (
-        f"the orientation turns {abs(lag):.2f} +- {error:.2f} s {side} than the gyro says; let the "
-        "driver publish both of the same instant, without a filter of its own"),
+        f"the orientation turns {abs(lag):.2f} +- {error:.2f} s {side} than the gyro; make the "
+        "driver publish both for the same instant, without a filter of its own"),
         harm=Harm.SLIGHT if abs(lag) - Z999 * error < 2 * MIN_ORIENTATION_LAG
         else Harm.CONTRADICTS)]
 
 
-def _rate_mismatch(A: np.ndarray, wrong: list[int]) -> CheckResult:
-    """The result where the rates of some axes do not fit; A (3, 3) maps gyro to attitude."""
+def _rate_mismatch(A: np.ndarray, error: np.ndarray, wrong: list[int]) -> CheckResult:
+    """The result where the rates of some axes do not fit; A (3, 3) maps gyro to attitude, with
+    standard errors (3, 3)."""
+    gains = ", ".join(f"{A[k, k]:.2f} +- {error[k, k]:.2f}" for k in wrong)
     if all(-RATE_GAIN[1] < A[k, k] < -RATE_GAIN[0] for k in wrong):
         if len(wrong) == 3:
             return mismatch("imu orientation", (
-                "all rates turn against the orientation; the driver's quaternion is probably "
-                "inverted (world to body), publish body to world"))
+                f"all rates are reversed relative to the orientation (gains {gains}); the driver's "
+                "quaternion is probably inverted (world to body): publish body to world"))
         turns = " and ".join(TURNS[k] for k in wrong)
         return mismatch("imu angular velocity", (
-            f"{turns} rate has the wrong sign against the orientation; the driver's gyro probably "
-            "has other axes than its orientation, check imu.frame and the driver"))
+            f"{turns} rate has the wrong sign relative to the orientation (gain {gains}); the "
+            "driver's gyro and orientation probably use different axes: check imu.frame and the "
+            "driver"))
     axes, _ = nearest_axes(A.T)
     seen = "no clean axes" if axes is None else ", ".join(
         f"{TURNS[k]} is the gyro's {axis_name(axes[k])}" for k in wrong)
     return mismatch("imu angular velocity", (
-        f"rates do not agree with the orientation ({seen}); check the gyro's axes and the order of "
-        "the quaternion"))
+        f"rates disagree with the orientation ({seen}, gain {gains}); check the gyro's axes and "
+        "the order of the quaternion (x y z w)"))

@@ -12,7 +12,7 @@
 # See the License for the specific language governing permissions and
 # limitations under the License.
 
-"""Joint messages against themselves: velocity, position limits, order and sign of the efforts."""
+"""Checks within joint messages: velocity, position limits, order and sign of the efforts."""
 from __future__ import annotations
 
 import math
@@ -28,23 +28,24 @@ from ..gates.velocity_fit import Relation, velocity_relation
 from .finding import SIGN, CheckResult, Finding, Harm, outside
 from .fits import integral, lag_of, regression, relation
 
-MIN_JOINT_MOVE = 0.02        # [rad] RMS of the change over JOINT_WINDOW of a judged joint
+MIN_JOINT_MOVE = 0.02        # [rad] RMS change over JOINT_WINDOW of a judged joint
 JOINT_WINDOW = 0.5           # [s]
 MOVING_SPEED = 0.05          # [rad/s]
 MIN_MOVING_READINGS = 100    # below which a joint's effort is not judged
-MANY_MOVING_READINGS = 300   # from which that judgement is final
-EFFORT_WINDOW = 0.5          # [s] over which the error of an effort's fit repeats itself
-MOST_SMOOTH = 0.5            # share of windows without a jump, from which those are judged alone
+MANY_MOVING_READINGS = 300   # from which the judgement is final
+EFFORT_WINDOW = 0.5          # [s] correlation time of the effort fit's error
+MOST_SMOOTH = 0.5            # share of windows without a jump from which only those are judged
 LIMIT_MARGIN = 0.2           # [rad]
-# What becomes of a velocity that is a clean factor or a late copy of its position's derivative.
-UNUSED = ", and the positions are used alone"
-VELOCITY_GAIN = 0.6, 1.6     # of the velocities, within which they are right
-# [s] by which efforts are late that is worth a finding: as late as velocities of drivers are, and
-# an inertia makes them come earlier.
+# What happens to a velocity that is a clean multiple or a late copy of its position's derivative.
+UNUSED = ". Until then the positions alone are used"
+VELOCITY_GAIN = 0.6, 1.6     # range of a correct velocity's gain
+# [s] Smallest lag of efforts worth a finding: drivers' velocities are as late, and inertia makes
+# efforts lead.
 MIN_EFFORT_LAG = 0.03
-ODDS = 1000.0                # for another order of the efforts, beside any other one
-NEAR_ZERO = 0.05      # of the median size, near which an effort passes through zero
-# [s] over which positions make a speed: their noise is none then, and a velocity's is not asked
+ODDS = 1000.0                # required odds of another order of the efforts
+NEAR_ZERO = 0.05      # of the median size: an effort below it is near a zero crossing
+# [s] span of the difference quotient of positions: position noise is negligible then, and the
+# published velocity is not needed
 SPEED_SPAN = 0.2
 
 # (times (k,), positions, speeds, efforts (k, n)) -> findings
@@ -54,10 +55,12 @@ ScaleCheck = Callable[[np.ndarray, np.ndarray, np.ndarray, np.ndarray], list[Fin
 def check_joints(log: np.ndarray, names: Sequence[str], low: np.ndarray, high: np.ndarray,
                  effort_limits: np.ndarray, effort_scale: Sequence[float] = (),
                  check_scale: ScaleCheck = lambda t, mu, speed, effort: []) -> CheckResult:
-    """Positions against limits (n,), velocities against positions, efforts against speed and load.
+    """Check positions against limits (n,), velocities against positions, efforts against speed and
+    load.
 
-    `log` (k, 1 + 3 n): time, positions, velocities, efforts of the n joints `names`; SI, the
-    efforts as `effort_scale` (n,) made them, empty: 1. check_scale: findings on the efforts' unit.
+    `log` (k, 1 + 3 n): time, positions, velocities and efforts of the n joints `names`, in SI;
+    the efforts have been multiplied by `effort_scale` (n,) (empty: 1). check_scale returns findings
+    on the efforts' unit.
     """
     n = len(names)
     t, mu = log[:, 0], log[:, 1:1 + n]
@@ -84,9 +87,9 @@ def check_joints(log: np.ndarray, names: Sequence[str], low: np.ndarray, high: n
 
 
 def _speed_of(t: np.ndarray, mu: np.ndarray) -> np.ndarray:
-    """(k, n) speeds from positions (k, n) on either side of t (k,), NaN at the ends, across gaps
-    and jumps. Velocities are what drivers filter, round or leave at zero; and where they are noisy,
-    features that lag explain an effort as well."""
+    """(k, n) speeds at t (k,) from the positions (k, n) on either side; NaN at the ends and across
+    gaps and jumps. Published velocities are not used: drivers filter, round or zero them, and with
+    noisy ones lagged features explain an effort as well."""
     before, after = (np.column_stack([np.interp(t + shift, t, column) for column in mu.T])
                      for shift in (-0.5 * SPEED_SPAN, 0.5 * SPEED_SPAN))
     speed = (after - before) / SPEED_SPAN
@@ -103,15 +106,17 @@ def _speed_of(t: np.ndarray, mu: np.ndarray) -> np.ndarray:
 
 def _check_positions(names: Sequence[str], mu: np.ndarray, low: np.ndarray, high: np.ndarray,
                      relations: Sequence[Relation | None]) -> list[Finding]:
-    """Joints that are beyond their limits most of the time, or move faster than they say."""
+    """Findings on joints that are mostly beyond their limits, or whose positions are in degrees."""
     findings = []
     for j, (name, by_velocity) in enumerate(zip(names, relations)):
         if (by_velocity is not None and by_velocity.is_scaled
                 and by_velocity.is_of_degrees):
+            factor = 1 / by_velocity.factor
             findings.append(Finding("joint position", (
-                f"the position of {name} changes {1 / by_velocity.factor:.3g} times as fast as its "
-                "velocity says: its unit is probably degrees. No row of the arm counts, since the "
-                "load of every joint depends on where this one is; let its driver publish rad")))
+                f"the position of {name} changes {factor:.3g} +- "
+                f"{factor ** 2 * by_velocity.error:.1g} times as fast as its velocity says, so its "
+                "unit is probably degrees; make its driver publish rad. Until then all rows of the "
+                "arm are masked, since every joint's load depends on this position")))
             continue
         beyond = (mu[:, j] < low[j] - LIMIT_MARGIN) | (mu[:, j] > high[j] + LIMIT_MARGIN)
         if np.mean(beyond) <= 0.5:
@@ -119,25 +124,26 @@ def _check_positions(names: Sequence[str], mu: np.ndarray, low: np.ndarray, high
         middle = np.median(mu[:, j])
         in_degrees = (np.ptp(mu[:, j]) > 2 * (high[j] - low[j])
                       or np.median(np.abs(mu[:, j])) > 8)
-        advice = ("its unit is probably degrees, set joint_states.unit to 'deg'" if in_degrees else
+        advice = ("its unit is probably degrees: set joint_states.unit to 'deg'" if in_degrees else
                   "check its sign, joint_states.position_offset, the order of robot.joints and the "
                   "URDF's limits")
         findings.append(Finding("joint position", (
-            f"{name} is mostly at {middle:.3g} rad, outside its limits {low[j]:.3g} to "
-            f"{high[j]:.3g} rad; {advice}"), {"joint_states.unit": "deg"} if in_degrees else {}))
+            f"{name} is outside its limits most of the time (median {middle:.3g} rad, limits "
+            f"{low[j]:.3g} to {high[j]:.3g} rad); {advice}"),
+            {"joint_states.unit": "deg"} if in_degrees else {}))
     return findings
 
 
 def _check_velocities(names: Sequence[str], t: np.ndarray, mu: np.ndarray, speed: np.ndarray,
                       relations: Sequence[Relation | None]) -> tuple[list[Finding], bool]:
-    """(velocities that are not the derivative of position, whether every joint moved).
+    """(findings on velocities that are not their position's derivative, whether every joint moved).
 
-    What a clean relation explains costs no row: the front end leaves such a velocity out."""
+    A velocity with a clean relation to its position costs no row: the front end leaves it out."""
     path = integral(t, speed)
     lag = max(1, round(JOINT_WINDOW / np.median(np.diff(t))))
     by_position, by_velocity = mu[lag:] - mu[:-lag], path[lag:] - path[:-lag]
-    # A position that jumps, as of a driver that starts with zeros, is no motion of any speed, and
-    # of what happened in a gap the velocities say nothing.
+    # A jump of position (a driver that starts with zeros) is no motion, and velocities say nothing
+    # of what happened in a gap.
     jumps = (np.abs(np.diff(mu, axis=0)) > JUMP_SPEED * np.diff(t)[:, None]).any(axis=1)
     passed = np.concatenate([[0], np.cumsum(jumps)])
     smooth = (passed[lag:] == passed[:-lag]) & (t[lag:] - t[:-lag] < 1.5 * JOINT_WINDOW)
@@ -149,12 +155,11 @@ def _check_velocities(names: Sequence[str], t: np.ndarray, mu: np.ndarray, speed
     if stuck.any():
         unmeasured = ", ".join(names[j] for j in np.flatnonzero(stuck).tolist())
         findings.append(Finding("joint velocity", (
-            f"the velocity of {unmeasured} stays the same while the position moves: it is not "
-            "measured, and the positions are used alone; let the driver leave velocities out"),
-            harm=Harm.SLIGHT))
+            f"the velocity of {unmeasured} stays the same while the position moves, so it is not "
+            f"measured; make the driver leave velocities out{UNUSED}"), harm=Harm.SLIGHT))
     judged = np.flatnonzero(moved & ~stuck)
     gain, error, follows = _single_fits(by_velocity, by_position[:, judged], judged, lag)
-    # (what has a clean relation to its own position is no other joint's, alike or late)
+    # (a velocity with a clean relation to its own position, even a late one, is no other joint's)
     follows = np.where([relations[j] is None for j in judged.tolist()], follows, judged)
     if judged.size == len(names) and np.sum(follows != judged) > 2:
         order = np.argsort(follows)
@@ -162,18 +167,18 @@ def _check_velocities(names: Sequence[str], t: np.ndarray, mu: np.ndarray, speed
     for j, k, own, its_error in zip(judged.tolist(), follows.tolist(), gain, error):
         one = relations[j]
         if one is not None and not one.is_scaled:
-            continue        # (what is late looks like a factor)
+            continue        # (a lag looks like a factor)
         if k != j or outside(own, own, its_error, VELOCITY_GAIN):
             is_clean = one is not None
             findings.append(Finding(
-                "joint velocity", _velocity_sentence(names, j, k, own)
+                "joint velocity", _velocity_sentence(names, j, k, own, its_error)
                 + (UNUSED if is_clean else ""), harm=Harm.SLIGHT if is_clean else Harm.CONTRADICTS))
     return findings + _late_velocities(names, relations), bool(moved.all())
 
 
 def _late_velocities(names: Sequence[str],
                      relations: Sequence[Relation | None]) -> list[Finding]:
-    """The finding on velocities of the right size that follow the positions late."""
+    """The finding on velocities of the right scale that lag the positions."""
     late = {name: one for name, one in zip(names, relations)
             if one is not None and one.is_late and not one.is_scaled}
     if not late:
@@ -181,21 +186,22 @@ def _late_velocities(names: Sequence[str],
     weight = np.array([one.lag_error ** -2.0 for one in late.values()])
     lags = np.array([one.lag for one in late.values()])
     mean = float(weight @ lags / weight.sum())
-    # of lags that differ by more than their errors, their spread
+    # (their spread, if the lags differ by more than their errors)
     error = max(float(weight.sum() ** -0.5), float(lags.std()))
     return [Finding("joint velocity", (
         f"the velocity of {', '.join(late)} comes {mean:.2f} +- {error:.2g} s later than the "
-        "position" + UNUSED + "; let the driver publish both of the same instant, with the same "
-        "filter or none, or leave velocities out"), harm=Harm.SLIGHT)]
+        "position; make the driver publish both for the same instant, with the same filter or "
+        f"none, or leave velocities out{UNUSED}"), harm=Harm.SLIGHT)]
 
 
 def _single_fits(velocity: np.ndarray, position: np.ndarray, places: np.ndarray, overlap: float
                  ) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-    """(gain (m,) of each position's change (k, m) on that of its own velocity, in velocity (k, n)
-    at `places` (m,), its standard error (m,), places (m,) of the velocities that they follow:
-    others than their own with odds of a thousand alone). The rows overlap so many times.
+    """(gain (m,) of each position's change (k, m) on its own integrated velocity, standard error
+    (m,) of it, places (m,) of the velocities that the positions follow).
 
-    By one velocity at a time: where joints move alike, a fit to all together says nothing of any.
+    velocity (k, n) holds the positions' own velocities at `places` (m,); overlap: how many rows
+    overlap. Only odds of a thousand assign a position to another velocity. Each fit uses a single
+    velocity: where joints move alike, a fit to all of them tells nothing of any.
     """
     n, m = velocity.shape[1], position.shape[1]
     gain, error, cost = np.empty((3, n, m))
@@ -211,22 +217,23 @@ def _single_fits(velocity: np.ndarray, position: np.ndarray, places: np.ndarray,
     return gain[own], error[own], found[np.argsort(of)] if certain else places
 
 
-def _velocity_sentence(names: Sequence[str], j: int, k: int, gain: float) -> str:
-    """What is wrong with joint j, whose position follows the velocity of k with this gain on its
-    own."""
+def _velocity_sentence(names: Sequence[str], j: int, k: int, gain: float, error: float) -> str:
+    """What is wrong with joint j, whose position follows the velocity of joint k and has this gain
+    on its own velocity, with its standard error."""
     if k != j:
-        return (f"the position of {names[j]} follows the velocity of {names[k]}; names and "
-                "velocities have a different order in the driver")
+        return (f"the position of {names[j]} follows the velocity of {names[k]}; the driver "
+                "publishes names and velocities in different orders, correct it there")
     if gain < -0.5:
-        return (f"the velocity of {names[j]} has the wrong sign against its position; change it in "
-                "the driver")
-    factor = 1 / gain if abs(gain) > 1e-6 else np.inf
-    return (f"the velocity of {names[j]} is {factor:.3g} times its position's derivative; its unit "
-            "is probably degrees or encoder counts per second, publish rad/s")
+        return (f"the velocity of {names[j]} has the wrong sign ({1 / gain:.3g} +- "
+                f"{error / gain ** 2:.1g} times its position's derivative); change it in the "
+                "driver")
+    factor, its_error = (1 / gain, error / gain ** 2) if abs(gain) > 1e-6 else (np.inf, np.inf)
+    return (f"the velocity of {names[j]} is {factor:.3g} +- {its_error:.1g} times its position's "
+            "derivative; its unit is probably degrees or encoder counts per second: publish rad/s")
 
 
 def _order_sentence(what: str, names: Sequence[str], order: Sequence[int] | np.ndarray) -> str:
-    """What to say where the value in place j is that of joint order[j]."""
+    """What to report where the value in place j is that of joint order[j]."""
     here, come = (", ".join(names[k] for k in places) for places in (range(len(names)), order))
     return (f"the {what} of {here} are those of {come}; publish them in the order of the message's "
             f"names, which for these {what} is [{come}]")
@@ -234,7 +241,7 @@ def _order_sentence(what: str, names: Sequence[str], order: Sequence[int] | np.n
 
 def _with_scales(findings: list[Finding], names: Sequence[str],
                  effort_scale: Sequence[float]) -> list[Finding]:
-    """The findings, with the scales that turn all efforts of a wrong sign at once."""
+    """The findings, each with the scales that correct all wrong signs at once."""
     wrong = {name for name in names for finding in findings
              if finding.sentence.startswith(_goes_with_speed(name))}
     if not wrong:
@@ -245,14 +252,14 @@ def _with_scales(findings: list[Finding], names: Sequence[str],
 
 
 def _goes_with_speed(name: str) -> str:
-    return f"the effort of {name} goes with its speed by "
+    return f"the effort of {name} changes with its speed by "
 
 
 def _impossible_efforts(names: Sequence[str], effort: np.ndarray, limits: np.ndarray,
                         scale: Sequence[float]) -> list[Finding]:
-    """A finding on joints whose efforts (k, n) are mostly beyond what any actuator with their
-    limit gives. The scale that is named is a power of ten, as units are: the largest that brings
-    all of them within their limits."""
+    """A finding on joints whose efforts (k, n) mostly exceed what any actuator with their limit
+    gives. The proposed scale is a power of ten, as units are: the largest that brings all of them
+    within their limits."""
     size = np.array([np.median(known) if (known := values[np.isfinite(values)]).size
                      > MIN_MOVING_READINGS else 0.0 for values in np.abs(effort).T])
     wrong = np.flatnonzero(size > MOST_EFFORT * limits).tolist()
@@ -263,18 +270,18 @@ def _impossible_efforts(names: Sequence[str], effort: np.ndarray, limits: np.nda
               for j, old in enumerate(scale or (1.0,) * len(names))]
     typical, most = (", ".join(f"{values[j]:.3g}" for j in wrong) for values in (size, limits))
     return [Finding("joint_states.effort_scale", (
-        f"the effort of {', '.join(names[j] for j in wrong)} is typically {typical} N m, the limit "
-        f"{most} N m; the unit is probably mN m or mA, set joint_states.effort_scale to about "
-        f"[{', '.join(scales)}] (of a current: torque constant times gear ratio)"),
+        f"the effort of {', '.join(names[j] for j in wrong)} is typically {typical} N m, but the "
+        f"limit is {most} N m; the unit is probably mN m or mA: set joint_states.effort_scale to "
+        f"about [{', '.join(scales)}] (for a current: torque constant times gear ratio)"),
         harm=Harm.FOLLOWED, joint=names[wrong[0]] if len(wrong) == 1 else "")]
 
 
 def _check_efforts(names: Sequence[str], t: np.ndarray, mu: np.ndarray, speed: np.ndarray,
                    effort: np.ndarray) -> tuple[list[Finding], bool]:
-    """(efforts (k, n) of a wrong sign, whether every joint moved enough).
+    """(findings on order, sign and lag of the efforts (k, n), whether every joint moved enough).
 
-    Friction opposes: what of the effort follows the joint's own speed, beside what gravity may do
-    at any posture, must be positive.
+    Friction opposes motion: besides gravity's load at each posture, the coefficient of effort on
+    the joint's own speed must be positive.
     """
     n = len(names)
     overlap = max(1.0, EFFORT_WINDOW / float(np.median(np.diff(t))))
@@ -290,8 +297,8 @@ def _check_efforts(names: Sequence[str], t: np.ndarray, mu: np.ndarray, speed: n
             continue
         if _has_no_sign(effort[moving, j], n):
             findings.append(Finding("joint effort", (
-                f"the effort of {name} keeps coming near zero and never changes sign: it is "
-                "published without its sign (the size of a current?); publish it signed"),
+                f"the effort of {name} often comes close to zero but never changes sign, so it is "
+                "published without its sign (a current's magnitude?); publish it with its sign"),
                 joint=name))
             continue
         x = np.column_stack([speed[moving, j], posture[moving]])
@@ -299,16 +306,16 @@ def _check_efforts(names: Sequence[str], t: np.ndarray, mu: np.ndarray, speed: n
         if b[0] + Z999 * np.sqrt(covariance[0, 0]) < 0:
             findings.append(Finding("joint_states.effort_scale", (
                 f"{_goes_with_speed(name)}{b[0]:.2g} +- "
-                f"{np.sqrt(covariance[0, 0]):.1g} N m s/rad, and friction forbids a negative one: "
-                f"{SIGN}, or the joint's position and velocity have; make its "
-                "joint_states.effort_scale negative, or turn position and velocity in the driver"),
+                f"{np.sqrt(covariance[0, 0]):.1g} N m s/rad, which friction forbids: {SIGN}, or "
+                "the joint's position and velocity do; change the sign of its "
+                "joint_states.effort_scale, or reverse position and velocity in the driver"),
                 harm=Harm.FOLLOWED, joint=name))
     return findings or _late_efforts(t, speed, effort, posture, overlap), complete
 
 
 def _has_no_sign(effort: np.ndarray, joints: int) -> bool:
-    """Whether efforts (k,) are sizes: near zero, where noise and friction give both signs alike,
-    all have the same. With odds of a thousand against chance on each of the joints."""
+    """Whether efforts (k,) are magnitudes: near zero, where noise and friction make both signs
+    equally likely, all have the same sign. Odds of a thousand against chance for all joints."""
     size = np.abs(effort)
     near = effort[size < NEAR_ZERO * np.median(size)]
     one_sign = bool(effort.min() >= 0.0 or effort.max() <= 0.0)
@@ -317,7 +324,7 @@ def _has_no_sign(effort: np.ndarray, joints: int) -> bool:
 
 def _late_efforts(t: np.ndarray, speed: np.ndarray, effort: np.ndarray, posture: np.ndarray,
                   overlap: float) -> list[Finding]:
-    """The finding for efforts that follow the joints' motion late, by friction and posture."""
+    """The finding on efforts that lag the joints' motion, judged by friction and posture."""
     moving = np.abs(speed) > MOVING_SPEED
     used = np.flatnonzero(moving.sum(axis=0) >= MANY_MOVING_READINGS)
     if not used.size:
@@ -329,18 +336,19 @@ def _late_efforts(t: np.ndarray, speed: np.ndarray, effort: np.ndarray, posture:
     if lag - Z999 * error < MIN_EFFORT_LAG:
         return []
     return [Finding("joint effort", (
-        f"the efforts follow the joints' motion {lag:.2f} +- {error:.2f} s late; let the driver "
-        "publish positions and efforts of the same instant, with the same filter or none"),
+        f"the efforts are {lag:.2f} +- {error:.2f} s late compared with the joints' motion; make "
+        "the driver publish positions and efforts for the same instant, with the same filter or "
+        "none"),
         harm=Harm.SLIGHT if lag - Z999 * error < 2 * MIN_EFFORT_LAG else Harm.CONTRADICTS)]
 
 
 def _effort_order(speed: np.ndarray, effort: np.ndarray, posture: np.ndarray,
                   overlap: float) -> list[int] | None:
-    """Whose efforts these are, place by place, if with odds of a thousand it is another order than
-    theirs; None if not, and while not every joint moves.
+    """The joint (n,) to which the effort in each place belongs, if another order than the published
+    one has odds of a thousand; None otherwise, and while not every joint moves.
 
-    Friction makes each effort follow the speed of its own joint. The likelihood of an order is
-    that of each effort given the friction of the joint it is assigned to, beside the posture.
+    Friction makes each effort follow the speed of its own joint. The likelihood of an order is that
+    of each effort given posture and the friction of the joint it is assigned to.
     """
     n, moving = speed.shape[1], np.abs(speed) > MOVING_SPEED
     if n < 2 or moving.sum(axis=0).min() < MANY_MOVING_READINGS:
@@ -352,7 +360,7 @@ def _effort_order(speed: np.ndarray, effort: np.ndarray, posture: np.ndarray,
         b = np.linalg.lstsq(x, effort, rcond=None)[0]
         unexplained[:, k] = np.mean((effort - x @ b) ** 2, axis=0)
         drives[:, k] = np.mean(speed[:, [k]] * (friction @ b[:2]), axis=0) > 0.0
-    # twice the negative log likelihood; friction takes power, so what gives it is no friction
+    # twice the negative log likelihood; friction dissipates: what supplies power is no friction
     cost = len(speed) / overlap * np.log(np.maximum(unexplained, 1e-300))
     places, order = linear_sum_assignment(cost)
     if drives[places, order].all() and (

@@ -12,16 +12,15 @@
 # See the License for the specific language governing permissions and
 # limitations under the License.
 
-"""Directions and order of the thrusters against the motion that they cause.
+"""Check of the thrusters' directions and order against the motion that they cause.
 
-Thrust over a second is fitted to the change of velocity and to what else moves slowly. The part
-that goes with acceleration, mapped by the allocation, must be a mass matrix: positive on the
-diagonal, small beside it. A reversed thruster, or thrusters in another order, show all over it.
+Thrust over one second is regressed on the change of velocity and on slow effects. The coefficients
+of acceleration, mapped by the allocation, must form a mass matrix: positive diagonal, small
+off-diagonal entries. A reversed thruster, or thrusters in another order, distort it everywhere.
 
-Only the directions of acceleration count that stand out of the velocities' noise on their own: of
-a vehicle that drives ahead alone and pitches with it, surge and pitch together are one, and
-nothing is known of either by itself. How sure their thrust is follows from the fits without one
-stretch of time each, and wirings are compared by likelihood.
+Only directions of acceleration that exceed the velocity noise independently are used: if a vehicle
+only surges and pitches in step, only their combination is observable. Standard errors come from a
+jackknife over stretches of time; wirings are compared by likelihood.
 """
 from __future__ import annotations
 
@@ -39,37 +38,39 @@ from ...model.sample import WEAK_THRUSTER
 from .finding import CHANGE_WINDOW, Finding
 from .fits import STRETCHES, integral, solve
 
-MAX_THRUSTERS = 10    # of which all directions are tried
+MAX_THRUSTERS = 10    # for which all combinations of directions are tried
 MIN_THRUST_WINDOWS = 150
-THRUST_GAP = 0.5      # [s] without a row, in which nobody knows the thrust
+THRUST_GAP = 0.5      # [s] gap after which the thrust is unknown
 MIN_VELOCITY_STDDEV = 0.02   # [m/s, rad/s] of an axis or direction that is judged
-# Deviations of the measurement's noise that a judged direction of acceleration has: a quarter of
-# its power is noise then, and its thrust seems as much smaller.
+# Standard deviations of measurement noise that a judged direction of acceleration must reach: then
+# a quarter of its power is noise, and its thrust is underestimated by as much.
 CLEAR_OF_NOISE = 2.0
 MIN_IMPULSE_STDDEV = 0.05    # [N s] of a thruster that is judged
-# Of a normalized mass matrix, deviation of each entry from one or zero: arm, centre of gravity and
-# the thrusters' different strengths. The default robot's largest coupling is 0.1.
+# Standard deviation of the normalized mass matrix's entries from one or zero, by arm, centre of
+# gravity and unequal thrusters. The default robot's largest coupling is 0.1.
 COUPLING = 0.2
-LEAST_DELAY, MOST_DELAY, DELAY_STEP = -0.4, 0.8, 0.1   # [s] of thrust, alike to another wiring
-REWEIGHTED = 10       # times that a fit's weights follow its residuals
-CAP = 25.0            # of a squared deviation: one figure alone proves nothing
-# Mean log likelihood ratio of an independent window that a weak thruster takes to be named: the
-# product of the residual variances of all axes falls fifty-fold. Of the simulated robot one that is
-# dead reaches 6; what a tether and waves do looks like one thruster by up to 2.7.
+LEAST_DELAY, MOST_DELAY, DELAY_STEP = -0.4, 0.8, 0.1   # [s] delays that can mimic another wiring
+REWEIGHTED = 10       # iterations of reweighting by the residuals
+CAP = 25.0            # on a squared deviation: a single entry proves nothing
+# Mean log likelihood ratio per independent window from which a weak thruster is named: the product
+# of the residual variances of all axes falls fifty-fold. A dead thruster of the simulated robot
+# reaches 6; tether and waves mimic a weak thruster with up to 2.7.
 WEAK_GAIN = 4.0
-# Share of its thrust that a weak thruster loses: at most all of it, and a dead one of the simulated
-# robot reaches 1.3 in the fit.
+# Largest share of its thrust that a weak thruster can lose in the fit: physically 1, but a dead
+# thruster of the simulated robot reaches 1.3.
 MOST_LOST = 2.0
-PULL_STEP = 10.0      # [s] in which what pulls at the vehicle from outside may change
-MOST_ALIKE = 2        # explanations that fit alike and are named together
-MIRRORED = np.array([1.0, -1.0, -1.0, 1.0, -1.0, -1.0])   # a wrench FRD as one FLU
-WIRING_ODDS = 1000.0  # odds against the wiring as it is set, beside any other one
+PULL_STEP = 10.0      # [s] in which an external pull may change
+MOST_ALIKE = 2        # explanations of similar likelihood that are named together
+MIRRORED = np.array([1.0, -1.0, -1.0, 1.0, -1.0, -1.0])   # FRD wrench to FLU
+WIRING_ODDS = 1000.0  # required odds of another wiring against the configured one
 
 
 class _Windows(NamedTuple):
-    """Windows of a second: slow (k, m), change of velocity and what else moves slowly; impulse
-    (k, N) [N s]; lag: rows of the DVL's log in one, so many overlap; inside: whether the window
-    that begins at each of its rows is one of them."""
+    """One-second windows.
+
+    slow (k, m): change of velocity and slow effects; impulse (k, N) [N s]; lag: rows of the DVL's
+    log per window, which is also how many windows overlap; inside: for each row, whether the window
+    that begins there is used."""
 
     slow: np.ndarray
     impulse: np.ndarray
@@ -78,10 +79,12 @@ class _Windows(NamedTuple):
 
 
 class _Fit(NamedTuple):
-    """directions (6, r): accelerations that were excited, orthonormal where rotations count by the
-    thrusters' levers; levers (6,) [m], one of translations; gain (N, r): thrust per acceleration
-    along each; without (K, N, r): the same without one stretch of time each; excited (N,) bool:
-    thrusters that were used; windows: what was fitted."""
+    """Regression of thrust on motion.
+
+    directions (6, r): excited accelerations, orthonormal if rotations are scaled by the thrusters'
+    lever arms; levers (6,) [m]: these lever arms, one for translations; gain (N, r): thrust per
+    acceleration along each direction; without (K, N, r): the same with one stretch of time left out
+    each (jackknife); excited (N,) bool: thrusters that were used; windows: the fitted data."""
 
     directions: np.ndarray
     levers: np.ndarray
@@ -93,10 +96,10 @@ class _Fit(NamedTuple):
 
 def thruster_findings(thrust: np.ndarray, dvl: np.ndarray,
                       allocation: np.ndarray) -> list[Finding] | None:
-    """Reversed or swapped thrusters; None while there is too little motion to tell. Their signs
-    are beside those that are set.
+    """Findings on reversed, swapped or weak thrusters; None if there is too little motion to tell.
 
-    `thrust` (k, 1 + N): time and integrated thrust [N s], `dvl` as in `frames`, allocation (6, N).
+    Signs in the findings are relative to the configured ones. `thrust` (k, 1 + N): time and
+    integrated thrust [N s]; `dvl` as in `frames`; allocation (6, N).
     """
     fit = _thrust_of_acceleration(thrust, dvl, allocation)
     if fit is None:
@@ -106,7 +109,7 @@ def thruster_findings(thrust: np.ndarray, dvl: np.ndarray,
     likely = _likely(allocation, fit)
     if not likely:
         return _weak_thruster(fit.windows, dvl, allocation)
-    # A delay looks like another wiring: with the likeliest one this one must be needed as well.
+    # A delay can look like another wiring, so the wiring must be needed at the best delay too.
     delayed = thrust.copy()
     delays = np.arange(LEAST_DELAY, MOST_DELAY + DELAY_STEP / 2, DELAY_STEP)
     delayed[:, 0] += min(delays, key=lambda d: _unexplained(thrust, dvl, d))
@@ -115,10 +118,10 @@ def thruster_findings(thrust: np.ndarray, dvl: np.ndarray,
 
 
 def _likely(allocation: np.ndarray, fit: _Fit) -> list[_Wiring]:
-    """Wirings that the fit makes certain beside the one that is set, the likeliest first."""
+    """Wirings that fit with certainty better than the configured one, most likely first."""
     as_set = _deviation(allocation, fit)
     explained = chi_squared(0.999, fit.directions.size)
-    # Of two that fit alike, the one of a smaller family is the likelier.
+    # Between equal fits, prefer the smaller family.
     return sorted((wiring for wiring in _wirings(allocation, fit)
                    if as_set.total - wiring.deviation.total > wiring.certain
                    and wiring.deviation.squared < explained),
@@ -126,8 +129,8 @@ def _likely(allocation: np.ndarray, fit: _Fit) -> list[_Wiring]:
 
 
 def _unexplained(thrust: np.ndarray, dvl: np.ndarray, delay: float) -> float:
-    """Log of the product of the variances that motion leaves of all thrusters, where they act by
-    the delay [s] later."""
+    """Mean log of the share of each used thruster's variance that the motion leaves unexplained if
+    thrust acts `delay` [s] later."""
     windows = _windows(np.column_stack([thrust[:, 0] + delay, thrust[:, 1:]]), dvl)
     if windows is None:
         return math.inf
@@ -138,9 +141,9 @@ def _unexplained(thrust: np.ndarray, dvl: np.ndarray, delay: float) -> float:
 
 
 def _with_rivals(likely: Sequence[_Wiring], allocation: np.ndarray) -> Finding:
-    """The finding of the first of the wirings, or what it may be beside it where the motion does
-    not tell: surge alone looks alike with two thrusters reversed and with them exchanged. One that
-    changes more than the first, and that alike, does not contradict it."""
+    """The finding of the most likely wiring, together with alternatives if the motion cannot tell
+    them apart: in pure surge, two reversed thrusters look like two swapped ones. A wiring that
+    makes the same changes as the first, and more, does not contradict it."""
     best = likely[0]
     changed = (best.allocation != allocation).any(axis=0)
     rivals = [wiring.finding for wiring in likely[1:]
@@ -153,16 +156,16 @@ def _with_rivals(likely: Sequence[_Wiring], allocation: np.ndarray) -> Finding:
     named, more = seen[:MOST_ALIKE], len(seen) > MOST_ALIKE
     return best.finding._replace(values={}, sentence=(
         f"{', or '.join(named)}{', or others are miswired' if more else ''}; "
-        "move on more axes to tell which"))
+        "move on more axes to find out which"))
 
 
 def _weak_thruster(windows: _Windows, dvl: np.ndarray, allocation: np.ndarray) -> list[Finding]:
-    """The thruster without which the wrench is explained by the motion far better: one that gives
-    little of what is commanded. Its residual lies along its column of the allocation."""
+    """The finding on a thruster without which the motion explains the wrench far better: it gives
+    little of what is commanded, and its residual lies along its column of the allocation."""
     slow, impulse, lag, inside = windows
     t, speed = dvl[:, 0], dvl[:, 1:7]
     if (speed.std(axis=0) < MIN_VELOCITY_STDDEV).any():
-        return []                   # on an axis at rest it is a tether that thrust works against
+        return []                   # on an axis at rest, thrust works against a tether
     drag = integral(t, np.abs(speed) * speed)
     x = np.hstack([slow, (drag[lag:] - drag[:-lag])[inside]])
     basis = np.linalg.qr(x / np.maximum(np.sqrt(np.mean(x ** 2, axis=0)), 1e-9))[0]
@@ -180,23 +183,23 @@ def _weak_thruster(windows: _Windows, dvl: np.ndarray, allocation: np.ndarray) -
         if gains[named].min() > least and gains[named].min() - gains[others].max() > certain:
             names = " or ".join(str(k + 1) for k in sorted(named))
             return [Finding(WEAK_THRUSTER, (
-                f"thruster {names} gives little or none of the commanded thrust, unlike the "
-                "others; check it for a broken propeller, a rope, its speed controller and its "
-                "cable"))]
+                f"thruster {names} gives little or none of its commanded thrust, unlike the "
+                "others; check its propeller, its speed controller and its cable, and look for a "
+                "rope in it"))]
     return []
 
 
 def _shared_axes(allocation: np.ndarray) -> np.ndarray:
-    """(6, N) axes on which the others together push at least as hard as a thruster does: on one
-    that is its own all that is not explained vanishes with it, whether it works or not."""
+    """(6, N) axes on which the other thrusters together push at least as hard as this one. On an
+    axis driven by it alone, removing it removes the residual whether it works or not."""
     square = allocation ** 2
     return (square > 0) & (square.sum(axis=1, keepdims=True) >= 2 * square)
 
 
 def _gain_without(part: np.ndarray, wrench: np.ndarray, before: np.ndarray) -> float:
-    """Log of the product of the axes' residual variances `before` (a,), over that of wrench (k, a)
-    less the best multiple of part (k, a); zero for a multiple that no loss of thrust has, and
-    without an axis."""
+    """Sum over axes of the log ratio of the residual variances `before` (a,) to those of wrench
+    (k, a) less the best multiple of part (k, a). Zero without an axis, or if no loss of thrust
+    gives that multiple."""
     if not before.size:
         return 0.0
     after, share = before, 0.0
@@ -210,9 +213,9 @@ def _gain_without(part: np.ndarray, wrench: np.ndarray, before: np.ndarray) -> f
 
 def _gain_without_pull(t: np.ndarray, basis: np.ndarray, wrench: np.ndarray,
                        before: np.ndarray) -> float:
-    """The same for wrench (k, 6) at t (k,) [s] less a constant wrench over the best stretch of
-    time, of a snagged tether, the floor or a hand. basis (k, m): what was fitted before,
-    orthonormal."""
+    """The same gain for wrench (k, 6) at t (k,) [s] less a constant wrench over the best stretch of
+    time, as from a snagged tether, the floor or a hand. basis (k, m): orthonormal basis of what has
+    been fitted before."""
     cuts = np.arange(t[0], t[-1] + PULL_STEP, PULL_STEP)
     begin, end = np.triu_indices(len(cuts), 1)
     pulls = ((t[:, None] >= cuts[begin]) & (t[:, None] < cuts[end])).astype(float)
@@ -223,16 +226,16 @@ def _gain_without_pull(t: np.ndarray, basis: np.ndarray, wrench: np.ndarray,
 
 
 class _Deviation(NamedTuple):
-    """squared: sum of the squared deviations of what is said from a mass matrix; total: -2 log
-    likelihood (but for a constant)."""
+    """squared: sum of squared deviations from a mass matrix; total: -2 log likelihood up to a
+    constant."""
 
     squared: float
     total: float
 
 
 class _Wiring(NamedTuple):
-    """What the wiring may be instead: the allocation (6, N), its deviation, the gain in it from
-    which this is certain, and what to say then."""
+    """An alternative wiring: allocation (6, N), its deviation, the gain over the configured wiring
+    from which it is certain, and the finding to report then."""
 
     allocation: np.ndarray
     deviation: _Deviation
@@ -241,19 +244,19 @@ class _Wiring(NamedTuple):
 
 
 def _wirings(allocation: np.ndarray, fit: _Fit) -> Iterator[_Wiring]:
-    """All directions and all swaps of two of the excited thrusters, and the best order of all."""
+    """All directions and pairwise swaps of the excited thrusters, the best order of all of them,
+    and mirrored sensor frames."""
     places = np.flatnonzero(fit.excited).tolist()
     swaps = list(itertools.combinations(places, 2))
-    # Each of the simple ones might have come out best by chance.
+    # Any of these might come out best by chance.
     certain = _certain(2 ** len(places) - 1 + len(swaps))
     directions = np.ones((2 ** len(places), allocation.shape[1]))
     directions[:, places] = list(itertools.product((1.0, -1.0), repeat=len(places)))
     directions = directions[1:]         # the first is as set
     for signs, deviation in zip(directions, _deviations(allocation * directions[:, None], fit)):
-        reversed_ones = ", ".join(str(k + 1) for k in np.flatnonzero(signs < 0))
+        reversed_ones = np.flatnonzero(signs < 0)
         yield _Wiring(allocation * signs, deviation, certain, Finding(
-            "thrusters.signs", f"thruster {reversed_ones} pushes against its setting; change its "
-                               "sign in thrusters.signs",
+            "thrusters.signs", _reversed_sentence(reversed_ones),
             {"thrusters.signs": tuple(signs.tolist())}))
     orders = [_swapped(range(allocation.shape[1]), a, b) for a, b in swaps]
     for (a, b), order, deviation in zip(swaps, orders, _of_orders(allocation, fit, orders)):
@@ -273,27 +276,35 @@ def _wirings(allocation: np.ndarray, fit: _Fit) -> Iterator[_Wiring]:
     yield ordered
     mirrored = MIRRORED[:, None] * allocation
     deviation = _deviation(mirrored, fit)
-    # Thrusters in another order may be a reflection of the frame.
+    # A mirrored frame can look like another order of the thrusters.
     alike = abs(ordered.deviation.total - deviation.total) < ordered.certain
     yield _Wiring(mirrored, deviation, _certain(1), Finding(
         "imu.frame and dvl.frame", (
-            "the vehicle answers thrust as if attitude and velocity were in axes forward, left, up "
-            "where forward, right, down are set, or the other way round; check both frames"
+            "the vehicle responds to thrust as if attitude and velocity were in forward, left, up "
+            "axes although forward, right, down is set, or vice versa; check both frames"
             + (f"; if they are right, {ordered.finding.sentence}" if alike else "")),
         ordered.finding.values if alike else {}))
 
 
+def _reversed_sentence(places: np.ndarray) -> str:
+    """What to report where the thrusters at these places push backwards."""
+    names = ", ".join(str(k + 1) for k in places)
+    if len(places) == 1:
+        return f"thruster {names} pushes backwards; change its sign in thrusters.signs"
+    return f"thrusters {names} push backwards; change their signs in thrusters.signs"
+
+
 def _certain(wirings: int) -> float:
-    """Twice the log of the odds that one of so many needs."""
+    """Twice the log odds required of one among `wirings` candidates."""
     return 2 * math.log(WIRING_ODDS * max(wirings, 1))
 
 
 def _best_order(allocation: np.ndarray, fit: _Fit, places: Sequence[int]) -> list[int]:
-    """The thruster (N,) behind each command that fits best.
+    """The thruster (N,) behind each command, for the order that fits best.
 
-    A controller that spreads a wrench over the thrusters by the pseudo-inverse moves each in
-    proportion to its row of it. Assigning the gains' rows to these is the start; from there, and
-    from the order as set, pairs are exchanged as long as that fits better.
+    A controller that allocates a wrench by the pseudo-inverse drives each thruster in proportion to
+    its row. The search starts from the assignment of the gains' rows to these rows, and from the
+    configured order, and swaps pairs as long as the fit improves.
     """
     mass = _masses(allocation[None], fit)[0][:, None] * fit.directions
     gains, rows = fit.gain[places], (np.linalg.pinv(allocation) @ mass)[places]
@@ -310,7 +321,7 @@ def _unit(columns: np.ndarray) -> np.ndarray:
 
 def _exchanged(allocation: np.ndarray, fit: _Fit, places: Sequence[int],
                order: list[int]) -> tuple[float, list[int]]:
-    """(deviation, order) once no exchange of two makes it smaller."""
+    """(deviation, order) after swapping pairs until no swap reduces the deviation."""
     best = _deviation(allocation[:, order], fit).total, order
     while True:
         others = [_swapped(best[1], a, b) for a, b in itertools.combinations(places, 2)]
@@ -328,22 +339,21 @@ def _swapped(order: Sequence[int], a: int, b: int) -> list[int]:
 
 
 def _to_paste(allocation: np.ndarray, order: Sequence[int]) -> str:
-    """What to set, so that each column stands in the place of its command; every number with its
-    decimal point, as ROS wants them."""
+    """Advice with the allocation to paste; every number has a decimal point, as ROS requires."""
     values = ", ".join(map(str, _numbers(allocation, order)))
     return f"set thrusters.allocation to [{values}]"
 
 
 def _numbers(allocation: np.ndarray, order: Sequence[int]) -> tuple[float, ...]:
-    """The setting with each column in the place of its command."""
+    """The setting thrusters.allocation with its columns in the order of the commands."""
     return tuple(float(f"{value:.6g}") for value in allocation[:, order].ravel())
 
 
 def turned_sensor(thrust: np.ndarray, dvl: np.ndarray, allocation: np.ndarray,
                   turn: np.ndarray) -> str:
-    """'dvl' or 'imu': which of the two is rotated, as thrust tells.
+    """'dvl' or 'imu', whichever is rotated according to the thrust.
 
-    `turn` (3, 3) takes the DVL's axes to the IMU's.
+    `turn` (3, 3) rotates the DVL's axes into the IMU's.
     """
     by_dvl, by_imu = dvl.copy(), dvl.copy()
     by_dvl[:, 1:4] = dvl[:, 1:4] @ turn.T
@@ -354,7 +364,7 @@ def turned_sensor(thrust: np.ndarray, dvl: np.ndarray, allocation: np.ndarray,
 
 
 def _inside(thrust: np.ndarray, dvl: np.ndarray, lag: int) -> np.ndarray:
-    """Which windows of `lag` rows of the DVL's log have thrust and no gap."""
+    """Whether each window of `lag` rows of the DVL's log is covered by thrust, without a gap."""
     t, known = dvl[:, 0], thrust[:, 0]
     inside = ((t[:-lag] >= known[0]) & (t[lag:] <= known[-1])
               & (t[lag:] - t[:-lag] < 1.5 * CHANGE_WINDOW))
@@ -364,13 +374,13 @@ def _inside(thrust: np.ndarray, dvl: np.ndarray, lag: int) -> np.ndarray:
 
 
 def _windows(thrust: np.ndarray, dvl: np.ndarray) -> _Windows | None:
-    """None with too little motion to tell."""
+    """The windows with known thrust; None if there is too little motion to tell."""
     t, nu, n3 = dvl[:, 0], dvl[:, 1:7], dvl[:, 19:22]
     lag = max(1, round(CHANGE_WINDOW / np.median(np.diff(t))))
     inside = _inside(thrust, dvl, lag)
     if inside.sum() < MIN_THRUST_WINDOWS or np.all(nu.std(axis=0) < MIN_VELOCITY_STDDEV):
         return None
-    # A tether, the floor or a hand pulls for a while: it is no thruster's fault.
+    # Slow external pulls (tether, floor, hand) must not be blamed on a thruster.
     knots = np.arange(t[0], t[-1] + PULL_STEP, PULL_STEP)
     pulls = np.maximum(1.0 - np.abs(t[:, None] - knots) / PULL_STEP, 0.0)
     slow = np.hstack([nu, n3, np.cross(nu[:, 3:], nu[:, :3]), pulls])
@@ -382,7 +392,8 @@ def _windows(thrust: np.ndarray, dvl: np.ndarray) -> _Windows | None:
 
 def _thrust_of_acceleration(thrust: np.ndarray, dvl: np.ndarray,
                             allocation: np.ndarray) -> _Fit | None:
-    """The fit of thrust to motion over windows of a second; None with too little motion to tell."""
+    """Regression of thrust on motion over one-second windows; None if there is too little motion to
+    tell."""
     windows = _windows(thrust, dvl)
     if windows is None:
         return None
@@ -406,16 +417,17 @@ def _thrust_of_acceleration(thrust: np.ndarray, dvl: np.ndarray,
 
 
 def _noise(nu: np.ndarray) -> np.ndarray:
-    """(6,) Deviation of a change of velocity nu (k, 6) by noise: third differences hardly see the
-    motion. At least what no direction is judged below."""
+    """(6,) standard deviation of a change of velocity nu (k, 6) due to noise, from third
+    differences, which hardly contain motion. At least the level below which no direction is
+    judged."""
     third = np.median(np.abs(np.diff(nu, 3, axis=0)), axis=0) / NORMAL_MEDIAN
     return np.maximum(np.sqrt(2.0 / 20.0) * third, MIN_VELOCITY_STDDEV / CLEAR_OF_NOISE)
 
 
 def _excited_directions(change: np.ndarray, others: np.ndarray, noise: np.ndarray,
                         levers: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    """(directions (6, r) of change (k, 6) that stand out of its noise (6,) once what goes with
-    others (k, m) is taken off, the matrix (r, 6) that takes a change to its parts along them)."""
+    """(directions (6, r) of change (k, 6) that exceed its noise (6,) after regression on others
+    (k, m), matrix (r, 6) that maps a change to its components along them)."""
     own = (change - others @ solve(others, change)) / noise
     power, axes = np.linalg.eigh(own.T @ own / len(own))
     axes = axes[:, power > CLEAR_OF_NOISE ** 2]
@@ -426,7 +438,7 @@ def _excited_directions(change: np.ndarray, others: np.ndarray, noise: np.ndarra
 
 def _of_orders(allocation: np.ndarray, fit: _Fit,
                orders: Sequence[Sequence[int]]) -> list[_Deviation]:
-    """`_deviations` with the thrusters in each of these orders."""
+    """`_deviations` for each of these orders of the thrusters."""
     return _deviations(np.array([allocation[:, order] for order in orders]), fit) if orders else []
 
 
@@ -435,11 +447,12 @@ def _deviation(allocation: np.ndarray, fit: _Fit) -> _Deviation:
 
 
 def _deviations(allocations: np.ndarray, fit: _Fit) -> list[_Deviation]:
-    """How far an allocation times gain (6, r) is from what a mass matrix makes of the directions,
-    of each of allocations (k, 6, N).
+    """Deviation of allocation times gain (6, r) from a mass matrix times the directions, for each
+    of allocations (k, 6, N).
 
-    Relative to the axes' masses its entries are one or zero but for COUPLING. What no direction
-    tells of an axis' own mass is open, and the stretches of time say what else there is.
+    Relative to the axes' masses, the mass matrix is the identity up to COUPLING. The part of an
+    axis' mass that no direction determines is free; the jackknife over stretches of time gives the
+    remaining covariance.
     """
     directions, known = fit.directions, _known(fit)
     mass = _masses(allocations, fit)
@@ -454,13 +467,13 @@ def _deviations(allocations: np.ndarray, fit: _Fit) -> list[_Deviation]:
 
 
 def _known(fit: _Fit) -> np.ndarray:
-    """(6,) Share of each axis' acceleration that the directions hold."""
+    """(6,) share of each axis' acceleration that lies in the directions."""
     return np.clip(np.sum((fit.levers[:, None] * fit.directions) ** 2, axis=1), 0.0, 1.0)
 
 
 def _masses(allocations: np.ndarray, fit: _Fit) -> np.ndarray:
-    """(k, 6) Mass of each axis, by what all thrusters together can contribute; where it has not
-    moved by itself, that of the others with the thrusters' levers."""
+    """(k, 6) mass of each axis as the sum of all thrusters' contributions; for an axis that has not
+    moved independently, that of the other axes scaled by the thrusters' lever arms."""
     gain = fit.gain @ (fit.levers[:, None] ** 2 * fit.directions).T
     most = np.sum(np.abs(allocations) * np.abs(gain.T), axis=2) / fit.levers ** 2
     known = _known(fit)

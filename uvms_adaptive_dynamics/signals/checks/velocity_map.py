@@ -12,8 +12,8 @@
 # See the License for the specific language governing permissions and
 # limitations under the License.
 
-"""The linear map from the DVL's velocity to the integrated IMU, split into scale and rotation, with
-standard errors."""
+"""Linear map from the DVL's velocity to the integrated IMU, its scale and rotation, with standard
+errors."""
 from __future__ import annotations
 
 from typing import NamedTuple
@@ -25,16 +25,17 @@ from .finding import CHANGE_WINDOW
 from .fits import ROBUST_QUANTILE, integral, regression
 
 MIN_VELOCITY_WINDOWS = 30  # of three values each, for sixteen unknowns
-UNKNOWNS = 16             # Q, lever arm, lag, and the accelerometer's bias
+UNKNOWNS = 16             # Q, lever arm, lag, accelerometer bias
 
 
 class VelocityMap(NamedTuple):
-    """R Q v + R (w x d) + T a changes as the IMU's integrated velocity, with its acceleration a,
-    but for what the accelerometer's bias integrates to.
+    """Fit of the change of R Q v + R (w x d) + T a, plus the integral of the accelerometer's bias,
+    to the change of the IMU's integrated velocity, whose derivative is a.
 
-    Q (3, 3); d (3,) [m] what the DVL's place is wrong by; T [s] how much later than the IMU's the
-    DVL's stamps are; covariance (13, 13) of Q by columns, d, T; moved (3,) [m/s] RMS change by
-    axis; explained: share of the changes' power; free: independent values less the fit's unknowns.
+    Q (3, 3); d (3,) [m] error of the DVL's position; T [s] how much later the DVL's stamps are than
+    the IMU's; covariance (13, 13) of Q by columns, d, T; moved (3,) [m/s] RMS change per axis;
+    explained: share of the changes' power; free: degrees of freedom left (independent values less
+    unknowns).
     """
 
     Q: np.ndarray
@@ -47,12 +48,12 @@ class VelocityMap(NamedTuple):
 
     @property
     def by_axis(self) -> np.ndarray:
-        """(3,) share of what all else leaves of the power that each axis' velocity explains: of a
-        DVL that shows noise alone there, nearly none."""
+        """(3,) share of the power left by everything else that each axis' velocity explains; nearly
+        zero where the DVL shows only noise."""
         found = []
         for k in range(3):
             q, C = self.Q[:, k], self.covariance[3 * k:3 * k + 3, 3 * k:3 * k + 3]
-            squares = float(q @ np.linalg.lstsq(C, q, rcond=None)[0])    # in deviations
+            squares = float(q @ np.linalg.lstsq(C, q, rcond=None)[0])    # in standard errors
             found.append(squares / (squares + self.free))
         return np.array(found)
 
@@ -62,22 +63,22 @@ class VelocityMap(NamedTuple):
         return np.sqrt(np.diagonal(self.covariance))
 
     def rotation(self) -> tuple[np.ndarray, float]:
-        """(rotation vector (3,) [rad] that takes the DVL's axes to the IMU's, standard error [rad]
-        of its angle); Q must be near a scaled rotation."""
+        """(rotation vector (3,) [rad] from the DVL's axes to the IMU's, standard error [rad] of its
+        angle); Q must be close to a scaled rotation."""
         U, s, Vt = np.linalg.svd(self.Q)
         R = U @ Vt
         phi, size = to_rotation_vector(R), s.mean()
         angle = np.linalg.norm(phi)
         axis = phi / angle if angle > 1e-9 else np.array([0.0, 0.0, 1.0])
-        # Q = size R (1 + S(delta)): what turns about the axis is linear in Q
+        # Q = size R (1 + S(delta)): the turn about the axis is linear in Q
         by_Q = (R @ skew(axis)).T.ravel() / (2 * size)
         return phi, float(np.sqrt(by_Q @ self.covariance[:9, :9] @ by_Q))
 
     def scale(self) -> tuple[float, float, float]:
-        """(lower bound, upper bound, standard error) of the IMU's velocity over the DVL's.
+        """(lower bound, upper bound, standard error) of the ratio of IMU to DVL velocity.
 
-        Noise of the DVL makes the fit too small, by no more than the share that it leaves
-        unexplained (reverse regression)."""
+        DVL noise biases the fit low, at most by the share that it leaves unexplained (reverse
+        regression)."""
         U, s, Vt = np.linalg.svd(self.Q)
         by_Q = (U @ Vt).T.ravel() / 3
         error = float(np.sqrt(by_Q @ self.covariance[:9, :9] @ by_Q))
@@ -85,9 +86,8 @@ class VelocityMap(NamedTuple):
 
 
 def velocity_map(dvl: np.ndarray, of_world: bool = False) -> VelocityMap | None:
-    """The map that fits the rows of `dvl`, which are those of `frames`, over windows of a second;
-    None where few of these are without a gap. `of_world`: of a velocity whose axes do not turn with
-    the robot, Q v in place of R Q v."""
+    """Fit the map to the rows of `dvl` (as in `frames`) over one-second windows; None if too few
+    windows have no gap. `of_world`: assume a velocity in world axes, with Q v instead of R Q v."""
     t, v, w, C = dvl[:, 0], dvl[:, 1:4], dvl[:, 4:7], dvl[:, 7:10]
     R = dvl[:, 10:19].reshape(-1, 3, 3)
     period = np.median(np.diff(t))
@@ -109,8 +109,8 @@ def velocity_map(dvl: np.ndarray, of_world: bool = False) -> VelocityMap | None:
 
 
 def _slope(t: np.ndarray, C: np.ndarray, longest: float) -> tuple[np.ndarray, np.ndarray]:
-    """(slope of C (k, 3) by its neighbours, (k,) where these are no more than `longest` [s]
-    apart)."""
+    """(slope of C (k, 3) between the neighbours of each row, (k,) whether these are less than
+    `longest` [s] apart)."""
     slope, near = np.zeros_like(C), np.zeros(len(t), bool)
     span = t[2:] - t[:-2]
     slope[1:-1], near[1:-1] = (C[2:] - C[:-2]) / span[:, None], span < longest

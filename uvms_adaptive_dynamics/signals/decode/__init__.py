@@ -12,4 +12,4 @@
 # See the License for the specific language governing permissions and
 # limitations under the License.
 
-"""From messages to stamped readings in SI units, body FRD and world NED."""
+"""From messages to timestamped readings in SI units, body FRD and world NED."""

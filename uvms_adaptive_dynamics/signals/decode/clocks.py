@@ -12,13 +12,13 @@
 # See the License for the specific language governing permissions and
 # limitations under the License.
 
-"""The clocks of all sensors brought to one: the clock of the samples.
+"""Conversion of all sensors' clocks to a common one, the clock of the samples.
 
-Most sensors share a clock: the host's, a vehicle computer's, a simulator's. It is found as the one
-that explains the differences between reception and stamp best, together with the transport delays
-that sensors usually have. Stamps on it are used as they are. A sensor that is not on it, because
-its messages would have been received before they were stamped or later than any transport takes,
-has a clock of its own, and is brought to the common one by its times of reception.
+Most sensors share a clock: the host's, a vehicle computer's, a simulator's. The common clock is the
+one that best explains the differences between reception and stamp, given the usual transport delays
+of sensors. Stamps on it are used unchanged. A sensor whose messages would have been received before
+they were stamped, or later than any transport takes, has a clock of its own; its stamps are
+converted to the common clock by their times of reception.
 """
 from __future__ import annotations
 
@@ -29,35 +29,36 @@ from statistics import median
 
 from .sensor_clock import LONGEST_LATENCY, RIGHT_CLOCK, SensorClock, StampStatus, clock_sentence
 
-START_TIME = 0.5        # [s] of reception over which clocks are compared before the first sample
+START_TIME = 0.5        # [s] of reception in which clocks are compared before the first sample
 REVIEW_PERIOD = 1.0     # [s] between comparisons
-WENT_BACK = 0.2         # [s] by which reception goes back only if the receiver's clock was set
-# [s] without a message of any sensor, after which it does not matter whether all of them paused or
-# the receiver's clock was set: everything begins anew.
+WENT_BACK = 0.2         # [s] backward step of reception: the receiver's clock was set
+# [s] without a message of any sensor after which everything restarts, whether all sensors paused or
+# the receiver's clock was set.
 SILENT_PAUSE = 5.0
-# [s] Transport delays that drivers usually have, by role: a DVL measures for a tenth of a second
-# before it can publish, others publish what they have read.
+# [s] Usual transport delays of drivers, by role: a DVL measures for a tenth of a second before it
+# can publish; others publish at once.
 USUAL_LATENCY = {"dvl": 0.1, "depth": 0.03}
 LEAST_LATENCY = 0.005   # [s] of all others
-# Natural logarithms of probabilities: that a sensor has a clock of its own, at most that a latency
-# is unusual, that the common clock is not the receiver's, and the odds from which on another clock
-# replaces the common one.
+# Natural logarithms: probability that a sensor has a clock of its own, lower bound on that of an
+# unusual latency, probability that the common clock is not the receiver's, and the odds required
+# for another clock to replace the common one.
 OWN_CLOCK, UNUSUAL, NOT_RECEIVERS, CLEARLY = -4.0, -3.0, -2.0, 2.0
 
 
 class Verdict(Enum):
-    """What to do with a message by its times."""
+    """What to do with a message, judged by its stamp and reception."""
 
     USE = "use"
     HOLD = "hold"            # until its clock is known
-    RELEASE = "release"      # use it, and before it those of its clock that were held
+    RELEASE = "release"      # use it, after the held messages of its clock
     AHEAD = StampStatus.AHEAD.value
     LATE = StampStatus.LATE.value
     JUMPED = "a clock jumped, or all sensors paused"
 
 
 class Clocks:
-    """`reference` [s]: reception minus the common clock, None until it is known."""
+    """Clocks of all sensors; `reference` [s]: reception minus the common clock, None until known.
+    """
 
     def __init__(self, roles: Iterable[str]):
         self.sensors = {role: SensorClock() for role in roles}
@@ -74,11 +75,11 @@ class Clocks:
 
     def observe(self, role: str, stamp: float | None, receive: float,
                 unstamped: bool = False) -> Verdict:
-        """Judge a message by its stamp (None where it has none) and time of reception [s].
+        """Judge a message by its stamp [s] (None if it has none) and time of reception [s].
 
-        `unstamped`: it has a header, whose stamp is zero.
+        `unstamped`: it has a header with a zero stamp.
 
-        After JUMPED everything stored is invalid: reset, and observe the message again.
+        After JUMPED all stored data are invalid: reset, and observe the message again.
         """
         if self.last_receive is None:
             self.last_receive = self._begin = receive
@@ -99,7 +100,7 @@ class Clocks:
                 return Verdict.HOLD
             sensor.begin()
             return Verdict.RELEASE if self._review() else Verdict.JUMPED
-        # A step is placed at once; a drift has time.
+        # A step is handled at once; a drift can wait for the next review.
         if status is StampStatus.STEPPED or receive - self._reviewed > REVIEW_PERIOD:
             if not self._review():
                 return Verdict.JUMPED
@@ -108,7 +109,7 @@ class Clocks:
         return Verdict.USE
 
     def decide(self) -> None:
-        """Compare the clocks by what has been seen so far."""
+        """Compare the clocks by the messages so far."""
         for sensor in self.sensors.values():
             sensor.begin()
         if self.last_receive is not None:
@@ -117,7 +118,7 @@ class Clocks:
     def data_time(self, role: str, stamp: float | None, receive: float) -> float:
         """The time [s] of a message on the common clock, which must be known.
 
-        Without a stamp its transport is taken as long as is usual for the role, or as that of the
+        Without a stamp, the transport delay is assumed to be the role's usual one, or that of the
         fastest sensor.
         """
         assert self.reference is not None
@@ -126,13 +127,13 @@ class Clocks:
         return stamp + (self.sensors[role].correction or 0.0)
 
     def now(self) -> float | None:
-        """The last time of reception [s] on the common clock, None until that is known."""
+        """The last time of reception [s] on the common clock, None until it is known."""
         if self.reference is None or self.last_receive is None:
             return None
         return self.last_receive - self.reference
 
     def sentences(self) -> list[str]:
-        """A sentence for each sensor whose clock is wrong, and for a common clock that is not the
+        """A sentence for each wrong clock of a sensor, and for a common clock that is not the
         receiver's."""
         said = {role: clock_sentence(sensor) for role, sensor in self.sensors.items()}
         found = [f"{role}: {sentence}" for role, sentence in said.items() if sentence]
@@ -144,7 +145,7 @@ class Clocks:
         return found
 
     def drifts(self) -> dict[str, float]:
-        """Seconds per second by which a sensor's clock gains on most others, by role."""
+        """Drift [s/s] of each sensor's clock relative to most others, by role."""
         rates = {role: sensor.drift for role, sensor in self.sensors.items()
                  if sensor.offset is not None}
         usual = median(rates.values()) if rates else 0.0
@@ -154,7 +155,7 @@ class Clocks:
     # --- comparison -------------------------------------------------------------------------------
 
     def _review(self) -> bool:
-        """Compare the clocks and place each sensor; False if the common clock itself has jumped."""
+        """Compare the clocks and set each sensor's correction; False if the common clock jumped."""
         assert self.last_receive is not None
         self._reviewed = self.last_receive
         offsets = {role: sensor.offset for role, sensor in self.sensors.items()
@@ -163,7 +164,7 @@ class Clocks:
         if self.reference is None or not offsets:
             self.reference = best
         elif abs(best - self.reference) > RIGHT_CLOCK:
-            # The evidence of the old one, wherever it has drifted to within the tolerance.
+            # The old clock may have drifted: take its best evidence within the tolerance.
             near = [at for at in (self.reference, *offsets.values())
                     if abs(at - self.reference) <= RIGHT_CLOCK]
             kept = max(near, key=lambda at: _evidence(at, offsets))
@@ -181,8 +182,8 @@ class Clocks:
 
     @staticmethod
     def _place(role: str, sensor: SensorClock, latency: float) -> None:
-        """Use a sensor's stamps as they are, or bring them to the common clock; once its clock is
-        known to be wrong it is not trusted again."""
+        """Use a sensor's stamps unchanged, or correct them to the common clock. A clock that was
+        wrong once is corrected from then on."""
         if sensor.correction is None and -RIGHT_CLOCK <= latency <= LONGEST_LATENCY:
             sensor.latency = latency
             return
@@ -192,7 +193,7 @@ class Clocks:
 
 
 def _evidence(reference: float, offsets: dict[str, float]) -> float:
-    """Log-likelihood of the offsets [s] if the common clock is at `reference`."""
+    """Log likelihood of the offsets [s] if the common clock is at `reference` [s]."""
     total = 0.0 if reference == 0.0 else NOT_RECEIVERS
     for role, offset in offsets.items():
         latency = offset - reference

@@ -14,18 +14,18 @@
 
 """From messages to values in SI units, body FRD and world NED: the border where REP-103 ends.
 
-Messages are read by their field names alone, so those of rclpy and of a bag reader are the same.
-The frames are those of docs/conventions.md. The values of a message are a flat list of floats:
+Messages are read by field name only, so those of rclpy and of a bag reader are treated alike. The
+frames are defined in docs/conventions.md. The values of a message are a flat list of floats:
 
-    imu           down vector (3), rates (3) [rad/s] and specific force (3) [m/s^2] of the IMU's
-                  place in body FRD, heading [rad]; NaN where the message has no orientation or no
-                  force. Of a pose: R_nb (9)
-    dvl           velocity (3) [m/s] over ground of the DVL's place, body FRD. Of a pose: position
-                  (3) [m] in its world, rotation (9) from body FRD to that world
+    imu           down vector (3), rates (3) [rad/s] and specific force (3) [m/s^2] at the IMU in
+                  body FRD, heading [rad]; NaN where the message has no orientation or no force. For
+                  a pose: R_nb (9)
+    dvl           velocity (3) [m/s] over ground at the DVL, body FRD. For a pose: position (3) [m]
+                  in its world, rotation (9) from body FRD to that world
     depth         depth [m] of the pressure sensor below the surface
     joint_states  positions (n) [rad or m], velocities (n), efforts (n) [N m or N] in the configured
                   order; NaN where a message leaves velocity or effort empty, as JointState allows,
-                  and all three of joints that it does not have (`joint_parts` puts them together)
+                  and for joints that it does not contain (`joint_parts` combines such messages)
     thrusters     a command for each thruster, in the configured unit
     battery       voltage [V]
     wrench        force (3) [N] and torque (3) [N m] about the body origin, FRD
@@ -58,21 +58,21 @@ from .fields import (
 )
 
 QUATERNION_TOLERANCE = 0.05       # of its length from one
-RC_LOW, RC_HIGH = 500.0, 2500.0   # [us] that an RC channel can mean as PWM
-DEPTH_RANGE = -20.0, 12000.0      # [m] beyond which a value is no depth
-VOLTAGE_RANGE = 5.0, 60.0         # [V] beyond which a value is no battery voltage
-# What no sensor of an underwater vehicle can measure: the full scale of gyros and accelerometers
-# (2000 deg/s, 16 g), and for the others values a hundred times larger than any robot's.
+RC_LOW, RC_HIGH = 500.0, 2500.0   # [us] range of an RC channel that is a PWM
+DEPTH_RANGE = -20.0, 12000.0      # [m] range of plausible depths
+VOLTAGE_RANGE = 5.0, 60.0         # [V] range of plausible battery voltages
+# Largest values that a sensor of an underwater vehicle can measure: full scale of gyros and
+# accelerometers (2000 deg/s, 16 g); for the others, a hundred times larger than on any robot.
 LARGEST_RATE, LARGEST_FORCE = 35.0, 160.0                    # [rad/s], [m/s^2]
 LARGEST_POSITION, LARGEST_SPEED = 1000.0, 100.0              # [rad or m], per second
 LARGEST_COMMAND, LARGEST_WRENCH = 1e4, 1e5                   # in any unit; [N, N m]
 UNKNOWN_VECTOR: tuple[float, ...] = (math.nan, math.nan, math.nan)
-# [Pa] of one unit of `depth.unit` that is a pressure.
+# [Pa] per pressure unit of `depth.unit`.
 PASCAL = {"Pa": 1.0, "hPa": 1e2, "kPa": 1e3, "bar": 1e5}
 
 
 class Decoder:
-    """Decodes the messages of each role; raises MessageError for what cannot be used."""
+    """Decodes the messages of each role; raises MessageError for unusable ones."""
 
     def __init__(self, config: Config):
         self.change_settings(config)
@@ -95,18 +95,18 @@ class Decoder:
         self._effort_scales = list(zip(joints.effort_offset or (0.0,) * n, scale,
                                        joints.effort_scale_negative or scale))
         self._position_offset = joints.position_offset or (0.0,) * n
-        self._oriented = False     # an Imu message had an orientation: zeros are an error then
+        self._oriented = False     # an Imu message had an orientation, so zeros are an error
         self._last_names: Any = None
-        # places of the configured joints among the last names, None of those that are not
+        # index of each configured joint among the last names, None if it is not among them
         self._order: list[int | None] = []
 
     def change_settings(self, config: Config) -> None:
-        """Decode by settings that differ in what may change while messages come."""
+        """Use new settings; only those that may change while running may differ."""
         self._config = config
-        self._max_dvl_variance = 3 * config.dvl.max_stddev ** 2    # of the three axes together
+        self._max_dvl_variance = 3 * config.dvl.max_stddev ** 2    # sum over three axes
 
     def decode(self, role: str, message: Any) -> list[float]:
-        """The values of one message, as listed in the module's docstring."""
+        """The values of a message, as listed in the module's docstring."""
         try:
             return getattr(self, role)(message)
         except (AttributeError, TypeError, ValueError, LookupError, OverflowError) as error:
@@ -130,7 +130,7 @@ class Decoder:
         return [*down, *rates, *force, heading]
 
     def _imu_of_pose(self, message: Any) -> list[float]:
-        """Odometry's attitude and rates without a force, or the rotation alone of a pose."""
+        """Attitude and rates of an odometry, without force; only the rotation of a pose."""
         R = self._rotation(pose_of(message).orientation)
         if not hasattr(message, "twist"):
             return list(R)
@@ -140,9 +140,9 @@ class Decoder:
         return [*R[6:], *rates, *UNKNOWN_VECTOR, math.atan2(R[3], R[0])]
 
     def _has_orientation(self, message: Any) -> bool:
-        """Whether an Imu message's orientation is to be used and was ever set: REP-145's mark, a
-        quaternion of zeros, and the default of ROS 2, which no vehicle ever has to the last bit,
-        say that it was not."""
+        """Whether an Imu message's orientation is to be used and is set. Not set are: REP-145's
+        mark, an all-zero quaternion, and the exact identity (ROS 2's default, which no vehicle has
+        to the last bit)."""
         if self._config.imu.orientation != "auto":
             return self._config.imu.orientation == "message"
         covariance, q = getattr(message, "orientation_covariance", (0.0,)), message.orientation
@@ -152,7 +152,7 @@ class Decoder:
         return found
 
     def _rotation(self, q: Any) -> tuple[float, ...]:
-        """R_nb (9,) of the body from the orientation of the IMU."""
+        """R_nb (9,) of the body from the IMU's orientation."""
         x, y, z, w = q.x, q.y, q.z, q.w
         length = math.sqrt(x * x + y * y + z * z + w * w)
         if not abs(length - 1) < QUATERNION_TOLERANCE:
@@ -163,7 +163,7 @@ class Decoder:
         return product(product(self._left, Q), self._right)
 
     def _velocity_pose(self, pose: Any) -> list[float]:
-        """Position and rotation of a pose, from which the velocity follows."""
+        """Position and rotation of a pose, to be differentiated to a velocity."""
         q, place = pose.orientation, finite_vector(pose.position, "dvl: position")
         length = math.sqrt(q.x * q.x + q.y * q.y + q.z * q.z + q.w * q.w)
         if not abs(length - 1) < QUATERNION_TOLERANCE:
@@ -209,7 +209,7 @@ class Decoder:
             value = overpressure / self._pascal_per_metre
         if not DEPTH_RANGE[0] < value < DEPTH_RANGE[1]:
             raise MessageError(f"depth: {value:.4g} m is not a depth "
-                               "(depth.unit; a pressure is expected to be absolute)")
+                               "(check depth.unit; a pressure must be absolute)")
         return [float(value)]
 
     def joint_states(self, message: Any) -> list[float]:
@@ -270,7 +270,7 @@ class Decoder:
         return [*turned(self._wrench_axes, force), *turned(self._wrench_axes, torque)]
 
     def _efforts(self, values: Any, count: int) -> list[float]:
-        """Efforts of the configured joints; NaN where one joint has none, which masks its rows."""
+        """Efforts of the configured joints; NaN for a joint without one, which masks its rows."""
         values = floats(values)
         if not any(map(math.isfinite, values)):
             return self._ordered(values, count, "effort", required=False)
@@ -280,19 +280,19 @@ class Decoder:
                 for effort, k in zip(known, self._order)]
 
     def _order_of(self, names: Sequence[str]) -> list[int | None]:
-        """Places of the configured joints among the names of a message, None of those that it does
-        not have. Raises OtherJointsError where it has none."""
+        """Indices of the configured joints among a message's names, None for joints that it does
+        not contain. Raises OtherJointsError if it contains none."""
         places = {name: k for k, name in reversed(list(enumerate(names)))}
         missing = [joint for joint in self._names if joint not in places]
         if len(missing) == len(self._names):
             raise OtherJointsError(
                 f"joint_states: joint '{missing[0]}' is missing; "
-                f"the message has {', '.join(names) or 'no names'} (robot.joints; "
-                "joint_states.names where the messages call them otherwise)")
+                f"the message has {', '.join(names) or 'no names'} (check robot.joints, or set "
+                "joint_states.names if the messages use other names)")
         return [places.get(joint) for joint in self._names]
 
     def _ordered(self, values: Any, count: int, what: str, required: bool) -> list[float]:
-        """Values of the configured joints; NaN if an optional field is left empty."""
+        """Values of the configured joints; NaN if an optional field is empty."""
         values = floats(values)
         if not values and not required:
             return [math.nan] * len(self._order)
@@ -304,14 +304,14 @@ class Decoder:
 
 
 def depth_unit(config: Config, is_pressure: bool) -> str:
-    """`depth.unit`, or the unit that a pressure message stands for, or a number."""
+    """`depth.unit`, or with 'auto' the unit of a pressure message or of a plain number."""
     if config.depth.unit != "auto":
         return config.depth.unit
     return "Pa" if is_pressure else "m"
 
 
 def _axes(frame: str) -> np.ndarray:
-    """(3, 3) from the axes named by a setting to FRD."""
+    """(3, 3) rotation from the axes named by a setting to FRD."""
     return FRD_FROM_FLU if frame == "flu" else np.eye(3)
 
 
@@ -322,7 +322,7 @@ def _flat(R: np.ndarray) -> tuple[float, ...]:
 def stamp_of(message: Any) -> float | None:
     """The header's stamp [s since the epoch]; None without a header or with a stamp of zero.
 
-    Raises MessageError where it is no time.
+    Raises MessageError if it is not a valid time.
     """
     header = getattr(message, "header", None)
     try:

@@ -12,7 +12,7 @@
 # See the License for the specific language governing permissions and
 # limitations under the License.
 
-"""Fields of messages: sequences, vectors, and what in them cannot have been measured."""
+"""Access to fields of messages: sequences and vectors, with checks of their values."""
 from __future__ import annotations
 
 import math
@@ -28,22 +28,22 @@ def pose_of(message: Any) -> Any:
 
 
 def finite_vector(xyz: Any, what: str) -> tuple[float, float, float]:
-    """(x, y, z) of a vector; refuses NaN and infinity."""
+    """(x, y, z) of a vector; raises MessageError for NaN and infinity."""
     x, y, z = xyz.x, xyz.y, xyz.z
-    if not math.isfinite(x + y + z):      # cheaper than three tests: any NaN or infinity stays
+    if not math.isfinite(x + y + z):      # cheaper than three tests: NaN and infinity propagate
         raise MessageError(f"{what} is not finite")
     return x, y, z
 
 
 def check_finite(values: list[float], what: str) -> list[float]:
-    """The values; refuses NaN and infinity."""
+    """The values; raises MessageError for NaN and infinity."""
     if not math.isfinite(sum(values)):
         raise MessageError(f"{what} is not finite")
     return values
 
 
 def check_limit(values: Sequence[float], largest: float, what: str, unit: str) -> None:
-    """Refuse values that no sensor can have measured; NaN passes."""
+    """Raise MessageError for values that no sensor can measure; NaN passes."""
     if any(abs(value) > largest for value in values):
         raise MessageError(f"{what} is beyond what a sensor can measure "
                            f"({max(values, key=abs):.3g}, at most {largest:g} {unit})")
@@ -61,5 +61,5 @@ def dynamic_joint_state(message: Any) -> tuple[Sequence[str], Any, Any, Any]:
 
 
 def floats(values: Any) -> list[float]:
-    """A message's sequence (array of numpy or of Python, list, tuple) as a list of floats."""
+    """A message's sequence (numpy or Python array, list, tuple) as a list of floats."""
     return [float(v) for v in (values.tolist() if hasattr(values, "tolist") else values)]

@@ -22,19 +22,20 @@ from typing import NamedTuple
 from .sensor_clock import SensorClock, clock_sentence
 
 OK, WARN, ERROR = 0, 1, 2
-# [s] of silence that is worth an error. Rows are masked earlier, by the timeouts of the settings.
+# [s] of silence reported as an error. Rows are masked earlier, by the settings' timeouts.
 SILENCE_TIMEOUTS = {"imu": 1.0, "dvl": 2.0, "depth": 3.0, "joint_states": 1.0, "thrusters": 2.0,
                     "wrench": 2.0, "battery": 30.0}
-# In a row worth a warning, however good the input was before; fewer, if it lasts for so long [s].
+# Rejections in a row that cause a warning, however good the input was before; fewer suffice if they
+# last this long [s].
 MAX_REJECTED_IN_A_ROW = 10
 SOME_IN_A_ROW, IN_A_ROW_TIME = 3, 0.3
-MAX_REJECTED_SHARE = 0.1      # of the last messages of an input, of which so many are kept:
+MAX_REJECTED_SHARE = 0.1      # of an input's last messages; numbers of messages kept and required:
 RECENT_MESSAGES, MIN_MESSAGES = 100, 20
-# [s] over which doubted values are worth a warning, if there are so many, and that share
+# [s] over which doubted values are counted for a warning, and the fewest that cause one
 DOUBT_TIME, FEWEST_DOUBTS = 2.0, 3
 MOST_DOUBTS = 1000
-EVERY_SECOND = (0.35, 0.65)     # of the messages: as of two drivers that publish in turns
-# Reasons and characters of a sentence that are kept, so that diagnostics stay small whatever comes.
+EVERY_SECOND = (0.35, 0.65)     # share of doubted messages if two drivers publish alternately
+# Limits on reasons and characters of a sentence, so that diagnostics stay small whatever comes.
 MOST_REASONS_KEPT, LONGEST_SENTENCE = 20, 300
 OTHER_REASONS = "other reasons"
 
@@ -49,9 +50,9 @@ class InputStatus(NamedTuple):
 
 
 class InputState:
-    """Counts of one role: messages received, used and rejected; times are of reception [s].
+    """Counts of one role's messages: received, used and rejected; times are of reception [s].
 
-    `clock` is its sensor's: rate, latency and offset.
+    `clock`: the sensor's clock, with rate, latency and offset.
     """
 
     def __init__(self, role: str, topic: str, clock: SensorClock | None = None):
@@ -60,18 +61,18 @@ class InputState:
         self.received = self.used = 0
         self.last_receive: float | None = None
         self.last_stamp = -math.inf
-        self.rejected: Counter = Counter()    # messages that are not used
-        self.doubted: Counter = Counter()     # values replaced or left out of messages that are
+        self.rejected: Counter = Counter()    # messages not used
+        self.doubted: Counter = Counter()     # values replaced or left out of used messages
         self._doubts: deque[tuple[float, str]] = deque(maxlen=MOST_DOUBTS)  # reception [s], reason
         self.rejected_in_a_row = 0
         self.rejected_since: float | None = None
-        self.proven = False                   # the newest rejection follows from many messages
+        self.proven = False                   # the last rejection is based on many messages
         self.last_reason = self.last_error = ""
         self._recent: deque[bool] = deque(maxlen=RECENT_MESSAGES)    # whether each was rejected
 
     @property
     def refusing(self) -> bool:
-        """Whether so many messages were refused in a row that it is worth a warning."""
+        """Whether enough messages were refused in a row for a warning."""
         if not self.rejected_in_a_row or self.last_receive is None:
             return False
         since = self.last_receive if self.rejected_since is None else self.rejected_since
@@ -81,11 +82,11 @@ class InputState:
 
     @property
     def rejected_recently(self) -> tuple[int, int]:
-        """(rejected, all) of the last messages."""
+        """(number rejected, number) of the last messages."""
         return sum(self._recent), len(self._recent)
 
     def count_used(self) -> None:
-        """Count a message that is used."""
+        """Count a used message."""
         self.used += 1
         self.rejected_in_a_row = 0
         self._recent.append(False)
@@ -97,7 +98,8 @@ class InputState:
             self._doubts.append((self.last_receive, reason))
 
     def doubts(self, now: float) -> tuple[int, str]:
-        """(values doubted in the last DOUBT_TIME, the newest reason); none where they are few."""
+        """(number of values doubted in the last DOUBT_TIME, newest reason); (0, '') if they are
+        few."""
         recent = [reason for t, reason in self._doubts if t > now - DOUBT_TIME]
         expected = DOUBT_TIME * (self.clock.rate or 0.0)
         if len(recent) < FEWEST_DOUBTS or len(recent) < MAX_REJECTED_SHARE * expected:
@@ -105,7 +107,7 @@ class InputState:
         return len(recent), recent[-1]
 
     def count_rejected(self, reason: str, explanation: str = "", proven: bool = False) -> None:
-        """Count a message that is not used; proven: not by itself, but with many before it."""
+        """Count a rejected message; proven: the rejection is based on many messages before it."""
         self.rejected[_bounded(self.rejected, reason)] += 1
         self._recent.append(True)
         if self.rejected_in_a_row == 0:
@@ -116,12 +118,12 @@ class InputState:
 
 
 def _bounded(counts: Counter, reason: str) -> str:
-    """The reason under which to count, of which there are only so many."""
+    """The reason to count under; OTHER_REASONS once there are too many."""
     return reason if reason in counts or len(counts) < MOST_REASONS_KEPT else OTHER_REASONS
 
 
 def input_status(state: InputState, now: float, timeout: float) -> InputStatus:
-    """The status of one input at `now`, the worst condition first; silent after `timeout` [s]."""
+    """The status of an input at `now` [s], by its worst condition; silent after `timeout` [s]."""
     figures = {
         "topic": state.topic, "received": str(state.received), "used": str(state.used),
         **{f"refused: {reason}": str(count) for reason, count in state.rejected.items()},
@@ -131,18 +133,18 @@ def input_status(state: InputState, now: float, timeout: float) -> InputStatus:
     if state.last_receive is None:
         return InputStatus(ERROR, name, (
             f"no message on {topic} yet; check that the driver is running and that the topic name "
-            "is right"), figures)
+            "is correct"), figures)
     age = now - state.last_receive
     figures["age_s"] = f"{age:.2f}"
     if age > timeout:
         return InputStatus(ERROR, name, (
-            f"no message on {topic} for {age:.1f} s, its rows are masked; check the driver and the "
-            "connection"), figures)
+            f"no message on {topic} for {age:.1f} s, so rows that need it are masked; check the "
+            "driver and the connection"), figures)
     if state.refusing:
         since = state.last_receive if state.rejected_since is None else state.rejected_since
         return InputStatus(WARN, name, (
-            f"the last {state.rejected_in_a_row} messages on {topic} were refused, for "
-            f"{now - since:.1f} s: {state.last_error}"), figures)
+            f"the last {state.rejected_in_a_row} messages on {topic} were refused (for "
+            f"{now - since:.1f} s): {state.last_error}"), figures)
     rejected, recent = state.rejected_recently
     if recent >= MIN_MESSAGES and rejected > MAX_REJECTED_SHARE * recent:
         return InputStatus(WARN, name, (
@@ -159,7 +161,7 @@ def input_status(state: InputState, now: float, timeout: float) -> InputStatus:
 
 
 def _perhaps_two(doubts: int, state: InputState) -> str:
-    """A recording does not tell who published."""
+    """A hint at a second publisher, which a recording cannot show."""
     low, high = (share * DOUBT_TIME * (state.clock.rate or 0.0) for share in EVERY_SECOND)
     return " (about every second message: are there two publishers?)" if low < doubts < high else ""
 

@@ -11,12 +11,12 @@
 # WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
 # See the License for the specific language governing permissions and
 # limitations under the License.
-"""Joint states that come in parts: an arm's driver and that of its torso or gripper publish on one
-topic, each its own joints.
+"""Joint states in parts, as when the drivers of an arm and of its torso or gripper each publish
+their own joints on one topic.
 
-Each joint's state is that of its own stamps: whole readings are made at the stamps of the part with
-the most joints, between the neighbouring readings of the others. While a part is silent there are
-none, since every joint of an arm carries, or is carried by, the others.
+Each part has its own stamps. Whole readings are made at the stamps of the part with the most
+joints, by interpolating the others between their neighbouring readings. While a part is silent
+there are none, since every joint of an arm carries, or is carried by, the others.
 """
 from __future__ import annotations
 
@@ -27,26 +27,28 @@ from typing import NamedTuple
 
 from ...errors import MessageError
 
-# [s] after the first part, in which every joint has to have come: as long as silence is no error.
+# [s] after the first part within which every joint must appear: as long as silence is no error.
 GRACE = 1.0
 READINGS_KEPT = 400  # readings of a part: half a second at 800 Hz
 
 
 class _State(NamedTuple):
-    """Values (3 n,) of a message at t [s], NaN of joints that it does not have."""
+    """Values (3 n,) of a message at t [s], NaN for joints that it does not contain."""
 
     t: float
     values: Sequence[float]
 
 
 def joints_in(values: Sequence[float]) -> tuple[int, ...]:
-    """The places of the joints that a message's values (3 n,) have."""
+    """Indices of the joints that a message's values (3 n,) contain."""
     return tuple(j for j in range(len(values) // 3) if not math.isnan(values[j]))
 
 
 class JointParts:
-    """Makes whole readings of parts; what is whole passes as it is, and while it does, parts are
-    not needed. `names` of the joints; `timeout` [s] over which a part may pause."""
+    """Combines messages with parts of the joints into whole readings.
+
+    Whole messages pass unchanged, and while they come, parts are refused. `names` of the joints;
+    `timeout` [s]: how long a part may pause."""
 
     def __init__(self, names: Sequence[str], timeout: float):
         self._names, self.timeout = tuple(names), timeout
@@ -54,19 +56,19 @@ class JointParts:
 
     def reset(self) -> None:
         """Forget all readings."""
-        self._parts: dict[tuple[int, ...], deque[_State]] = {}     # by the joints that they have
+        self._parts: dict[tuple[int, ...], deque[_State]] = {}     # by their joints
         self._lead: tuple[int, ...] = ()
         self._waiting: deque[_State] = deque()     # of the leading part
         self._begin = self._whole = self._made = -math.inf      # [s]
 
     @property
     def heard(self) -> bool:
-        """Whether a message had any of the joints."""
+        """Whether any message contained one of the joints."""
         return bool(self._parts) or not math.isinf(self._whole)
 
     def add(self, t: float, values: Sequence[float]) -> list[tuple[float, list[float]]]:
-        """(time [s], values (3 n,)) of the whole readings that a message at t completes. Raises
-        MessageError where it comes before an older one, or where a joint does not come."""
+        """(time [s], values (3 n,)) of the whole readings that a message at t [s] completes. Raises
+        MessageError if it is not later than the last, or if a joint is missing."""
         joints = joints_in(values)
         if len(joints) == len(self._names):
             if t <= self._made:
@@ -91,7 +93,7 @@ class JointParts:
         return self._completed(lead, t)
 
     def _require_all(self, t: float) -> None:
-        """Raise MessageError where a joint has not come in time, or has not for a while."""
+        """Raise MessageError if a joint has never appeared in time, or has fallen silent."""
         newest = [max((part[-1].t for joints, part in self._parts.items() if j in joints),
                       default=-math.inf) for j in range(len(self._names))]
         missing = [name for name, at in zip(self._names, newest) if math.isinf(at)]
@@ -107,11 +109,11 @@ class JointParts:
     def _missing(self, missing: Sequence[str]) -> MessageError:
         found = ", ".join(name for name in self._names if name not in missing)
         return MessageError(f"joint '{missing[0]}' is missing; the messages have {found} "
-                            "(robot.joints; joint_states.names where the messages call them "
-                            "otherwise)")
+                            "(check robot.joints, or set joint_states.names if the messages use "
+                            "other names)")
 
     def _completed(self, lead: tuple[int, ...], t: float) -> list[tuple[float, list[float]]]:
-        """The waiting readings that the other parts enclose by now, t [s]."""
+        """The waiting readings that the other parts enclose by now (t [s])."""
         made = []
         while self._waiting:
             state = self._waiting[0]
@@ -126,7 +128,7 @@ class JointParts:
 
     def _whole_at(self, state: _State,
                   lead: tuple[int, ...]) -> tuple[list[float] | None, bool]:
-        """(the whole reading at a state's time or None, whether another part has yet to come)."""
+        """(whole reading at a state's time or None, whether another part is still to come)."""
         n, whole = len(self._names), list(state.values)
         for j in sorted(set(range(n)) - set(lead)):
             part = next((part for joints, part in self._parts.items() if j in joints), None)
@@ -142,8 +144,8 @@ class JointParts:
 
 def _between(before: _State, after: _State, t: float, j: int,
              n: int) -> tuple[float, float, float]:
-    """Position, velocity and effort of joint j at t [s], between two states around it: the cubic of
-    positions and velocities, or the line where these are missing."""
+    """Position, velocity and effort of joint j at t [s], interpolated between two states: cubic
+    through positions and velocities, or linear if velocities are missing."""
     a, b, span = before.values, after.values, after.t - before.t
     if span <= 0.0:
         return a[j], a[n + j], a[2 * n + j]
@@ -158,7 +160,7 @@ def _between(before: _State, after: _State, t: float, j: int,
 
 
 class LatestJoints:
-    """The newest state of each joint, for who cannot wait: as old as the oldest of them."""
+    """The newest state of each joint, for users that cannot wait; as old as the oldest of them."""
 
     def __init__(self, names: Sequence[str]):
         self._names = tuple(names)
@@ -171,8 +173,8 @@ class LatestJoints:
         self._values = [math.nan] * (3 * len(self._names))
 
     def add(self, t: float, values: Sequence[float]) -> tuple[float, list[float]] | None:
-        """(time [s], values (3 n,)), None before each joint has come. Raises MessageError where one
-        does not come."""
+        """(time [s], values (3 n,)), None until every joint has appeared. Raises MessageError if
+        one does not appear."""
         n, self._begin = len(self._names), min(self._begin, t)
         for j in joints_in(values):
             if t > self._times[j]:
@@ -182,7 +184,7 @@ class LatestJoints:
         if math.isinf(oldest):
             if t - self._begin > GRACE:
                 name = self._names[self._times.index(oldest)]
-                raise MessageError(f"joint '{name}' is missing (robot.joints; joint_states.names "
-                                   "where the messages call them otherwise)")
+                raise MessageError(f"joint '{name}' is missing (check robot.joints, or set "
+                                   "joint_states.names if the messages use other names)")
             return None
         return oldest, list(self._values)

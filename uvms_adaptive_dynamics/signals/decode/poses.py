@@ -12,9 +12,9 @@
 # See the License for the specific language governing permissions and
 # limitations under the License.
 
-"""Velocity and rates from poses: local parabolas, which leave single glitches out.
+"""Velocity and rates from poses, by local parabolas that reject single glitches.
 
-A derivative belongs to the middle of its window and comes half a window late.
+A derivative refers to the middle of its window, so it comes half a window late.
 """
 from __future__ import annotations
 
@@ -27,24 +27,25 @@ from ...config import Config
 from ...config.sensors import POSES
 from ...model.rotations import product, rotation, turned_back
 
-# [s] Half of a window: a velocity of 2 mm of noise at 100 Hz is right to 8 mm/s, as a small DVL's,
-# and a motion of 1 Hz keeps 96 % of its size. Slow sources need three poses on either side.
+# [s] Half of a window: with 2 mm of noise at 100 Hz the velocity is accurate to 8 mm/s, like a
+# small DVL's, and a 1 Hz motion keeps 96 % of its amplitude. Slow sources need three poses on
+# either side.
 POSE_HALF_WINDOW, HALF_POSES = 0.1, 3
-MAX_GAP = 0.25          # [s] between poses, across which there is no derivative
-POSE_OUTLIER = 4.0      # deviations of the window's poses from their parabola
-# [m], [rad] Median distance from it: no less is believed; with more it is no motion, which departs
-# from its parabola by less than a centimetre in a tenth of a second.
+MAX_GAP = 0.25          # [s] between poses; there is no derivative across longer gaps
+POSE_OUTLIER = 4.0      # median distances from the parabola, beyond which a pose is an outlier
+# [m], [rad] Median distance from the parabola: lower bound, and largest value that can be motion,
+# which departs from its parabola by less than a centimetre in a tenth of a second.
 LEAST_POSE_NOISE, MOST_POSE_NOISE = 5e-4, 0.02
 MIN_FITTING_SHARE = 0.6  # of a window's poses that must fit one parabola
-FITS = 4                # at most: each leaves out what the one before found
+FITS = 4                # at most; each leaves out the previous one's outliers
 NO_PARABOLA = "poses fit no smooth motion"
 
 Found = list[tuple[float, list[float]]]
 
 
 class PoseReader:
-    """Collects rows of poses; `derive(times (K,), rows (K, W), k)` makes the
-    values of row k, at whose time `times` are zero."""
+    """Collects rows of poses; `derive(times (K,), rows (K, W), k)` returns the values at row k, at
+    whose time `times` are zero."""
 
     def __init__(self, derive: Callable[[np.ndarray, np.ndarray, int], list[float] | None]):
         self._derive = derive
@@ -57,7 +58,8 @@ class PoseReader:
         self._next = 0
 
     def add(self, t: float, row: Sequence[float]) -> tuple[Found, str]:
-        """([(time, values)] completed by a pose later than the last, why others are not, or '')."""
+        """([(time, values)] completed by a pose later than the last, reason if some were refused or
+        '')."""
         if self._times and t - self._times[-1] > MAX_GAP:
             self.reset()
         self._times.append(t)
@@ -80,7 +82,7 @@ class PoseReader:
         return found, refused
 
     def _complete(self, t: float) -> bool:
-        """Whether the window of the next pose is full."""
+        """Whether the next pose's window is complete at t [s]."""
         k = self._next
         return len(self._times) - 1 - k >= HALF_POSES and t - self._times[k] >= POSE_HALF_WINDOW
 
@@ -92,14 +94,14 @@ class PoseReader:
         return end
 
     def _first(self, k: int) -> int | None:
-        """The first pose of the window of k, None where there are too few before it."""
+        """Index of the first pose in the window of pose k; None if there are too few before it."""
         begin = k - HALF_POSES
         while begin > 0 and self._times[k] - self._times[begin - 1] <= POSE_HALF_WINDOW:
             begin -= 1
         return begin if begin >= 0 else None
 
     def _forget(self) -> None:
-        """Remove the poses that no window needs any more."""
+        """Remove the poses that no window needs."""
         first = self._first(self._next)
         if first:
             del self._times[:first], self._rows[:first]
@@ -107,7 +109,7 @@ class PoseReader:
 
 
 def pose_readers(config: Config) -> dict[str, PoseReader]:
-    """A reader for each role that is given poses."""
+    """A reader for each role whose messages are poses."""
     found = {}
     if config.imu.type in POSES:
         found["imu"] = PoseReader(_imu)
@@ -117,12 +119,12 @@ def pose_readers(config: Config) -> dict[str, PoseReader]:
 
 
 def lateness(message_type: str, period: float | None) -> float:
-    """[s] By which a derivative is late, of messages every `period` [s]; zero of other types."""
+    """[s] delay of a derivative of poses that come every `period` [s]; zero for other types."""
     return max(POSE_HALF_WINDOW, HALF_POSES * (period or 0.0)) if message_type in POSES else 0.0
 
 
 def _imu(times: np.ndarray, rows: np.ndarray, k: int) -> list[float] | None:
-    """[down (3,), rates (3,) [rad/s], NaN (3,), heading [rad]] of rotations R_nb (K, 9)."""
+    """[down (3,), rates (3,) [rad/s], NaN (3,), heading [rad]] from rotations R_nb (K, 9)."""
     fit = _parabola(times, _turns(rows, k))
     if fit is None:
         return None
@@ -131,7 +133,8 @@ def _imu(times: np.ndarray, rows: np.ndarray, k: int) -> list[float] | None:
 
 
 def _velocity(times: np.ndarray, rows: np.ndarray, k: int) -> list[float] | None:
-    """Velocity (3,) [m/s] in body axes, of positions (K, 3) and rotations (K, 9) to their world."""
+    """Velocity (3,) [m/s] in body axes, from positions (K, 3) and rotations (K, 9) to their world.
+    """
     place = _parabola(times, rows[:, :3] - rows[k, :3])
     turn = _parabola(times, _turns(rows[:, 3:], k))
     if place is None or turn is None:
@@ -141,7 +144,7 @@ def _velocity(times: np.ndarray, rows: np.ndarray, k: int) -> list[float] | None
 
 
 def _turns(rotations: np.ndarray, k: int) -> np.ndarray:
-    """Rotation vectors (K, 3) [rad], less than a right angle, from rotation k to all (K, 9)."""
+    """Rotation vectors (K, 3) [rad] from rotation k to all rotations (K, 9), below 90 degrees."""
     R = rotations.reshape(-1, 3, 3)
     M = R[k].T @ R
     sines = 0.5 * np.stack([M[:, 2, 1] - M[:, 1, 2], M[:, 0, 2] - M[:, 2, 0],
@@ -151,8 +154,8 @@ def _turns(rotations: np.ndarray, k: int) -> np.ndarray:
 
 
 def _parabola(times: np.ndarray, values: np.ndarray) -> tuple[list[float], list[float]] | None:
-    """(value, slope) (3,) at time zero of values (K, 3), glitches left out; None where too many of
-    them fit none."""
+    """(value, slope) (3,) at time zero of the parabola through values (K, 3), without glitches;
+    None if too many values do not fit one."""
     A = np.stack([np.ones_like(times), times, times * times], axis=1)
     kept = np.ones(len(times), bool)
     for _ in range(FITS):

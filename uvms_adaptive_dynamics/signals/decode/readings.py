@@ -12,7 +12,7 @@
 # See the License for the specific language governing permissions and
 # limitations under the License.
 
-"""From messages to stamped readings: clocks, delays, decoding; rejections are counted."""
+"""From messages to timestamped readings: clocks, delays, decoding, counts of rejections."""
 from __future__ import annotations
 
 import math
@@ -29,12 +29,12 @@ from .joint_parts import JointParts
 from .poses import PoseReader, pose_readers
 
 NUMBER_IN_REASON = re.compile(r"[-+]?(\d[\d.]*(e[-+]?\d+)?|inf|nan)\b")
-# Messages that wait for their clock: half a second of a 4 kHz sensor with the others beside it.
+# Messages held until their clock is known: half a second of a 4 kHz sensor and all the others.
 MOST_HELD = 3000
 
 
 class Reading(NamedTuple):
-    """One measurement: `t` [s] since the reader's origin, and the values listed in `decoder`."""
+    """A measurement: `t` [s] since the reader's origin, and the values listed in `decoder`."""
 
     role: str
     t: float
@@ -42,7 +42,7 @@ class Reading(NamedTuple):
 
 
 class ClockJump(NamedTuple):
-    """The common clock jumped: everything stored is invalid, and the message was not read."""
+    """The common clock jumped: all stored data are invalid, and the message was not read."""
 
 
 class _Held(NamedTuple):
@@ -55,9 +55,9 @@ class _Held(NamedTuple):
 
 
 class MessageReader:
-    """Reads messages of every role; `inputs` holds the counts of each, `clocks` their clocks.
+    """Reads messages of every role; `inputs` holds each role's counts, `clocks` their clocks.
 
-    `origin` [s since the epoch] is the zero of all readings' times, None before the first.
+    `origin` [s since the epoch] is the zero of all readings' times, None before the first reading.
     """
 
     def __init__(self, config: Config):
@@ -89,11 +89,11 @@ class MessageReader:
             state.last_stamp = -math.inf
 
     def read(self, role: str, message: Any, receive_time: float) -> list[Reading] | ClockJump:
-        """The readings that a message makes available: none if it was rejected or has to wait until
-        its clock is known, several if others had waited.
+        """The readings that a message makes available: none if it is rejected or held until its
+        clock is known, several if others had been held.
 
-        `receive_time` is in seconds since the epoch. After a ClockJump the caller resets everything
-        and reads the same message again.
+        `receive_time` [s since the epoch]. After a ClockJump the caller must reset everything and
+        read the same message again.
         """
         state = self.inputs[role]
         try:
@@ -116,16 +116,16 @@ class MessageReader:
         if verdict in (Verdict.AHEAD, Verdict.LATE):
             assert stamp is not None and state.clock.offset is not None
             state.count_rejected(verdict.value, (
-                f"its stamp is {receive_time - stamp:.2f} s before reception, its others "
+                f"its stamp is {receive_time - stamp:.2f} s before reception, usually "
                 f"{state.clock.offset:.2f} s; check that driver's clock and connection"))
             return []
         now = _Held(role, message, stamp, receive_time)
-        # What was held came before its clock was known, and so did the message that made it known.
+        # Held messages were not checked against their clock; nor was the one that made it known.
         return self._readings(self._fitting([*self._released(), now])
                               if verdict is Verdict.RELEASE else [now])
 
     def flush(self) -> list[Reading]:
-        """The readings that still wait, at the end of a recording."""
+        """The readings still held, at the end of a recording."""
         if self._held:
             self.clocks.decide()
         return self._readings(self._fitting(self._released()))
@@ -137,7 +137,7 @@ class MessageReader:
         self._held.append(held)
 
     def _released(self) -> list[_Held]:
-        """The held messages whose clock is known by now."""
+        """Remove and return the held messages whose clock is known by now."""
         ready: list[_Held] = []
         waiting: list[_Held] = []
         for held in self._held:
@@ -147,7 +147,7 @@ class MessageReader:
         return ready
 
     def _fitting(self, messages: list[_Held]) -> list[_Held]:
-        """Those of the messages whose stamps their clocks may have given; others are counted."""
+        """The messages whose stamps fit their clocks; the others are counted as rejected."""
         fitting = []
         for held in messages:
             state = self.inputs[held.role]
@@ -163,8 +163,8 @@ class MessageReader:
                 for each in self._differentiated(reading)]
 
     def _differentiated(self, reading: Reading) -> list[Reading]:
-        """The readings that a pose, or a part of the joints, completes, which are of earlier times;
-        others as they are."""
+        """The readings, of earlier times, that a pose or a part of the joints completes; any other
+        reading unchanged."""
         if reading.role == "joint_states":
             return self._whole(reading)
         if reading.role not in self._poses:
@@ -175,7 +175,7 @@ class MessageReader:
         return [Reading(reading.role, t, values) for t, values in found]
 
     def _whole(self, reading: Reading) -> list[Reading]:
-        """The readings of all joints that one of them, or of some, completes."""
+        """The readings of all joints that a reading of all or some of them completes."""
         role, t, values = reading
         state = self.inputs[role]
         try:
@@ -190,7 +190,7 @@ class MessageReader:
         try:
             values = self._decoder.decode(role, message)
         except OtherJointsError as error:
-            # Somebody else's, beside ours.
+            # Another driver's message on the same topic, if ours come too.
             if not self._joints.heard:
                 state.count_rejected(_short_reason(role, str(error)), str(error))
             return None
@@ -208,15 +208,15 @@ class MessageReader:
 
 
 def delays(config: Config) -> dict[str, float]:
-    """[s] Of each role, to be taken from its stamps: a sensor's stamp is late by its delay, a
-    command acts late, by its delay after the stamp."""
+    """Delays [s] by role, to be subtracted from the stamps: a sensor's stamp is late by its delay,
+    whereas a command takes effect that long after its stamp."""
     return {"imu": config.imu.delay, "dvl": config.dvl.delay, "depth": config.depth.delay,
             "joint_states": config.joint_states.delay, "thrusters": -config.thrusters.delay,
             "wrench": -config.thrusters.delay, "battery": 0.0}
 
 
 def _short_reason(role: str, text: str) -> str:
-    """The counter's name for an error: its sentence without role, numbers and advice, so that there
-    are only as many as there are kinds of error."""
+    """The counter's name for an error: its sentence without role, numbers and advice, so that each
+    kind of error has one name."""
     text = text.split(":", 1)[-1] if role in text else text
     return " ".join(NUMBER_IN_REASON.sub("", re.split("[(;]", text)[0]).split())

@@ -12,14 +12,14 @@
 # See the License for the specific language governing permissions and
 # limitations under the License.
 
-"""One sensor's clock: how its stamps compare with the times at which its messages are received.
+"""One sensor's clock: its stamps compared with the times of reception.
 
     reception - stamp = transport delay of the message - error of the sensor's clock
 
-A low quantile of this difference shows the clock, since some messages always travel fast. When the
-difference changes at once, either the clock has stepped or the transport has: the intervals tell
-which. A clock's step shows in the stamps while messages come as regularly as ever; a stall of the
-network shows in the reception of messages that were stamped regularly.
+A low quantile of this difference follows the clock, since some messages always travel fast. When
+the difference changes suddenly, either the clock or the transport has stepped, and the intervals
+tell which: after a clock step the stamps jump while messages arrive as regularly as before; in a
+network stall, reception is irregular while the stamps are regular.
 """
 from __future__ import annotations
 
@@ -28,27 +28,27 @@ from collections import deque
 from enum import Enum
 from statistics import median_high, pstdev  # (one of the values, which a mean need not be)
 
-BUCKET = 0.1            # [s] of reception; the smallest difference in it counts
-BUCKETS = 100           # of which the quantile is taken: ten seconds of a fast sensor
-BUCKET_QUANTILE = 0.1   # of the buckets: one message that is wrong is outvoted by ten
-CLOCK_STEP = 0.1        # [s] of difference that jitter of a driver does not reach
-AGREE = 0.03            # [s] between the differences of a clock that stepped
-STEP_TIME = 0.5         # [s] over which a step has to be confirmed, with so many messages:
+BUCKET = 0.1            # [s] of reception; the smallest difference in each bucket counts
+BUCKETS = 100           # over which the quantile is taken: ten seconds of a fast sensor
+BUCKET_QUANTILE = 0.1   # over the buckets: ten buckets outvote a wrong message
+CLOCK_STEP = 0.1        # [s] of difference beyond any driver's jitter
+AGREE = 0.03            # [s] spread of the differences after a clock step
+STEP_TIME = 0.5         # [s] over which a step has to be confirmed, by this many messages:
 STEP_MESSAGES = 3
 RIGHT_CLOCK = 0.03      # [s] within which synchronized clocks agree
-LONGEST_LATENCY = 0.5   # [s] of transport; stamps older than this are another clock's
-LATEST = 1.0            # [s] late, from which on a message belongs to no tick that is still open
-TOLD_IN_DAYS = 1e6      # [s] from which an error is told in days: a clock that was never set
-PERIOD_INTERVALS = 25   # between stamps, whose median is the period
-JITTER_INTERVALS = 100  # between stamps that show how regular they are, outages left out:
+LONGEST_LATENCY = 0.5   # [s] of transport; older stamps come from another clock
+LATEST = 1.0            # [s] late, beyond which a message belongs to no open tick
+TOLD_IN_DAYS = 1e6      # [s] from which an error is reported in days: a clock that was never set
+PERIOD_INTERVALS = 25   # between stamps; their median is the period
+JITTER_INTERVALS = 100  # between stamps, to measure their regularity without outages, longer than:
 OUTAGE_PERIODS = 5.0
-# A sensor that measures regularly, or as often as it can, has no intervals far below the
-# usual one, though half be lost on the way. At .3 m/s^2 so much jitter is a small DVL's noise.
+# A sensor that measures regularly, or as often as it can, has no intervals far below the usual
+# one, even if half of its messages are lost. At .3 m/s^2 this jitter equals a small DVL's noise.
 SHORT_INTERVAL, SHORT_SHARE, MOST_CLOCK_JITTER = 0.4, 0.1, 0.03
 
 
 class StampStatus(Enum):
-    """What its time of reception says of a message's stamp."""
+    """Verdict on a message's stamp by its time of reception."""
 
     GOOD = "good"
     NEW = "clock not known yet"
@@ -60,11 +60,11 @@ class StampStatus(Enum):
 class SensorClock:
     """Differences between reception and stamp [s] of one sensor.
 
-    `offset` is their low quantile, None before `begin`; `period` the median interval
-    between messages [s], None before the third; `lateness` how far a message typically comes after
-    the fastest ones [s]. `correction` [s] is what has to be added to its stamps, `latency` the
-    transport delay [s] that this leaves: both are set by `Clocks`, which sees all sensors.
-    `unstamped`: its messages have a header whose stamp is zero.
+    `offset`: their low quantile, None before `begin`; `period`: median interval between messages
+    [s], None before the third; `lateness`: typical delay of a message behind the fastest ones [s].
+    `correction` [s] is to be added to the stamps, `latency` is the transport delay [s] that remains
+    then; both are set by `Clocks`, which sees all sensors. `unstamped`: the messages have headers
+    with zero stamps.
     """
 
     def __init__(self) -> None:
@@ -86,10 +86,10 @@ class SensorClock:
 
     def _restart(self) -> None:
         """Forget the differences, as after a step."""
-        self._settled: tuple[float, float] | None = None    # (reception, offset) once they are many
+        self._settled: tuple[float, float] | None = None    # (reception, offset) once BUCKETS full
         self._buckets: deque[float] = deque(maxlen=BUCKETS)
         self._bucket_end = -math.inf
-        self._odd: list[tuple[float, float]] = []    # (reception, difference) while a step is open
+        self._odd: list[tuple[float, float]] = []    # (reception, difference) of a possible step
 
     @property
     def rate(self) -> float | None:
@@ -98,15 +98,15 @@ class SensorClock:
 
     @property
     def error(self) -> float | None:
-        """How far the clock is ahead of the common one [s], None while it is right."""
+        """How far the clock is ahead of the common clock [s], None while it is right."""
         if self.correction is None or abs(self.correction) < RIGHT_CLOCK:
             return None
         return -self.correction
 
     @property
     def drift(self) -> float:
-        """Seconds per second by which its clock gains on the receiver's since it is known, zero
-        where it has gained less than synchronized clocks may."""
+        """Drift [s/s] of the clock relative to the receiver's since it became known; zero if it has
+        gained less than synchronized clocks may."""
         if self._settled is None or self.offset is None:
             return 0.0
         since, offset = self._settled
@@ -115,8 +115,8 @@ class SensorClock:
 
     @property
     def jitter(self) -> float | None:
-        """Standard deviation [s] of stamps that come in bursts about a regular clock's, as those do
-        that are given at reception; None where they do not, or where it is too small to matter."""
+        """Jitter [s] (standard deviation about regular stamps) if stamps come in bursts, as those
+        given at reception do; None if they do not, or if it is too small to matter."""
         if len(self._stamped) < JITTER_INTERVALS or self.period is None:
             return None
         usual = median_high(self._stamped)
@@ -129,11 +129,11 @@ class SensorClock:
 
     @property
     def delay(self) -> float:
-        """How late most messages come [s] after the time that they are of."""
+        """Delay [s] within which most messages arrive after their measurement."""
         return max(self.latency or 0.0, 0.0) + self.lateness
 
     def add(self, stamp: float | None, receive: float) -> StampStatus:
-        """Add a message with its stamp (None without a header) and time of reception [s]."""
+        """Add a message by its stamp [s] (None without a header) and time of reception [s]."""
         if stamp is None:
             self._measure_period(receive - self._receive)
             self._receive = receive
@@ -153,16 +153,15 @@ class SensorClock:
 
     @property
     def can_begin(self) -> bool:
-        """Whether enough messages have come for one wrong stamp to be outvoted."""
+        """Whether there are enough messages to outvote one wrong stamp."""
         return len(self._first) >= STEP_MESSAGES
 
     def begin(self) -> None:
-        """Take the messages so far as those of a good clock, but for stamps far ahead of the
-        others."""
+        """Initialize the clock from the messages so far, without stamps far from the others."""
         if self.offset is not None or not self._first:
             return
-        # Of medians, so that wrong stamps are outvoted; by time of reception, so that a burst of
-        # messages that had to wait for this receiver is one voice among the tenths of a second.
+        # Medians outvote wrong stamps. Buckets of reception give a burst of messages that had
+        # queued for this receiver a single vote.
         buckets: dict[int, list[float]] = {}
         for stamp, receive in self._first:
             buckets.setdefault(math.floor((receive - self._first[0][1]) / BUCKET), []).append(
@@ -173,7 +172,7 @@ class SensorClock:
         self._first.clear()
 
     def fits(self, stamp: float, receive: float) -> bool:
-        """Whether a stamp is one that this clock may have given."""
+        """Whether this clock may have given a stamp."""
         return self.offset is not None and -CLOCK_STEP <= receive - stamp - self.offset <= LATEST
 
     def _take(self, stamp: float, receive: float) -> None:
@@ -184,7 +183,8 @@ class SensorClock:
         self._measure_offset(receive, receive - stamp)
 
     def _judge_step(self, receive: float, difference: float) -> StampStatus:
-        """A stamp far from the clock: wrong by itself, or one of many that show a step."""
+        """Verdict on a stamp far from the clock: a single wrong one, or one of several that
+        establish a step."""
         assert self.offset is not None
         self._odd = [(at, d) for at, d in self._odd if abs(d - difference) <= AGREE]
         self._odd.append((receive, difference))
@@ -220,20 +220,21 @@ class SensorClock:
 
 
 def clock_sentence(sensor: SensorClock) -> str:
-    """What is to be said of a sensor's clock, '' where all is well."""
+    """What to report about a sensor's clock, '' if all is well."""
     if sensor.unstamped:
-        return ("its stamps are zero; its messages count at their reception, less a usual "
-                f"transport delay of {sensor.latency or 0.0:.2f} s. Let its driver stamp them")
+        return ("its stamps are zero; its messages are dated at reception, less a usual transport "
+                f"delay of {sensor.latency or 0.0:.2f} s. Make its driver stamp them")
     if sensor.error is None:
         return "" if sensor.jitter is None else (
-            f"its stamps are irregular by {sensor.jitter:.2f} s or more, and come in bursts: they "
-            "are probably given at reception, with the jitter of the network. Let its driver stamp "
-            "each measurement when it is made")
+            f"its stamps jitter by {sensor.jitter:.2f} s or more and come in bursts, so they are "
+            "probably given at reception, with the network's jitter; make its driver stamp each "
+            "measurement when it is taken")
     error, latency = sensor.error, max(sensor.latency or 0.0, 0.0)
     far = f"{abs(error):.2f} s" if abs(error) < TOLD_IN_DAYS else f"{abs(error) / 86400:.0f} days"
     side = "ahead of" if error > 0 else "behind"
     text = (f"its clock is {far} {side} the other clocks; its stamps are corrected by the times of "
-            f"reception, with a transport delay of {latency:.2f} s. Synchronize that clock")
+            f"reception, assuming a transport delay of {latency:.2f} s. Synchronize that clock")
     if LONGEST_LATENCY < latency - error < LATEST:
-        text += f", or, if its messages do come {latency - error:.2f} s late, shorten their way"
+        text += (f", or, if its messages really arrive {latency - error:.2f} s late, reduce that "
+                 "delay")
     return text

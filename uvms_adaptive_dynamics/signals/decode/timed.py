@@ -12,8 +12,8 @@
 # See the License for the specific language governing permissions and
 # limitations under the License.
 
-"""Messages decoded at once, each with its time on the common clock: for who cannot wait, as
-`MessageReader` does, until the clock of every message is known."""
+"""Messages decoded immediately, each with its time on the common clock: for users that, unlike
+`MessageReader`, cannot wait until the clock of every message is known."""
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable
@@ -27,8 +27,8 @@ from .readings import delays
 
 
 class TimedDecoder:
-    """Decodes the messages of some roles; those that come before the clocks are known are left
-    out. `jumped()` is called when the common clock has jumped, and has to call `reset`."""
+    """Decodes the messages of some roles; those received before the clocks are known are dropped.
+    `jumped()` is called when the common clock jumps, and must call `reset`."""
 
     def __init__(self, config: Config, roles: Iterable[str], jumped: Callable[[], None]):
         self._decoder, self._delays, self._jumped = Decoder(config), delays(config), jumped
@@ -47,9 +47,9 @@ class TimedDecoder:
 
     def decode(self, role: str, message: Any, receive: float) -> tuple[float, list[float]] | None:
         """(time [s] on the common clock, values as listed in `decoder`) of a message received at
-        `receive` [s], of joints the newest state of each with the time of the oldest; None where
-        its time cannot be known, or a joint has not come yet. Raises MessageError for what cannot
-        be used."""
+        `receive` [s]; for joints, the newest state of each and the time of the oldest. None if the
+        time is not known, or a joint has not appeared yet. Raises MessageError for an unusable
+        message."""
         values, stamp = self._decoder.decode(role, message), stamp_of(message)
         unstamped = stamp is None and hasattr(message, "header")
         verdict = self._clocks.observe(role, stamp, receive, unstamped)

@@ -12,4 +12,4 @@
 # See the License for the specific language governing permissions and
 # limitations under the License.
 
-"""From gated readings to motion and thruster wrench at a tick."""
+"""Motion and thruster wrench at a tick, from gated readings."""

@@ -14,11 +14,11 @@
 
 """Attitude from gyro, accelerometer and velocity, for an IMU that publishes none.
 
-In the frame G, which starts as the body's axes and is carried along by the gyro, velocity less
-integrated specific force is an offset that grows by gravity: its slope is g times the down axis,
-whatever the vehicle's acceleration. A Kalman filter follows offset, slope and the biases of gyro
-and accelerometer, by the DVL, or, where that is silent, by what a vehicle's speed can be at all.
-Heading starts at zero: without a magnetometer nothing shows it.
+The frame G starts as the body's axes and is carried along by the gyro. In G, velocity less
+integrated specific force is an offset that grows with gravity: its slope is g times the down axis,
+however the vehicle accelerates. A Kalman filter estimates offset, slope and the biases of gyro and
+accelerometer from the DVL or, while that is silent, from the bound on a vehicle's speed. Heading
+starts at zero, since it is unobservable without a magnetometer.
 """
 from __future__ import annotations
 
@@ -30,26 +30,27 @@ import numpy as np
 from ...model.rotations import IDENTITY, cross, product, rotation, skew, turned, turned_back
 from .series import Series
 
-# At the start: [rad] tilt, by the direction of one force; biases of a cheap gyro [rad/s] and of a
-# cheap accelerometer [m/s^2].
+# Initial standard deviations: tilt by the direction of one force [rad]; biases of a cheap gyro
+# [rad/s] and of a cheap accelerometer [m/s^2].
 START_TILT, START_GYRO_BIAS, START_FORCE_BIAS = 0.3, 0.01, 0.05
-# Noise, per sqrt(s): of the integrated force [m/s], of gravity in G by the gyro's [m/s^2], of the
-# biases of accelerometer [m/s^2] and gyro [rad/s].
+# Random walks per sqrt(s): of the integrated force [m/s], of gravity in G due to gyro noise
+# [m/s^2], of the biases of accelerometer [m/s^2] and gyro [rad/s].
 WALKS = 0.005, 0.005, 1e-3, 1e-4
-# Without a DVL: [m/s] of speed of a vehicle that nobody measures, each axis; [s] between such
-# values, in which a vehicle turns round; [s] of silence after which they stand in.
+# Pseudo-measurements of zero velocity without a DVL: standard deviation per axis [m/s], an
+# unmeasured vehicle's speed; period [s], in which a vehicle reverses; silence [s] after which they
+# are used.
 UNMEASURED_SPEED, UNMEASURED_PERIOD, UNMEASURED_AFTER = 0.5, 2.0, 1.0
-GOOD_TILT = math.radians(0.5)   # of standard deviation, from which on the attitude counts
-# [m/s^2] of standard deviation, of gravity less the accelerometer's bias, from which on the
-# acceleration counts: a tenth of what a vehicle at work reaches.
+GOOD_TILT = math.radians(0.5)   # standard deviation below which the attitude is known
+# [m/s^2] Standard deviation of gravity less accelerometer bias below which the acceleration is
+# known: a tenth of what a vehicle at work reaches.
 GOOD_ACCELERATION = 0.02
-GRAVITY_TOLERANCE = 0.05        # of g, that the offset's slope may be wrong by where it counts
-ATTITUDE_OUTLIER_SIGMAS = 5.0   # of a velocity before the attitude counts
-LONGEST_PREDICTION = 0.2        # [s] of prediction, in which a vehicle turns little
-ATTITUDE_LOST_AFTER = 5         # outliers in a row, after which the filter starts again
+GRAVITY_TOLERANCE = 0.05        # of g: largest error of the slope's magnitude for a known attitude
+ATTITUDE_OUTLIER_SIGMAS = 5.0   # for a velocity, before the attitude is known
+LONGEST_PREDICTION = 0.2        # [s] per step, in which a vehicle turns little
+ATTITUDE_LOST_AFTER = 5         # consecutive outliers after which the filter restarts
 
 # Parts of the state: velocity less integrated force, gravity [m/s^2] (both in G), biases of
-# accelerometer and gyro in the body.
+# accelerometer and gyro (both in the body).
 OFFSET_PART, GRAVITY_PART = slice(0, 3), slice(3, 6)
 FORCE_PART, GYRO_PART = slice(6, 9), slice(9, 12)
 SLOPE = slice(3, 9)
@@ -57,11 +58,11 @@ FORCE_INTEGRAL, ROTATION = slice(0, 3), slice(3, 12)  # columns of the series
 
 
 class OwnAttitude:
-    """Completes IMU readings, their biases taken off; times [s] increase.
+    """Completes IMU readings with an attitude and subtracts their biases; times [s] increase.
 
-    `gravity` [m/s^2]; `stddev` [m/s] is a velocity's. `tilt_since` [s]: from when on the tilt is
-    known to GOOD_TILT; `good_since` [s]: the acceleration too, to GOOD_ACCELERATION. Both are
-    infinite while that is not so.
+    `gravity` [m/s^2]; `stddev` [m/s] of a velocity. `tilt_since` [s]: since when the tilt is known
+    to GOOD_TILT; `good_since` [s]: since when the acceleration is also known to GOOD_ACCELERATION.
+    Both are infinite otherwise.
     """
 
     def __init__(self, gravity: float, stddev: float):
@@ -69,7 +70,7 @@ class OwnAttitude:
         self.reset()
 
     def reset(self) -> None:
-        """Forget everything, the gyro's bias too."""
+        """Forget everything, including the biases."""
         self._gyro_bias = [0.0, 0.0, 0.0]
         self._force_bias = [0.0, 0.0, 0.0]
         self._P = np.diag([0.0] * 6 + [START_FORCE_BIAS ** 2] * 3 + [START_GYRO_BIAS ** 2] * 3)
@@ -82,7 +83,7 @@ class OwnAttitude:
         self.restart()
 
     def restart(self) -> None:
-        """Forget the attitude, as after a gap in the IMU; the gyro's bias stays."""
+        """Forget the attitude, as after a gap in the IMU; the biases stay."""
         self.tilt_since = self.good_since = math.inf
         self._series.clear()
         self._gravity: Sequence[float] | None = None       # (3,) [m/s^2] in G
@@ -91,8 +92,8 @@ class OwnAttitude:
         self._outliers = 0
 
     def add(self, t: float, rates: Sequence[float], force: Sequence[float]) -> list[float]:
-        """[down vector (3,), rates (3,), force (3,), heading] at a reading of rates [rad/s] and
-        specific force [m/s^2], body axes, later than the last."""
+        """Add rates [rad/s] and specific force [m/s^2] in body axes, later than the last; returns
+        [down vector (3,), rates (3,), force (3,), heading]."""
         half = 0.5 * (t - self._series.last_time) if len(self._series) else 0.0
         if half:
             step = rotation(*(half * (a + b) for a, b in zip(self._rates, rates)))
@@ -112,26 +113,26 @@ class OwnAttitude:
                 *(f - b for f, b in zip(force, self._force_bias)), heading]
 
     def add_velocity(self, t: float, velocity: Sequence[float]) -> None:
-        """Add a velocity (3,) [m/s] of the IMU's place, body axes, later than the last and not
-        later than the newest reading."""
+        """Add a velocity (3,) [m/s] at the IMU in body axes, later than the last but not later than
+        the newest reading."""
         self._last_velocity = t
         self._update(t, velocity, self._stddev)
 
     # --- the filter -------------------------------------------------------------------------------
 
     def _start(self, t: float, force_G: Sequence[float]) -> None:
-        """Begin as if the force were gravity's reaction alone."""
+        """Start as if the force were the reaction to gravity alone."""
         size = math.sqrt(_dot(force_G, force_G)) or 1.0
         self._gravity = [-self._g * f / size for f in force_G]
         self._offset, self._updated = None, t
         self._P[:6] = self._P[:, :6] = 0.0
         self._P[GRAVITY_PART, GRAVITY_PART] = (START_TILT * self._g) ** 2 * np.eye(3)
-        # Heading is measured against the axis of G that is most level.
+        # Heading refers to the axis of G that is closest to horizontal.
         level = min(range(3), key=lambda k: abs(force_G[k]))
         self._north = [float(k == level) for k in range(3)]
 
     def _update(self, t: float, velocity: Sequence[float], stddev: float) -> None:
-        """One step of the Kalman filter, to a velocity (3,) in body axes."""
+        """One step of the Kalman filter with a velocity (3,) in body axes."""
         row = self._series.interpolate(t)
         if row is None or t <= self._updated:
             return
@@ -164,11 +165,11 @@ class OwnAttitude:
         self._judge(t, R.reshape(3, 3))
 
     def _predict(self, dt: float, velocity: Sequence[float]) -> None:
-        """Move on by dt [s]; `velocity` (3,) [m/s] in G."""
+        """Predict by dt [s]; `velocity` (3,) [m/s] in G."""
         near = self._series.interpolate(self._updated + 0.5 * dt)
         assert near is not None and self._gravity is not None and self._offset is not None
         R, gravity = near[ROTATION].reshape(3, 3), np.array(self._gravity)
-        # The gyro's bias turns G, and what stands still turns in it.
+        # The gyro's bias rotates G, so fixed directions rotate in G.
         turn = R @ self._gyro_bias
         slope = gravity - R @ self._force_bias + np.cross(turn, velocity)
         self._offset = self._offset + dt * slope
@@ -182,7 +183,7 @@ class OwnAttitude:
         self._P = 0.5 * (P + P.T)
 
     def _judge(self, t: float, R: np.ndarray) -> None:
-        """Note from when on tilt and acceleration are known; R (3, 3) is R_Gb."""
+        """Note since when tilt and acceleration are known; R (3, 3) is R_Gb."""
         assert self._gravity is not None
         size = math.sqrt(_dot(self._gravity, self._gravity))
         tilt = math.sqrt(_largest(self._P[GRAVITY_PART, GRAVITY_PART])) / self._g
@@ -214,5 +215,5 @@ def _sum(a: Sequence[float], b: np.ndarray) -> list[float]:
 
 
 def _largest(covariance: np.ndarray) -> float:
-    """Variance (3, 3) in the worst direction."""
+    """Largest variance of a covariance (3, 3) in any direction."""
     return float(np.linalg.eigvalsh(covariance)[-1])

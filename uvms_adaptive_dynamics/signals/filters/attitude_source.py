@@ -12,7 +12,7 @@
 # See the License for the specific language governing permissions and
 # limitations under the License.
 
-"""Where the attitude of IMU readings comes from: their own orientation, or gyro, force and DVL."""
+"""Source of the attitude: the IMU's orientation, or an estimate from gyro, force and DVL."""
 from __future__ import annotations
 
 import math
@@ -23,15 +23,15 @@ from ..gates.orientation import OrientationGate
 from .attitude import OwnAttitude
 
 ATTITUDE_UNKNOWN, NO_HEADING = "attitude unknown", "no heading for the current"
-SLOW_SEARCH = 30.0  # [s] ten times what it takes to find the attitude; longer is worth a sentence
-LOST_TIME = 1.5     # [s] of rejected velocities alone, after which the attitude is doubted
+SLOW_SEARCH = 30.0  # [s] search time from which to warn: ten times that of a normal search
+LOST_TIME = 1.5     # [s] of nothing but rejected velocities, after which the attitude is doubted
 LEVEL_DOWN = (0.0, 0.0, 1.0)
 
 
 class AttitudeSource:
     """Completes readings [down (3), rates (3), force (3), heading]; times [s] increase.
 
-    `own`: whether the attitude is estimated here, None before the first reading.
+    `own`: whether the attitude is estimated here; None before the first reading.
     """
 
     def __init__(self, config: Config):
@@ -48,17 +48,17 @@ class AttitudeSource:
         self._gate.reset()
         self._attitude.reset()
         self.own: bool | None = None
-        self._accepted = -math.inf                  # [s] of the last velocity that counted
-        self._searched = self._elapsed = 0.0        # [s] without a known attitude, in all
+        self._accepted = -math.inf                  # [s] of the last accepted velocity
+        self._searched = self._elapsed = 0.0        # [s] without a known attitude, total
         self._t: float | None = None
 
     def restart(self) -> None:
-        """Forget an own attitude, as after a gap in the IMU."""
+        """Forget an attitude estimated here, as after a gap in the IMU."""
         self._attitude.restart()
 
     def judge(self, t: float, reading: Sequence[float]) -> Sequence[float] | None:
-        """The reading, for the gates; None if it cannot be used. An orientation that is not used,
-        or a force that there is not, is replaced by a constant."""
+        """The reading as the gates judge it; None if it cannot be used. An unused orientation or a
+        missing force is replaced by a constant."""
         if not self._has_force:
             return [*reading[:6], 0.0, 0.0, 0.0, reading[9]]
         if self._setting == "auto":
@@ -71,8 +71,8 @@ class AttitudeSource:
         return [*LEVEL_DOWN, *reading[3:9], 0.0] if self.own else reading
 
     def complete(self, t: float, row: Sequence[float]) -> Sequence[float]:
-        """A gated reading with its attitude; a force that was not measured is that of a vehicle
-        without acceleration, so that nothing is integrated."""
+        """A gated reading completed with its attitude. An unmeasured force is replaced by that of a
+        vehicle without acceleration, so that nothing is integrated."""
         if not self._has_force:
             return [*row[:6], *(-self._gravity * n for n in row[:3]), row[9]]
         if not self.own:
@@ -85,24 +85,24 @@ class AttitudeSource:
 
     @property
     def known(self) -> bool:
-        """Whether the attitude is known well enough to judge other sensors by it."""
+        """Whether the attitude is accurate enough to judge other sensors by."""
         return not self.own or math.isfinite(self._attitude.good_since)
 
     def find(self, t: float, velocity: Sequence[float]) -> bool:
-        """Add a velocity (3,) [m/s] of the IMU's place, body axes, while the attitude is not known;
-        returns whether it is by now."""
+        """Add a velocity (3,) [m/s] at the IMU in body axes while the attitude is unknown; returns
+        whether it is known by now."""
         self._attitude.add_velocity(t, velocity)
         self._accepted = t
         return self.known
 
     def keep(self, t: float, velocity: Sequence[float]) -> None:
-        """Add a velocity as `find` does, which the gate has accepted."""
+        """Add a velocity, as for `find`, that the gate has accepted."""
         if self.own:
             self._attitude.add_velocity(t, velocity)
             self._accepted = t
 
     def doubt(self, t: float) -> None:
-        """Note that a velocity was rejected: after a while it may be the attitude that is wrong."""
+        """Note a rejected velocity: after a while the attitude itself may be wrong."""
         if self.own and t - self._accepted > LOST_TIME:
             self._attitude.restart()
 
@@ -111,7 +111,7 @@ class AttitudeSource:
         return not self.own or t >= self._attitude.tilt_since
 
     def mask_reason(self, t: float) -> str:
-        """Why the vehicle's rows do not count at t, '' where they do."""
+        """Why the vehicle's rows are masked at t, '' if they are not."""
         if not self.own:
             return ""
         if self._has_current:
@@ -119,7 +119,7 @@ class AttitudeSource:
         return ATTITUDE_UNKNOWN if t < self._attitude.good_since else ""
 
     def sentences(self) -> list[str]:
-        """What an operator should know."""
+        """Warnings for the operator about the attitude."""
         if not self.own:
             return []
         found = []
@@ -127,10 +127,11 @@ class AttitudeSource:
             found.append("robot.current_ned: a current needs a heading, which the IMU does not "
                          "give; set it to zero, or use an IMU with a magnetometer")
         if self._searched > max(SLOW_SEARCH, 0.5 * self._elapsed):
-            found.append("imu.frame: rates, force and DVL velocity give no attitude, they "
-                         "contradict each other; check imu.frame, dvl.frame, imu.rpy and dvl.rpy")
+            found.append("imu.frame: rates, force and DVL velocity contradict each other, so the "
+                         "attitude cannot be estimated; check imu.frame, dvl.frame, imu.rpy and "
+                         "dvl.rpy")
         elif self._setting == "auto":
             found.append(f"imu.orientation: {self._gate.missing}; the attitude is estimated from "
-                         "its rates and force and the DVL. Set it to 'own' if that is right, else "
-                         "make the driver publish an orientation")
+                         "its rates and force and the DVL. Set imu.orientation to 'own' if that is "
+                         "intended, else make the driver publish an orientation")
         return found

@@ -12,7 +12,7 @@
 # See the License for the specific language governing permissions and
 # limitations under the License.
 
-"""What is known of the body's motion at a tick, and why the rest is not."""
+"""Motion of the body at a tick, with the reasons for what is unknown."""
 from __future__ import annotations
 
 from collections.abc import Sequence
@@ -29,8 +29,8 @@ NO_DVL, DVL_CONTRADICTS = "no dvl", "dvl contradicts imu"
 class Motion(NamedTuple):
     """Motion of the body origin at a tick: R_nb (3, 3), nu (6,), nu_dot (6,) in body FRD.
 
-    `mask_reason`: why the vehicle's rows do not count, '' where they do. What is unknown is zero,
-    or of an attitude the expected one. `down_doubt`, `velocity_stddev` as of a Sample.
+    `mask_reason`: why the vehicle's rows are masked, '' if they are not. Unknown quantities are
+    zero, an unknown attitude is the expected one. `down_doubt`, `velocity_stddev`: see `Sample`.
     """
 
     R_nb: np.ndarray
@@ -42,8 +42,8 @@ class Motion(NamedTuple):
 
 
 class LinearMotion(NamedTuple):
-    """v, v_dot (3,) of the body origin, body axes, why they are unknown, '' where they are not, and
-    the deviation of v [m/s], 0 where nobody knows."""
+    """v, v_dot (3,) of the body origin in body axes; mask_reason: why they are unknown, or '';
+    stddev: standard deviation of v [m/s], 0 if unknown."""
 
     v: Sequence[float]
     v_dot: Sequence[float]
@@ -52,13 +52,13 @@ class LinearMotion(NamedTuple):
 
 
 def unknown(reason: str) -> LinearMotion:
-    """A linear motion of which nothing is known."""
+    """An unknown linear motion."""
     return LinearMotion((0.0, 0.0, 0.0), (0.0, 0.0, 0.0), reason)
 
 
 def at_body_origin(velocity: Sequence[float], acceleration: Sequence[float], w: Sequence[float],
                    w_dot: Sequence[float], r: Sequence[float]) -> tuple[Sequence[float], ...]:
-    """(v, v_dot) of the body origin from velocity and inertial acceleration of a place r (3,).
+    """(v, v_dot) of the body origin from velocity and inertial acceleration at a point r (3,).
 
     All (3,) in body axes; v_dot is the derivative in the rotating body frame.
     """

@@ -12,7 +12,7 @@
 # See the License for the specific language governing permissions and
 # limitations under the License.
 
-"""Depth, gated, and whether it says that the vehicle touches the surface or the floor."""
+"""Gated depth, and the mask for a vehicle at the surface or on the floor."""
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
@@ -23,13 +23,14 @@ from ..gates.spikes import GatedRow
 from .series import Series
 
 DEPTH_FLOOR = 0.05        # [m] smallest scale of the gate
-# [m] No water lies so high, and no weather is so bad: a pressure of half an atmosphere.
+# [m] Above any water in any weather: a pressure of half an atmosphere.
 ABOVE_ALL_WATER = -5.0
 DEPTH_LOOKAHEAD = 0.25    # [s] of the gate: depth sensors are slow
 
 
 class DepthFilter:
-    """Gated depth [m]; `on_reject(role, reason)` counts rejections, `log` is the frame checks'."""
+    """Gated depth [m]; `on_reject(role, reason)` counts rejections, `log` feeds the frame checks.
+    """
 
     def __init__(self, config: Config,
                  on_reject: Callable[[str, str], None] = lambda role, reason: None,
@@ -38,10 +39,10 @@ class DepthFilter:
         self._gate = spike_gate(config.filter.gates, [DEPTH_FLOOR], DEPTH_LOOKAHEAD)
         self._series = Series(1)
         self._speed = config.limits.speed
-        self._last: tuple[float, float] | None = None     # time and depth that were possible
+        self._last: tuple[float, float] | None = None     # time and depth of the last possible one
 
     def change_settings(self, config: Config, gates_change: bool) -> None:
-        """Judge what comes by other settings; gates_change: `filter.gates` is another one."""
+        """Use new settings from now on; gates_change: `filter.gates` has changed."""
         self._settings, self._speed = config.depth, config.limits.speed
         if gates_change:
             self.flush()
@@ -54,9 +55,9 @@ class DepthFilter:
         self._last = None
 
     def add(self, t: float, reading: Sequence[float]) -> None:
-        """Add a depth (1,) at time t; it counts once the gate has decided on it. One that the
-        vehicle cannot have reached since the last possible one is refused: after a wrong start, or
-        where the sensor was set anew, until that time was long enough."""
+        """Add a depth (1,) at time t; it is used once the gate has decided. A depth that the
+        vehicle cannot have reached since the last possible one is refused; after a wrong first
+        value, or a reset of the sensor, until enough time has passed."""
         if self._last is not None:
             reach = self._speed * (t - self._last[0]) + DEPTH_FLOOR
             if abs(reading[0] - self._last[1]) > reach:
@@ -70,7 +71,7 @@ class DepthFilter:
         self._append(self._gate.flush())
 
     def discard_after(self, t: float) -> None:
-        """Remove the depths after t, since the sensor was frozen."""
+        """Remove the depths after t, from a frozen sensor."""
         self._series.discard_after(t)
 
     def _append(self, rows: Iterable[GatedRow]) -> None:
@@ -81,15 +82,15 @@ class DepthFilter:
             self._log("depth", gated.t, gated.row)
 
     def sentences(self) -> list[str]:
-        """What an operator should know about the depth."""
+        """Warnings for the operator about the depth."""
         if not len(self._series) or self._series.last_row[0] > ABOVE_ALL_WATER:
             return []
-        return [f"depth: {self._series.last_row[0]:.1f} m is above any water; the unit is wrong "
-                "(depth.unit), or the pressure is relative to the surface (set "
+        return [f"depth: {self._series.last_row[0]:.1f} m is above any water; either the unit is "
+                "wrong (correct depth.unit), or the pressure is relative to the surface (set "
                 "robot.surface_pressure to 0)"]
 
     def mask_reason(self, t: float) -> str:
-        """Why the vehicle's rows do not count at t by its depth, '' where they do."""
+        """Why the vehicle's rows are masked at t because of its depth, '' if they are not."""
         latest = self._series.latest(t)
         if latest is None or t - latest[0] > self._settings.timeout:
             return ""

@@ -12,16 +12,16 @@
 # See the License for the specific language governing permissions and
 # limitations under the License.
 
-"""How a vehicle is probably tilted while its IMU says nothing: the arm's rows go on by that.
+"""Expected attitude of a vehicle while its IMU is silent, on which the arm's rows rely.
 
-A vehicle that was tilted a while ago need not be any more. The best linear prediction of its down
-vector from the last that was seen, and its covariance, are
+A vehicle that was tilted a while ago may not be tilted now. The best linear prediction of its down
+vector from the last known one, and its covariance, are
 
     n3(t + lag) = mean + rho(lag) (n3(t) - mean),    (1 - rho(lag)^2) cov(n3)
 
-with mean, covariance and autocorrelation rho of the last minute: at first the last attitude, later
-the mean one. A joint feels gravity and acceleration as one, g n3 - a: what acceleration there may
-be is the same as a tilt. docs/mathematics.md, "Unknown attitude".
+with mean, covariance and autocorrelation rho over the last minute: at first the last attitude,
+later the mean one. A joint cannot distinguish gravity from acceleration (g n3 - a), so unknown
+acceleration is equivalent to tilt. docs/mathematics.md, "Unknown attitude".
 """
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ import numpy as np
 
 from ...model.rotations import from_down
 
-# [s] between the attitudes that are kept, and how long
+# [s] between the attitudes kept, and how long they are kept
 ATTITUDE_SPACING, ATTITUDE_MEMORY = 0.1, 60.0
 
 
@@ -55,8 +55,8 @@ class ExpectedAttitude:
         self._habits: _Habits | None = None                 # None until needed
 
     def add(self, t: float, R_nb: np.ndarray, acceleration: Sequence[float] | None) -> None:
-        """Add a known attitude (3, 3), with the acceleration (3,) [m/s^2] of the body origin in
-        body axes where that is known."""
+        """Add a known attitude (3, 3) and, if known, the acceleration (3,) [m/s^2] of the body
+        origin in body axes."""
         self._last, self._t, self._habits = R_nb, t, None
         if t - self._kept_at > 0.99 * ATTITUDE_SPACING:
             self._kept_at = t
@@ -65,8 +65,8 @@ class ExpectedAttitude:
                 self._accelerations.append(acceleration)
 
     def at(self, t: float) -> tuple[np.ndarray, np.ndarray] | None:
-        """(R_nb (3, 3) that is to be expected at t, with the last heading; covariance (3, 3) of the
-        direction in which the arm feels its weight, body axes); None if none was ever known."""
+        """(expected R_nb (3, 3) at t, with the last heading; covariance (3, 3) of the direction in
+        which the arm feels its weight, body axes); None if no attitude was ever known."""
         if self._last is None:
             return None
         if self._habits is None:
@@ -80,8 +80,7 @@ class ExpectedAttitude:
 
 
 class _Habits:
-    """Of down vectors (k, 3) ATTITUDE_SPACING apart and accelerations (l, 3): means and
-    covariances."""
+    """Statistics of down vectors (k, 3), ATTITUDE_SPACING apart, and of accelerations (l, 3)."""
 
     def __init__(self, down: np.ndarray, accelerations: np.ndarray, gravity: float):
         self._mean = down.mean(axis=0)
@@ -93,13 +92,15 @@ class _Habits:
         self._lags = ATTITUDE_SPACING * np.arange(len(self._correlation))
 
     def after(self, lag: float) -> tuple[np.ndarray, np.ndarray, np.ndarray, float]:
-        """(mean (3,), covariance (3, 3), that of accelerations, correlation [-] over the lag)."""
+        """(mean (3,), covariance (3, 3), covariance (3, 3) due to accelerations, correlation [-]
+        over the lag)."""
         rho = float(np.interp(lag, self._lags, self._correlation, left=1.0, right=0.0))
         return self._mean, self._covariance, self._by_acceleration, rho
 
 
 def _autocorrelation(x: np.ndarray) -> np.ndarray:
-    """(K,) of the rows of x (k, 3) of mean zero, up to where it first vanishes."""
+    """Autocorrelation (K,) of the rows of x (k, 3) with mean zero, up to its first zero crossing.
+    """
     full = np.sum([np.correlate(column, column, "full")[len(x) - 1:] for column in x.T], axis=0)
     if full[0] <= 0.0:
         return np.ones(1)

@@ -12,11 +12,12 @@
 # See the License for the specific language governing permissions and
 # limitations under the License.
 
-"""A constant error of the gyro, found by the turn of the attitude.
+"""Estimate of a gyro's bias from the attitude's change.
 
-An attitude that is held by gravity and a magnetometer does not drift, so that what the gyro turns
-more in a second, and again in the next, is the gyro's. A step of the attitude is in one of them
-alone. Errors that come and go, as of a late orientation, widen the scatter that a bias must exceed.
+An attitude held by gravity and a magnetometer does not drift. If the gyro turns more than the
+attitude in one second, and again in the next, the excess is gyro bias; a step of the attitude
+appears in only one of them. Errors that come and go, as with a late orientation, widen the scatter
+that a bias must exceed.
 """
 from __future__ import annotations
 
@@ -31,21 +32,21 @@ from ...model.rotations import cross
 from ..checks.imu_check import MIN_GYRO_BIAS
 
 BIAS_SPAN = 1.0           # [s] over which turns are compared
-LOOKS = 4                 # in a span
-SIGMAS = 5.0              # of the scatter, beyond which it is not chance
+LOOKS = 4                 # comparisons per span
+SIGMAS = 5.0              # of the scatter, beyond which an error is not chance
 SCATTER_FLOOR = 0.003     # [rad/s] attitude noise of .1 degrees at both ends
-DIFFERENCES_REMEMBERED = 60  # differences between spans that make the scatter,
-MIN_REMEMBERED = 12       # and so many before anything is judged
-# [s] Steel turns a heading for so long; a bias stays. Gravity cannot be turned so.
+DIFFERENCES_REMEMBERED = 60  # differences between spans from which the scatter is estimated,
+MIN_REMEMBERED = 12       # and the fewest before anything is judged
+# [s] Longest disturbance of a heading by steel; a bias lasts. Gravity cannot be disturbed so.
 HEADING_PATIENCE = 15.0
-LARGEST_GYRO_BIAS = 0.35  # [rad/s] of the cheapest gyros; more is another scale, or another axis
-RATES, HEADING = "rates", "heading"     # what is wrong at a look
-FOLLOWED = 0.05           # of what is left, at a look, once a bias is known: it may wander
+LARGEST_GYRO_BIAS = 0.35  # [rad/s] of the cheapest gyros; more is a wrong scale or axis
+RATES, HEADING = "rates", "heading"     # what a comparison finds wrong
+FOLLOWED = 0.05           # share of the remaining error that a known bias follows per comparison
 
 
 class GyroBias:
-    """`bias` (3,) [rad/s] to be taken off the rates, body axes: zeros until one is found; `since`
-    [s] is when the present one began. Times [s] increase."""
+    """`bias` (3,) [rad/s] to be subtracted from the rates, body axes, zero until one is found;
+    `since` [s]: when the present one began. Times [s] increase."""
 
     def __init__(self) -> None:
         self.reset()
@@ -64,16 +65,16 @@ class GyroBias:
         self._heading_since: float | None = None
 
     def is_due(self, t: float) -> bool:
-        """Whether there is to be a look at t, for which the turn error is needed."""
+        """Whether a comparison is due at t, for which the turn error is needed."""
         return t >= self._next
 
     def look(self, t: float, turn_error: Sequence[float], down: Sequence[float]) -> str:
-        """What has been wrong for two spans: the rates, by a bias that is found now, unless it is
-        too large for one; or the heading, as long as an error about the vertical may be its own;
-        '' nothing.
+        """Compare attitude and rates; returns what has been wrong for two spans.
 
-        `turn_error` (4,) [rad]: down vector and heading less those that the rates predict over
-        BIAS_SPAN, `down` (3,): the measured down vector.
+        RATES: the rates; unless the error is too large, it becomes the bias now. HEADING: possibly
+        the heading, for an error about the vertical that has not lasted yet. '': nothing.
+        `turn_error` (4,) [rad]: down vector and heading less their predictions by the rates over
+        BIAS_SPAN; `down` (3,): the measured down vector.
         """
         self._next = t + BIAS_SPAN / LOOKS
         tilt = cross(down, turn_error[:3])
@@ -104,7 +105,7 @@ class GyroBias:
         return RATES
 
     def _is_heading(self, t: float, mean: np.ndarray, limit: np.ndarray, down: np.ndarray) -> bool:
-        """Whether the error is about the vertical alone and has not lasted yet."""
+        """Whether the error is only about the vertical and has not lasted HEADING_PATIENCE yet."""
         level = mean - down * (down @ mean)
         if (np.abs(level) > limit).any():
             return False
@@ -114,20 +115,20 @@ class GyroBias:
         self.bias = tuple((np.array(self.bias) + more).tolist())
 
     def _scatter(self) -> np.ndarray:
-        """(3,) [rad/s] of one span's error; differences of two are free of a bias."""
+        """(3,) [rad/s] scatter of a span's error, from differences, which contain no bias."""
         size = np.median(np.array(self._differences), axis=0) / NORMAL_MEDIAN
         return np.maximum(size * math.sqrt(0.5), SCATTER_FLOOR)
 
     def sentences(self) -> list[str]:
-        """What an operator should know."""
+        """Warnings for the operator about the gyro."""
         if self._heading_since is not None:
-            return ["imu angular velocity: the gyro's turn about the vertical is not the heading's;"
-                    " either the gyro has a bias, or steel or a current turns the heading. Rows of "
-                    f"the vehicle are masked for up to {HEADING_PATIENCE:g} s; keep off metal, or "
-                    "calibrate the gyro at rest"]
+            return ["imu angular velocity: the gyro's turn about the vertical disagrees with the "
+                    "heading; either the gyro has a bias, or steel or an electric current disturbs "
+                    "the heading. The vehicle's rows are masked for up to "
+                    f"{HEADING_PATIENCE:g} s. Keep away from metal, or calibrate the gyro at rest"]
         if max(map(abs, self.bias)) < 0.5 * MIN_GYRO_BIAS:
             return []
         shown = ", ".join(f"{b:.3f}" for b in self.bias)
-        return [f"imu angular velocity: since {self.since:.0f} s the rates have been off by "
-                f"[{shown}] rad/s (roll, pitch, yaw) against the orientation; this is corrected. "
-                "Calibrate the gyro at rest, and check that nothing shakes or heats it"]
+        return [f"imu angular velocity: since {self.since:.0f} s the gyro has had a bias of "
+                f"[{shown}] rad/s (roll, pitch, yaw) relative to the orientation; this is "
+                "corrected. Calibrate the gyro at rest, and check that nothing shakes or heats it"]

@@ -12,11 +12,11 @@
 # See the License for the specific language governing permissions and
 # limitations under the License.
 
-"""Gyro and accelerometer integrated: attitude, acceleration and velocity in a non-rotating frame.
+"""Integrated gyro and accelerometer: attitude, acceleration, velocity in a non-rotating frame.
 
-The frame G starts as the body's axes and is carried along by the gyro, so that it does not rotate
-but for the gyro's drift. There gravity's direction is nearly constant, which averages the noise of
-the attitude, and specific force plus gravity integrates to a velocity.
+The frame G starts as the body's axes and is carried along by the gyro, so it rotates only with the
+gyro's drift. In G, gravity's direction is nearly constant and can be averaged against attitude
+noise, and specific force plus gravity integrates to a velocity.
 """
 from __future__ import annotations
 
@@ -28,8 +28,8 @@ import numpy as np
 from ...model.rotations import IDENTITY, cross, product, rotation, turned, turned_back
 from .series import Series
 
-# Columns of the series. Acceleration and velocity C in G have the accelerometer's bias and the
-# attitude's noise taken off; RAW_C is the integral of force and attitude as measured.
+# Columns of the series. Acceleration and velocity C in G are corrected for accelerometer bias and
+# attitude noise; RAW_C is the integral of force and attitude as measured.
 N3, W, ACC, C, R_GB = slice(0, 3), slice(3, 6), slice(6, 9), slice(9, 12), slice(12, 21)
 YAW, RAW_C = 21, slice(22, 25)
 SERIES_COLUMNS = 25
@@ -38,7 +38,7 @@ SERIES_COLUMNS = 25
 class ImuIntegral:
     """Series of IMU readings with their integrals; times [s] are the front end's.
 
-    `gravity_time` [s]: over which gravity's direction in G is averaged.
+    `gravity_time` [s]: time over which gravity's direction in G is averaged.
     `series` holds, in the columns named above: down vector, rates [rad/s], acceleration [m/s^2] in
     G, velocity C [m/s] in G, R_Gb (body axes to G, by rows), heading [rad], and RAW_C [m/s].
     """
@@ -64,7 +64,7 @@ class ImuIntegral:
         self._averaged = 0
 
     def discard_after(self, t: float) -> None:
-        """Remove the readings after t; the integral goes on from there."""
+        """Remove the readings after t; the integral continues from there."""
         self.series.discard_after(t)
         if len(self.series):
             row = self.series.last_row.tolist()
@@ -72,9 +72,9 @@ class ImuIntegral:
             self._acc = self._raw_acc = row[ACC]
 
     def add(self, t: float, reading: Sequence[float], bias: Sequence[float]) -> None:
-        """Integrate to a reading later than the last; `bias` (3,) [m/s^2] is the accelerometer's.
+        """Integrate to a reading later than the last; `bias` (3,) [m/s^2] of the accelerometer.
 
-        Trapezoids throughout, the rotation by the mean of the two rates.
+        Trapezoidal rule throughout; the rotation uses the mean of the two rates.
         """
         n0, n1, n2, p, q, r, fx, fy, fz, yaw = reading
         half = 0.0
@@ -96,8 +96,8 @@ class ImuIntegral:
         self.series.append(t, [n0, n1, n2, p, q, r, *acc, *self._C, *R, yaw, *self._raw_C])
 
     def turn_error(self, span: float) -> tuple[float, float, float, float]:
-        """Down vector (3) and heading of the newest reading less those that the gyro predicts from
-        the reading `span` [s] before it [rad]; zeros where there is none, as after a gap."""
+        """Down vector (3) and heading [rad] of the newest reading less the gyro's prediction from
+        the reading `span` [s] before it; zeros if there is none, as after a gap."""
         t = self.series.last_time
         earlier = self.series.latest(t - span)
         if earlier is None or earlier[0] < t - 2.0 * span:
@@ -105,7 +105,7 @@ class ImuIntegral:
         return self.turn_error_since(earlier[1].tolist())
 
     def turn_error_since(self, old: Sequence[float]) -> tuple[float, float, float, float]:
-        """The same against what the gyro predicts from an earlier row (25,) of the series."""
+        """The same relative to the gyro's prediction from an earlier row (25,) of the series."""
         new = self.series.last_row.tolist()
         down = turned(old[R_GB], old[N3])
         n0, n1, n2 = (n - m for n, m in zip(new[N3], turned_back(new[R_GB], down)))
@@ -120,13 +120,13 @@ class ImuIntegral:
         return n0, n1, n2, math.remainder(heading, 2.0 * math.pi)
 
     def turn_axes(self, turn: np.ndarray) -> None:
-        """Go on in other body axes: `turn` (3, 3) takes the present ones to those of the readings
-        to come."""
+        """Continue in other body axes: `turn` (3, 3) rotates the present ones to those of future
+        readings."""
         self.R_Gb = product(self.R_Gb, turn.T.ravel().tolist())
         self._rates = (turn @ self._rates).tolist()
 
     def _average_down(self, dt: float, measured: Sequence[float]) -> Sequence[float]:
-        """Gravity's direction (3,) in G after another attitude, dt [s] after the last."""
+        """Gravity's averaged direction (3,) in G after a measured one, dt [s] after the last."""
         self._averaged += 1
         share = max(1.0 / self._averaged, dt / (dt + self._gravity_time))
         if share == 1.0:
@@ -136,7 +136,7 @@ class ImuIntegral:
         return self._down
 
     def rotation_at(self, t: float) -> tuple[float, ...]:
-        """R_Gb (9,) at t within the series, from the row before it."""
+        """R_Gb (9,) at t within the series, integrated from the row before t."""
         latest, near = self.series.latest(t), self.series.interpolate(t)
         assert latest is not None and near is not None
         half, before = 0.5 * (t - latest[0]), latest[1].tolist()

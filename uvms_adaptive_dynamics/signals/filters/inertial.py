@@ -12,10 +12,10 @@
 # See the License for the specific language governing permissions and
 # limitations under the License.
 
-"""IMU and DVL fused: velocity and acceleration of the body origin, wide-band.
+"""Fusion of IMU and DVL: wide-band velocity and acceleration of the body origin.
 
-What a DVL measures, minus the velocity C that the IMU integrates, is nearly constant. So the DVL
-fixes the slow part of velocity and acceleration and the IMU the fast one, whatever the DVL's rate,
+The DVL's velocity less the IMU's integrated velocity C is nearly constant. So the DVL determines
+the slow part of velocity and acceleration and the IMU the fast part, whatever the DVL's rate,
 latency or dropouts.
 """
 from __future__ import annotations
@@ -58,50 +58,50 @@ from .velocity_offset import BIAS_STDDEV, LARGEST_FORCE_BIAS, VelocityOffset
 
 IMU_DEGREE = 3            # cubic: its derivative is flat to the fourth order in frequency
 DVL_DEGREE = 2
-MAX_IMU_STEP = 0.25       # [s] without a reading, after which the integral means nothing
-DVL_PERIODS = 2.2         # of a slow DVL, which the IMU bridges: one lost velocity
-# [s] without a contradiction, after which the IMU counts again: three times the span in which it is
-# judged, so that the end of a fault is seen too.
+MAX_IMU_STEP = 0.25       # [s] without a reading, after which the integral is meaningless
+DVL_PERIODS = 2.2         # periods of a slow DVL that the IMU bridges: one lost velocity
+# [s] without a contradiction after which the IMU is used again: three times the judged span, so
+# that the end of a fault is seen too.
 IMU_QUIET = 0.3
 MIN_DVL_VALUES = 3
 MAX_DVL_QUEUE = 64
-IMU_LOG_PERIOD = 0.1      # [s] between the IMU's rows in the frame checks
+IMU_LOG_PERIOD = 0.1      # [s] between the IMU's rows for the frame checks
 
 # Smallest scales of the gates: down vector, rates [rad/s], specific force [m/s^2]. Heading is not
 # judged, since it wraps.
 IMU_FLOOR = [0.002] * 6 + [0.02] * 3 + [math.inf]
 DVL_FLOOR = 0.003         # [m/s]
-# [m/s] a DVL that scatters more says nothing of a vehicle that makes half a metre per second
+# [m/s] Largest noise of a DVL that still tells something of a vehicle at half a metre per second.
 DVL_LARGEST = 0.2
 DVL_WANDER = 0.02         # [m/s^2] change of the offset's slope in a second: 0.1 deg of attitude
-# Of velocities without an integrated force beside them [m/s^2]: the acceleration at first, its
-# change in a second, the largest (full thrust gives less than 1 g), and the noise of one that is a
-# slope.
+# For velocities without integrated force [m/s^2]: initial standard deviation of the acceleration,
+# its change in a second, its largest value (full thrust gives less than 1 g), and the noise of an
+# acceleration that is the velocity's slope.
 VEHICLE_SLOPE, VEHICLE_WANDER, LARGEST_ACCELERATION, SLOPE_STDDEV = 0.5, 1.0, 10.0, 0.03
-VELOCITY_MEMORY = 0.5     # [s] after the last of them that counted, what it was says nothing
+VELOCITY_MEMORY = 0.5     # [s] after which the last accepted velocity predicts nothing
 DVL_PATIENCE = 2.5        # [s] of rejected velocities after which the gate restarts
 
-STEP_SPAN = 0.05          # [s] in which an attitude steps, as no vehicle turns
+STEP_SPAN = 0.05          # [s] in which an attitude steps, faster than any vehicle turns
 
 NO_TURN = (0.0, 0.0, 0.0, 0.0)
 
 
 class _DvlValue(NamedTuple):
-    """A DVL velocity that the gate has not decided on yet, in the frames that need it."""
+    """A DVL velocity still undecided by the gate, in all frames that need it."""
 
     t: float
-    at_origin: Sequence[float]    # (3,) [m/s] of the body origin, body axes
-    at_imu: Sequence[float]       # (3,) [m/s] of the IMU's place, body axes
-    offset: Sequence[float]       # (3,) [m/s] at the IMU's place minus C, in G
+    at_origin: Sequence[float]    # (3,) [m/s] at the body origin, body axes
+    at_imu: Sequence[float]       # (3,) [m/s] at the IMU, body axes
+    offset: Sequence[float]       # (3,) [m/s] at the IMU minus C, in G
     R_Gb: Sequence[float]         # (9,)
 
 
 class InertialFilter:
     """Fuses IMU and DVL readings; times [s] are relative to the front end's origin.
 
-    `on_reject(role, reason)` counts rejections, `log(name, t, *values)` keeps what the frame checks
-    need, outliers included. Windows and gaps follow the rates of `imu_clock` and `dvl_clock` where
-    these are slower than the settings have in mind.
+    `on_reject(role, reason)` counts rejections, `log(name, t, *values)` feeds the frame checks,
+    outliers included. Windows and gaps follow the rates of `imu_clock` and `dvl_clock` if these are
+    slower than the settings assume.
     """
 
     def __init__(self, config: Config, imu_clock: SensorClock, dvl_clock: SensorClock,
@@ -111,7 +111,7 @@ class InertialFilter:
         self._log_imu, self._log_dvl = BurstFilter("imu", log), BurstFilter("dvl", log)
         self._settings = config.filter
         self._has_force = config.imu.measures_force
-        # Without a force nothing but velocities shows the acceleration.
+        # Without specific force, only velocities give the acceleration.
         self._acceleration = config.filter.linear_acceleration if self._has_force else "dvl"
         self._velocity_stddev = config.dvl.stddev
         self._types = config.imu.type, config.dvl.type
@@ -141,7 +141,7 @@ class InertialFilter:
                                         steepest)
 
     def change_settings(self, config: Config, gates_change: bool) -> None:
-        """Judge what comes by other settings; gates_change: `filter.gates` is another one."""
+        """Use new settings from now on; gates_change: `filter.gates` has changed."""
         self._settings = config.filter
         self._imu_timeout, self._dvl_timeout = config.imu.timeout, config.dvl.timeout
         if gates_change:
@@ -162,21 +162,21 @@ class InertialFilter:
         self._imu.reset()
         self.dvl_gate.reset()
         self._offset.reset()
-        self._at_origin = Series(3)      # accepted DVL velocities of the body origin, body axes
+        self._at_origin = Series(3)      # accepted DVL velocities at the body origin, body axes
         self._dvl_queue: list[tuple[float, Sequence[float]]] = []   # later than the IMU's last
         self._undecided: list[_DvlValue] = []
         self._logged = -math.inf
         self._expected.reset()
-        # [s] of the DVL's velocities: the last that came, the last that was rejected
+        # [s] times of the DVL's last velocity and of its last rejected one
         self._last_velocity = self._last_rejected = -math.inf
         self._repeated: Sequence[float] = ()        # the DVL's last velocity
-        # [s] since when, and [m/s^2] in body axes how much
+        # (time [s], size [m/s^2] in body axes) of a jump of the force's bias
         self._force_jump: tuple[float, np.ndarray] | None = None
         self._attitude_stepped = False
         self._before: Sequence[float] = ()      # the integral's row before the IMU was distrusted
         self._contradictions = Contradictions()
-        self._turned_heading = Contradictions()    # by which the tilt is not touched
-        self._distrusted = False       # it contradicts itself; after that it still has to be proven
+        self._turned_heading = Contradictions()    # (these do not affect the tilt)
+        self._distrusted = False       # the IMU contradicts itself, or has not been proven since
 
     def flush(self) -> None:
         """Integrate what the gate still holds, at the end of a recording."""
@@ -184,27 +184,27 @@ class InertialFilter:
             self._integrate(gated)
 
     def sentences(self) -> list[str]:
-        """What an operator should know about attitude and rates."""
+        """Warnings for the operator about attitude and rates."""
         return [*self._source.sentences(), *self._mount.sentences(self._imu.series.last_time),
                 *self._gyro.sentences()]
 
     def force_sentences(self) -> list[str]:
-        """That the specific force has left the DVL's velocity, if it has."""
+        """A warning if the specific force has diverged from the DVL's velocity."""
         if self._force_jump is None:
             return []
         since, slope = self._force_jump
         shown = ", ".join(f"{-s:.2f}" for s in slope)
         tilt = math.degrees(float(np.linalg.norm(slope)) / self._gravity)
         return [f"imu linear acceleration: at {since:.0f} s the specific force changed by "
-                f"[{shown}] m/s^2 (front, right, down) against the DVL's velocity, which is "
-                "corrected; either the accelerometer's bias has jumped (heat, a shock), or the "
-                f"attitude has tilted by {tilt:.1f} degrees. Check the IMU's mount, and "
-                "calibrate it"]
+                f"[{shown}] m/s^2 (front, right, down) relative to the DVL's velocity; this is "
+                "corrected. Either the accelerometer's bias has jumped (heat, a shock), or the "
+                f"attitude has tilted by {tilt:.1f} degrees: check the IMU's mount, and calibrate "
+                "it"]
 
     # --- readings ---------------------------------------------------------------------------------
 
     def add_imu(self, t: float, reading: Sequence[float]) -> None:
-        """Add an IMU reading later than the last; it counts once the gate has decided on it."""
+        """Add an IMU reading later than the last; it is used once the gate has decided."""
         own = self._source.own
         judged = self._source.judge(t, self._mount.corrected(reading))
         if own is not None and self._source.own != own:
@@ -218,10 +218,10 @@ class InertialFilter:
             self._integrate(gated)
 
     def add_dvl(self, t: float, velocity: Sequence[float]) -> None:
-        """Add a velocity (3,) of the DVL's place; it waits until the IMU has passed its time.
+        """Add a velocity (3,) at the DVL; it waits for IMU readings up to its time.
 
-        A velocity that moves and repeats the last in every bit is no measurement: taken as one, it
-        would drag the gate along while the sensor is frozen.
+        A nonzero velocity that is bit-identical to the last is no measurement: it would drag the
+        gate along while the sensor is frozen.
         """
         repeated, self._repeated = velocity == self._repeated and any(velocity), velocity
         if repeated and self._settings.gates:
@@ -233,12 +233,12 @@ class InertialFilter:
             del self._dvl_queue[:-MAX_DVL_QUEUE]
 
     def discard_imu_after(self, t: float) -> None:
-        """Remove the IMU's readings after t, since it was frozen; the integral goes on from t."""
+        """Remove the IMU's readings after t, from a frozen IMU; the integral continues from t."""
         self._imu_gate.reset()
         self._imu.discard_after(t)
 
     def discard_dvl_after(self, t: float) -> None:
-        """Remove the DVL's velocities after t, since it was frozen."""
+        """Remove the DVL's velocities after t, from a frozen DVL."""
         self._at_origin.discard_after(t)
         self._offset.discard_after(t)
 
@@ -270,13 +270,13 @@ class InertialFilter:
 
     def _follow_trust(self, t: float, row: Sequence[float], before: Sequence[float],
                       erratic: bool) -> None:
-        """Note where the IMU contradicts itself, and begin anew once it no longer does; before: the
+        """Note where the IMU contradicts itself, and restart once it no longer does; before: the
         integral's row of the last reading."""
         span = max(TURN_SPAN, self._imu_clock.period or 0.0)
         self._attitude_stepped |= not self._source.own and self._has_step()
         fits = self._consistency.fits(t, self._turn_error(t, row[3:6]), row[6:9])
         if erratic or not fits:
-            # It may have begun anywhere in the span over which it is seen.
+            # The fault may have begun anywhere in the span of the judgement.
             if not self._distrusted:
                 self._before = before
             self._contradictions.add(t - span, t)
@@ -291,10 +291,10 @@ class InertialFilter:
             self._on_reject("imu", "attitude, gyro and accelerometer do not fit each other")
         dvl_is_silent = t - self._last_velocity > self._longest_dvl_gap()
         if self._contradictions.is_open and not self._distrusted and dvl_is_silent:
-            self._contradictions.close()    # there is no DVL that could prove it
+            self._contradictions.close()    # without a DVL, nothing can prove the IMU
 
     def _end_distrust(self, t: float, force: Sequence[float]) -> None:
-        """Trust an IMU that does not contradict itself any more, unless it may be turned."""
+        """Trust an IMU that no longer contradicts itself, unless its mount may have turned."""
         if self._attitude_stepped and self._before:
             self._mount.note_step(t, self._contradictions.begin, self._before, self._imu)
         self._attitude_stepped = False
@@ -309,12 +309,12 @@ class InertialFilter:
         self._restart_offset()
 
     def _wrong_turn(self, t: float, row: Sequence[float]) -> str:
-        """Which of rates and heading has been wrong, '' where neither, beside an attitude that is
-        not made of the rates."""
+        """RATES or HEADING if these have been wrong, else ''; needs an attitude that is independent
+        of the rates."""
         if self._source.own or not self._has_force or not self._settings.gates:
             return ""
         if self._contradictions.is_open:
-            self._gyro.restart()        # an attitude that has not been proven proves nothing
+            self._gyro.restart()        # an unproven attitude proves nothing
             return ""
         if not self._gyro.is_due(t):
             return ""
@@ -326,8 +326,8 @@ class InertialFilter:
         return wrong
 
     def _has_step(self) -> bool:
-        """Whether the newest attitude differs by MIN_KNOCK from the last, and from what the gyro
-        made of that: a gyro that turns alone is no step."""
+        """Whether the newest attitude differs by MIN_KNOCK both from an earlier one and from the
+        gyro's prediction: if only the gyro turns, it is no step."""
         error = self._imu.turn_error(STEP_SPAN)
         if max(map(abs, error)) < MIN_KNOCK:
             return False
@@ -339,10 +339,10 @@ class InertialFilter:
         return max(tilt, abs(math.remainder(now[YAW] - then[YAW], math.tau))) > MIN_KNOCK
 
     def _turn_error(self, t: float, rates: Sequence[float]) -> Sequence[float]:
-        """(4,) [rad] By which the turn of the last TURN_SPAN is not what was to be expected.
+        """(4,) [rad] deviation of the turn over the last TURN_SPAN from the expected one.
 
-        An own attitude is made of the gyro, so that they agree shows nothing: there it is the turn
-        by which the rates have changed since.
+        An attitude estimated here relies on the gyro and always agrees with it; then this is the
+        turn due to the rates' change over that span.
         """
         if not self._source.own:
             return self._imu.turn_error(max(TURN_SPAN, self._imu_clock.period or 0.0))
@@ -352,7 +352,7 @@ class InertialFilter:
         return [*(TURN_SPAN * (w - v) for w, v in zip(rates, earlier[1][W].tolist())), 0.0]
 
     def wait(self) -> float:
-        """[s] of data after a tick, until what its motion needs has come."""
+        """[s] of data after a tick until everything for its motion has arrived."""
         imu = window_wait(self._settings.imu_window, self._imu_clock)
         imu += lateness(self._types[0], self._imu_clock.period)
         dvl = self._dvl_clock.delay + DVL_PERIODS * (self._dvl_clock.period or 0.0)
@@ -362,7 +362,7 @@ class InertialFilter:
         return longest_gap(self._dvl_timeout, self._dvl_clock, DVL_PERIODS)
 
     def _restart_offset(self) -> None:
-        """Forget the offset: across a gap in the IMU its integral means nothing."""
+        """Forget the offset, since the integral is meaningless across a gap in the IMU."""
         self._offset.restart()
         self._source.restart()
         self._gyro.restart()
@@ -371,12 +371,12 @@ class InertialFilter:
         self._restart_gate()
 
     def _restart_gate(self) -> None:
-        """Let the DVL's gate begin anew; what it has not decided on is lost."""
+        """Restart the DVL's gate; undecided values are lost."""
         self._undecided.clear()
         self.dvl_gate.reset()
 
     def _fuse(self, t: float, velocity: Sequence[float]) -> None:
-        """Gate a DVL velocity by its offset from the IMU's integral, and keep what is accepted."""
+        """Gate a DVL velocity by its offset from the IMU's integral, and keep accepted ones."""
         interpolated = self._imu.series.interpolate(t)
         if interpolated is None or t <= self._at_origin.last_time:
             return
@@ -389,7 +389,7 @@ class InertialFilter:
         log = t, at_imu, w, imu[RAW_C], R_Gb, imu[N3]
         if self._distrusted:
             self._log_dvl.add(True, *log)
-            return      # its offset from what the IMU says means nothing
+            return      # the offset from a distrusted IMU is meaningless
         if not self._source.known:
             self._log_dvl.add(True, *log)
             if self._source.find(t, at_imu):
@@ -400,7 +400,7 @@ class InertialFilter:
         decided = self.dvl_gate.gate(t, np.array(offset), np.array(R_Gb).reshape(3, 3))
         self._log_dvl.add(not (decided and decided[-1][1]), *log)
         if self.dvl_gate.restarts > restarts:
-            self._offset.restart()      # older values belong to another offset
+            self._offset.restart()      # (older values belong to another offset)
         if self.dvl_gate.bend is not None:
             self._force_jump = t - DVL_PATIENCE, self.dvl_gate.bend
             self._offset.take_off(self.dvl_gate.bend.tolist())
@@ -418,7 +418,7 @@ class InertialFilter:
             else:
                 self._source.doubt(value.t)
                 self._last_rejected = value.t
-                # An IMU that has contradicted itself has to be proven, not the DVL.
+                # After a contradiction of the IMU, the IMU has to be proven, not the DVL.
                 doubted = self._contradictions.is_open
                 self._on_reject(*(("imu", "contradicted itself, and has not fitted the DVL since")
                                   if doubted else ("dvl", "does not fit the IMU (outlier)")))
@@ -427,7 +427,7 @@ class InertialFilter:
                     break
 
     def _begin_offset(self) -> None:
-        """Begin with an attitude that has just become known."""
+        """Restart the offset with an attitude that has just become known."""
         self._offset.reset()
         self._imu.restart_gravity()
         self._restart_gate()
@@ -435,7 +435,7 @@ class InertialFilter:
     # --- motion at a tick -------------------------------------------------------------------------
 
     def motion(self, t: float) -> Motion | None:
-        """Motion at t, None where the IMU does not cover it."""
+        """Motion at t; None if the IMU does not cover t and has never shown an attitude."""
         imu = self._imu.series
         half = half_window(self._settings.imu_window, self._imu_clock)
         if self._contradictions.cover(t - half, t + half):
@@ -453,7 +453,7 @@ class InertialFilter:
         w, w_dot = value[W], slope[W]
         R_nb = from_down(value[N3], latest[1].item(YAW))
         v, v_dot, reason, stddev = self._linear_motion(t, value, w, w_dot)
-        # Where the DVL contradicts an own attitude, that may be what is wrong.
+        # If the DVL contradicts an attitude estimated here, the attitude may be wrong.
         known = self._source.level(t) and not (self._source.own and reason == DVL_CONTRADICTS)
         if known:
             acceleration = None if reason else [a + b for a, b in zip(v_dot, cross(w, v))]
@@ -464,7 +464,7 @@ class InertialFilter:
         if self._turned_heading.cover(t - half, t + half):
             reason = CONTRADICTS
         if any(self._current):
-            # Irrotational current: all of Fossen's terms are in nu - R^T c.
+            # Irrotational current: all of Fossen's terms use nu - R^T c.
             drift = (R_nb.T @ self._current).tolist()
             v = [x - d for x, d in zip(v, drift)]
             v_dot = [x + d for x, d in zip(v_dot, cross(w, drift))]
@@ -472,7 +472,7 @@ class InertialFilter:
                       velocity_stddev=stddev)
 
     def unseen(self, t: float, reason: str) -> Motion | None:
-        """A vehicle at rest in the attitude that is to be expected, None if it never had one."""
+        """A vehicle at rest in the expected attitude; None if its attitude was never known."""
         expected = self._expected.at(t)
         if expected is None:
             return None
@@ -480,8 +480,9 @@ class InertialFilter:
         return Motion(R_nb, np.zeros(6), np.zeros(6), reason, doubt)
 
     def _velocity_half(self) -> float:
-        """[s] Half a window in which velocities are differentiated: of odometry as long as the
-        slope's noise needs, sqrt(3 / 2 stddev^2 period / half^3)."""
+        """[s] Half the window over which velocities are differentiated. Without specific force it
+        is as long as SLOPE_STDDEV requires of a slope's noise, sqrt(3 / 2 stddev^2 period /
+        half^3)."""
         longest = self._settings.dvl_window / 2
         if self._has_force:
             return longest
@@ -491,7 +492,7 @@ class InertialFilter:
 
     def _linear_motion(self, t: float, imu: Sequence[float], w: Sequence[float],
                        w_dot: Sequence[float]) -> LinearMotion:
-        """Linear motion of the body origin; `imu`: fitted columns at t."""
+        """Linear motion of the body origin at t; `imu`: fitted columns of the IMU's series at t."""
         source = self._acceleration
         longest = self._longest_dvl_gap()
         if self._at_origin.gap_around(t) > longest:

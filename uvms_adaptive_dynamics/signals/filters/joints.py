@@ -12,7 +12,7 @@
 # See the License for the specific language governing permissions and
 # limitations under the License.
 
-"""Motion and efforts of the joints at a tick, and which of their rows count."""
+"""Motion and efforts of the joints at a tick, and the masks of their rows."""
 from __future__ import annotations
 
 import math
@@ -42,27 +42,27 @@ from .thinning import BlockAverage
 JOINT_DEGREE = 4              # of the position; the velocity is a cubic
 MIN_JOINT_READINGS = 3        # in the window of a fit
 RELATIVE_EFFORT_FLOOR = 0.005   # of the effort limit: the smallest scale of the gate
-# Times the effort limit: no actuator gives it, a wrong unit does (mN m, raw current).
+# Times the effort limit: beyond any actuator, but typical of a wrong unit (mN m, raw current).
 MOST_EFFORT = 3.0
-STALL_EFFORT = 0.5            # of the effort limit, at which a joint that does not move is stalled
-JOINT_QUIET = 0.5             # [s] without a contradiction, after which the readings count again
-MIN_EFFORTS = 3               # in a tick's period, from which on they are averaged
-# [s] at rest, after which an arm of which nothing is heard is taken to stay there: drivers fall
-# silent when their arm is switched off.
+STALL_EFFORT = 0.5            # of the effort limit, from which a joint at rest is stalled
+JOINT_QUIET = 0.5             # [s] without a contradiction after which readings are used again
+MIN_EFFORTS = 3               # in a tick's period, from which they are averaged
+# [s] at rest after which a silent arm is assumed to stay in place: drivers fall silent when their
+# arm is switched off.
 PARKED = 2.0
 NO_EFFORT = "no effort"
 IMPOSSIBLE_EFFORT = "effort out of range"
 NO_STATE, CONTRADICT = "no joint state", "joint readings contradict each other"
-# Of one joint: what every other one carries and is carried by depends on where it is.
+# A single misplaced joint masks all of them, since the load of each depends on its position.
 MISPLACED = "position of a joint in another unit"
-JOINT_LOG_PERIOD = 0.045      # [s] between rows in the frame checks
+JOINT_LOG_PERIOD = 0.045      # [s] between rows for the frame checks
 
 
 class JointMotion(NamedTuple):
     """mu, mu_dot, mu_ddot [rad or m; per s; per s^2], effort [N m or N] (n,) at a tick.
 
-    `mask_reasons` (n,): why a joint's row does not count, '' where it does. `lost`: why nobody
-    knows where the arm is and how it moves, '' where that is known.
+    `mask_reasons` (n,): why each joint's row is masked, '' if it is not. `lost`: why the arm's
+    position and motion are unknown, '' if they are known.
     """
 
     mu: np.ndarray
@@ -74,12 +74,12 @@ class JointMotion(NamedTuple):
 
 
 class JointFilter:
-    """A local polynomial through positions and velocities together; efforts are averaged over a
-    tick's period where several come in it, else interpolated.
+    """Fits a local polynomial to positions and velocities together; efforts are averaged over a
+    tick's period if several fall into it, else interpolated.
 
-    Times [s] are relative to the front end's origin. Windows and gaps follow the rate of `clock`
-    where it is slower than the settings have in mind. `on_reject(role, reason)` counts rejections,
-    `log(name, t, *values)` keeps what the frame checks need.
+    Times [s] are relative to the front end's origin. Windows and gaps follow the rate of `clock` if
+    it is slower than the settings assume. `on_reject(role, reason)` counts rejections,
+    `log(name, t, *values)` feeds the frame checks.
     """
 
     def __init__(self, config: Config, robot: RobotModel, clock: SensorClock,
@@ -99,13 +99,13 @@ class JointFilter:
         self._make_gates(config.filter.gates)
         self._contradictions = Contradictions()
         self._thin = BlockAverage()
-        # position, velocity, effort, and 1 where one of them is erratic
+        # position, velocity, effort, and 1 if one of them is erratic
         self._series = Series(4 * n)
         self._none_erratic = [0.0] * n
         self.reset()
 
     def change_settings(self, config: Config, gates_change: bool) -> None:
-        """Judge what comes by other settings; gates_change: `filter.gates` is another one."""
+        """Use new settings from now on; gates_change: `filter.gates` has changed."""
         self._settings, self._effort_masked = config.joint_states, _masked(config)
         if gates_change:
             self.flush()
@@ -133,24 +133,24 @@ class JointFilter:
         self._contradictions = Contradictions()
         self._thin.reset()
         self._logged = -math.inf
-        # At the last tick with a motion: positions, time [s]; the last time at which it moved.
+        # Positions and time [s] of the last tick with a motion; last time [s] at which it moved.
         self._seen: list[float] | None = None
         self._seen_at = self._moved_at = -math.inf
 
     def add(self, t: float, reading: Sequence[float]) -> None:
-        """Add a reading (3 n,) later than the last; it counts once the gate has decided on it."""
+        """Add a reading (3 n,) later than the last; it is used once the gate has decided."""
         possible = self._without_impossible_efforts(reading)
         used = self._without_repeated_efforts(possible)
         for gated in self._gate.gate(t, used):
             self._append(gated)
         if t - self._logged > JOINT_LOG_PERIOD:
             self._logged = t
-            # The checks see impossible efforts as they are: these tell of another unit.
+            # The checks get impossible efforts unchanged, since these reveal another unit.
             self._log("joints", t, [raw if math.isnan(one) else kept
                                     for raw, one, kept in zip(reading, possible, used)])
 
     def _without_repeated_efforts(self, reading: Sequence[float]) -> Sequence[float]:
-        """The reading without efforts that do not change while their joint moves."""
+        """The reading with NaN for efforts that do not change while their joint moves."""
         n, rest_velocity = self._n, self._settings.rest_velocity
         moves = [abs(speed) > rest_velocity for speed in reading[n:2 * n]]
         repeated = self._repeats.repeated(reading[2 * n:], moves)
@@ -182,7 +182,7 @@ class JointFilter:
             self._append(gated)
 
     def discard_after(self, t: float) -> None:
-        """Remove the readings after t, since the joints were frozen."""
+        """Remove the readings after t, from frozen joints."""
         self._gate.reset()
         self._consistency.restart()
         if self._contradictions.is_open:
@@ -220,7 +220,7 @@ class JointFilter:
             self._series.append(*thinned)
 
     def _without_unfit_velocities(self, t: float, row: Sequence[float]) -> Sequence[float]:
-        """The row without velocities that are another unit's, or late."""
+        """The row with NaN for velocities that are late or in another unit."""
         n, fit = self._n, self._velocity_fit
         fit.add(t, row[:n], row[n:2 * n])
         if not any(fit.unused):
@@ -235,10 +235,10 @@ class JointFilter:
         return longest_gap(self._settings.timeout, self._clock)
 
     def motion(self, t: float) -> JointMotion | None:
-        """State at t; None where no position was ever received before t.
+        """State at t; None if no position was received before t.
 
-        An arm that was parked when it fell silent stands still where it was last seen: its own rows
-        do not count, but the vehicle's may.
+        An arm that was parked when it fell silent is assumed to be still where it was last seen:
+        its own rows are masked, but the vehicle's may be valid.
         """
         n, latest, fit = self._n, self._series.latest(t), None
         if latest is None:
@@ -262,21 +262,21 @@ class JointFilter:
                            self._mask_reasons(mu, mu_dot, effort[:n], effort[n:]))
 
     def sentences(self) -> list[str]:
-        """What an operator should know about the positions."""
+        """Warnings for the operator about the positions."""
         return [f"joint_states.position_offset: {self._joints[j]} jumped by {size:.2g} (rad or m) "
-                "and stayed there, which its velocity does not explain; if its encoder has slipped "
-                "home it, or add that to the setting"
+                "and stayed there, which its velocity does not explain; if its encoder has "
+                "slipped, home the joint, or add the jump to joint_states.position_offset"
                 for j, size in self._consistency.slips.items()]
 
     def wait(self) -> float:
-        """[s] of data after a tick, until what its motion needs has come."""
+        """[s] of data after a tick until everything for its motion has arrived."""
         return window_wait(self._half_window, self._clock)
 
     def _unseen(self, reason: str, latest: np.ndarray) -> JointMotion:
-        """An arm that stands still where it was last seen."""
+        """An arm at rest where it was last seen."""
         zero = np.zeros(self._n)
         mu = latest[:self._n] if self._seen is None else np.array(self._seen)
-        # Contradictions are moments of an arm that is heard; a silent one may do anything.
+        # Contradictions are brief while messages come; a silent arm may do anything.
         parked = 0.0 if reason == CONTRADICT else PARKED
         moved = self._seen is None or self._seen_at - self._moved_at <= parked
         return JointMotion(mu, zero, zero, zero, [reason] * self._n, lost=reason if moved else "")
@@ -290,13 +290,13 @@ class JointFilter:
         times, rows = self._series.window(t - self._half_tick, t + self._half_tick)
         if len(times) < MIN_EFFORTS:
             return now[first:].tolist()
-        # A line, since the readings need not lie evenly about the tick.
+        # Fit a line, since the readings need not be centred on the tick.
         line = polynomial_at(times, rows[:, first:last], t, 1)
         return None if line is None else [*line[0], *now[last:].tolist()]
 
     def _fit(self, t: float, half: float) -> list[list[float]] | None:
-        """[position, velocity, acceleration] at t; velocities may be missing, of single joints too.
-        """
+        """[position, velocity, acceleration] at t; velocities may be missing, even for some joints
+        only."""
         n = self._n
         times, rows = self._series.window(t - half, t + half)
         if len(times) < MIN_JOINT_READINGS:
@@ -315,9 +315,10 @@ class JointFilter:
 
     def _mask_reasons(self, mu: Sequence[float], mu_dot: Sequence[float], effort: Sequence[float],
                       erratic: Sequence[float]) -> list[str]:
-        """Why each joint's row does not count, '' where it does.
+        """Why each joint's row is masked, '' if it is not.
 
-        Coulomb friction is set-valued at rest, and a stop carries load: the model cannot hold.
+        The model does not hold at rest, where Coulomb friction is set-valued, or at a stop, which
+        carries load.
         """
         margin, rest_velocity = self._settings.stop_margin, self._settings.rest_velocity
         reasons = [""] * self._n
@@ -337,12 +338,12 @@ class JointFilter:
 
 
 def _masked(config: Config) -> list[bool]:
-    """Of each joint, whether its effort means nothing."""
+    """Whether each joint's effort is masked by setting."""
     return [joint in config.joint_states.effort_masked for joint in config.robot.joints]
 
 
 def joint_limits(config: Config, robot: RobotModel) -> tuple[np.ndarray, np.ndarray]:
-    """Position limits (n,), (n,) [rad or m]: the settings', else the URDF's."""
+    """Position limits (n,), (n,) [rad or m] from the settings, else from the URDF."""
     settings, arm = config.joint_states, robot.arm
     none = np.zeros(0)
     low = settings.limits_low or (arm.limits_low if arm else none)

@@ -12,11 +12,11 @@
 # See the License for the specific language governing permissions and
 # limitations under the License.
 
-"""An IMU that is knocked: its attitude steps without a turn of its gyro, and stays so.
+"""Detection of a knocked IMU: its attitude steps without a turn of the gyro, and stays there.
 
-Where the mount has turned, all of the IMU has: the force has stepped as the attitude has.
-The turn is then the attitude's step, and every reading can be turned back. An attitude that steps
-without the force is the driver's.
+If the mount has turned, the whole IMU has, so the force has stepped together with the attitude. The
+attitude's step is then the mount's turn, and every reading can be turned back. If the attitude
+steps without the force, the driver is the cause.
 """
 from __future__ import annotations
 
@@ -30,14 +30,14 @@ from ...model.rotations import from_down, turned
 from .imu_integral import N3, R_GB, YAW, ImuIntegral
 
 MIN_KNOCK = math.radians(5.0)
-KNOCK_TIME = 3.0          # [s] for which it has to stay so: garbage ends
-MOST_STEPPING = 0.8       # [s] from a step's begin until it is noted; a burst of garbage is longer
-FORCE_TIME = 2.0          # [s] over which the force of before is averaged
+KNOCK_TIME = 3.0          # [s] that the step has to last; garbage ends earlier
+MOST_STEPPING = 0.8       # [s] from a step's start until it is noted; a burst of garbage is longer
+FORCE_TIME = 2.0          # [s] over which the force before a step is averaged
 
 
 class _Step(NamedTuple):
-    """A step of the attitude that was over at t, begun at `begin` [s]: the integral's row before it
-    (25,), tilt, heading [rad]."""
+    """A step of the attitude from `begin` to t [s]: the integral's row before it (25,), its tilt
+    and heading [rad]."""
 
     t: float
     begin: float
@@ -47,17 +47,17 @@ class _Step(NamedTuple):
 
 
 class Mount:
-    """How the IMU is turned against how it was mounted; times [s] increase."""
+    """Follows the rotation of the IMU relative to its original mount; times [s] increase."""
 
     def __init__(self) -> None:
         self.reset()
 
     def reset(self) -> None:
-        """Mounted as set."""
-        self._turn: np.ndarray | None = None    # (3, 3) what takes its axes to those before
+        """Assume that the IMU is mounted as configured."""
+        self._turn: np.ndarray | None = None    # (3, 3) from the IMU's axes to the original ones
         self._step: _Step | None = None
-        self._since = -math.inf                 # [s] the step that was taken off last
-        self._odd: Sequence[float] = ()         # the row before an attitude that steps alone
+        self._since = -math.inf                 # [s] time of the last corrected step
+        self._odd: Sequence[float] = ()         # the row before a step of the attitude alone
         self.is_judging = False
         self._usual: list[float] | None = None  # (3,) mean force in the frame G
         self._restart()
@@ -67,14 +67,14 @@ class Mount:
         self._force, self._down = np.zeros(3), np.zeros(3)  # sums in the frame G
 
     def follow(self, dt: float, R_Gb: Sequence[float], force: Sequence[float]) -> None:
-        """Add the force (3,) of a reading that is not doubted, dt [s] after the last."""
+        """Add the force (3,) of an undoubted reading, dt [s] after the last."""
         now = turned(R_Gb, force)
         share = dt / (dt + FORCE_TIME)
         self._usual = list(now) if self._usual is None else [
             u + share * (f - u) for u, f in zip(self._usual, now)]
 
     def corrected(self, reading: Sequence[float]) -> Sequence[float]:
-        """A reading [down (3), rates (3), force (3), heading] in the axes that the IMU had."""
+        """A reading [down (3), rates (3), force (3), heading] in the IMU's original axes."""
         if self._turn is None:
             return reading
         R_nb = from_down(reading[:3], reading[9]) @ self._turn.T
@@ -82,8 +82,8 @@ class Mount:
         return [*vectors.ravel().tolist(), math.atan2(R_nb[1, 0], R_nb[0, 0])]
 
     def note_step(self, t: float, begin: float, before: Sequence[float], imu: ImuIntegral) -> None:
-        """The attitude stepped at `begin` [s], after the integral's row `before` (25,), and turns
-        as the gyro says again; where it tilted at once it is judged from now on."""
+        """Note a step of the attitude at `begin` [s], after the integral's row `before` (25,), now
+        that attitude and gyro agree again. If it tilted quickly, it is judged from now on."""
         if self._odd and _size(imu.turn_error_since(self._odd)) < MIN_KNOCK:
             self._odd = ()
             self._step = None
@@ -98,11 +98,11 @@ class Mount:
         self._restart()
 
     def judge(self, t: float, imu: ImuIntegral, force: Sequence[float]) -> bool:
-        """Add the integral's newest reading with its specific force (3,); whether this ends with a
-        turn of the mount, which is taken off the readings that are corrected from now on."""
+        """Add the integral's newest reading with its specific force (3,); returns whether a turn of
+        the mount is established now, which `corrected` removes from then on."""
         assert self._step is not None
         row, before = imu.series.last_row.tolist(), self._step.before
-        # The gyro turns with the mount: carried back by it the attitude is that after the step.
+        # The gyro turns with the mount; carried back by it, the attitude is that after the step.
         since = np.reshape(before[R_GB], (3, 3)).T @ np.reshape(row[R_GB], (3, 3))
         after = from_down(row[N3], row[YAW]) @ since.T
         self._turns += from_down(before[N3], before[YAW]).T @ after
@@ -123,26 +123,26 @@ class Mount:
         return True
 
     def _force_stepped(self, down: np.ndarray) -> bool:
-        """Whether the force has stepped as the down vector has, by `down` (3,) in G, and not as of
-        an attitude that is another one in the driver alone, or comes back."""
+        """Whether the force has stepped together with the down vector, by `down` (3,) in G. It has
+        not if only the driver's attitude has changed, or if the step is undone."""
         if self._usual is None:
             return False
         up = _unit(self._force) - _unit(np.array(self._usual))
         return bool(-up @ down > 0.5 * down @ down)
 
     def sentences(self, now: float) -> list[str]:
-        """What an operator should know at `now` [s]."""
+        """Warnings for the operator at `now` [s]."""
         step = self._step
         if step is None or now - step.t < KNOCK_TIME:
             return []
         seen = (f"imu orientation: at {step.begin:.0f} s it tilted by "
                 f"{math.degrees(step.tilt):.0f} degrees and turned by "
-                f"{math.degrees(step.heading):.0f} without a turn of the gyro, and stayed so")
+                f"{math.degrees(step.heading):.0f} degrees without a turn of the gyro, and has not "
+                "returned")
         if self._since == step.t:
-            return [f"{seen}, as did gravity: the IMU was knocked; this is corrected. Mount it as "
-                    "it was, or set imu.rpy"]
-        return [f"{seen}; if the IMU was knocked or mounted anew set imu.rpy, else check its "
-                "driver"]
+            return [f"{seen}, and gravity stepped with it, so the IMU was knocked; this is "
+                    "corrected. Mount it as it was, or set imu.rpy"]
+        return [f"{seen}; if the IMU was knocked or remounted, set imu.rpy, else check its driver"]
 
 
 def _unit(x: np.ndarray) -> np.ndarray:
@@ -150,5 +150,5 @@ def _unit(x: np.ndarray) -> np.ndarray:
 
 
 def _size(error: Sequence[float]) -> float:
-    """[rad] The larger one of tilt and heading of a turn error (4,)."""
+    """[rad] The larger of tilt and heading of a turn error (4,)."""
     return max(math.hypot(*error[:3]), abs(error[3]))

@@ -12,8 +12,8 @@
 # See the License for the specific language governing permissions and
 # limitations under the License.
 
-"""How windows and gaps follow a sensor that is slower than the settings have in mind, and which
-sensors are too slow for that."""
+"""Adaptation of windows and gaps to sensors slower than the settings assume, and warnings about
+sensors that are too slow."""
 from __future__ import annotations
 
 import math
@@ -22,28 +22,28 @@ from collections.abc import Mapping
 from ..decode.sensor_clock import SensorClock
 from ..gates.spikes import LOOKAHEAD, SPIKE_NEIGHBOURS
 
-# Periods of a slow sensor: half a window, in which a fit needs five readings, and the gap that its
-# jitter leaves.
+# In periods of a slow sensor: half a window, since a fit needs five readings, and the longest gap
+# that jitter leaves.
 WINDOW_PERIODS, GAP_PERIODS = 2.0, 1.5
-KEPT_GAIN = 0.1     # of the low-pass: motion that is passed with more than this has to be seen
-# Nothing else shows what happens between two messages of these: a DVL is bridged by the IMU, depth
-# and voltage change slowly.
+KEPT_GAIN = 0.1     # of the low-pass: motion passed with more than this must be sampled
+# Sensors of whose quantity nothing else is known between messages: a DVL is bridged by the IMU,
+# depth and voltage change slowly.
 SAMPLED = {"imu": "the motion", "joint_states": "the arm's motion", "thrusters": "the thrust",
            "wrench": "the wrench"}
 
 
 def half_window(setting: float, clock: SensorClock) -> float:
-    """[s] Half of the window in which a sensor's readings are fitted: the setting, or more."""
+    """[s] Half of the window in which a sensor's readings are fitted: at least the setting."""
     return max(setting, WINDOW_PERIODS * (clock.period or 0.0))
 
 
 def longest_gap(setting: float, clock: SensorClock, periods: float = GAP_PERIODS) -> float:
-    """[s] The gap between readings that is bridged: the setting, or so many periods."""
+    """[s] Longest gap between readings that is bridged: the setting or `periods`, if longer."""
     return max(setting, periods * (clock.period or 0.0))
 
 
 def window_wait(setting: float, clock: SensorClock) -> float:
-    """[s] Of data after a tick until the window about it is full and has left the spike gate."""
+    """[s] of data after a tick until its window is full and has passed the spike gate."""
     period = clock.period or 0.0
     return (clock.delay + half_window(setting, clock)
             + min(SPIKE_NEIGHBOURS * period, LOOKAHEAD + period))
@@ -51,13 +51,13 @@ def window_wait(setting: float, clock: SensorClock) -> float:
 
 def slow_sensors(clocks: Mapping[str, SensorClock], lowpass: float) -> list[str]:
     """A sentence for each sensor whose rate is below twice the highest frequency [Hz] that the
-    low-pass of the rows, a Gaussian with the deviation `lowpass` [s], keeps (sampling theorem);
-    none without a low-pass."""
+    rows' low-pass, a Gaussian with standard deviation `lowpass` [s], keeps (sampling theorem); none
+    without a low-pass."""
     if not lowpass:
         return []
     kept = math.sqrt(-2.0 * math.log(KEPT_GAIN)) / (2.0 * math.pi * lowpass)
-    return [f"{role}.topic: its messages come at {clock.rate:.1f} Hz, which does not show "
-            f"{what} between them; publish it at {math.ceil(2.0 * kept)} Hz or more, or raise "
+    return [f"{role}.topic: its messages come at {clock.rate:.1f} Hz, too slow to show {what} "
+            f"between them; publish it at {math.ceil(2.0 * kept)} Hz or more, or raise "
             "filter.lowpass" for role, what in SAMPLED.items()
             if (clock := clocks.get(role)) is not None and clock.rate is not None
             and clock.rate < 2.0 * kept]

@@ -12,7 +12,7 @@
 # See the License for the specific language governing permissions and
 # limitations under the License.
 
-"""Local least-squares polynomials through stamped rows: values and derivatives at an instant."""
+"""Local least-squares polynomials through timestamped rows: value and derivatives at an instant."""
 from __future__ import annotations
 
 from functools import lru_cache
@@ -25,8 +25,7 @@ def polynomial_at(times: np.ndarray, rows: np.ndarray, t: float,
                   degree: int) -> tuple[list[float], list[float]] | None:
     """(value, derivative) at t, m floats each, of the polynomial through rows (K, m).
 
-    None where K is too small for the degree. Times [s] are scaled by the window, so that the fit
-    is well conditioned.
+    None if K is too small for the degree. Times [s] are scaled by the window, for conditioning.
     """
     if len(times) <= degree or degree < 1:
         return None
@@ -40,8 +39,8 @@ def motion_at(times: np.ndarray, positions: np.ndarray, velocities: np.ndarray |
               degree: int, ratio: float) -> list[list[float]] | None:
     """[position, velocity, acceleration] at t, n floats each, of one polynomial.
 
-    It goes through positions (K, n) and, if given, velocities (K, n); `ratio` [s] is the deviation
-    of a position over that of a velocity. None where there are too few for the degree.
+    It is fitted to positions (K, n) and, if given, velocities (K, n); `ratio` [s]: standard
+    deviation of a position over that of a velocity. None if there are too few for the degree.
     """
     K = len(times)
     half = max(abs(times.item(0) - t), abs(times.item(-1) - t)) if K else 0.0
@@ -69,9 +68,9 @@ def _powers(x: np.ndarray, degree: int) -> np.ndarray:
 
 
 def _solve(N: np.ndarray, B: np.ndarray) -> np.ndarray | None:
-    """N^-1 B^T for symmetric N (d, d) and B (m, d); None where N is not positive definite.
+    """N^-1 B^T for symmetric N (d, d) and B (m, d); None if N is not positive definite.
 
-    LAPACK directly, since this runs at every tick.
+    Calls LAPACK directly, since this runs at every tick.
     """
     _, x, info = dposv(N, B.T, overwrite_a=True, overwrite_b=True)
     return x if info == 0 else None

@@ -12,7 +12,7 @@
 # See the License for the specific language governing permissions and
 # limitations under the License.
 
-"""A growing series of stamped rows, with search, interpolation and windows by time."""
+"""A growing series of timestamped rows, with search, interpolation and windows by time."""
 from __future__ import annotations
 
 import math
@@ -21,23 +21,23 @@ from collections.abc import Sequence
 
 import numpy as np
 
-CAPACITY = 2048    # rows; the older half is dropped when they are full
+CAPACITY = 2048    # rows; when it is full, the older half is dropped
 
 
 class Series:
-    """Rows of `width` numbers with increasing times [s]; keeps the newest thousand or two."""
+    """Rows of `width` numbers with increasing times [s]; keeps at least the newest 1024."""
 
     def __init__(self, width: int):
         self._t = np.zeros(CAPACITY)
         self._x = np.zeros((CAPACITY, width))
-        self._times: list[float] = []      # _t as a list: searching it takes a fifth of the time
+        self._times: list[float] = []      # _t as a list, five times faster to search
 
     def __len__(self) -> int:
         return len(self._times)
 
     @property
     def last_time(self) -> float:
-        """Time of the newest row, minus infinity when empty."""
+        """Time of the newest row, minus infinity if empty."""
         return self._times[-1] if self._times else -math.inf
 
     @property
@@ -46,7 +46,7 @@ class Series:
         return self._x[len(self._times) - 1]
 
     def append(self, t: float, row: Sequence[float]) -> None:
-        """Add a row; `t` must be later than `last_time` (the caller has checked)."""
+        """Add a row; `t` must be later than `last_time` (not checked)."""
         n = len(self._times)
         if n == CAPACITY:
             n = CAPACITY // 2
@@ -69,7 +69,7 @@ class Series:
         return self._t[a:b], self._x[a:b]
 
     def interpolate(self, t: float) -> np.ndarray | None:
-        """Linear interpolation (width,) at t, None outside the series."""
+        """Linear interpolation (width,) at t; None outside the series."""
         times = self._times
         b = bisect_left(times, t)
         if b < len(times) and times[b] == t:
@@ -80,12 +80,12 @@ class Series:
         return (1 - share) * self._x[b - 1] + share * self._x[b]
 
     def latest(self, t: float) -> tuple[float, np.ndarray] | None:
-        """(time, row) of the newest row not after t, None where there is none."""
+        """(time, row) of the newest row not after t; None if there is none."""
         b = bisect_right(self._times, t)
         return (self._times[b - 1], self._x[b - 1]) if b else None
 
     def gap_around(self, t: float) -> float:
-        """The larger distance [s] to the rows before and after t, infinite where one is missing."""
+        """The larger distance [s] to the rows before and after t; infinite if one is missing."""
         times = self._times
         b = bisect_right(times, t)
         before = t - times[b - 1] if b else math.inf

@@ -15,9 +15,9 @@
 """Thrust of a Blue Robotics T200 against PWM and voltage, as the knots of a polyline."""
 from __future__ import annotations
 
-# {voltage [V]: {PWM [us]: thrust [0.01 N]}}. A polyline fitted by us to Blue Robotics' bollard test
-# (September 2019), at most 0.05 N away from it anywhere. The ends of the dead band and of the curve
-# are exact; there the published figures are not monotone at 12, 14 and 18 V.
+# {voltage [V]: {PWM [us]: thrust [0.01 N]}}. Our polyline fit to Blue Robotics' bollard test
+# (September 2019), within 0.05 N of it everywhere. The ends of the dead band and of the curve are
+# exact; there the published figures are not monotone at 12, 14 and 18 V.
 T200_KNOTS: dict[int, dict[int, int]] = {
     10: {
         1100: -2269, 1112: -2241, 1116: -2184, 1120: -2144, 1132: -2068, 1136: -2019, 1140: -2006,

@@ -12,22 +12,21 @@
 # See the License for the specific language governing permissions and
 # limitations under the License.
 
-"""Sensors that are faster than any motion of the vehicle, averaged in blocks of some 2 ms."""
+"""Block averages over some 2 ms for sensors much faster than the vehicle's motion."""
 from __future__ import annotations
 
 import math
 from collections.abc import Sequence
 
-# [s] A fiftieth of the narrowest window that a signal is fitted in: averaging over it loses
-# nothing. A 500 Hz sensor passes with its jitter; one of 4 kHz fills the series no faster.
+# [s] A fiftieth of the narrowest window of a fit, so averaging loses nothing. A 500 Hz sensor
+# passes unchanged despite jitter, and a 4 kHz sensor fills the series no faster.
 AVERAGED_SPAN = 0.0015
 
 
 class BlockAverage:
-    """Averages rows (W floats) that come closer together than AVERAGED_SPAN; others pass as they
-    are.
+    """Averages rows (W floats) that come closer together than AVERAGED_SPAN; others pass unchanged.
 
-    The columns `newest` are not averaged but the last row's, as angles that wrap must be.
+    The columns `newest` are not averaged but taken from the last row, for angles that wrap.
     """
 
     def __init__(self, newest: Sequence[int] = ()):
@@ -35,7 +34,7 @@ class BlockAverage:
         self.reset()
 
     def reset(self) -> None:
-        """Forget the block that is under way."""
+        """Forget the unfinished block."""
         self._begin = 0.0
         self._times = 0.0
         self._sum: list[float] = []
@@ -43,7 +42,7 @@ class BlockAverage:
         self._last = -math.inf
 
     def add(self, t: float, row: Sequence[float]) -> tuple[float, Sequence[float]] | None:
-        """The block (time, row) that ends with this row, None while it goes on."""
+        """The block (time, row) that ends with this row; None while it is unfinished."""
         spacing, self._last = t - self._last, t
         if self._count == 0 and spacing >= AVERAGED_SPAN:
             return t, row

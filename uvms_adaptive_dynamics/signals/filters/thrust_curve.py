@@ -27,12 +27,12 @@ from .t200_table import T200_KNOTS
 NEUTRAL_PWM_US = 1500.0
 # [bytes] 100 times the published table of the T200, which has a row for every 4 us.
 LARGEST_CURVE_FILE = 1_000_000
-# [N] The largest ships' thrusters give a tenth of it.
+# [N] Ten times the thrust of the largest ships' thrusters.
 MOST_THRUST = 1e7
 
 
 class _Outward(NamedTuple):
-    """Thrust [N] against PWM [us] from neutral outward (k,), and its running maximum."""
+    """Thrust [N] against PWM [us] from neutral outward, and its running maximum, (k,) each."""
 
     pwm_us: np.ndarray
     thrust: np.ndarray
@@ -40,14 +40,14 @@ class _Outward(NamedTuple):
 
     @classmethod
     def of(cls, pwm_us: np.ndarray, thrust: np.ndarray) -> _Outward:
-        """With neutral, which gives no thrust, before what lies further out."""
+        """The curve with neutral, which gives no thrust, prepended."""
         pwm_us, thrust = np.r_[NEUTRAL_PWM_US, pwm_us], np.r_[0.0, thrust]
         return cls(pwm_us, thrust, np.maximum.accumulate(thrust))
 
     def first_reached(self, wanted: np.ndarray) -> np.ndarray:
         """PWM [us] where the curve, followed outward, first reaches `wanted` > 0.
 
-        The running maximum makes the search valid on a curve that is not monotone: the first figure
+        The running maximum makes the search valid on a curve that is not monotone: the first value
         whose running maximum reaches `wanted` is itself that maximum, and the one before it is
         still below `wanted`.
         """
@@ -61,12 +61,12 @@ class _Outward(NamedTuple):
 
 
 class ThrustCurve:
-    """Static thrust map of one thruster: a table over PWM and voltage, linear between its figures.
+    """Static thrust map of one thruster: a table over PWM and voltage, interpolated linearly.
 
     `pwm_us` (p,) PWM [us], `voltages` (k,) battery voltage [V], `thrust_n` (p, k) thrust [N],
-    positive forward. The dead band is kept as the table has it; beyond the table's ends the end
-    values hold. Raises ConfigError for a table that is not finite, not increasing in PWM and
-    voltage, or without thrust 0 at neutral.
+    positive forward. The dead band is that of the table; beyond its ends, the end values hold.
+    Raises ConfigError for a table that is not finite, not increasing in PWM and voltage, or without
+    zero thrust at neutral.
     """
 
     def __init__(self, pwm_us, voltages, thrust_n):
@@ -74,17 +74,15 @@ class ThrustCurve:
         self.voltages = np.array(voltages, dtype=float)
         self.thrust_n = np.array(thrust_n, dtype=float)
         self._check()
-        # Of the voltage asked for last: most callers ask for the same one at every command.
+        # Cache for the last voltage: most callers use the same one at every command.
         self._outward: tuple[float, _Outward, _Outward] | None = None
         for table in (self.pwm_us, self.voltages, self.thrust_n):
             table.setflags(write=False)
 
     @staticmethod
     def turning(pwm_us: np.ndarray, signs: np.ndarray) -> np.ndarray:
-        """PWM (n,) [us] of motors that turn by signs (n,), +1 or -1: mirrored about neutral.
-
-        As an ESC or autopilot reverses a motor (ArduSub's MOT_n_DIRECTION).
-        """
+        """PWM (n,) [us] of motors with directions signs (n,), +1 or -1: mirrored about neutral for
+        -1, as an ESC or autopilot reverses a motor (ArduSub's MOT_n_DIRECTION)."""
         return NEUTRAL_PWM_US + signs * (pwm_us - NEUTRAL_PWM_US)
 
     def _check(self) -> None:
@@ -115,7 +113,7 @@ class ThrustCurve:
 
     @classmethod
     def t200(cls) -> ThrustCurve:
-        """The Blue Robotics T200 at 10, 12, 14, 16, 18 and 20 V, 1100-1900 us."""
+        """The curve of the Blue Robotics T200 at 10, 12, 14, 16, 18 and 20 V, 1100-1900 us."""
         pwm = np.arange(1100.0, 1900.5, 4.0)
         columns = [np.interp(pwm, list(knots), np.array(list(knots.values())) / 100.0)
                    for knots in T200_KNOTS.values()]
@@ -123,15 +121,15 @@ class ThrustCurve:
 
     @classmethod
     def of_setting(cls, curve: str) -> ThrustCurve:
-        """The curve that the setting thrusters.curve names: 't200', or the path of a CSV."""
+        """The curve of the setting thrusters.curve: 't200', or the path of a CSV."""
         return cls.t200() if curve == "t200" else cls.from_csv(curve)
 
     @classmethod
     def from_csv(cls, path: str | Path) -> ThrustCurve:
         """Read a table with header `pwm_us,thrust_10V_N,thrust_12V_N,...`.
 
-        PWM [us], and one thrust column [N] per voltage. Raises ConfigError when the file is absent
-        or not of that form.
+        PWM [us], and one thrust column [N] per voltage. Raises ConfigError if the file is missing
+        or does not have this form.
         """
         what = f"thrust table {brief(str(path), PATH)}"
         header, *rows = read_text(path, what, LARGEST_CURVE_FILE, ConfigError,
@@ -162,7 +160,7 @@ class ThrustCurve:
 
     @staticmethod
     def _cell(axis: np.ndarray, value: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-        """Index of the table cell that holds `value`, and the place within it, 0 to 1."""
+        """Index of the table cell that contains `value`, and the position within it, 0 to 1."""
         if axis.size == 1:
             return np.zeros(value.shape, dtype=int), 0.0 * value
         inside = np.minimum(np.maximum(value, axis[0]), axis[-1])   # np.clip takes twice as long
@@ -170,9 +168,9 @@ class ThrustCurve:
         return index, (inside - axis[index]) / (axis[index + 1] - axis[index])
 
     def command(self, thrust_n, voltage):
-        """PWM [us] nearest to neutral that gives thrust [N] at voltage [V]; both broadcast.
+        """PWM [us] closest to neutral that gives thrust [N] at voltage [V]; both broadcast.
 
-        Zero thrust gives neutral; more thrust than possible gives the command of the largest.
+        Zero thrust gives neutral; more than the largest thrust gives the command of the largest.
         """
         wanted, volt = np.broadcast_arrays(np.asarray(thrust_n, float), np.asarray(voltage, float))
         result = np.where(np.isnan(wanted) | np.isnan(volt), np.nan, NEUTRAL_PWM_US)

@@ -12,7 +12,7 @@
 # See the License for the specific language governing permissions and
 # limitations under the License.
 
-"""From thruster commands to the thruster wrench: curve, rotor lag, allocation, saturation."""
+"""Thruster wrench from thruster commands: thrust curve, rotor lag, allocation, saturation."""
 from __future__ import annotations
 
 import math
@@ -27,23 +27,23 @@ from ..gates.spikes import GatedRow
 from .thrust_curve import NEUTRAL_PWM_US, ThrustCurve
 from .wrench import BodyWrench
 
-PWM_SPAN_US = 400.0     # of a normalized command of one
+PWM_SPAN_US = 400.0     # PWM of a normalized command of one
 THRUST_FLOOR = 0.4      # [N] smallest scale of the gate
-# Commands that come regularly are missed after twice the longest of their last intervals; those
-# that come only when they change, after thrusters.timeout.
+# Regular commands count as missing after twice the longest of their last intervals; commands that
+# are sent only when they change, after thrusters.timeout.
 COMMAND_INTERVALS, LATE_INTERVALS = 25, 2.0
 SATURATED = "thruster saturated"
-SETTLED_TIME_CONSTANTS = 3.0  # time constants after which a rotor follows what it is told, to 5 %
+SETTLED_TIME_CONSTANTS = 3.0  # time constants after which a rotor follows its command to 5 %
 
 
 class ThrusterModel:
-    """Follows the rotors between commands; times [s] increase from call to call.
+    """Simulates the rotors between commands; times [s] increase from call to call.
 
-    The wrench of a tick is the mean over the tick's period: a command acts from when it comes to
-    when the next one does, and the instant of a tick may fall on either side of the change.
+    The wrench of a tick is the mean over the tick's period: a command acts until the next one, and
+    the instant of a tick may fall on either side of the change.
 
-    `on_reject(role, reason)` counts rejections, `on_command(saturated)` hears of every command
-    whether it lies at the end of the thrust curve.
+    `on_reject(role, reason)` counts rejections; `on_command(saturated)` is called with every
+    command, saturated: it is at the end of the thrust curve.
     """
 
     def __init__(self, config: Config,
@@ -76,9 +76,9 @@ class ThrusterModel:
         self._high = share * float(self._thrust_of_pwm.max())
 
     def change_settings(self, config: Config, gates_change: bool) -> None:
-        """Judge what comes by other settings; gates_change: `filter.gates` is another one."""
+        """Use new settings from now on; gates_change: `filter.gates` has changed."""
         self._settings = config.thrusters
-        self.voltage = self._voltage            # with it the thrust from which one is saturated
+        self.voltage = self._voltage            # (updates the limits of saturation)
         if gates_change:
             self.flush()
             self._gate = spike_gate(config.filter.gates, [THRUST_FLOOR] * self.count)
@@ -91,17 +91,17 @@ class ThrusterModel:
         self._target = np.zeros(self.count)             # [N] after the transient
         self._target_since = 0.0                        # [s]
         self._thrust = np.zeros(self.count)             # [N] at _t
-        self._target_impulse = np.zeros(self.count)     # [N s] of all targets before this one
+        self._target_impulse = np.zeros(self.count)     # [N s] of all previous targets
         self._saturated = self._was_saturated = False
         self._started = False
         self._intervals: deque[float] = deque(maxlen=COMMAND_INTERVALS)
-        self._settled = -math.inf                       # [s] when the rotors follow again
+        self._settled = -math.inf                       # [s] when the rotors have settled
 
     @property
     def impulse(self) -> np.ndarray:
-        """Integral (N,) [N s] of each thruster's thrust up to the last wrench, but for a constant.
+        """Integral (N,) [N s] of each thruster's thrust up to the last wrench, up to a constant.
 
-        It is the integral of the targets less what the lag withholds.
+        It is the integral of the targets less the part delayed by the lag.
         """
         if math.isinf(self._t):
             return self._target_impulse
@@ -137,17 +137,17 @@ class ThrusterModel:
 
     @property
     def time(self) -> float:
-        """The time [s] up to which the rotors have been followed."""
+        """The time [s] up to which the rotors have been simulated."""
         return self._t
 
     def wrench(self, t: float) -> BodyWrench:
-        """The mean thruster wrench over the period about the tick t, which increases."""
+        """The mean thruster wrench over the period about the tick t; ticks increase."""
         end = t + self._half_tick
         self._was_saturated = False
         self._follow(t - self._half_tick)
         impulse, begin = self.impulse, self._t
         self._follow(end)
-        # A tick that is asked for again has no time of its own.
+        # A repeated tick has no period left.
         moved = self._started and end > begin
         thrust = (self.impulse - impulse) / (end - begin) if moved else self._thrust
         reason = SATURATED if self._was_saturated else ""
@@ -165,14 +165,14 @@ class ThrusterModel:
         self._was_saturated |= self._saturated
 
     def _patience(self) -> float:
-        """[s] without a command, after which the thrust is unknown."""
+        """[s] without a command after which the thrust is unknown."""
         timeout = self._settings.timeout
         if len(self._intervals) < COMMAND_INTERVALS:
             return timeout
         return min(timeout, LATE_INTERVALS * max(self._intervals))
 
     def _set_target(self, t: float, target: np.ndarray, saturated: bool) -> None:
-        """Follow a new target (N,) [N] from time t on."""
+        """Follow a new target (N,) [N] from t on."""
         self._advance(t)
         interval = t - self._last_command
         if self._started and interval > self._patience():
@@ -203,8 +203,8 @@ class ThrusterModel:
     def _steady_thrust(self, values: Sequence[float]) -> Sequence[float]:
         """Thrust (N,) [N] along the allocation after the transient, before efficiency.
 
-        A motor that turns the other way has its command mirrored about neutral, not its thrust:
-        its propeller is as strong along the allocation as the others are.
+        For a motor that turns the other way, the command is mirrored about neutral, not the thrust:
+        its propeller is as strong along the allocation as the others.
         """
         unit = self._settings.unit
         if unit == "newton":

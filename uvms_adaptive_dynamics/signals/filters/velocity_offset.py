@@ -12,13 +12,13 @@
 # See the License for the specific language governing permissions and
 # limitations under the License.
 
-"""The slow difference between DVL and integrated IMU, and the accelerometer's bias behind it.
+"""The slow offset between DVL and integrated IMU, and the accelerometer bias that causes it.
 
-In the frame G of `imu_integral` the true velocity is C + o, where C is the integrated specific
-force. The offset o walks randomly with the accelerometer's noise and drifts with its bias. A Kalman
-filter learns the bias, constant in body axes, from all of the past. The offset at a tick is a
-weighted line through the neighbouring values, whose slope is held near zero as tightly as the bias
-is known: a line alone would take its slope from two seconds of DVL noise (0.008 m/s^2 of error).
+In the frame G of `imu_integral`, the true velocity is C + o, where C is the integrated specific
+force. The offset o is a random walk due to accelerometer noise plus a drift due to bias. A Kalman
+filter estimates the bias, constant in body axes, from all past data. The offset at a tick is a
+weighted line through neighbouring values, with a prior of zero slope as tight as the bias is known:
+a line alone would take its slope from two seconds of DVL noise (an error of 0.008 m/s^2).
 """
 from __future__ import annotations
 
@@ -30,10 +30,10 @@ import numpy as np
 from ...model.rotations import turned_back
 from .series import Series
 
-OFFSET_WALK = 0.005      # [m/s per sqrt(s)], noise of integrated force and of gravity's direction
-BIAS_STDDEV = 0.1        # [m/s^2] at the start: half a degree of attitude, a cheap accelerometer
+OFFSET_WALK = 0.005      # [m/s per sqrt(s)] noise of integrated force and of gravity's direction
+BIAS_STDDEV = 0.1        # [m/s^2] initially: half a degree of attitude, a cheap accelerometer
 BIAS_WALK = 0.002        # [m/s^2 per sqrt(s)]
-# [m/s^2] More is no bias: six degrees of attitude, ten times that of a cheap accelerometer.
+# [m/s^2] Larger is no bias: six degrees of attitude, ten times a cheap accelerometer's bias.
 LARGEST_FORCE_BIAS = 1.0
 TYPICAL_DVL_PERIOD = 0.1  # [s] between velocities, typical of small DVLs
 MIN_VALUES = 3
@@ -42,8 +42,7 @@ MIN_VALUES = 3
 class VelocityOffset:
     """Values (3,) [m/s] of the offset in G by time; `bias` (3,) [m/s^2] in body axes.
 
-    Values within `window` [s] of a tick count; `stddev` [m/s] is a velocity's, which may turn out
-    to be another one on the way.
+    Values within `window` [s] of a tick are used; `stddev` [m/s] of a velocity may be updated.
     """
 
     def __init__(self, window: float, stddev: float):
@@ -51,7 +50,7 @@ class VelocityOffset:
         self.reset()
 
     def reset(self) -> None:
-        """Forget everything, the bias too."""
+        """Forget everything, including the bias."""
         self.bias: tuple[float, ...] = (0.0, 0.0, 0.0)
         self._bias_variance = BIAS_STDDEV ** 2
         self.restart()
@@ -60,12 +59,12 @@ class VelocityOffset:
         """Forget the offset, as after a gap in the IMU; the bias stays."""
         self._values = Series(3)
         self._offset: Sequence[float] | None = None
-        self._variances = self.stddev ** 2, 0.0      # of the offset, and with the bias
+        self._variances = self.stddev ** 2, 0.0      # of the offset, covariance with the bias
         self._updated = 0.0                         # [s] time of the last value
 
     def take_off(self, slope: Sequence[float]) -> None:
-        """Begin with a force whose bias has jumped: the offset has had this slope (3,) [m/s^2] in
-        body axes. The bias is as uncertain again as at the start."""
+        """Restart after a jump of the force's bias, which gave the offset this slope (3,) [m/s^2]
+        in body axes. The bias is as uncertain as initially."""
         self.bias = tuple(min(max(b - s, -LARGEST_FORCE_BIAS), LARGEST_FORCE_BIAS)
                           for b, s in zip(self.bias, slope))
         self._bias_variance = BIAS_STDDEV ** 2
@@ -86,7 +85,8 @@ class VelocityOffset:
 
     def _update(self, offset: Sequence[float], dt: float, value: Sequence[float],
                 R_Gb: Sequence[float]) -> None:
-        """One step of the Kalman filter, the same for all axes: the noise has no direction."""
+        """One step of the Kalman filter, with the same gains for all axes: the noise is isotropic.
+        """
         a, b = self._variances
         c = self._bias_variance
         a, b, c = (a + 2 * dt * b + dt * dt * c + OFFSET_WALK ** 2 * dt, b + dt * c,
@@ -96,21 +96,21 @@ class VelocityOffset:
         self._variances, self._bias_variance = ((1 - k0) * a, (1 - k0) * b), c - k1 * b
         error = [z - o for z, o in zip(value, offset)]
         self._offset = [o + k0 * e for o, e in zip(offset, error)]
-        # If the offset grows, too much bias has been subtracted from the force.
+        # If the offset grows, too much bias was subtracted from the force.
         self.bias = tuple(min(max(x - k1 * e, -LARGEST_FORCE_BIAS), LARGEST_FORCE_BIAS)
                           for x, e in zip(self.bias, turned_back(R_Gb, error)))
 
     def at(self, t: float,
            period: float = 0.0) -> tuple[list[float], list[float], float] | None:
-        """(offset (3,), its slope (3,), deviation of the offset [m/s]) at t in G; None with too few
-        values around it. The window widens for velocities that come less often than it allows for,
-        every `period` [s]."""
+        """(offset (3,), its slope (3,), standard deviation of the offset [m/s]) at t in G; None if
+        there are too few values around t. The window widens if velocities come less often than it
+        allows for, every `period` [s]."""
         half = max(self._window, MIN_VALUES * 0.5 * period)
         times, values = self._values.window(t - half, t + half)
         if len(times) < MIN_VALUES:
             return None
         x = times - t
-        # neighbours count for as long as walk and noise balance
+        # neighbours are weighted by the time over which walk and noise balance
         memory = self.stddev * math.sqrt(TYPICAL_DVL_PERIOD) / OFFSET_WALK
         weight = np.exp(np.abs(x) * (-1.0 / memory))
         first = weight * x
@@ -118,7 +118,7 @@ class VelocityOffset:
         s2 = float(first @ x) + self.stddev ** 2 / self._bias_variance
         determinant = s0 * s2 - s1 * s1
         sums, moments = (weight @ values).tolist(), (first @ values).tolist()
-        # twice the values' share of its variance: at this memory the walk has as much
+        # twice the noise's variance: with this memory the walk contributes as much
         stddev = self.stddev * math.sqrt(2 * float(weight @ weight)) / s0
         return ([(s2 * p - s1 * q) / determinant for p, q in zip(sums, moments)],
                 [(s0 * q - s1 * p) / determinant for p, q in zip(sums, moments)], stddev)

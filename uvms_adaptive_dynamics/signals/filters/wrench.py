@@ -12,7 +12,7 @@
 # See the License for the specific language governing permissions and
 # limitations under the License.
 
-"""The thruster wrench at a tick, and the sources that need no thruster model."""
+"""The thruster wrench at a tick, and its sources without a thruster model."""
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
@@ -30,8 +30,8 @@ TORQUE_FLOOR = 0.2 * FORCE_FLOOR      # [N m] thrusters act about 0.2 m from the
 
 
 class BodyWrench(NamedTuple):
-    """Wrench (6,) [N, N m] about the body origin, FRD, why its rows do not count, or '', and what
-    each thruster adds to it (6, N), where that is known."""
+    """Wrench (6,) [N, N m] about the body origin, FRD; mask_reason: why its rows are masked, or '';
+    by_thruster (6, N): each thruster's contribution, None if unknown."""
 
     wrench: np.ndarray
     mask_reason: str
@@ -41,7 +41,7 @@ class BodyWrench(NamedTuple):
 class MeasuredWrench:
     """A measured or commanded body wrench topic, gated and interpolated.
 
-    `timeout` [s] without a message masks the rows; `on_reject(role, reason)` counts rejections;
+    Gaps longer than `timeout` [s] mask the rows; `on_reject(role, reason)` counts rejections;
     gates: `filter.gates`.
     """
 
@@ -51,7 +51,7 @@ class MeasuredWrench:
         self._series = Series(6)
 
     def change_settings(self, config: Config, gates_change: bool) -> None:
-        """Judge what comes by other settings; gates_change: `filter.gates` is another one."""
+        """Use new settings from now on; gates_change: `filter.gates` has changed."""
         self._timeout = config.thrusters.timeout
         if gates_change:
             self.flush()
@@ -63,7 +63,7 @@ class MeasuredWrench:
         self._series.clear()
 
     def add(self, t: float, reading: Sequence[float]) -> None:
-        """Add a wrench (6,) at time t; it counts once the gate has decided on it."""
+        """Add a wrench (6,) at time t; it is used once the gate has decided."""
         self._append(self._gate.gate(t, reading))
 
     def flush(self) -> None:
@@ -94,17 +94,17 @@ def _gate(gates: bool) -> SpikeGate:
 
 
 class NoWrench:
-    """A robot without thrusters: its wrench is zero."""
+    """The zero wrench of a robot without thrusters."""
 
     def change_settings(self, config: Config, gates_change: bool) -> None:
-        """Nothing to judge."""
+        """Do nothing."""
 
     def reset(self) -> None:
-        """Nothing to forget."""
+        """Do nothing."""
 
     def flush(self) -> None:
-        """Nothing to add."""
+        """Do nothing."""
 
     def wrench(self, t: float) -> BodyWrench:
-        """Zero at every time."""
+        """The zero wrench, at any time."""
         return BodyWrench(np.zeros(6), "")

@@ -12,4 +12,4 @@
 # See the License for the specific language governing permissions and
 # limitations under the License.
 
-"""Outliers and frozen sensors, rejected before any filter smooths them."""
+"""Rejection of outliers and frozen sensors before any filter smooths them."""

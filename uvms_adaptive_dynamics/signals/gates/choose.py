@@ -12,7 +12,7 @@
 # See the License for the specific language governing permissions and
 # limitations under the License.
 
-"""Gates that let every reading through, and the one place that chooses between them and the others
+"""Gates that accept every reading, and the factories that choose between them and the real ones
 (setting `filter.gates`)."""
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ from .velocity_fit import VelocityFit
 
 
 class NoSpikeGate(SpikeGate):
-    """See `SpikeGate`; rows leave at once and as they are."""
+    """See `SpikeGate`; rows pass at once, unchanged."""
 
     def gate(self, t: float, row: Sequence[float]) -> list[GatedRow]:
         """See `SpikeGate.gate`."""
@@ -64,7 +64,7 @@ class NoJointConsistency(JointConsistency):
 
 
 class NoRepeatGate(RepeatGate):
-    """See `RepeatGate`; no value is ever found to repeat itself."""
+    """See `RepeatGate`; no value is ever reported as repeated."""
 
     def repeated(self, values: Sequence[float], changes: Sequence[bool]) -> list[bool]:
         """See `RepeatGate.repeated`."""
@@ -72,7 +72,7 @@ class NoRepeatGate(RepeatGate):
 
 
 class NoStuckVelocities(StuckVelocities):
-    """See `StuckVelocities`; every velocity is taken for measured."""
+    """See `StuckVelocities`; every velocity is assumed to be measured."""
 
     def stuck(self, t: float, position: Sequence[float], velocity: Sequence[float]) -> list[bool]:
         """See `StuckVelocities.stuck`."""
@@ -80,14 +80,14 @@ class NoStuckVelocities(StuckVelocities):
 
 
 class NoVelocityFit(VelocityFit):
-    """See `VelocityFit`; every velocity is taken for the positions' derivative."""
+    """See `VelocityFit`; every velocity is assumed to be its position's derivative."""
 
     def add(self, t: float, position: Sequence[float], velocity: Sequence[float]) -> None:
         """See `VelocityFit.add`."""
 
 
 class NoFrozenSensorGate(FrozenSensorGate):
-    """See `FrozenSensorGate`; no sensor is ever found frozen."""
+    """See `FrozenSensorGate`; no sensor is ever reported frozen."""
 
     def gate(self, role: str, t: float, values: Sequence[float]) -> float | None:
         """See `FrozenSensorGate.gate`."""
@@ -95,7 +95,7 @@ class NoFrozenSensorGate(FrozenSensorGate):
 
 
 class NoPublisherGate(PublisherGate):
-    """See `PublisherGate`; no topic is ever found to have two."""
+    """See `PublisherGate`; no topic is ever reported to have two publishers."""
 
     def gate(self, role: str, t: float, values: Sequence[float]) -> float | None:
         """See `PublisherGate.gate`."""
@@ -103,47 +103,51 @@ class NoPublisherGate(PublisherGate):
 
 
 def spike_gate(gates: bool, floor: Sequence[float], lookahead: float = LOOKAHEAD) -> SpikeGate:
-    """The gate, or with gates=False none; other arguments as of `SpikeGate`."""
+    """A `SpikeGate`, with gates=False one that accepts everything; other arguments as there."""
     return (SpikeGate if gates else NoSpikeGate)(floor, lookahead)
 
 
 def innovation_gate(gates: bool, floor: float, largest: float, slope: float, wander: float,
                     patience: float, steepest: float) -> InnovationGate:
-    """The gate, or with gates=False none; other arguments as of `InnovationGate`."""
+    """An `InnovationGate`, with gates=False one that accepts everything; other arguments as there.
+    """
     kind = InnovationGate if gates else NoInnovationGate
     return kind(floor, largest, slope, wander, patience, steepest)
 
 
 def imu_consistency(gates: bool) -> ImuConsistency:
-    """The check, or with gates=False none."""
+    """An `ImuConsistency`, with gates=False one that accepts everything."""
     return ImuConsistency() if gates else NoImuConsistency()
 
 
 def joint_consistency(gates: bool, joints: int, position_stddev: float) -> JointConsistency:
-    """The check, or with gates=False none; other arguments as of `JointConsistency`."""
+    """A `JointConsistency`, with gates=False one that accepts everything; other arguments as there.
+    """
     return (JointConsistency if gates else NoJointConsistency)(joints, position_stddev)
 
 
 def stuck_velocities(gates: bool, joints: int, position_stddev: float) -> StuckVelocities:
-    """The check, or with gates=False none; other arguments as of `StuckVelocities`."""
+    """A `StuckVelocities`, with gates=False one that accepts everything; other arguments as there.
+    """
     return (StuckVelocities if gates else NoStuckVelocities)(joints, position_stddev)
 
 
 def velocity_fit(gates: bool, joints: int) -> VelocityFit:
-    """The gate, or with gates=False none; joints as of `VelocityFit`."""
+    """A `VelocityFit`, with gates=False one that accepts everything; joints as there."""
     return (VelocityFit if gates else NoVelocityFit)(joints)
 
 
 def repeat_gate(gates: bool, width: int) -> RepeatGate:
-    """The gate, or with gates=False none; width as of `RepeatGate`."""
+    """A `RepeatGate`, with gates=False one that accepts everything; width as there."""
     return (RepeatGate if gates else NoRepeatGate)(width)
 
 
 def frozen_sensor_gate(gates: bool, rest_velocity: float) -> FrozenSensorGate:
-    """The gate, or with gates=False none; rest_velocity as of `FrozenSensorGate`."""
+    """A `FrozenSensorGate`, with gates=False one that accepts everything; rest_velocity as there.
+    """
     return (FrozenSensorGate if gates else NoFrozenSensorGate)(rest_velocity)
 
 
 def publisher_gate(gates: bool, far: Mapping[str, Sequence[float]]) -> PublisherGate:
-    """The gate, or with gates=False none; far as of `PublisherGate`."""
+    """A `PublisherGate`, with gates=False one that accepts everything; far as there."""
     return (PublisherGate if gates else NoPublisherGate)(far)

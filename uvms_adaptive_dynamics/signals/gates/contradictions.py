@@ -12,16 +12,16 @@
 # See the License for the specific language governing permissions and
 # limitations under the License.
 
-"""Times in which a sensor contradicted itself: nothing that is reconstructed from it counts."""
+"""Spans of time in which a sensor contradicted itself and rows that rely on it are masked."""
 from __future__ import annotations
 
 import math
 
-SPANS_KEPT = 20  # spans: ticks that are still to come lie after older ones
+SPANS_KEPT = 20  # older spans lie before all ticks that are still to come
 
 
 class Contradictions:
-    """A span begins with a contradiction and is open until `close`; times [s] increase."""
+    """Spans that begin with a contradiction and stay open until `close`; times [s] increase."""
 
     def __init__(self) -> None:
         self._spans: list[tuple[float, float]] = []
@@ -30,20 +30,20 @@ class Contradictions:
 
     @property
     def begin(self) -> float:
-        """Begin [s] of the newest span."""
+        """Start [s] of the newest span."""
         return self._spans[-1][0]
 
     def add(self, begin: float, t: float) -> None:
-        """Note a contradiction at t, of a fault that began no earlier than `begin`."""
+        """Note a contradiction at t due to a fault that began no earlier than `begin`."""
         if not self.is_open:
             self._spans = [*self._spans[1 - SPANS_KEPT:], (begin, math.inf)]
         self.is_open, self.last = True, t
 
     def close(self) -> None:
-        """The open span ended with its last contradiction."""
+        """End the open span at its last contradiction."""
         self._spans[-1] = self._spans[-1][0], self.last
         self.is_open = False
 
     def cover(self, begin: float, end: float) -> bool:
-        """Whether a span has a part between `begin` and `end`."""
+        """Whether a span overlaps `begin` to `end` [s]."""
         return any(first <= end and begin <= last for first, last in self._spans)

@@ -12,33 +12,33 @@
 # See the License for the specific language governing permissions and
 # limitations under the License.
 
-"""Frozen sensors: bit-identical readings while other sensors show that the robot moves.
+"""Detection of frozen sensors: bit-identical readings while other sensors show motion.
 
-Repeats are normal: a driver may publish every value three times, and a robot at rest may repeat
-itself for long. A sensor is frozen after a time that no repeat lasts, in which another sensor has
-shown motion at least twice.
+Repeats are normal: a driver may publish every value three times, and readings of a robot at rest
+may not change for long. A sensor is frozen if its readings stay identical longer than any normal
+repeat while another sensor shows motion at least twice.
 """
 from __future__ import annotations
 
 import math
 from collections.abc import Sequence
 
-# [s] of identical readings, by role. Commands are not watched: a joystick held still is not frozen.
+# [s] of identical readings, by role. Commands are exempt: a joystick held still is not frozen.
 FROZEN_AFTER = {"imu": 0.3, "dvl": 0.8, "joint_states": 0.5, "depth": 1.0}
-# [m] of depth change, by DVL and attitude, at which a depth that repeats itself is frozen: a coarse
-# sensor repeats itself on a level path.
+# [m] Depth change by DVL and attitude from which a repeated depth is frozen: a coarse sensor
+# repeats its reading on a level path.
 MIN_DEPTH_CHANGE = 0.15
-# Changes that show motion: rates [rad/s] and force [m/s^2]; DVL [m/s]; depth [m]; joints [rad].
+# Changes that prove motion: rates [rad/s] and force [m/s^2]; DVL [m/s]; depth [m]; joints [rad].
 IMU_MOTION = (0.05,) * 3 + (0.3,) * 3
 LEAST_MOTION = {"dvl": 0.05, "depth": 0.1, "joint_states": 0.03}
-MAX_DVL_STEP = 1.0   # [s] over which a vertical velocity may be integrated
-# Parts of an IMU's reading that may freeze alone, and the others that show it: an attitude that
-# turns for the gyro, rates for the attitude and, as they turn gravity, for the force.
+MAX_DVL_STEP = 1.0   # [s] between readings over which vertical velocity is integrated
+# Parts of an IMU's reading that may freeze alone, with the part that proves it: rates for the
+# attitude and, since they turn gravity, for the force; a turning attitude for the rates.
 IMU_PARTS = {"attitude": ((0, 1, 2, 9), "rates"), "rates": ((3, 4, 5), "attitude"),
              "force": ((6, 7, 8), "rates")}
-# [s] of identical values of a part: longer than a filter inside the IMU takes for its next one.
+# [s] of identical values of a part: longer than the update period of a filter inside the IMU.
 PART_FROZEN_AFTER = 0.5
-PART_MOTION = {"attitude": 0.03, "rates": 0.05}    # [rad], [rad/s] that show motion
+PART_MOTION = {"attitude": 0.03, "rates": 0.05}    # [rad], [rad/s] changes that prove motion
 
 
 class FrozenSensorGate:
@@ -52,9 +52,9 @@ class FrozenSensorGate:
         """Forget all readings."""
         self._last: dict[str, Sequence[float]] = {}
         self._since: dict[str, float] = {}
-        self._anchor: dict[str, Sequence[float]] = {}             # where motion was last noted
+        self._anchor: dict[str, Sequence[float]] = {}             # reading when motion was noted
         self._motion_times: dict[str, tuple[float, float]] = {}   # last but one, last
-        self._part_motion: dict[str, tuple[float, float]] = {}    # likewise, of parts of the IMU
+        self._part_motion: dict[str, tuple[float, float]] = {}    # likewise, for the IMU's parts
         self._down: Sequence[float] | None = None
         self._dvl_time = -math.inf
         self._descent = self._descent_at_last_depth = 0.0         # [m]
@@ -62,8 +62,8 @@ class FrozenSensorGate:
     def gate(self, role: str, t: float, values: Sequence[float]) -> float | None:
         """Add a reading; returns the time since which its sensor is frozen, None if it is not.
 
-        Joints may stand still: they are frozen if their velocities say that they move. So may
-        depth, which is frozen if the vehicle sinks or rises.
+        Joints and depth may legitimately be constant: joints are frozen only if their velocities
+        are not zero, depth only if the vehicle sinks or rises.
         """
         if role not in FROZEN_AFTER:
             return None
@@ -88,7 +88,7 @@ class FrozenSensorGate:
     def _part_frozen_since(self, t: float, values: Sequence[float]) -> float | None:
         """The time since which a part of the IMU is frozen, None if none is.
 
-        A part that has never changed is one that the driver does not fill.
+        A part that has never changed is one that the driver does not fill in.
         """
         frozen = None
         for part, (columns, other) in IMU_PARTS.items():
@@ -105,7 +105,7 @@ class FrozenSensorGate:
         return frozen
 
     def _note_part(self, part: str, t: float, shown: Sequence[float]) -> None:
-        """Note the time if a part is far enough from where its motion was last noted."""
+        """Note the time if a part has changed enough since its motion was last noted."""
         anchor, limit = self._anchor.get(part), PART_MOTION[part]
         if anchor is None or any(abs(a - b) > limit for a, b in zip(shown, anchor)):
             self._anchor[part] = shown
@@ -113,7 +113,7 @@ class FrozenSensorGate:
                 self._part_motion.get(part, (-math.inf, -math.inf))[1], t)
 
     def _moves(self, role: str, since: float, values: Sequence[float]) -> bool:
-        """Whether the robot has moved since then in a way that this sensor should have shown."""
+        """Whether the robot has moved since `since` in a way that this sensor should have shown."""
         if role == "joint_states":
             speeds = values[len(values) // 3:2 * len(values) // 3]
             return any(abs(speed) > self._rest_velocity for speed in speeds)
@@ -123,7 +123,7 @@ class FrozenSensorGate:
                    for other, (last_but_one, _) in self._motion_times.items() if other != role)
 
     def _note_motion(self, role: str, t: float, values: Sequence[float]) -> None:
-        """Note the time if the reading is far enough from where motion was last noted."""
+        """Note the time if the reading has changed enough since motion was last noted."""
         limits: Sequence[float] = IMU_MOTION
         if role == "imu":
             shown = values[3:9]

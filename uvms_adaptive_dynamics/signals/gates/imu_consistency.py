@@ -12,10 +12,10 @@
 # See the License for the specific language governing permissions and
 # limitations under the License.
 
-"""An IMU against itself: does its attitude turn as its gyro says, does its force go without steps.
+"""Consistency of an IMU's readings: the attitude turns as the gyro says, the force has no steps.
 
-A burst of garbage in one of the three leaves the others as they were. Which one is wrong does not
-matter: no motion that is reconstructed from such readings means anything.
+A burst of garbage in attitude, gyro or force leaves the other two unchanged. Which one is wrong
+does not matter: no motion can be reconstructed from such readings.
 """
 from __future__ import annotations
 
@@ -25,18 +25,19 @@ from collections.abc import Sequence
 from .scale import SCALE_STEP, MedianScale, judged
 
 TURN_SPAN = 0.1           # [s] over which attitude and gyro are compared
-# [rad] Smallest scale of their difference over that time: 0.2 degrees of noise twice, and an
-# attitude that is a tenth of a second old while the vehicle turns with 0.1 rad/s.
+# [rad] Smallest scale of their difference over that time: 0.2 degrees of noise at both ends, and an
+# attitude that is a tenth of a second old while the vehicle turns at 0.1 rad/s.
 TURN_FLOOR = 0.01
-# [m/s^2] Smallest scale of the force's step from three readings to the next three. A vehicle whose
-# thrusters reach full thrust in 0.1 s changes it by less than this from reading to reading.
+# [m/s^2] Smallest scale of the force's step from three readings to the next three. Thrusters that
+# reach full thrust in 0.1 s change it by less than this from reading to reading.
 STEP_FLOOR = 0.2
 STEP_HALF = 3             # readings on either side of a step
-LONGEST_INTERVAL = 0.05   # [s] between readings, beyond which a step may be the vehicle's
+LONGEST_INTERVAL = 0.05   # [s] between readings; over longer ones, the vehicle may cause a step
 
 
 class ImuConsistency:
-    """Judges readings by the difference of attitude and gyro, and by the force's steps."""
+    """Judges readings by the difference of attitude and integrated gyro, and by steps of the force.
+    """
 
     def __init__(self) -> None:
         self.reset()
@@ -53,10 +54,10 @@ class ImuConsistency:
         self._t = -math.inf
 
     def fits(self, t: float, turn_error: Sequence[float], force: Sequence[float]) -> bool:
-        """Whether a reading fits those before it.
+        """Whether a reading is consistent with those before it.
 
-        `turn_error` (4,) [rad]: down vector and heading less those that the gyro predicts over
-        TURN_SPAN; `force` (3,) [m/s^2] specific force in body axes.
+        `turn_error` (4,) [rad]: down vector and heading less their predictions by the gyro over
+        TURN_SPAN; `force` (3,) [m/s^2]: specific force in body axes.
         """
         spacing = min(t - self._t, 1.0)
         self._t = t

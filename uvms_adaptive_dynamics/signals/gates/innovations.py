@@ -12,7 +12,7 @@
 # See the License for the specific language governing permissions and
 # limitations under the License.
 
-"""Outliers and bursts in a vector that drifts slowly, found by a Kalman filter's innovations."""
+"""Outliers and bursts in a slowly drifting vector, detected by a Kalman filter's innovations."""
 from __future__ import annotations
 
 import math
@@ -23,39 +23,39 @@ import numpy as np
 from .scale import START_FACTOR, MedianScale
 
 INNOVATION_SIGMAS = 5.0
-INNOVATION_SCALE_STEP = 0.05   # of the running scale, for each value
-START_VALUES = 5               # whose median the gate starts from
-# Scatter of so few about their line over their noise, which 99 % of normal ones exceed: a noise
-# that is thought smaller than it is makes a slope out of itself, and rejects what denies it.
+INNOVATION_SCALE_STEP = 0.05   # relative step of the running scale per value
+START_VALUES = 5               # number of values whose median initializes the gate
+# Scatter of START_VALUES normal values about their line over their noise, exceeded in 99 % of
+# cases. With underestimated noise, the filter turns noise into slope and rejects contrary values.
 LEAST_SCATTER = 0.48
-# Rejected values, after which the measurement is doubted, and those in a row that have to fit until
-# it is not: two for the line through them, two that confirm it; for a share of the time of doubt;
-# with a mean square, in deviations, that one in 3000 sets of twelve normal values exceeds.
+# Rejected values after which the measurement is doubted, and consecutive fitting values that end
+# the doubt: two define a line, two confirm it. They must span a share of the time of doubt, with a
+# mean square in standard deviations that one in 3000 sets of twelve normal values exceeds.
 DOUBTED_VALUES, FITTING_VALUES = 3, 4
 FITTING_SHARE, FITTING_SQUARE = 0.1, 3.0
-JUMP_PATIENCE = 15.0           # [s] longer than a burst of garbage lasts
-BEND_FLOORS = 4.0              # floors that values may lie beside a bend, if not the usual noise
-BEND_LEAD = 0.2                # [s] by which what values are measured against may be ahead of them
-AGREED = 3.0                   # usual deviations within which values lie near a line
+JUMP_PATIENCE = 15.0           # [s] longer than any burst of garbage
+BEND_FLOORS = 4.0              # distance from a bend, in floors, that is allowed besides the noise
+BEND_LEAD = 0.2                # [s] by which the reference may be ahead of the values
+AGREED = 3.0                   # usual deviations within which values count as on a line
 
 
 class _Track(NamedTuple):
-    """A line at t [s]: state (2, 3), value and slope; variance of the value, covariance with the
-    slope, variance of the slope, the same for all axes."""
+    """A line at t [s]: state (2, 3) with value and slope; variances: of the value, covariance of
+    value and slope, of the slope, the same for all axes."""
 
     t: float
     state: np.ndarray
     variances: tuple[float, float, float]
 
     def at(self, t: float, q: float) -> _Track:
-        """Predicted to t, with the random walk of the slope, `q` its variance per second."""
+        """The prediction to t [s]; the slope is a random walk with variance `q` per second."""
         dt, (a, b, c) = t - self.t, self.variances
         return _Track(t, np.array([self.state[0] + dt * self.state[1], self.state[1]]),
                       (a + 2 * dt * b + dt * dt * c + q * dt ** 3 / 3,
                        b + dt * c + q * dt * dt / 2, c + q * dt))
 
     def with_value(self, value: np.ndarray, variance: float) -> _Track:
-        """Updated with a value (3,) of its time and its variance (Kalman)."""
+        """The Kalman update with a value (3,) at the same time and its variance."""
         a, b, c = self.variances
         k0, k1 = a / (a + variance), b / (a + variance)
         return _Track(self.t, self.state + np.array([[k0], [k1]]) * (value - self.state[0]),
@@ -63,8 +63,8 @@ class _Track(NamedTuple):
 
 
 class _Return(NamedTuple):
-    """Values in a row that fit: the track with them, the time [s] of the first, and their errors
-    (k, 3) in deviations."""
+    """Consecutive fitting values: the track updated with them, the time [s] of the first, and their
+    errors (k, 3) in standard deviations."""
 
     track: _Track
     begin: float
@@ -74,20 +74,20 @@ class _Return(NamedTuple):
 class InnovationGate:
     """Innovation gate for a vector (3,) whose slope is a random walk.
 
-    `floor` and `largest` are the smallest and the largest standard deviation that a measurement may
-    have, `slope` the deviation of the slope at first, `wander` that of its change in a second.
-    After `patience` [s] of rejected values alone the gate itself is assumed to be wrong: it
-    restarts from the newest of them, if they agree with each other. Nothing is begun from values
-    that rise or fall by more than `steepest` per second.
+    `floor`, `largest`: bounds of a measurement's standard deviation; `slope`: initial standard
+    deviation of the slope; `wander`: that of its change in a second. After `patience` [s] of
+    nothing but rejected values, the gate assumes that it is wrong itself: if the newest values
+    agree with each other, it restarts from them. It never starts from values that change by more
+    than `steepest` per second.
 
-    Values that leave the prediction faster than that have jumped: then it is the measurement that
-    is wrong, for up to JUMP_PATIENCE. After several rejected values several in a row have to fit
-    before they count again: a wrong scale crosses the truth now and then.
+    If values leave the prediction faster than that, they have jumped, and the measurement is
+    assumed to be wrong for up to JUMP_PATIENCE. After several rejected values, several in a row
+    must fit before values are accepted again, since a wrong scale crosses the truth now and then.
 
-    Values that leave the prediction without a jump and go on by a slope that is constant in the
-    sensor's axes are right, and what they are measured against has changed: `bend` (3,) is that
-    slope, in these axes, where the value just gated has shown it, else None. The gate goes on from
-    there for values from which the caller takes it off.
+    If values leave the prediction without a jump and follow a slope that is constant in the
+    sensor's axes, they are right, and their reference has changed. `bend` (3,) is that slope in the
+    sensor's axes if the last value has revealed it, else None. The gate then continues, expecting
+    values from which the caller has subtracted the bend.
     """
 
     def __init__(self, floor: float, largest: float, slope: float, wander: float, patience: float,
@@ -100,13 +100,13 @@ class InnovationGate:
         self.reset()
 
     def reset(self) -> None:
-        """Forget everything but the count of restarts."""
+        """Forget everything except the count of restarts."""
         self._begin_scale(0.0)
         self._track: _Track | None = None
         self._accepted = 0.0        # [s] of the last accepted value
         self._rejected: list[tuple[float, np.ndarray]] = []
         self._axes: list[np.ndarray] = []    # (3, 3) of the rejected values
-        self._jump = 0.0            # size of the jump that the rejected values began with
+        self._jump = 0.0            # size of the jump with which the rejections began
         self._return: _Return | None = None
 
     @property
@@ -119,7 +119,7 @@ class InnovationGate:
         return JUMP_PATIENCE if self._jump else self._usual_patience
 
     def gate(self, t: float, value: np.ndarray, axes: np.ndarray) -> list[tuple[float, bool]]:
-        """[(time, accepted)] of the values decided now, after adding one.
+        """Add a value (3,); returns [(time, accepted)] of the values decided now.
 
         `axes` (3, 3) maps the sensor's axes, in which the scale is kept, to those of `value`.
         """
@@ -151,7 +151,7 @@ class InnovationGate:
         self._axes = [*self._axes[-len(self._rejected):], axes] if self._rejected else [axes]
         self._rejected.append((t, value))
         waited = t - self._rejected[0][0] > self._patience
-        # Of a line that has just begun nobody knows what it was before.
+        # A line that has just begun has no past to compare with.
         if waited and not self._jump and self._accepted_scale.is_settled:
             self.bend = self._constant_slope()
             if self.bend is not None:
@@ -161,12 +161,12 @@ class InnovationGate:
         return self._restart(t) if waited and self._rejected_agree() else [(t, False)]
 
     def _constant_slope(self) -> np.ndarray | None:
-        """(3,) slope in the sensor's axes by which the rejected values have gone on from the last
-        accepted one, None where none explains them."""
+        """(3,) constant slope in the sensor's axes by which the rejected values continue from the
+        last accepted one; None if no slope explains them."""
         assert self._track is not None
         t, values = np.array([at for at, _ in self._rejected]), [v for _, v in self._rejected]
         axes = np.array(self._axes)
-        # (k, 3, 3) integral of the axes from the first rejected value on
+        # (k, 3, 3) integral of the axes since the first rejected value
         steps = 0.5 * (axes[1:] + axes[:-1]) * np.diff(t)[:, None, None]
         integral = np.vstack([np.zeros((1, 3, 3)), np.cumsum(steps, axis=0)])
         x = np.concatenate([integral, np.broadcast_to(np.eye(3), integral.shape)], axis=2)
@@ -182,10 +182,10 @@ class InnovationGate:
         return fit[:3]
 
     def _go_on(self) -> list[tuple[float, bool]]:
-        """Go on from the newest rejected value, which is right, with the slope of before."""
+        """Continue from the newest rejected value, which is right, with the previous slope."""
         assert self._track is not None and self.bend is not None
         (t, newest), slope = self._rejected[-1], self._track.state[1]
-        # What the caller has not taken off yet moves the values a little further.
+        # The caller may not have subtracted all of the bend yet.
         spread = max(self._floor, self.noise) + BEND_LEAD * float(np.linalg.norm(self.bend))
         self._track = _Track(t, np.array([newest, slope]), (spread ** 2, 0.0, self._slope_variance))
         self._accepted, self._return = t, None
@@ -193,13 +193,14 @@ class InnovationGate:
         return [(t, True)]
 
     def _restart(self, t: float) -> list[tuple[float, bool]]:
-        """Start again from the newest rejected values; only the one at t is still to be decided."""
+        """Restart from the newest rejected values; only the one at t is still undecided."""
         self.restarts += 1
         self._rejected, self._axes = self._rejected[-START_VALUES:], self._axes[-START_VALUES:]
         return [(at, True) for at, good in self._start() if good and at == t] or [(t, False)]
 
     def _is_doubted(self, t: float) -> bool:
-        """Whether the values that fit say too little yet against the rejected ones before them."""
+        """Whether the fitting values are still too few to outweigh the rejected ones before them.
+        """
         assert self._return is not None
         _, begin, errors = self._return
         if len(self._rejected) - len(errors) < DOUBTED_VALUES - 1:
@@ -208,9 +209,9 @@ class InnovationGate:
                     or t - begin < FITTING_SHARE * (begin - self._accepted))
 
     def _accept(self, size: np.ndarray) -> list[tuple[float, bool]]:
-        """The values that fit, the newest with an innovation of this size (3,)."""
+        """Accept the fitting values; `size` (3,): magnitude of the newest innovation."""
         assert self._return is not None
-        # The limit widens while nothing is accepted: a wrong gate may also open this way.
+        # The limit widens while nothing is accepted, so a wrong gate may open here: a restart too.
         self.restarts += (not self._jump and len(self._rejected) >= 2 * START_VALUES
                           and self._rejected_agree())
         for error in self._return.errors:
@@ -222,7 +223,7 @@ class InnovationGate:
         return [(self._track.t, True)]
 
     def _start(self) -> list[tuple[float, bool]]:
-        """Begin at the median of the values held; those near it are accepted."""
+        """Start from the median of the values held; those near it are accepted."""
         values = np.array([v for _, v in self._rejected])
         if self._is_steep(self._line()[2]):
             return [(self._rejected.pop(0)[0], False)]
@@ -232,7 +233,7 @@ class InnovationGate:
         self._begin_scale(self._scatter(near) / LEAST_SCATTER)
         decided = [(t, bool(ok)) for (t, _), ok in zip(self._rejected, near)]
         self._accepted, self._jump, self._return = self._rejected[-1][0], 0.0, None
-        # The median is of the middle of the values, which a slope has left since.
+        # The median belongs to the middle of the values; predict it to the last one.
         age, scale = self._accepted - self._rejected[len(size) // 2][0], self._scale.value[0]
         self._track = _Track(self._accepted - age, np.array([median, np.zeros(3)]), (
             scale ** 2 / len(size), 0.0, self._slope_variance)).at(self._accepted, self._q)
@@ -240,8 +241,8 @@ class InnovationGate:
         return decided
 
     def _rejected_agree(self) -> bool:
-        """Whether the rejected values lie near a line, as a good sensor's do and noise does not,
-        with a slope that the believed one may have become: of a scale it is the motion's."""
+        """Whether the rejected values lie near a line, as noise does not, with a slope to which the
+        track's may have drifted, as that of a wrong scale, which follows the motion, is not."""
         if len(self._rejected) < START_VALUES:
             return False
         assert self._track is not None
@@ -253,12 +254,12 @@ class InnovationGate:
             turned < INNOVATION_SIGMAS * math.sqrt(self._track.variances[2])).all())
 
     def _is_steep(self, slope: np.ndarray) -> bool:
-        """Whether a slope (3,) per second is none that values can have."""
+        """Whether a slope (3,) per second is steeper than values can have."""
         return bool(np.linalg.norm(slope) > self._steepest)
 
     def _scatter(self, near: np.ndarray) -> float:
-        """Deviation of the rejected values that are near (k,) bool from their line, over all axes.
-        """
+        """Standard deviation, over all axes, of the rejected values selected by near (k,) bool from
+        their line."""
         t, values, slope = self._line()
         left = (values - slope * (t - t[0])[:, None])[near]
         left = left - left.mean(axis=0)
@@ -266,21 +267,21 @@ class InnovationGate:
 
     @staticmethod
     def _spread(t: np.ndarray, values: np.ndarray, slope: np.ndarray) -> float:
-        """Median distance of values (k, 3) from their line, on the axis where it is largest."""
+        """Median distance of values (k, 3) from their line, on the axis with the largest one."""
         left = values - slope * (t - t[0])[:, None]
         return float(np.max(np.median(np.abs(left - np.median(left, axis=0)), axis=0)))
 
     def _begin_scale(self, spread: float) -> None:
-        """Judge values by this deviation at first, as far as a measurement may have it."""
+        """Initialize the scales with standard deviation `spread`, within the allowed bounds."""
         first = min(max(spread / self._floor, START_FACTOR), self._largest / self._floor)
         self._scale = MedianScale([self._floor] * 3, INNOVATION_SCALE_STEP, first, START_VALUES)
-        # of what was accepted, never widened
+        # of accepted values; never widened
         self._accepted_scale = MedianScale([self._floor] * 3, INNOVATION_SCALE_STEP, first,
                                            START_VALUES)
 
     def _line(self) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-        """(times (k,), values (k, 3), slope (3,)) of the rejected values, the slope as the median
-        of all pairs (Theil and Sen)."""
+        """(times (k,), values (k, 3), slope (3,)) of the rejected values; the slope is the median
+        over all pairs (Theil-Sen)."""
         t = np.array([at for at, _ in self._rejected])
         values = np.array([v for _, v in self._rejected])
         i, j = np.triu_indices(len(t), 1)

@@ -12,7 +12,7 @@
 # See the License for the specific language governing permissions and
 # limitations under the License.
 
-"""Joint readings against themselves: positions change as the velocities say."""
+"""Consistency of joint readings: positions change as the velocities say."""
 from __future__ import annotations
 
 import math
@@ -23,26 +23,26 @@ from typing import NamedTuple
 from .scale import CONTRADICTION_SCALES, SCALE_STEP, MedianScale, judged
 
 COMPARED_SPAN = 0.1       # [s] over which positions and velocities are compared
-# Deviations of the difference that noise alone gives: two positions, and velocities that a driver
-# takes from positions over some time.
+# Standard deviation of the difference by noise alone, in those of a position: two positions, and
+# velocities that a driver derives from positions over some time.
 NOISE_FACTOR = 2.0
-# What drivers get wrong without being faulty: a velocity that is filtered, and so late by this [s];
-# one whose scale is off by this share; and a reading that is a period older than its stamp.
+# Tolerated errors of drivers: velocity delayed by a filter [s], relative error of its scale (and a
+# reading that is one period older than its stamp).
 DRIVER_LAG, DRIVER_SCALE_ERROR = 0.03, 0.1
-# [rad/s or m/s] Apparent speed from one reading to the next that no arm's joint has, beyond what
-# its velocity says: the position has jumped.
+# [rad/s or m/s] Apparent speed between two readings, beyond the published velocity, that no arm's
+# joint reaches: the position has jumped.
 JUMP_SPEED = 5.0
-# [rad or m] in one step, beyond what a late velocity hides, that is a jump however slow: what an
-# encoder slips by.
+# [rad or m] Step, beyond what a late velocity explains, that is a jump at any speed: an encoder's
+# slip.
 SLIP = 0.05
-# A jump is over once the positions are where the velocities have led since: within this [rad or m],
-# the drift that a velocity's bias gives [rad/s or m/s], and a share of the jump.
+# A jump is over once the positions are back where the velocities lead: within this distance
+# [rad or m], plus the drift by a velocity's bias [rad/s or m/s], and within a share of the jump.
 RETURNED, DRIFT, UNDONE_SHARE = 0.02, 0.01, 0.5
-REHOMED = 15.0            # [s] after which positions that have not come back are the new ones
+REHOMED = 15.0            # [s] after which positions that have not returned are accepted
 
 
 class _Reading(NamedTuple):
-    """Positions, velocities and integrals of these, all (n,), at t [s]."""
+    """Positions, velocities and integrated velocities, all (n,), at t [s]."""
 
     t: float
     position: Sequence[float]
@@ -51,11 +51,11 @@ class _Reading(NamedTuple):
 
 
 class JointConsistency:
-    """Judges readings by the change of position less the integral of velocity, of every joint.
+    """Judges readings by each joint's change of position less the integral of its velocity.
 
-    `slips`: of joints whose positions have jumped and stayed, by how much [rad or m]; `wrong_since`
-    [s]: from when on readings were wrong that fitted each other, infinite where none were; `worst`:
-    the joint that fitted least in the last reading that did not fit.
+    `slips`: jump [rad or m] of each joint whose position has jumped and stayed; `wrong_since` [s]:
+    start of readings that were wrong although they were consistent, infinite if there are none;
+    `worst`: the joint with the largest error in the last inconsistent reading.
     """
 
     def __init__(self, joints: int, position_stddev: float):
@@ -72,17 +72,17 @@ class JointConsistency:
         self.restart()
 
     def restart(self) -> None:
-        """Forget the readings, as across a gap, but for the place of the joints; the scale stays.
+        """Forget the readings, as across a gap, except the joints' last positions; the scale stays.
         """
         self._before_gap = self._past[-1] if self._past else None
         self._after_gap, self.wrong_since = math.inf, math.inf    # [s]
         self._past = deque()
-        self._before_jump: _Reading | None = None      # the last before it, until it is over
-        self._jump: Sequence[float] = ()               # (n,) [rad or m] its size
+        self._before_jump: _Reading | None = None      # last reading before a jump, until it ends
+        self._jump: Sequence[float] = ()               # (n,) [rad or m] size of the jump
 
     def fits(self, t: float, position: Sequence[float], velocity: Sequence[float]) -> bool:
-        """Whether a reading, (n,) and (n,), fits those before it; joints without a velocity (NaN)
-        do."""
+        """Whether a reading, (n,) and (n,), is consistent with those before it; joints without a
+        velocity (NaN) always are."""
         judged_joints = list(map(math.isfinite, velocity))
         if judged_joints != self._judged:
             self.restart()
@@ -117,7 +117,7 @@ class JointConsistency:
         return fits
 
     def _displaced(self) -> bool:
-        """Whether the positions have jumped, and not come back to where the velocities lead."""
+        """Whether the positions have jumped and not yet returned to where the velocities lead."""
         if len(self._past) < 2:
             return False
         last, now = self._past[-2], self._past[-1]
@@ -135,7 +135,7 @@ class JointConsistency:
         drifted = RETURNED + DRIFT * since
         undone = max(RETURNED, UNDONE_SHARE * max(map(abs, self._jump)))
         back = max(map(abs, jump)) <= min(drifted, undone)
-        if since > REHOMED:     # of the size that it had at first: anything else is no slip
+        if since > REHOMED:     # a slip keeps its initial size
             self.slips |= {j: round(self.slips.get(j, 0.0) + first, 3)
                            for j, (first, size) in enumerate(zip(self._jump, jump))
                            if abs(first) > RETURNED and abs(size - first) <= drifted}
@@ -145,8 +145,8 @@ class JointConsistency:
         return not back
 
     def _returns_over_gap(self, last: _Reading, now: _Reading) -> bool:
-        """Whether a jump leads back to where the joints were before a gap. Readings since then were
-        none: a driver that starts publishes zeros until its first answer comes."""
+        """Whether a jump returns to the positions before a gap. Then the readings in between were
+        invalid: a driver that starts publishes zeros until it gets its first data."""
         before, self._before_gap = self._before_gap, None
         if before is None or now.t > self._after_gap + REHOMED:
             return False
@@ -155,26 +155,26 @@ class JointConsistency:
         return way < UNDONE_SHARE * jump
 
     def _has_jumped(self, last: _Reading, now: _Reading) -> bool:
-        """Whether `_jump` is more than a joint can do between two readings."""
+        """Whether `_jump` exceeds what a joint can move between two readings."""
         step = now.t - last.t
         for jump, usual, u, v in zip(self._jump, self._scale.value, last.velocity, now.velocity):
             most = JUMP_SPEED * step
             if step <= COMPARED_SPAN:
-                # a slip stands out of what the readings usually differ by, and of a late velocity
+                # a slip exceeds the usual difference and what a late velocity explains
                 most = min(most, max(SLIP, CONTRADICTION_SCALES * usual)
                            + step * max(abs(u), abs(v)))
-            # (two stamps may be next to each other, and nothing has a speed then)
+            # (stamps may be so close together that a speed is meaningless)
             if abs(jump) > max(RETURNED, most):
                 return True
         return False
 
 
 def _largest(values: Sequence[float]) -> int:
-    """The place of the largest value."""
+    """The index of the largest value."""
     return max(range(len(values)), key=values.__getitem__)
 
 
 def _difference(a: _Reading, b: _Reading) -> list[float]:
-    """Change of position less that of the integral of velocity, of every joint."""
+    """Change of each joint's position less that of its integrated velocity."""
     return [p - q - (i - j)
             for p, q, i, j in zip(b.position, a.position, b.integral, a.integral)]

@@ -12,18 +12,18 @@
 # See the License for the specific language governing permissions and
 # limitations under the License.
 
-"""Whether an IMU's messages carry an orientation: one that never changes while the gyro turns is
-none, whatever it says."""
+"""Whether an IMU's messages carry a valid orientation; one that never changes while the gyro turns
+is not valid."""
 from __future__ import annotations
 
 import math
 from collections.abc import Sequence
 
-# [s] of readings of the other kind, after which the sensor is of that kind: longer than a driver
-# takes to start, shorter than anyone waits.
+# [s] of readings with (or without) an orientation after which the verdict changes: longer than a
+# driver's startup, shorter than a user's patience.
 OTHER_KIND = 1.0
-# [rad] turned within TURN_MEMORY [s] by a gyro that the orientation should have followed: ten times
-# what a gyro's bias of half a degree per second amounts to.
+# [rad] Turn of the gyro within TURN_MEMORY [s] that a valid orientation would follow: ten times the
+# effect of a bias of half a degree per second.
 TURNED, TURN_MEMORY = 0.1, 1.0
 NOT_PUBLISHED = "its messages carry no orientation"
 CONSTANT = "its orientation never changes although its gyro turns"
@@ -32,7 +32,7 @@ CONSTANT = "its orientation never changes although its gyro turns"
 class OrientationGate:
     """Judges readings [down (3), rates (3), force (3), heading] of an IMU.
 
-    `missing`: why the orientation is not used, '' where it is, None before the first reading.
+    `missing`: why the orientation is not used, '' if it is, None before the first reading.
     """
 
     def __init__(self) -> None:
@@ -41,12 +41,12 @@ class OrientationGate:
     def reset(self) -> None:
         """Forget everything."""
         self.missing: str | None = None
-        self._first: Sequence[float] | None = None     # orientation, while it has never changed
-        self._turn = [0.0, 0.0, 0.0]                   # [rad] by the gyro, of the last second
+        self._first: Sequence[float] | None = None     # orientation, until it changes
+        self._turn = [0.0, 0.0, 0.0]                   # [rad] gyro's turn in the last second
         self._t = self._other_since = -math.inf
 
     def usable(self, t: float, reading: Sequence[float]) -> bool:
-        """Whether a reading is of the kind that the sensor is known to be; updates `missing`."""
+        """Whether a reading can be used as the sensor is currently judged; updates `missing`."""
         why = self._why_missing(t, reading)
         if self.missing is None or bool(why) == bool(self.missing):
             self.missing, self._other_since = why or "", math.inf
@@ -55,11 +55,11 @@ class OrientationGate:
         if t - self._other_since > OTHER_KIND or why == CONSTANT:
             self.missing, self._other_since = why, math.inf
             return True
-        # An own attitude needs none; the message's cannot be made up.
+        # An attitude estimated here needs no orientation; a missing one cannot be replaced at once.
         return bool(self.missing)
 
     def _why_missing(self, t: float, reading: Sequence[float]) -> str:
-        """Why the reading has no orientation, '' where it has one."""
+        """Why the reading has no valid orientation, '' if it has one."""
         orientation = [*reading[:3], reading[9]]
         step = 0.0 if self._first is None else min(t - self._t, TURN_MEMORY)
         self._t = t

@@ -12,12 +12,12 @@
 # See the License for the specific language governing permissions and
 # limitations under the License.
 
-"""Two nodes that publish on one topic: values that go back and forth between two smooth series.
+"""Detection of two nodes on one topic: values that alternate between two smooth series.
 
-A message does not tell who sent it. One sensor's readings are near the one before; of two that
-contradict each other nearly every reading is far from the one before it and near an older one,
-which noise of several values together never is. A vibration at half a sensor's rate looks the same,
-so the times have to show two series as well: they come unevenly, or more often than before.
+A message does not tell who sent it. A single sensor's reading is close to the previous one. With
+two contradicting publishers, nearly every reading is far from the previous one and close to an
+older one, which noise on several values never achieves. A vibration at half a sensor's rate looks
+the same, so the times must show two series too: uneven intervals, or a higher rate than before.
 """
 from __future__ import annotations
 
@@ -25,27 +25,26 @@ import math
 from collections import deque
 from collections.abc import Mapping, Sequence
 
-# Values that are compared, and from what distance on they are far from each other. Attitude (three
-# components of a unit vector) and rates [rad/s] of an IMU, whose force vibrates; positions of
-# joints [rad or m]; commands by unit; wrenches [N, N m].
+# Distances from which compared values are far apart: an IMU's attitude (three components of a unit
+# vector) and rates [rad/s], but not its vibrating force; positions of joints [rad or m]; commands,
+# by unit; wrenches [N, N m].
 IMU_FAR = (0.05,) * 6
 JOINT_FAR = 0.03
 COMMAND_FAR = {"pwm": 20.0, "normalized": 0.05, "newton": 1.0}
 WRENCH_FAR = (1.0,) * 3 + (0.2,) * 3
-OLDER = 4               # readings among which one is near
-NEAR_SHARE = 0.25       # of the distance to the reading before
-# of the readings that have to go back and forth, of so many,
+OLDER = 4               # older readings that are searched for a close one
+NEAR_SHARE = 0.25       # of the distance to the previous reading
+# Share of readings that must alternate, and fewest readings judged,
 RETURNING_SHARE, LEAST_READINGS = 0.5, 20
-JUDGED_SPAN = 0.5       # over so long [s]
-UNEVEN, RATE_RATIO = 0.1, 1.4  # spread of the intervals, of their mean; rate, of the usual one
-HOLD = 5.0              # [s] without, after which there is one publisher again
+JUDGED_SPAN = 0.5       # over this time [s]
+UNEVEN, RATE_RATIO = 0.1, 1.4  # spread of the intervals over their mean; rate over the usual one
+HOLD = 5.0              # [s] without alternation, after which there is one publisher again
 
 
 class PublisherGate:
     """Watches the readings of some roles; times [s] increase.
 
-    `far` (role -> (W,)): from what distance on the first W values of two readings are far from each
-    other.
+    `far` (role -> (W,)): distances from which the first W values of two readings are far apart.
     """
 
     def __init__(self, far: Mapping[str, Sequence[float]]):
@@ -57,7 +56,7 @@ class PublisherGate:
             series.reset()
 
     def gate(self, role: str, t: float, values: Sequence[float]) -> float | None:
-        """Add a reading; returns the time [s] since which two nodes publish, None if it is one."""
+        """Add a reading; returns the time [s] since which two nodes publish, None if one does."""
         series = self._series.get(role)
         return None if series is None else series.add(t, values)
 
@@ -72,10 +71,10 @@ class _Series:
     def reset(self) -> None:
         """Forget all readings."""
         self._older: deque[Sequence[float]] = deque(maxlen=OLDER)
-        self._marks: deque[tuple[float, bool]] = deque()     # time, went back
-        self._back = 0                                       # of the marks
+        self._marks: deque[tuple[float, bool]] = deque()     # time, whether it went back
+        self._back = 0                                       # number of marks that went back
         self._usual = 0.0           # [s] mean interval of one publisher, zero while unknown
-        self._since, self._last = math.inf, -math.inf        # [s] of two publishers
+        self._since, self._last = math.inf, -math.inf        # [s] first, last sign of two
 
     def add(self, t: float, values: Sequence[float]) -> float | None:
         """See `PublisherGate.gate`."""
@@ -93,11 +92,11 @@ class _Series:
         return None if math.isinf(self._since) else self._since
 
     def _goes_back(self, values: Sequence[float]) -> bool:
-        """Whether a reading is far from the one before, and near an older one."""
+        """Whether a reading is far from the previous one and close to an older one."""
         older, far = self._older, self._far
         before = older[-1] if older else values
         older.append(values)
-        # (zip ends with the values that are compared; NaN says nothing)
+        # (zip stops at the compared values; NaN never compares as far)
         far_off = max((x for a, b, f in zip(values, before, far)
                        if (x := abs(a - b) / f) > 1.0), default=0.0)
         if not far_off:
@@ -114,7 +113,7 @@ class _Series:
             self._back -= marks.popleft()[1]
 
     def _is_uneven(self, mean: float) -> bool:
-        """Whether the intervals are spread as those of one driver are not."""
+        """Whether the intervals are too uneven for a single driver."""
         times = [t for t, _ in self._marks]
         return sum(abs(b - a - mean) for a, b in zip(times, times[1:])) > (
             UNEVEN * mean * (len(times) - 1))

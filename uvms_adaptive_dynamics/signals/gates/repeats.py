@@ -12,24 +12,24 @@
 # See the License for the specific language governing permissions and
 # limitations under the License.
 
-"""Single values that repeat themselves in every bit, as they did not before: they are at the limit
-of what is measured or published, or not measured any more.
+"""Detection of values that suddenly repeat bit by bit: they are saturated, or no longer measured.
 
-A coarse sensor repeats itself often, and goes on where its signal is slow; one with noise hardly
-ever does. How often is counted: of all neighbours, and of those after a repeat.
+A coarse sensor repeats values often, and keeps repeating while its signal is slow; a noisy one
+hardly ever does. The usual frequency is learnt by counting repeats among all pairs of neighbours,
+and among those that follow a repeat.
 """
 from __future__ import annotations
 
 import math
 from collections.abc import Sequence
 
-CHANCE = 1e-6       # of a run of repeats, below which it is none
-PAIRS_REMEMBERED = 1000.0  # pairs of neighbours that are counted; older ones fade
-PRIOR_PAIRS = 2.0   # pairs that are taken for counted before any is
+CHANCE = 1e-6       # probability below which a run of repeats is a fault
+PAIRS_REMEMBERED = 1000.0  # number of pairs of neighbours counted; older ones fade
+PRIOR_PAIRS = 2.0   # pseudo-counts of the prior
 
 
 class RepeatGate:
-    """Follows values (W floats) that should change, each by itself."""
+    """Follows values (W floats) that should change, each independently."""
 
     def __init__(self, width: int):
         self._width = width
@@ -41,24 +41,24 @@ class RepeatGate:
         self._counts = [_Repeats() for _ in range(self._width)]
 
     def repeated(self, values: Sequence[float], changes: Sequence[bool]) -> list[bool]:
-        """Whether each value is the last of a run of repeats that is no chance; those that need not
-        change (changes: false) are not counted."""
+        """Whether each value ends a run of repeats too long for chance; values that need not change
+        (changes: false) are not counted."""
         last, self._last = self._last, values
         return [counts.add(value == before, moves) for counts, value, before, moves
                 in zip(self._counts, values, last, changes)]
 
 
 class _Repeats:
-    """Counts of one value's repeats."""
+    """Repeat counts of one value."""
 
     def __init__(self) -> None:
         self._run = 0
-        self._pairs = self._repeats = 0.0       # neighbours, and those that were the same
-        self._after = self._again = 0.0         # the same of neighbours after a repeat
-        self._found = False                     # of the present run
+        self._pairs = self._repeats = 0.0       # pairs of neighbours, identical pairs
+        self._after = self._again = 0.0         # the same for pairs after a repeat
+        self._found = False                     # whether the present run is a fault
 
     def add(self, same: bool, moves: bool) -> bool:
-        """Whether the run that a value begins (same: false) or goes on with is no chance."""
+        """Whether the run that a value starts (same: false) or continues is too long for chance."""
         if not moves:
             self._run, self._found = 0, False
             return False
@@ -66,7 +66,7 @@ class _Repeats:
             self._run += 1
             self._found = self._found or self._log_chance() < math.log(CHANCE)
             return self._found
-        if not self._found:     # a fault says nothing of how the sensor is
+        if not self._found:     # (a fault tells nothing about the sensor's usual repeats)
             kept = (1.0 - 1.0 / PAIRS_REMEMBERED) ** (self._run + 1)
             self._pairs = kept * self._pairs + self._run + 1
             self._repeats = kept * self._repeats + self._run
@@ -76,7 +76,7 @@ class _Repeats:
         return False
 
     def _log_chance(self) -> float:
-        """Of a run so long: a first repeat, and the others after one."""
+        """Log probability of a run this long: a first repeat, then repeats after a repeat."""
         first = (self._repeats + 0.5 * PRIOR_PAIRS) / (self._pairs + PRIOR_PAIRS)
         again = (self._again + first * PRIOR_PAIRS) / (self._after + PRIOR_PAIRS)
         return math.log(first) + (self._run - 1) * math.log(again)

@@ -12,7 +12,7 @@
 # See the License for the specific language governing permissions and
 # limitations under the License.
 
-"""The running scale of a signal, by which the gates judge what is far."""
+"""Running scale of a signal, by which the gates judge deviations."""
 from __future__ import annotations
 
 import math
@@ -20,57 +20,56 @@ from collections.abc import Sequence
 
 from ...model.normal import NORMAL_MEDIAN
 
-START_FACTOR = 5.0        # of the floor: wide until the signal has been seen
-# [s] in which rejected values alone double a scale: a sensor that is like that is accepted in the
-# end, ten seconds of garbage are not.
+START_FACTOR = 5.0        # times the floor: wide until the signal is known
+# [s] in which nothing but rejected values doubles a scale: a sensor that is always like that is
+# finally accepted, ten seconds of garbage are not.
 DOUBLED_IN = 10.0
-SCALE_STEP = 0.02           # of a running scale, for each value of sensors that come often
-# Scales beyond which a sensor contradicts itself: one good value in a billion, and every fault
-# worth the name.
+SCALE_STEP = 0.02           # relative step of a running scale per value, for fast sensors
+# Scales beyond which a sensor contradicts itself: one good value in a billion, and every serious
+# fault.
 CONTRADICTION_SCALES = 6.0
 
 
 class MedianScale:
-    """Running standard deviations (W,) of centred values, by the median of their sizes.
+    """Running standard deviations (W,) of centred values, from their median magnitudes.
 
     Each value moves the logarithm of the scale by a fixed step up or down, so a burst of outliers
     counts no more than as many small values, however large they are. Never below `floor` (W,).
-    Plain floats: for ten of them a numpy array takes three times as long.
+    Plain floats: a numpy array of ten takes three times as long.
     """
 
     def __init__(self, floor: Sequence[float], step: float, start: float = START_FACTOR,
                  known: int = 0):
-        """`start`: times the floor, the scale before the first value, as found from `known` values.
-        """
+        """`start`: initial scale in floors, as if determined from `known` values."""
         self._floor, self._step = [float(f) for f in floor], step
         self._count = known
         self.value = [start * f for f in self._floor]
 
     @property
     def is_settled(self) -> bool:
-        """Whether it is known as well as it ever is: steps have become as small as they get."""
+        """Whether the scale is as well known as it can be: the steps have reached their minimum."""
         return self._step * (self._count + 2) >= 1.0
 
     def doubt(self, spacing: float) -> None:
-        """Widen, for a measurement that was rejected `spacing` [s] after the last."""
+        """Widen the scale after a rejected measurement, `spacing` [s] after the last."""
         factor = 2.0 ** (spacing / DOUBLED_IN)
         self.value = [factor * v for v in self.value]
 
     def add(self, size: Sequence[float]) -> None:
-        """Update with the sizes (W,) of one measurement."""
+        """Update with the magnitudes (W,) of one measurement."""
         self._count += 1
         step = max(self._step, 1.0 / (self._count + 2))
         up, down = 1.0 + step, 1.0 - step
         moved = [v * up if s > NORMAL_MEDIAN * v else v * down if s == s else v
-                 for s, v in zip(size, self.value)]      # NaN says nothing
+                 for s, v in zip(size, self.value)]      # (NaN changes nothing)
         self.value = [v if v > f else f for v, f in zip(moved, self._floor)]
 
 
 def judged(scale: MedianScale, size: Sequence[float], spacing: float,
            known: Sequence[bool] = ()) -> bool:
-    """Whether sizes (W,) lie within the scale, which learns from those that do.
+    """Whether magnitudes (W,) are within the scale, which is updated if they are, else widened.
 
-    `spacing` [s] since the last ones; known (W,): sizes that say something, by default all."""
+    `spacing` [s] since the last ones; known (W,): which magnitudes to judge, by default all."""
     if known:
         size = [s if yes else math.nan for s, yes in zip(size, known)]
     if all(s <= CONTRADICTION_SCALES * v or (known and s != s)

@@ -12,11 +12,11 @@
 # See the License for the specific language governing permissions and
 # limitations under the License.
 
-"""Spikes in signals that are sampled faster than they move, found by a Hampel filter.
+"""Hampel filter that removes spikes from signals sampled faster than they change.
 
-An outlier that has passed a low-pass is no outlier any more but a smooth, biased second, so raw
-measurements are judged against their neighbours first. The scale is learnt from all values,
-rejected ones included: a gate that is too narrow opens by itself.
+After a low-pass an outlier is a smooth, biased second, so raw measurements are judged against their
+neighbours first. The scale is learnt from all values, rejected ones included, so a gate that is too
+narrow opens by itself.
 """
 from __future__ import annotations
 
@@ -32,15 +32,15 @@ LOOKAHEAD = 0.1         # [s] that a value waits for later neighbours
 SPIKE_SIGMAS = 5.0      # catches errors of ten deviations, and rejects one good value in a million
 LOCAL_SIGMAS = 6.0      # median deviations of the window: a curved or stepping signal is no spike
 ERRATIC_SIGMAS = 6.0    # of the typical second difference, from which a whole window is erratic
-BEFORE = 1.5            # times the distance from the value before, for the scale where it is less
-MAX_SPACING = 0.25      # [s] beyond which neighbours say nothing of each other
+BEFORE = 1.5            # cap on the scale's input, times the distance from the previous value
+MAX_SPACING = 0.25      # [s] beyond which neighbours are unrelated
 
 
 class GatedRow(NamedTuple):
-    """A row (W floats) that left the gate at its time `t` [s], spikes replaced by a local median.
+    """A row (W floats) from the gate with its time `t` [s], spikes replaced by a local median.
 
-    `spikes` (W,) marks the values that were replaced, `erratic` (W,) those whose whole window is
-    beyond repair; either is None where there are none.
+    `spikes` (W,) marks the replaced values, `erratic` (W,) those whose whole window is beyond
+    repair; either is None if there are none.
     """
 
     t: float
@@ -50,7 +50,7 @@ class GatedRow(NamedTuple):
 
 
 class SpikeGate:
-    """Compares every value with the median of a symmetric window, a few samples late.
+    """Compares every value with the median of a symmetric window, with a few samples of delay.
 
     A step is no spike: more than half of the window is on its side. `floor` (W,) is the smallest
     scale, in the signal's units; `lookahead` [s] bounds the wait for later neighbours.
@@ -65,7 +65,7 @@ class SpikeGate:
         self._scale = MedianScale(self._floor, SCALE_STEP)
         self._times: list[float] = []
         self._rows: list[Sequence[float]] = []
-        self._next = 0                    # place of the first row that has not left
+        self._next = 0                    # index of the first undecided row
 
     def gate(self, t: float, row: Sequence[float]) -> list[GatedRow]:
         """Add a row (W floats) later than the last; returns the rows that are decided now."""
@@ -87,14 +87,14 @@ class SpikeGate:
         return decided
 
     def flush(self) -> list[GatedRow]:
-        """All rows still held, judged by the neighbours they have."""
+        """All rows still held, judged by the neighbours that they have."""
         return [self._decide() for _ in range(len(self._times) - self._next)]
 
     def _decide(self) -> GatedRow:
-        """The next row, compared with the middle of its two neighbours.
+        """Decide on the next row by the mean of its two neighbours.
 
-        This is cheap and enough for nearly all rows. Whether a far value is a spike, or lies beside
-        one or at a step, is for the median of the window to decide.
+        This is cheap and enough for nearly all rows. Whether a far value is a spike, is next to one
+        or lies at a step, is decided by the median of the window.
         """
         c, rows = self._next, self._rows
         self._next += 1
@@ -104,8 +104,8 @@ class SpikeGate:
             return GatedRow(t, row, None, None)
         scale = self._scale.value
         size = [abs(x - 0.5 * (a + b)) for x, a, b in zip(row, rows[c - 1], rows[c + 1])]
-        # The row before has left without its spikes: it alone widens no scale. (A value that is the
-        # same is a coarse sensor's, and no noise.)
+        # The previous row is free of spikes: its distance caps a later spike's effect on the scale.
+        # (An identical value comes from a coarse sensor and says nothing of noise.)
         self._scale.add([s if x == a else min(s, BEFORE * abs(x - a))
                          for s, x, a in zip(size, row, rows[c - 1])])
         for s, v in zip(size, scale):
@@ -115,9 +115,10 @@ class SpikeGate:
 
     def _compare_with_median(self, c: int, half: int, size: np.ndarray,
                              scale: np.ndarray) -> GatedRow:
-        """Row c by its window of `half` rows on either side.
+        """Decide on row c by its window of `half` rows on either side.
 
-        `size` (W,) is the distance from the middle of the neighbours, `scale` (W,) its deviation.
+        `size` (W,): distance from the mean of the two neighbours; `scale` (W,): its standard
+        deviation.
         """
         limit = SPIKE_SIGMAS * scale
         t, row = self._times[c], np.array(self._rows[c])
@@ -130,14 +131,14 @@ class SpikeGate:
         erratic = None
         if half == SPIKE_NEIGHBOURS:
             second_difference = np.abs(window[1:-1] - 0.5 * (window[:-2] + window[2:]))
-            # One outlier is in three of the five differences: four must be large.
+            # One outlier affects three of the five differences, so four must be large.
             fourth_largest = np.sort(second_difference, axis=0)[1]
             rough = far & (fourth_largest > ERRATIC_SIGMAS * limit / SPIKE_SIGMAS)
             erratic = rough if rough.any() else None
         if not spikes.any():
             return GatedRow(t, self._rows[c], None, erratic)
-        # The median of the others: on a ramp the median of all would be off by half a step.
+        # The median without the row itself: on a ramp that of all would be off by half a step.
         others = 0.5 * (median + np.where(row > median, ordered[half - 1], ordered[half + 1]))
         clean = np.where(spikes, others, row).tolist()
-        self._rows[c] = clean              # a spike must not stay in its neighbours' windows
+        self._rows[c] = clean              # keep the spike out of its neighbours' windows
         return GatedRow(t, clean, spikes, erratic)

@@ -12,8 +12,8 @@
 # See the License for the specific language governing permissions and
 # limitations under the License.
 
-"""Velocities of joints that are published without being measured: the same in every bit, mostly
-zero, while the positions go elsewhere."""
+"""Detection of joint velocities that are published but not measured: bit-identical, mostly zero,
+while the positions change."""
 from __future__ import annotations
 
 from collections.abc import Sequence
@@ -21,11 +21,11 @@ from typing import NamedTuple
 
 from .joint_consistency import JUMP_SPEED
 
-ELSEWHERE = 20.0    # deviations of a position's noise, which is no noise
+ELSEWHERE = 20.0    # standard deviations of a position's noise that prove motion
 
 
 class _Run(NamedTuple):
-    """A velocity that is the same since t [s], when the position was `position`."""
+    """A velocity that has been the same since t [s], when the position was `position`."""
 
     velocity: float
     t: float
@@ -33,8 +33,8 @@ class _Run(NamedTuple):
 
 
 class StuckVelocities:
-    """Follows each joint by itself. A velocity that is read too coarsely for a slow motion is none
-    either, while that lasts."""
+    """Follows each joint independently. A velocity too coarse for a slow motion also counts as not
+    measured while the motion lasts."""
 
     def __init__(self, joints: int, position_stddev: float):
         """position_stddev: noise of a position [rad or m]."""
@@ -48,10 +48,10 @@ class StuckVelocities:
         self._stuck = [False for _ in self._joints]
 
     def stuck(self, t: float, position: Sequence[float], velocity: Sequence[float]) -> list[bool]:
-        """Of each joint of a reading, (n,) and (n,), whether its velocity is none."""
+        """Whether each joint's velocity in a reading, (n,) and (n,), is not measured."""
         if not self._runs:
             self._runs = [_Run(v, t, q) for q, v in zip(position, velocity)]
-        # A position that jumps goes nowhere: what that is others judge.
+        # A jump of position is no motion; other gates judge it.
         jump = JUMP_SPEED * (t - self._last_t)
         for j, (q, v, last, run) in enumerate(zip(position, velocity, self._last, self._runs)):
             if v != run.velocity or abs(q - last) > jump:

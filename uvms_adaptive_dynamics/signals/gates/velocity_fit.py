@@ -12,13 +12,12 @@
 # See the License for the specific language governing permissions and
 # limitations under the License.
 
-"""Velocities of joints that are a clean factor, or a delayed copy, of how the positions change.
+"""Detection of joint velocities that are a clean multiple or a delayed copy of the positions' rate.
 
-Such a velocity is measured, and so are the positions: it is published in another unit, with the
-wrong sign, or later than they are. Which of the two is wrong follows: a position in degrees changes
-57 times as fast as the velocity says, all else is the velocity's. Motion is then made of the
-positions alone, of that joint; of a joint whose position is wrong nobody knows where it is. A
-velocity that is neither says nothing of which is wrong.
+Both velocity and position are measured then, but one is published in another unit, with the wrong
+sign, or late. If positions change 57 times as fast as the velocity says, the position is in
+degrees, and the joint's place is unknown; otherwise the velocity is wrong, and that joint's motion
+is derived from its positions alone. Without a clean relation, nothing tells which one is wrong.
 """
 from __future__ import annotations
 
@@ -33,22 +32,22 @@ from ...model.normal import Z999
 from ..checks.fits import lag_of
 from .joint_consistency import JUMP_SPEED
 
-SPEED_WINDOW = 0.2      # [s] over which positions and velocities make a speed
+SPEED_WINDOW = 0.2      # [s] over which mean speeds are computed
 READINGS_SPACING = 0.045  # [s] between the readings that are kept
-READINGS_MEMORY = 10.0  # [s] of them
-SHORTEST_FIT = 2.0      # [s] of readings without a jump, from which they are judged
+READINGS_MEMORY = 10.0  # [s] of readings that are kept
+SHORTEST_FIT = 2.0      # [s] of readings from which they are judged
 JUDGE_PERIOD = 1.0      # [s]
-LEAST_SPEED = 0.04      # [rad/s or m/s] RMS, of a joint that is judged
-# Factor of a velocity on its position's derivative, within which it is right.
+LEAST_SPEED = 0.04      # [rad/s or m/s] RMS of a joint that is judged
+# Range of a correct velocity's factor on its position's derivative.
 FACTOR = 0.6, 1.6
-LATE_VELOCITY = 0.06    # [s] twice what the filters of drivers cost
-MOST_UNEXPLAINED = 0.02  # share of a velocity's power, up to which the relation is a clean one
+LATE_VELOCITY = 0.06    # [s] twice the delay of drivers' filters
+MOST_UNEXPLAINED = 0.02  # share of a velocity's power up to which the relation is clean
 DEGREES = math.degrees(1.0)
-ALIKE = 0.1             # relative distance of a factor from that of degrees
+ALIKE = 0.1             # relative tolerance of a factor that indicates degrees
 
 
 class Relation(NamedTuple):
-    """A velocity is `factor` +- `error` times its position's derivative of `lag` +- `lag_error` [s]
+    """Velocity = `factor` +- `error` times the position's derivative, `lag` +- `lag_error` [s]
     earlier."""
 
     factor: float
@@ -58,25 +57,25 @@ class Relation(NamedTuple):
 
     @property
     def is_scaled(self) -> bool:
-        """Whether it has surely another unit or sign."""
+        """Whether the velocity certainly has another unit or sign."""
         return (self.factor + Z999 * self.error < FACTOR[0]
                 or self.factor - Z999 * self.error > FACTOR[1])
 
     @property
     def is_late(self) -> bool:
-        """Whether it surely is later than the filters of drivers make it."""
+        """Whether the velocity is certainly later than drivers' filters make it."""
         return self.lag - Z999 * self.lag_error > LATE_VELOCITY
 
     @property
     def is_of_degrees(self) -> bool:
-        """Whether it is the position that is in degrees."""
+        """Whether the position is in degrees."""
         return abs(self.factor * DEGREES - 1.0) < ALIKE
 
 
 def velocity_relation(t: np.ndarray, position: np.ndarray,
                       velocity: np.ndarray) -> Relation | None:
     """The relation of one joint's velocities (k,) to its positions (k,) at the times t (k,) [s];
-    None where it hardly moves, where a position jumps, or where there is no clean one."""
+    None if the joint hardly moves, or if there is no clean relation."""
     t, by_position, by_velocity = speeds(t, position, velocity)
     if len(t) < 2 or math.sqrt(np.mean(by_position ** 2)) < LEAST_SPEED:
         return None
@@ -95,8 +94,8 @@ def velocity_relation(t: np.ndarray, position: np.ndarray,
 
 def speeds(t: np.ndarray, position: np.ndarray,
            velocity: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-    """(times, mean speeds by the positions, by the velocities) over SPEED_WINDOW about each time,
-    of one joint; without those across gaps and jumps."""
+    """(times, mean speeds from positions, mean speeds from velocities) of one joint, over
+    SPEED_WINDOW about each time, without those across gaps and jumps."""
     step = np.diff(t)
     path = np.concatenate([[0.0], np.cumsum(0.5 * (velocity[1:] + velocity[:-1]) * step)])
     breaks = np.flatnonzero((step > SPEED_WINDOW)
@@ -111,8 +110,8 @@ def speeds(t: np.ndarray, position: np.ndarray,
 
 
 class VelocityFit:
-    """Follows all joints; `unused` (n,): whose velocity is not to be used; `misplaced` (n,): whose
-    position is in degrees."""
+    """Follows all joints; `unused` (n,): joints whose velocity must not be used; `misplaced` (n,):
+    joints whose position is in degrees."""
 
     def __init__(self, joints: int):
         self._joints = range(joints)
@@ -126,7 +125,7 @@ class VelocityFit:
         self.misplaced = [False for _ in self._joints]
 
     def add(self, t: float, position: Sequence[float], velocity: Sequence[float]) -> None:
-        """Add a reading, (n,) and (n,), at t [s], and judge if it is time."""
+        """Add a reading, (n,) and (n,), at t [s]; judge the joints if it is due."""
         rows = self._rows
         if not rows:
             self._judged_at = t
@@ -147,7 +146,7 @@ class VelocityFit:
             if not np.isfinite(velocities[:, j]).all():
                 continue
             found = velocity_relation(times, positions[:, j], velocities[:, j])
-            if found is not None:       # else what was found before still holds
+            if found is not None:       # (otherwise the last verdict holds)
                 self.misplaced[j] = found.is_scaled and found.is_of_degrees
                 self.unused[j] = ((found.is_scaled or found.is_late)
                                   and not self.misplaced[j])

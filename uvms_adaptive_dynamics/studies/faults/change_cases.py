@@ -51,7 +51,7 @@ def change_cases(onset: float) -> list[Case]:
     undone = "named, since when; not learnt from then on, and what was learnt since is undone"
     found: list[tuple[str, str, Fault, Said, Limits, tuple[Said, ...], str]] = [
         ("gyro off by .05 rad/s", taken, altered("gyro", plus(0.05, -0.03, 0.02), onset),
-         Said("imu", ("rates have been off by",)), CORRECTED, (), ""),
+         Said("imu", ("gyro has had a bias",)), CORRECTED, (), ""),
         ("gyro off by .05 rad/s about the vertical", taken,
          altered("gyro", plus(0.0, 0.0, 0.05), onset),
          Said("imu", ("gyro",)), Limits(arm=0.9, wrong=0.005, recover=None, detect=5.0), (), ""),
