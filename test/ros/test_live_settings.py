@@ -75,7 +75,7 @@ def test_what_cannot_change_is_refused_with_the_reason(ros, node):
     assert not any(result.successful for result in answer.results) and node.config == before
     for reason, words in zip(reasons, (
             "'imu.topic' cannot change while the node runs, since topics are subscribed at start",
-            "'estimation.horizon' cannot change", "names out of robot.joints", "dvl.timeout")):
+            "'estimation.horizon' cannot change", "names from robot.joints", "dvl.timeout")):
         assert words in reason
 
 

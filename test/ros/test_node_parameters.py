@@ -181,7 +181,7 @@ def test_settings_that_may_change_are_checked_and_applied(declared):
     assert good.successful and held[0].output.file == "other.yaml"
     assert not bad.successful and "output.diagnostics_period" in bad.reason
     assert not fixed.successful
-    for words in ("'estimation.horizon'", "what has been learnt was weighed by it", "restart"):
+    for words in ("'estimation.horizon'", "learnt data were weighted with it", "restart"):
         assert words in fixed.reason
     assert held[0].output.diagnostics_period == config.output.diagnostics_period
 

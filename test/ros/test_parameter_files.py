@@ -65,10 +65,10 @@ def test_a_file_that_reaches_nothing_is_refused_with_both_names(tmp_path):
     path = tmp_path / "p.yaml"
     path.write_text("/rov/uvms_estimator: {ros__parameters: {filter: {gap: 1}, filter.gap: 2}}")
     files = read_parameter_files(["node", "--ros-args", "--params-file", str(path)])
-    with pytest.raises(ConfigError, match="of '/rov/uvms_estimator' alone, of which none reaches "
+    with pytest.raises(ConfigError, match="only for '/rov/uvms_estimator'; none of them reaches "
                                           "this node, '/uvms_estimator'; expected that name"):
         check_reached(files, "/uvms_estimator")
-    with pytest.raises(ConfigError, match="p.yaml': setting 'filter.gap' stands there twice"):
+    with pytest.raises(ConfigError, match="p.yaml': setting 'filter.gap' is given twice"):
         check_reached(files, "/rov/uvms_estimator")
     path.write_text("/**: {ros__parameters: {}}")
     check_reached(read_parameter_files(["node", "--ros-args", "--params-file", str(path)]), "/n")
