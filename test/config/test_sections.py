@@ -144,7 +144,7 @@ def test_sources_of_motion_that_contradict_each_other_are_refused(values, part):
     ("/**: {ros__parameters: {filter: {lowpass: 1.0e+400}}}", "'filter.lowpass' is inf"),
     ("/**: {ros__parameters: {filter: {lowpass: " + "9" * 900 + "}}}", "9...; expected a number"),
     ("/**: {ros__parameters: {filter: {lowpass: 0x" + "f" * 900 + "}}}", "a number from 0"),
-    ("/**: {ros__parameters: {filter: {lowpass: 1, lowpass: 2}}}", "key 'lowpass' stands there"),
+    ("/**: {ros__parameters: {filter: {lowpass: 1, lowpass: 2}}}", "duplicate key 'lowpass'"),
     ("/**: {ros__parameters: {filter: {lowpass: 1}, filter.lowpass: 2}}", "is given twice"),
     ("/**: &a {ros__parameters: *a}", "alias '*a'"),
     ("/**: {ros__parameters: {robot: {joints: &b [*b]}}}", "alias '*b'"),
