@@ -189,8 +189,8 @@ def test_late_solves_are_counted_and_said_in_plain_words(table):
     world.worker.skipped = 30
     found = world.report()["solver"]
     assert found.level == WARN and found.message == world.diagnostics.late
-    for words in ("30 solves skipped because newer samples waited", "1 solves ended by "
-                  "estimation.deadline", "of the last 100 samples", "every sample still counts",
+    for words in ("30 solves skipped because newer samples were waiting", "1 solves stopped by "
+                  "estimation.deadline", "of the last 100 samples", "all samples are still used",
                   "estimation.horizon"):
         assert words in found.message
     assert found.values["skipped solves"] == 30 and found.values["solves out of time"] == 1
@@ -244,7 +244,7 @@ def test_what_was_refused_is_told_from_what_was_doubted(table):
     assert doubted.message.endswith("imu: spike 5")
     for _ in range(10):
         found = world.report()
-    assert found["refused messages"].message == found["doubted values"].message == "none lately"
+    assert found["refused messages"].message == found["doubted values"].message == "none recently"
 
 
 def test_single_bad_messages_are_no_reason_to_act_and_many_are(table):

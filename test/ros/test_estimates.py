@@ -72,7 +72,7 @@ def test_state_and_noise_are_read():
     (status(state="learning", **{f"noise_{channel}": "0" for channel in ROBOT.channels}),
      "positive"),
     (status(state="learning", **{f"noise_{channel}": "?" for channel in ROBOT.channels}),
-     "no number")])
+     "not a number")])
 def test_what_cannot_be_used_is_refused_with_a_sentence(message, words):
     """With what was got and what is expected; no other kind of error reaches the node."""
     read = {JointState: READER.parameters, Float64MultiArray: READER.covariance,

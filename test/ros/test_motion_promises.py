@@ -75,7 +75,7 @@ def test_a_promise_is_stated_anew_and_held_to(tmp_path):
             assert " 1.10 times" in said[1]
             promises.look(flown, 7.0, stddev)
             promises.look(None, 12.0, stddev)
-            assert said[2:] == ["the motion was over before its promise could be stated anew"]
+            assert said[2:] == ["the motion ended before its promise could be updated"]
         finally:
             promises.drop()
 
@@ -92,7 +92,7 @@ def test_a_promise_that_cannot_be_stated_is_said(tmp_path, why):
         ros.until(promises._estimate.service_is_ready)
         try:
             ros.until(lambda: promises.look(flown, 6.0, estimator.stddev) or said)
-            assert said[0].startswith("the promise cannot be stated anew: ")
+            assert said[0].startswith("the promise could not be updated: ")
             assert ("busy" if why == "refused" else "holds no mapping 'parameters'") in said[0]
         finally:
             promises.drop()

@@ -443,7 +443,7 @@ def test_stages(ros, start, tmp_path):
     ros.until(lambda: heard, what="the stage at the start")
     assert said()["stage"] == "arm" and said()["elapsed"] == "0"
     assert said()["state"] == "waiting"
-    assert "waits at 0 s, until the node that moves the robot is armed" in (
+    assert "waiting at 0 s, until the node that moves the robot is armed" in (
         heard[-1].status[0].message)
     assert asked(node, lambda estimator: estimator.held.sum()) == 27
     time = SimulatedTime(ros, node)
@@ -767,7 +767,7 @@ def refused():
     (["--ros-args", "-p", "robot.urdf:=/nowhere.urdf"], "/nowhere.urdf"),
     (["--ros-args", "-p", "estimation.solver:=cvxpy:NONE"], "NONE"),
     (["--ros-args", "-p", "use_sim_time:=perhaps"], "use_sim_time"),
-    (["--ros-args", "-p", "imu.xyz:=[0, 0.5, 1]"], "all with or all without a decimal point"),
+    (["--ros-args", "-p", "imu.xyz:=[0, 0.5, 1]"], "either all numbers of a list have a decimal point"),
     (["--ros-args", "--params-file", "/nowhere.yaml"], "/nowhere.yaml"),
     (["--ros-args", "-p", "output.record:=/"], "setting 'output.record' is '/', which exists"),
     (["--ros-args", "-p", "output.record:=/dev/null/bag"], "'/dev/null' is a device"),
@@ -800,4 +800,4 @@ def test_a_parameter_file_for_another_namespace_is_refused(refused, tmp_path):
     path.write_text("/rov/uvms_estimator:\n  ros__parameters:\n    filter.gap: 2.0\n")
     status, words = refused("--ros-args", "--params-file", str(path), "-r", "__ns:=/auv")
     assert status == 1 and "Traceback" not in words, words
-    assert "'/rov/uvms_estimator' alone" in words and "'/auv/uvms_estimator'" in words
+    assert "only for '/rov/uvms_estimator'" in words and "'/auv/uvms_estimator'" in words

@@ -76,7 +76,7 @@ def test_a_demonstration_in_a_namespace_and_simulated_time(launch, tmp_path):
     child.send_signal(signal.SIGINT)
     said += child.communicate(timeout=30)[0]
     assert child.returncode == 0, said
-    assert "/boat/imu/data" in said and "nothing has come on /clock" not in said
+    assert "/boat/imu/data" in said and "nothing has arrived on /clock" not in said
     assert (robot / "state.yaml").is_file() and list(robot.glob("recordings/*/metadata.yaml"))
 
 

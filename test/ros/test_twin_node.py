@@ -125,7 +125,7 @@ def test_forecasts_come_with_bands_once_parameters_are_trusted(ros, node):
     given["trusted_parameters"].publish(parameters(np.ones(3), NAMES[:3]))
     given["trusted_covariance"].publish(covariance())
     given["status"].publish(status())
-    ros.until(lambda: node.estimate.missing == "trusted parameters of '/uvms_estimator'")
+    ros.until(lambda: node.estimate.missing == "trusted parameters from '/uvms_estimator'")
     order = np.arange(len(NAMES))[::-1]        # by name, in whatever order
     given["trusted_parameters"].publish(parameters(ESTIMATOR.pi[order],
                                                    [NAMES[k] for k in order]))

@@ -24,7 +24,7 @@ import math
 import os
 import sys
 
-# Before numpy: its matrices are 75 x 75 here, where BLAS threads cost more than they win.
+# Before numpy is imported: for our 75 x 75 matrices BLAS threads cost more than they gain.
 os.environ.setdefault("OMP_NUM_THREADS", "1")
 
 import numpy as np
