@@ -171,7 +171,7 @@ def test_the_estimator_node_is_the_package_s(launch_file):
 
 def test_a_missing_parameter_file_is_refused(launch_file):
     """launch_ros would only warn, and start the node with the defaults."""
-    with pytest.raises(RuntimeError, match="'/nowhere.yaml', which is no file"):
+    with pytest.raises(RuntimeError, match="'/nowhere.yaml', which is not a file"):
         node_of(launch_file, "estimator.launch.py", params_file="/nowhere.yaml")
 
 
@@ -228,7 +228,7 @@ def test_the_identification_is_the_package_s_and_brings_its_estimator(launch_fil
     assert (estimator.kwargs["name"], node.kwargs["name"]) == (NODE_NAME, "uvms_identification")
     assert node.kwargs["executable"] in executables()
     assert estimator.kwargs["parameters"][0] == node.kwargs["parameters"][0] == __file__
-    with pytest.raises(RuntimeError, match="is no file"):
+    with pytest.raises(RuntimeError, match="is not a file"):
         started(launch_file, "identify.launch.py", params_file="/nowhere.yaml")
 
 
@@ -378,10 +378,10 @@ def test_the_view_knows_where_the_arm_is_mounted(launch_file, tmp_path):
     assert numbers == pytest.approx([*robot.mount_xyz, *robot.mount_rpy])
     assert given[-4:] == ["--frame-id", "base_link", "--child-frame-id", "arm_base"]
     assert "<robot" in publisher.kwargs["parameters"][0]["robot_description"]
-    with pytest.raises(RuntimeError, match="urdf is '/nowhere', which is no file"):
+    with pytest.raises(RuntimeError, match="urdf is '/nowhere', which is not a file"):
         function.kwargs["function"](Context(**{**values, "urdf": "/nowhere"}))
     (tmp_path / "p.yaml").write_text("/**:\n  ros__parameters:\n    robot.mount_xyz: [0, 0, 0]\n")
-    with pytest.raises(RuntimeError, match="has no robot.mount_rpy; expected"):
+    with pytest.raises(RuntimeError, match="lacks robot.mount_rpy; expected"):
         function.kwargs["function"](Context(**{**values, "params_file": str(tmp_path / "p.yaml")}))
     assert [declared[name]["default_value"] for name in ("rviz", "plotjuggler", "diagnostics")] == [
         "true", "false", "false"]

@@ -767,7 +767,7 @@ def refused():
     (["--ros-args", "-p", "robot.urdf:=/nowhere.urdf"], "/nowhere.urdf"),
     (["--ros-args", "-p", "estimation.solver:=cvxpy:NONE"], "NONE"),
     (["--ros-args", "-p", "use_sim_time:=perhaps"], "use_sim_time"),
-    (["--ros-args", "-p", "imu.xyz:=[0, 0.5, 1]"], "either all numbers of a list have a decimal point"),
+    (["--ros-args", "-p", "imu.xyz:=[0, 0.5, 1]"], "have a decimal point or none: [1.0, 2.5]"),
     (["--ros-args", "--params-file", "/nowhere.yaml"], "/nowhere.yaml"),
     (["--ros-args", "-p", "output.record:=/"], "setting 'output.record' is '/', which exists"),
     (["--ros-args", "-p", "output.record:=/dev/null/bag"], "'/dev/null' is a device"),

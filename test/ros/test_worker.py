@@ -254,7 +254,8 @@ def test_a_call_that_takes_too_long_is_withdrawn(made, monkeypatch, old):
     made.worker.submit(1)
     assert made.estimator.solving.wait(10)
     called = []
-    with pytest.raises(WorkerBusyError, match="within 0.05 s, 1 samples are waiting. Nothing was changed"):
+    with pytest.raises(WorkerBusyError, match="within 0.05 s, 1 samples are waiting. "
+                                               "Nothing was changed"):
         made.worker.call(called.append, timeout=0.05)
     made.estimator.gate.set()
     finish(made)
