@@ -123,12 +123,13 @@ class Depth(Section):
         (0.0, 0.0, 0.0), "Position of the pressure sensor in the body (FLU).", "m")
     delay: float = setting(0.0, LATE_STAMPS, "s", -1.0, 1.0)
     timeout: float = setting(
-        1.0, "A depth older than this is not used.", "s", 0.01)
+        1.0, "A depth older than this is ignored: it masks no rows.", "s", 0.01)
     minimum: float = setting(
-        0.3, "Above this depth the vehicle counts as at the surface and its rows are masked.", "m",
+        0.3, "Shallower than this the vehicle counts as at the surface and its rows are masked.",
+        "m",
         -10.0)
     maximum: float = setting(
-        1e4, "Below this depth the vehicle counts as on the bottom and its rows are masked.",
+        1e4, "Deeper than this the vehicle counts as on the bottom and its rows are masked.",
         "m", 0.0)
 
 
