@@ -13,7 +13,7 @@
 # See the License for the specific language governing permissions and
 # limitations under the License.
 
-"""Run demo, tests or checks from a fresh checkout, in an environment `.venv` that it makes once.
+"""Run demo, tests or checks from a fresh checkout, in an environment `.venv` that it creates once.
 
     python3 bootstrap.py demo [arguments of the demo]
     python3 bootstrap.py test [arguments of pytest]
@@ -21,9 +21,8 @@
     python3 bootstrap.py types [arguments of mypy]
     python3 bootstrap.py docs [arguments of sphinx-build]
 
-Standard library only, and in words that Python 3.6 reads too, so that an old Python hears what is
-missing.
-"""
+Uses only the standard library and the syntax of Python 3.6, so that an old Python can report what
+is missing."""
 import collections
 import errno
 import hashlib
@@ -41,7 +40,7 @@ REQUIREMENTS = os.path.join(ROOT, "requirements")
 PACKAGE = "uvms_adaptive_dynamics"
 COMMANDS = {
     "demo": ["-m", PACKAGE, "demo"],
-    # in the order of test/conftest.py: the longest files first
+    # in the order of test/conftest.py: longest files first
     "test": ["-m", "pytest", "-n", "2", "--dist", "loadfile", "--no-loadscope-reorder"],
     "lint": ["-m", "ruff", "check"],
     "types": ["-m", "mypy"],
@@ -51,8 +50,8 @@ COMMANDS = {
 
 OLDEST, NEWEST = (3, 10), (3, 14)  # the ROS 2 Jazzy wheels, see requirements/ros.txt
 GLIBC = (2, 28)  # their manylinux tag
-DISK_GB = 2.0  # 1.1 GB installed, the rest is pip unpacking
-# What pip writes when it does not reach the index. With PIP_RETRIES=0 it is only that it knows no
+DISK_GB = 2.0  # 1.1 GB installed, the rest for pip to unpack
+# Output of pip when it cannot reach the index. With PIP_RETRIES=0 it only reports that there is no
 # version of a package.
 NETWORK_SIGNS = ("connection broken by", "(from versions: none)", "Max retries exceeded",
                  "Temporary failure in name resolution", "Network is unreachable",
@@ -61,13 +60,12 @@ DISK_SIGN = "No space left on device"
 
 
 class Refusal(Exception):
-    """Why it cannot go on and what to do about it, in a sentence for the user."""
+    """Why bootstrap cannot continue and what to do about it, in a sentence for the user."""
 
 
 def check_platform(version=None, implementation=None, system=None, machine=None, bits=None,
                    libc=None):
-    """Refuse where the ROS 2 wheels do not exist; each argument replaces what is found of this
-    machine."""
+    """Refuse platforms without ROS 2 wheels; each argument replaces the value of this machine."""
     version = version or sys.version_info[:2]
     implementation = implementation or platform.python_implementation()
     system = system or platform.system()
@@ -78,30 +76,31 @@ def check_platform(version=None, implementation=None, system=None, machine=None,
         age = "old" if tuple(
             version[:2]) < OLDEST else "new" if tuple(version[:2]) > NEWEST else "different"
         raise Refusal(
-            "%s %d.%d is too %s, the ROS 2 wheels exist for CPython %d.%d to %d.%d only: run this "
+            "%s %d.%d is too %s, the ROS 2 wheels exist only for CPython %d.%d to %d.%d: run this "
             "with one of those, for example `python3.12 bootstrap.py`." %
             ((implementation, version[0], version[1], age) + OLDEST + NEWEST))
     if system != "Linux" or machine != "x86_64" or bits != "64bit":
         raise Refusal(
-            "This is %s on %s (%s), and the ROS 2 wheels exist for 64-bit Linux on x86_64 only: "
+            "This is %s on %s (%s), but the ROS 2 wheels exist only for 64-bit Linux on x86_64: "
             "use such a machine or container, or build with colcon in an installed ROS 2 Jazzy." %
             (system, machine, bits))
     if name != "glibc" or tuple(int(part) for part in number.split(".")[:2]) < GLIBC:
         raise Refusal(
-            "The C library here is %s %s, and the ROS 2 wheels need glibc %d.%d or newer: use "
+            "The C library here is %s %s, but the ROS 2 wheels need glibc %d.%d or newer: use "
             "Ubuntu 20.04, Debian 11 or newer." % ((name or "not glibc", number) + GLIBC))
 
 
 def check_venv_module():
-    """Refuse where Python cannot make a virtual environment: Debian splits ensurepip off."""
+    """Refuse if Python cannot create a virtual environment: Debian packages ensurepip
+    separately."""
     try:
         import ensurepip  # noqa: F401
         import venv  # noqa: F401
     except ImportError as missing:
         raise Refusal(
-            "Python's module `%s` is missing, which makes virtual environments: run `sudo apt "
-            "install python3-venv` (for a Python beside the system's: python%d.%d-venv), then "
-            "this again." %
+            "Python's module `%s`, which creates virtual environments, is missing: run `sudo apt "
+            "install python3-venv` (python%d.%d-venv if this is not the system's Python), then "
+            "run this again." %
             ((missing.name,) + sys.version_info[:2])) from None
 
 
@@ -109,8 +108,8 @@ def check_disk():
     free = shutil.disk_usage(ROOT).free / 1e9
     if free < DISK_GB:
         raise Refusal(
-            "Only %.1f GB are free on the disk of %s, and the environment needs %.0f GB while it "
-            "is made: free some, then run this again." % (free, ROOT, DISK_GB))
+            "Only %.1f GB are free on the disk of %s, but creating the environment needs %.0f GB: "
+            "free some space, then run this again." % (free, ROOT, DISK_GB))
 
 
 def requirement_files():
@@ -121,8 +120,8 @@ def requirement_files():
 
 
 def fingerprint():
-    """What the environment depends on: the requirements, this Python, and its place (its scripts
-    hold absolute paths)."""
+    """Hash of what the environment depends on: requirements, this Python, and its path, since its
+    scripts contain absolute paths."""
     digest = hashlib.sha256(("%s %s" % (sys.version, VENV)).encode())
     for path in requirement_files():
         with open(path, "rb") as file:
@@ -131,8 +130,8 @@ def fingerprint():
 
 
 def is_ready():
-    """The stamp is written last, so an environment that is half made, or of other requirements, has
-    none that fits."""
+    """Whether the environment is complete. The stamp is written last, so it does not match if the
+    environment is incomplete or has other requirements."""
     try:
         with open(STAMP) as file:
             return file.read() == fingerprint() and os.path.exists(PYTHON)
@@ -141,13 +140,13 @@ def is_ready():
 
 
 def clean_environment():
-    """The caller's environment without what a sourced ROS installation, another venv or a parent of
-    ours left there.
+    """The caller's environment without variables of a sourced ROS installation, another venv or a
+    parent of ours.
 
-    The wheels put their libraries and those of an inherited LD_LIBRARY_PATH in no particular order,
-    so with a sourced /opt/ros the wrong ones may load; and they contain Fast DDS only, whatever
-    RMW_IMPLEMENTATION asks for. Containers often forbid Python to write bytecode: then each of the
-    many processes of the tests would compile the package anew.
+    The wheels and an inherited LD_LIBRARY_PATH are searched in no particular order, so with a
+    sourced /opt/ros the wrong libraries may load; and the wheels contain only Fast DDS, whatever
+    RMW_IMPLEMENTATION says. Containers often forbid Python to write bytecode: then each of the many
+    test processes would recompile the package.
     """
     foreign = ("PYTHONPATH", "PYTHONHOME", "LD_LIBRARY_PATH", "AMENT_PREFIX_PATH",
                "RMW_IMPLEMENTATION", "_ROS_WHEELS_BOOTSTRAP_COMPLETE", "PYTHONDONTWRITEBYTECODE")
@@ -155,13 +154,13 @@ def clean_environment():
 
 
 def install():
-    """Let pip install the requirements, with one line of progress, and show its last lines if it
-    fails."""
+    """Install the requirements with pip; show one line of progress, and its last lines on
+    failure."""
     command = [PYTHON, "-m", "pip", "install", "--disable-pip-version-check",
                "--progress-bar", "off", "--no-compile"]
     for path in requirement_files():
         command += ["-c" if os.path.basename(path) == "constraints.txt" else "-r", path]
-    # A `user = true` in somebody's pip.conf is refused inside a venv.
+    # pip refuses `user = true` of a pip.conf inside a venv.
     environment = dict(clean_environment(), PIP_USER="0")
     process = subprocess.Popen(command, env=environment, stdout=subprocess.PIPE,
                                stderr=subprocess.STDOUT, universal_newlines=True, errors="replace")
@@ -183,8 +182,10 @@ def install():
 
 
 def compile_packages():
-    """What pip would do with one core, with all of them: it takes as long as all else of pip. Of
-    files that are no Python of this version nothing is said, as pip does not."""
+    """Compile on all cores; pip would use one and take as long again as the installation.
+
+    Files that are not valid for this Python are ignored silently, as by pip.
+    """
     subprocess.call([PYTHON, "-m", "compileall", "-qq", "-j", "0", os.path.join(VENV, "lib")],
                     env=clean_environment(), stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
 
@@ -198,23 +199,23 @@ def pip_advice(signs):
         return (
             "pip could not reach the package index (its last lines are above): check the network, "
             "the proxy and PIP_INDEX_URL, then run this again.")
-    return ("pip could not install the requirements, its last lines are above: mend what they "
-            "name, then run this again.")
+    return ("pip could not install the requirements: fix the problem shown in its last lines "
+            "above, then run this again.")
 
 
 def make_environment():
-    """Make `.venv` from nothing, with the stamp as its last step."""
+    """Create `.venv` from scratch; the stamp is written last."""
     import venv
 
     if os.path.islink(VENV):
-        # Making it anew would empty the folder that it leads to.
+        # Recreating it would empty the folder it points to.
         raise Refusal(
-            "%s is a link to %s, an environment of another checkout: remove the link to let this "
-            "checkout make its own, or run `%s -m %s` as it is." %
+            "%s is a link to %s, an environment of another checkout: remove the link so that this "
+            "checkout creates its own, or run `%s -m %s` directly." %
             (VENV, os.path.realpath(VENV), PYTHON, PACKAGE))
     check_disk()
     print(
-        "Making the environment %s: downloads some 300 MB, once, which takes a few minutes." % VENV,
+        "Creating the environment %s: downloads some 300 MB, once; takes a few minutes." % VENV,
         flush=True)
     venv.EnvBuilder(clear=True, symlinks=True, with_pip=True).create(VENV)
     install()
@@ -225,8 +226,8 @@ def make_environment():
 
 
 def index_checkout():
-    """Let ament find launch and config files in the checkout itself: nothing is installed that
-    could grow old."""
+    """Let ament find launch and config files in the checkout, so that no installed copy can become
+    outdated."""
     marker = os.path.join(VENV, "share", "ament_index", "resource_index", "packages", PACKAGE)
     os.makedirs(os.path.dirname(marker), exist_ok=True)
     shutil.copy(os.path.join(ROOT, "resource", PACKAGE), marker)
@@ -234,8 +235,7 @@ def index_checkout():
 
 
 def prepare():
-    """Make the environment unless a complete one is there; a second bootstrap waits for the first.
-    """
+    """Create the environment unless it is complete; a second bootstrap waits for the first."""
     import fcntl
 
     check_venv_module()
@@ -249,7 +249,7 @@ def prepare():
 
 
 def run_environment():
-    """The variables that the package and its tests run with: this checkout, one thread per process,
+    """Environment variables for the package and its tests: this checkout, one thread per process,
     this machine only."""
     variables = clean_environment()
     variables.update(
@@ -264,9 +264,9 @@ def run_environment():
 
 
 def run(command, arguments):
-    """Become the command: its exit status, output and signals are its own."""
+    """Replace this process by the command, which then owns exit status, output and signals."""
     if command != "demo":
-        os.chdir(ROOT)  # settings of the tools, and paths among their arguments, count from here
+        os.chdir(ROOT)  # tool settings and relative paths in arguments are relative to the root
     sys.stdout.flush()
     os.execve(PYTHON, [PYTHON] + COMMANDS[command] + arguments, run_environment())
 
@@ -282,7 +282,7 @@ def main(arguments):
     except Refusal as refusal:
         message, status = str(refusal), 2
     except KeyboardInterrupt:
-        message = "Interrupted: run the same command again, it starts the environment afresh."
+        message = "Interrupted: run the same command again; it recreates the environment."
         status = 130
     except subprocess.CalledProcessError as error:
         message, status = (

@@ -32,43 +32,43 @@ setup(
                                  "evaluation/batch/*.jinja"]},
     data_files=[("share/ament_index/resource_index/packages", [f"resource/{package_name}"]),
                 (f"share/{package_name}", ["package.xml"]),
-                # On the path, also of colcon, whose executables of nodes are in lib/<package>.
+                # On the PATH, also with colcon, which installs node executables in lib/<package>.
                 ("bin", ["scripts/uvms"]),
                 (f"share/{package_name}/launch", sorted(glob("launch/*.py"))),
                 (f"share/{package_name}/config", sorted(glob("config/*"))),
                 (f"share/{package_name}/layouts", sorted(glob("layouts/*"))),
-                # for robot_state_publisher and RViz, beside the copy inside the package
+                # for robot_state_publisher and RViz, in addition to the copy inside the package
                 (f"share/{package_name}/robots", sorted(glob(f"{package_name}/robots/*"))),
-                # to be read and copied; the node reads those inside the package
+                # for users to read and copy; the node reads those inside the package
                 (f"share/{package_name}/schedules",
                  sorted(glob(f"{package_name}/schedules/*"))),
-                # For C++: find_package(uvms_adaptive_dynamics), header alone.
+                # For C++: find_package(uvms_adaptive_dynamics), header-only.
                 (f"include/{package_name}", sorted(glob(f"include/{package_name}/*.hpp"))),
                 (f"share/{package_name}/cmake", sorted(glob("cmake/*.cmake"))), ],
-    # Robot descriptions are opened by path, which a zipped package does not have.
+    # Robot descriptions are opened by path, which a zipped package does not provide.
     zip_safe=False,
-    # The lowest numpy is Ubuntu 24.04's, which ROS 2 Jazzy is built against.
+    # The lowest numpy is that of Ubuntu 24.04, which ROS 2 Jazzy is built against.
     install_requires=[
         "numpy>=1.26", "scipy>=1.13", "cvxpy>=1.7", "clarabel>=0.11", "mosek>=11", "pyyaml>=6.0"
     ],
     extras_require={
-        # Pinocchio is no requirement above, since pip knows apt's ros-jazzy-pinocchio by no name:
-        # requiring `pin` would install a second copy beside it, and fail the scripts of a colcon
-        # build once anything imports pkg_resources. Without apt's: pip install
-        # '.[standalone,ros,evaluation]'. 3.4.0 and 3.9.0 as published cannot be imported.
+        # Pinocchio is not required above, since pip does not know apt's ros-jazzy-pinocchio:
+        # requiring `pin` would install a second copy beside it and break the scripts of a colcon
+        # build once anything imports pkg_resources. Without the apt package: pip install
+        # '.[standalone,ros,evaluation]'. The published 3.4.0 and 3.9.0 cannot be imported.
         "standalone": ["pin>=2.7,!=3.4.0,!=3.9.0"],
-        # Unpinned, ros-rclpy is ROS 2 Kilted; without [fastrtps] it has no middleware and cannot be
-        # imported.
+        # Unpinned, ros-rclpy is ROS 2 Kilted; without [fastrtps] it lacks a middleware and cannot
+        # be imported.
         "ros": ["ros-rclpy[fastrtps]==7.1.6", "ros-jazzy-common-interfaces==5.3.6"],
-        # rich draws progress and colours; without it both are plain text.
+        # rich draws progress and colours; without it output is plain text.
         "evaluation": ["matplotlib>=3.6", "rosbags>=0.11", "jinja2>=3.1", "rich>=13"],
-        # ArduPilot's .BIN and .tlog.
+        # ArduPilot logs, .BIN and .tlog.
         "logs": ["pymavlink>=2.4.40"],
-        # `batch --dask ADDRESS`, here and on the cluster's workers.
+        # `batch --dask ADDRESS`, here and on the workers of the cluster.
         "dask": ["distributed>=2024.1"],
-        # Fuzzing guided by coverage: `python test/fuzz.py --atheris yaml`; no wheels below 3.11.
+        # Coverage-guided fuzzing: `python test/fuzz.py --atheris yaml`; no wheels below 3.11.
         "fuzz": ["atheris>=3.0; python_version >= '3.11'"],
-        # colcon recognizes pytest by this extra; with tests_require it runs no test at all.
+        # colcon recognizes pytest by this extra; with tests_require it runs no tests.
         "test": ["pytest>=7.4", "pytest-timeout>=2.2", "pytest-xdist>=3.5", "hypothesis>=6.98"],
     },
     entry_points={

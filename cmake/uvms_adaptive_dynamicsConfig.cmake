@@ -12,7 +12,7 @@
 # See the License for the specific language governing permissions and
 # limitations under the License.
 
-# find_package(uvms_adaptive_dynamics) of a C++ package: the target of the header-only feedforward.
+# For find_package(uvms_adaptive_dynamics) in C++ packages: target of the header-only feedforward.
 include(CMakeFindDependencyMacro)
 find_dependency(Eigen3)
 if(NOT TARGET uvms_adaptive_dynamics::feedforward)

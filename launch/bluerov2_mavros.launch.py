@@ -15,9 +15,8 @@
 """A BlueROV2 Heavy with ArduSub behind mavros, a DVL A50 and a Reach Alpha 5:
 `ros2 launch uvms_adaptive_dynamics bluerov2_mavros.launch.py fcu_url:=udp://:14550@`.
 
-The drivers of DVL and arm have launch files of their own; config/bluerov2_mavros.yaml names their
-topics. docs/boat.md.
-"""
+Start the drivers of DVL and arm with their own launch files; config/bluerov2_mavros.yaml names
+their topics. See docs/boat.md."""
 from launch import LaunchDescription
 from launch.actions import DeclareLaunchArgument, IncludeLaunchDescription
 from launch.conditions import IfCondition
@@ -31,23 +30,24 @@ PACKAGE = "uvms_adaptive_dynamics"
 ARGUMENTS = (
     ("params_file", PathJoinSubstitution([FindPackageShare(PACKAGE), "config",
                                           "bluerov2_mavros.yaml"]),
-     "Parameter file with the settings of the estimator."),
+     "Parameter file of the estimator."),
     ("namespace", "", "Namespace of mavros and of the estimator."),
-    ("mavros", "true", "Start mavros; false where it runs already."),
-    ("fcu_url", "udp://:14550@", "Where mavros finds the autopilot."),
-    ("record", "auto", "Recording of what the estimator receives: auto, a new bag, or empty."),
-    ("log_level", "info", "Of the estimator."),
+    ("mavros", "true", "Start mavros; false if it is already running."),
+    ("fcu_url", "udp://:14550@", "URL at which mavros finds the autopilot."),
+    ("record", "auto", "Record the estimator's inputs: auto, path of a new bag, or empty (no "
+                       "recording)."),
+    ("log_level", "info", "Log level of the estimator: debug, info, warn, error or fatal."),
 )
 
 
 def generate_launch_description():
-    """mavros, and the estimator, which is started again whatever happens."""
+    """Start mavros and the estimator, which is restarted whenever it ends."""
     namespace = LaunchConfiguration("namespace")
     mavros = Node(
         package="mavros", executable="mavros_node", namespace=[namespace, "/mavros"],
         output="screen", respawn=True, respawn_delay=2.0,
         condition=IfCondition(LaunchConfiguration("mavros")),
-        # BlueOS publishes its autopilot as system 1, component 1.
+        # BlueOS presents its autopilot as system 1, component 1.
         parameters=[{"fcu_url": LaunchConfiguration("fcu_url"), "tgt_system": 1,
                      "tgt_component": 1}])
     estimator = IncludeLaunchDescription(

@@ -12,10 +12,11 @@
 # See the License for the specific language governing permissions and
 # limitations under the License.
 
-"""The simulated robot under an example controller whose feedforward the estimator adapts, with a
-payload on the way; no vehicle needed: `ros2 launch uvms_adaptive_dynamics closed_loop.launch.py`.
+"""Simulated robot under an example controller with a feedforward that the estimator adapts; it
+picks up a payload on the way. No vehicle needed: `ros2 launch uvms_adaptive_dynamics
+closed_loop.launch.py`.
 
-It ends by itself, with the tracking errors of each quarter of the run.
+It ends by itself and prints the tracking errors of each quarter of the run.
 """
 from launch import LaunchDescription
 from launch.actions import (
@@ -32,25 +33,25 @@ from launch_ros.parameter_descriptions import ParameterValue
 from launch_ros.substitutions import FindPackageShare
 
 PACKAGE = "uvms_adaptive_dynamics"
-# Not where real robots save: what is learnt of a simulated one is not theirs.
+# Separate from the directory of real robots, whose state a simulated one must not replace.
 DIRECTORY = "~/.ros/uvms_adaptive_dynamics_demo"
 
 ARGUMENTS = (
-    ("seed", "0", "Another seed is another motion and other noise."),
+    ("seed", "0", "Seed of motion and noise."),
     ("duration", "120.0", "Length of the run [s]."),
     ("feedforward", "adapted", "Parameters of the feedforward: adapted, prior or none."),
-    ("pick_up_at", "60.0", "When a payload of .38 kg is picked up [s]; 0: never."),
-    ("drop_at", "90.0", "When it is dropped [s]; 0: never."),
+    ("pick_up_at", "60.0", "When a payload of 0.38 kg is picked up [s]; 0: never."),
+    ("drop_at", "90.0", "When the payload is dropped [s]; 0: never."),
 )
 
 
 def setting(name, kind):
-    """A launch argument as a parameter of a node."""
+    """A launch argument as a node parameter."""
     return ParameterValue(LaunchConfiguration(name), value_type=kind)
 
 
 def generate_launch_description():
-    """Robot, estimator and controller; everything ends with the controller."""
+    """Start robot, estimator and controller; all end with the controller."""
     robot = Node(
         package=PACKAGE, executable="simulated_robot", name="simulated_robot", output="screen",
         emulate_tty=True,

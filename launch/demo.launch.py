@@ -29,26 +29,27 @@ from launch_ros.parameter_descriptions import ParameterValue
 from launch_ros.substitutions import FindPackageShare
 
 PACKAGE = "uvms_adaptive_dynamics"
-# Beside what real robots have learned, which a simulated one of the same name must not replace.
+# Separate from the directory of real robots, whose state a simulated one must not replace.
 DIRECTORY = "~/.ros/uvms_adaptive_dynamics_demo"
 
 ARGUMENTS = (
-    ("seed", "0", "Another seed is another motion and other noise."),
+    ("seed", "0", "Seed of motion and noise."),
     ("duration", "90.0", "Length of the run [s]; 0: until stopped."),
-    ("record", "", "Record what the estimator receives into this new bag, or auto."),
-    ("namespace", "", "Namespace of both nodes and of all their topics but /clock."),
-    ("use_sim_time", "false", "The robot publishes /clock, and the estimator lives by it."),
+    ("record",
+     "", "Record the estimator's inputs into this new bag, or auto; empty: no recording."),
+    ("namespace", "", "Namespace of both nodes and of all their topics except /clock."),
+    ("use_sim_time", "false", "The robot publishes /clock, and the estimator uses it."),
     ("prior", "built-in",
-     "What the estimator starts from: built-in, auto (the last demonstration's state), or a "
+     "Prior of the estimator: built-in, auto (the state of the last demonstration), or a "
      "parameter file."),
-    ("directory", DIRECTORY, "Where the estimator saves, and where auto looks."),
-    ("log_level", "info", "Of the estimator: debug, info, warn, error or fatal."),
+    ("directory", DIRECTORY, "Directory where the estimator saves, and where auto looks."),
+    ("log_level", "info", "Log level of the estimator: debug, info, warn, error or fatal."),
 )
 TO_ESTIMATOR = ("record", "namespace", "use_sim_time", "prior", "directory", "log_level")
 
 
 def generate_launch_description():
-    """Both nodes; everything ends with the simulated robot, so that a recording is complete."""
+    """Start both nodes; both end with the simulated robot, so that a recording is complete."""
     robot = Node(
         package=PACKAGE, executable="simulated_robot", name="simulated_robot", output="screen",
         emulate_tty=True, namespace=LaunchConfiguration("namespace"),

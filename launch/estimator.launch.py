@@ -34,23 +34,24 @@ ARGUMENTS = (
     ("params_file", PathJoinSubstitution([SHARE, "config", "bluerov2_alpha5.yaml"]),
      "Parameter file with the settings."),
     ("namespace", "", "Namespace of the node and of its relative topics."),
-    ("name", "uvms_estimator", "Name of the node, for a second one in a namespace."),
-    ("use_sim_time", "false", "Take time from /clock."),
+    ("name", "uvms_estimator",
+             "Name of the node; change it for a second one in the same namespace."),
+    ("use_sim_time", "false", "Use simulated time from /clock."),
     ("solver", "",
      "Overrides estimation.solver: auto, native, clarabel, mosek or cvxpy:<NAME>; empty: as in the "
      "parameter file."),
     ("prior", "",
-     "Overrides prior.file: auto (the state that was saved of this robot), built-in, or a "
-     "parameter file; empty: as in the parameter file, and auto where that has none."),
+     "Overrides prior.file: auto (the saved state of this robot), built-in, or a "
+     "parameter file; empty: as in the parameter file, or auto if that sets none."),
     ("directory", "",
      "Overrides output.directory, where the node saves; empty: as in the parameter file."),
     ("record", "",
-     "Overrides output.record: record what the node receives into this new bag, or auto, or none; "
+     "Overrides output.record: record the node's inputs into this new bag, auto, or none; "
      "empty: as in the parameter file."),
     ("respawn", "false",
-     "Start the node again when it ends, however it ends. A record without {time} gets one."),
-    ("respawn_delay", "2.0", "Time until it is started again [s]."),
-    ("log_level", "info", "debug, info, warn, error or fatal."),
+     "Restart the node whenever it ends. {time} is then appended to a record path without it."),
+    ("respawn_delay", "2.0", "Delay before a restart [s]."),
+    ("log_level", "info", "Log level: debug, info, warn, error or fatal."),
 )
 SETTINGS = (("solver", "estimation.solver"), ("prior", "prior.file"),
             ("directory", "output.directory"), ("record", "output.record"))
@@ -58,7 +59,7 @@ TO_NODE = ("params_file", "namespace", "use_sim_time", "respawn", "respawn_delay
 
 
 def estimator_node(context):
-    """The node; settings that are left empty stay as the parameter file has them."""
+    """Start the node; empty arguments leave settings as in the parameter file."""
     given = {name: LaunchConfiguration(name).perform(context) for name, _, _ in ARGUMENTS}
     if not given["prior"] and not prior_in(Path(given["params_file"]).expanduser()):
         given["prior"] = "auto"
@@ -74,29 +75,29 @@ def estimator_node(context):
 
 
 def prior_in(file):
-    """Where a parameter file has the estimate start, '' where it does not say."""
+    """`prior.file` in a parameter file, '' if it is not set."""
     try:
         nodes = yaml.safe_load(file.read_text(encoding="utf-8"))
         found = [node["ros__parameters"] for node in nodes.values()]
         return "".join(each.get("prior.file", "") or each.get("prior", {}).get("file", "")
                        for each in found)
-    except Exception:    # whatever it is: the node refuses the file, with the reason
+    except Exception:    # whatever the error, the node refuses the file and gives the reason
         return "unreadable"
 
 
 def as_setting(argument, value, respawn):
-    """What the node calls the value of a launch argument."""
-    # `ros2 launch` takes no empty value.
+    """Convert the value of a launch argument to that of the setting."""
+    # `ros2 launch` accepts no empty value.
     if (argument, value) in (("prior", "built-in"), ("record", "none")):
         return ""
-    # A bag is never overwritten, and the node would not start a second time.
+    # A bag is never overwritten, so the node could not restart with the same path.
     if argument == "record" and respawn and value != "auto" and "{time}" not in value:
         return f"{value}_{{time}}"
     return value
 
 
 def generate_launch_description():
-    """Arguments, then the node."""
+    """Declare the arguments, then start the node."""
     declared = [DeclareLaunchArgument(name, default_value=default, description=meaning)
                 for name, default, meaning in ARGUMENTS]
     return LaunchDescription(declared + [OpaqueFunction(function=estimator_node)])

@@ -25,22 +25,23 @@ SHARE = FindPackageShare("uvms_adaptive_dynamics")
 
 ARGUMENTS = (
     ("params_file", PathJoinSubstitution([SHARE, "config", "bluerov2_alpha5.yaml"]),
-     "Parameter file with the settings, the estimator's own."),
+     "Parameter file, the same as for the estimator."),
     ("namespace", "", "Namespace of the node and of its relative topics."),
-    ("use_sim_time", "false", "Take time from /clock."),
-    ("log_level", "info", "debug, info, warn, error or fatal."),
+    ("use_sim_time", "false", "Use simulated time from /clock."),
+    ("log_level", "info", "Log level: debug, info, warn, error or fatal."),
 )
 OUTPUTS = (
     ("wrench", "Topic of the wrench (geometry_msgs/WrenchStamped)."),
     ("wrench_reference", "Topic of the wrench without a header (geometry_msgs/Wrench)."),
     ("joint_efforts", "Topic of the joint efforts (sensor_msgs/JointState)."),
-    ("arm_reaction", "Topic of what the arm does to the vehicle (geometry_msgs/WrenchStamped)."),
+    ("arm_reaction", "Topic of the arm's reaction wrench on the vehicle "
+                     "(geometry_msgs/WrenchStamped)."),
     ("accelerations", "Topic of the vehicle's acceleration (geometry_msgs/TwistStamped)."),
 )
 
 
 def generate_launch_description():
-    """Arguments, then the node, its outputs under the names that its listeners have."""
+    """Declare the arguments, then start the node with its outputs remapped."""
     given = {"executable": "feedforward", "name": "uvms_feedforward",
              **{name: LaunchConfiguration(name) for name, _, _ in ARGUMENTS}}
     return LaunchDescription([

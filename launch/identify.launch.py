@@ -15,7 +15,7 @@
 """Starts an estimator with a schedule and the node that moves the robot through its stages: `ros2
 launch uvms_adaptive_dynamics identify.launch.py params_file:=my_robot.yaml`.
 
-Nothing moves before identification.move is true in the parameter file and `~/arm` is called.
+The robot moves only if identification.move is true in the parameter file and `~/arm` is called.
 """
 from launch import LaunchDescription
 from launch.actions import DeclareLaunchArgument, GroupAction, IncludeLaunchDescription
@@ -27,16 +27,16 @@ SHARE = FindPackageShare("uvms_adaptive_dynamics")
 
 ARGUMENTS = (
     ("params_file", PathJoinSubstitution([SHARE, "config", "bluerov2_alpha5.yaml"]),
-     "Parameter file with the settings of both nodes; estimation.schedule in it names the stages."),
+     "Parameter file of both nodes; its estimation.schedule names the stages."),
     ("namespace", "", "Namespace of the nodes and of their relative topics."),
-    ("use_sim_time", "false", "Take time from /clock."),
-    ("record", "auto", "The estimator's recording: a new bag, auto, or none."),
-    ("log_level", "info", "debug, info, warn, error or fatal."),
+    ("use_sim_time", "false", "Use simulated time from /clock."),
+    ("record", "auto", "Record the estimator's inputs: a new bag, auto, or none."),
+    ("log_level", "info", "Log level: debug, info, warn, error or fatal."),
 )
 
 
 def generate_launch_description():
-    """Arguments, the estimator, then the node."""
+    """Declare the arguments, then start the estimator and the node."""
     given = {name: LaunchConfiguration(name) for name, _, _ in ARGUMENTS}
     common = {name: value for name, value in given.items() if name != "record"}
     return LaunchDescription([
@@ -48,7 +48,7 @@ def generate_launch_description():
 
 
 def included(file, arguments):
-    """A launch file of this package, in a group: what one sets does not reach the other."""
+    """Include a launch file of this package in its own group, so that arguments do not leak."""
     path = PathJoinSubstitution([SHARE, "launch", file])
     return GroupAction([IncludeLaunchDescription(PythonLaunchDescriptionSource(path),
                                                  launch_arguments=arguments.items())])

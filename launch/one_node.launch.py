@@ -12,8 +12,11 @@
 # See the License for the specific language governing permissions and
 # limitations under the License.
 
-"""One node of the package with a parameter file, for the other launch files to include, in a group
-of its own: its arguments would reach what else they include."""
+"""Start one node of the package with a parameter file.
+
+For inclusion by the other launch files, in a group of its own: otherwise its arguments would leak
+into their other includes.
+"""
 from pathlib import Path
 
 import yaml
@@ -28,23 +31,23 @@ ARGUMENTS = (
     ("executable", None, "Executable of the package."),
     ("name", None, "Name of the node."),
     ("params_file", None, "Parameter file with the settings."),
-    ("overrides", "{}", "Settings that win over the file's, a YAML mapping of texts."),
+    ("overrides", "{}", "Settings that override the file: a YAML mapping of strings."),
     ("namespace", "", "Namespace of the node and of its relative topics."),
-    ("use_sim_time", "false", "Take time from /clock."),
-    ("respawn", "false", "Start the node again when it ends, however it ends."),
-    ("respawn_delay", "2.0", "Time until it is started again [s]."),
-    ("log_level", "info", "debug, info, warn, error or fatal."),
+    ("use_sim_time", "false", "Use simulated time from /clock."),
+    ("respawn", "false", "Restart the node whenever it ends."),
+    ("respawn_delay", "2.0", "Delay before a restart [s]."),
+    ("log_level", "info", "Log level: debug, info, warn, error or fatal."),
 )
 
 
 def one_node(context):
-    """The node; the launch fails with it, unless it is started again."""
+    """Start the node; without respawn the launch fails if the node fails."""
     given = {name: LaunchConfiguration(name).perform(context) for name, _, _ in ARGUMENTS}
     file = Path(given["params_file"]).expanduser()
     if not file.is_file():
-        # launch_ros only warns, and the node would run with the settings of another robot.
-        raise RuntimeError(f"params_file is '{given['params_file']}', which is no file; expected a "
-                           "parameter file such as config/bluerov2_alpha5.yaml.")
+        # launch_ros would only warn, and the node would run with the settings of another robot.
+        raise RuntimeError(f"params_file is '{given['params_file']}', which is not a file; "
+                           "expected a parameter file such as config/bluerov2_alpha5.yaml.")
     overrides = {setting: ParameterValue(text, value_type=str)
                  for setting, text in yaml.safe_load(given["overrides"]).items()}
     overrides["use_sim_time"] = ParameterValue(LaunchConfiguration("use_sim_time"),
@@ -61,22 +64,22 @@ def one_node(context):
         return [node]
 
     def fail_with_it(event, context):
-        # `ros2 launch` ends with 0 whatever becomes of its processes, unless something is raised.
+        # `ros2 launch` exits with 0 whatever its processes return, unless an exception is raised.
         if event.returncode != 0 and not context.is_shutdown:
-            raise RuntimeError(f"{given['name']} ended with status {event.returncode}; its reason "
-                               "stands above.")
+            raise RuntimeError(f"{given['name']} ended with status {event.returncode}; see the "
+                               "reason above.")
     return [RegisterEventHandler(OnProcessExit(target_action=node, on_exit=fail_with_it)), node]
 
 
 def logger(context, given):
-    """The node's logger, which has the namespace in its name, that of a group included."""
+    """Name of the node's logger, including the namespace and that of an enclosing group."""
     pushed, namespace = context.launch_configurations.get("ros_namespace", ""), given["namespace"]
     whole = namespace if namespace.startswith("/") else f"{pushed}/{namespace}"
     return ".".join([*filter(None, whole.split("/")), given["name"]])
 
 
 def generate_launch_description():
-    """Arguments, then the node."""
+    """Declare the arguments, then start the node."""
     return LaunchDescription([
         *(DeclareLaunchArgument(name, default_value=default, description=meaning)
           for name, default, meaning in ARGUMENTS),

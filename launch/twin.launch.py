@@ -24,15 +24,16 @@ SHARE = FindPackageShare("uvms_adaptive_dynamics")
 
 ARGUMENTS = (
     ("params_file", PathJoinSubstitution([SHARE, "config", "bluerov2_alpha5.yaml"]),
-     "Parameter file with the settings, the same as the estimator's."),
-    ("namespace", "", "Namespace of the node and of its relative topics, as the estimator's."),
-    ("use_sim_time", "false", "Take time from /clock."),
-    ("log_level", "info", "debug, info, warn, error or fatal."),
+     "Parameter file, the same as for the estimator."),
+    ("namespace", "", "Namespace of the node and of its relative topics, the same as for the "
+                      "estimator."),
+    ("use_sim_time", "false", "Use simulated time from /clock."),
+    ("log_level", "info", "Log level: debug, info, warn, error or fatal."),
 )
 
 
 def generate_launch_description():
-    """Arguments, then the node."""
+    """Declare the arguments, then start the node."""
     given = {"executable": "twin", "name": "uvms_twin",
              **{name: LaunchConfiguration(name) for name, _, _ in ARGUMENTS}}
     return LaunchDescription([

@@ -12,7 +12,7 @@
 # See the License for the specific language governing permissions and
 # limitations under the License.
 
-"""Two vehicles, each in a namespace of its own, with its own files, topics and diagnostics:
+"""Two vehicles, each in its own namespace with its own files, topics and diagnostics:
 `ros2 launch uvms_adaptive_dynamics two_vehicles.launch.py first_params:=a.yaml
 second_params:=b.yaml`; with `simulated:=true` no vehicle is needed."""
 from launch import LaunchDescription
@@ -27,13 +27,15 @@ DEFAULT = PathJoinSubstitution([FindPackageShare(PACKAGE), "config", "bluerov2_a
 
 
 def generate_launch_description():
-    """Arguments, then one group for each vehicle."""
+    """Declare the arguments, then start one group per vehicle."""
     declared = [DeclareLaunchArgument("simulated", default_value="false",
-                                      description="Two simulated robots stand in for vehicles."),
+                                      description="Use two simulated robots instead of vehicles."),
                 DeclareLaunchArgument("duration", default_value="0.0",
-                                      description="Of the simulation [s]; 0: until stopped."),
+                                      description="Duration of the simulation [s]; 0: until "
+                                                  "stopped."),
                 DeclareLaunchArgument("record", default_value="",
-                                      description="Empty, or auto: a recording of each.")]
+                                      description="auto: record the inputs of each vehicle; empty: "
+                                                  "no recording.")]
     groups = []
     for number, which in enumerate(("first", "second")):
         declared += [
@@ -44,7 +46,7 @@ def generate_launch_description():
         common = {"namespace": LaunchConfiguration(f"{which}_namespace"),
                   "record": LaunchConfiguration("record")}
         simulated = LaunchConfiguration("simulated")
-        # A group each: what one include sets does not reach the other.
+        # One group each, so that arguments of one include do not leak into the other.
         groups.append(GroupAction([
             include("estimator.launch.py", UnlessCondition(simulated),
                     {**common, "params_file": LaunchConfiguration(f"{which}_params"),
@@ -56,7 +58,7 @@ def generate_launch_description():
 
 
 def include(file, condition, arguments):
-    """A launch file of this package."""
+    """Include a launch file of this package."""
     path = PathJoinSubstitution([FindPackageShare(PACKAGE), "launch", file])
     return IncludeLaunchDescription(PythonLaunchDescriptionSource(path), condition=condition,
                                     launch_arguments=arguments.items())

@@ -12,9 +12,9 @@
 # See the License for the specific language governing permissions and
 # limitations under the License.
 
-"""Looks on: the arm and the thruster wrench, measured beside predicted, in RViz; with
-`plotjuggler:=true` and `diagnostics:=true` more: `ros2 launch uvms_adaptive_dynamics view.launch.py
-params_file:=my_robot.yaml`. Nothing here is needed on the vehicle."""
+"""Show the arm and the measured and predicted thruster wrench in RViz; with `plotjuggler:=true` and
+`diagnostics:=true` also plots and diagnostics: `ros2 launch uvms_adaptive_dynamics view.launch.py
+params_file:=my_robot.yaml`. Not needed on the vehicle."""
 from pathlib import Path
 
 import yaml
@@ -30,15 +30,15 @@ MOUNT = ("robot.mount_xyz", "robot.mount_rpy")
 
 
 def share(*parts):
-    """A file of the package's share."""
+    """Path of a file in the package's share."""
     return PathJoinSubstitution([FindPackageShare(PACKAGE), *parts])
 
 
 ARGUMENTS = (
     ("params_file", share("config", "bluerov2_alpha5.yaml"),
-     "Parameter file of the estimator: where the arm is mounted."),
-    ("urdf", share("robots", "alpha5.urdf"), "The arm's description."),
-    ("root", "arm_base", "Root link of that description."),
+     "Parameter file of the estimator, which states where the arm is mounted."),
+    ("urdf", share("robots", "alpha5.urdf"), "URDF of the arm."),
+    ("root", "arm_base", "Root link of the URDF."),
     ("rviz", "true", "Start RViz with layouts/view.rviz."),
     ("plotjuggler", "false", "Start PlotJuggler with layouts/plotjuggler.xml."),
     ("diagnostics", "false",
@@ -47,7 +47,7 @@ ARGUMENTS = (
 
 
 def flat(settings, prefix=""):
-    """Settings of a parameter file by their whole names, however they are nested."""
+    """Settings of a parameter file by dotted name, however they are nested."""
     found = {}
     for name, value in settings.items():
         found.update(flat(value, f"{prefix}{name}.") if isinstance(value, dict)
@@ -56,20 +56,20 @@ def flat(settings, prefix=""):
 
 
 def robot(context):
-    """The transform to the arm, and the publisher of its frames."""
+    """Start the transform to the arm and the publisher of its frames."""
     files = {}
     for name in ("params_file", "urdf"):
         path = Path(LaunchConfiguration(name).perform(context)).expanduser()
         if not path.is_file():
-            raise RuntimeError(f"{name} is '{path}', which is no file.")
+            raise RuntimeError(f"{name} is '{path}', which is not a file.")
         files[name] = path.read_text()
     settings = {}
     for node in yaml.safe_load(files["params_file"]).values():
         settings.update(flat(node["ros__parameters"]))
     missing = [name for name in MOUNT if name not in settings]
     if missing:
-        raise RuntimeError(f"params_file has no {' and no '.join(missing)}; expected where the arm "
-                           "is mounted, as in config/bluerov2_alpha5.yaml.")
+        raise RuntimeError(f"params_file lacks {' and '.join(missing)}; expected the arm's mount "
+                           "as in config/bluerov2_alpha5.yaml.")
     numbers = dict(zip(("x", "y", "z", "roll", "pitch", "yaw"),
                        [value for name in MOUNT for value in settings[name]]))
     frame = settings.get("output.base_frame", "base_link")
@@ -84,7 +84,7 @@ def robot(context):
 
 
 def generate_launch_description():
-    """Arguments, the robot, and what was asked for."""
+    """Declare the arguments, then start the robot and the requested tools."""
     declared = [DeclareLaunchArgument(name, default_value=default, description=meaning)
                 for name, default, meaning in ARGUMENTS]
     return LaunchDescription([

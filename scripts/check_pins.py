@@ -13,13 +13,13 @@
 # See the License for the specific language governing permissions and
 # limitations under the License.
 
-"""Does every pinned version install on every Python that README promises?
+"""Check that every pinned version installs on every Python that the README promises.
 
     .venv/bin/python scripts/check_pins.py
 
-Asks the package index which Python each pin needs, and holds that against the first release of each
-minor version: distributions stay at an early one (Debian 12 at 3.11.2, Ubuntu 24.04 at 3.12.3), and
-an installation on a later one does not show what they refuse.
+Compares the Python versions that each pin requires, from the package index, with the first release
+of each minor version: distributions stay at an early release (Debian 12 at 3.11.2, Ubuntu 24.04 at
+3.12.3), and an installation on a later one does not show what they refuse.
 """
 from __future__ import annotations
 
@@ -50,14 +50,14 @@ PYTHONS = [f"{OLDEST[0]}.{minor}.0" for minor in range(OLDEST[1], NEWEST[1] + 1)
 
 
 def pins() -> list[Requirement]:
-    """Every `name==version` of requirements/."""
+    """Every `name==version` in requirements/."""
     lines = [line.split("#")[0].strip() for file in sorted((ROOT / "requirements").glob("*.txt"))
              for line in file.read_text().splitlines()]
     return [Requirement(line) for line in lines if line]
 
 
 def files_of(pin: Requirement, index: str) -> list[dict]:
-    """What the index has of the pinned version."""
+    """Files of the pinned version on the index."""
     request = urllib.request.Request(
         f"{index.rstrip('/')}/{canonicalize_name(pin.name)}/",
         headers={"Accept": "application/vnd.pypi.simple.v1+json"})
@@ -72,11 +72,11 @@ def _version(filename: str) -> str:
             return str(parse_wheel_filename(filename)[1])
         return str(parse_sdist_filename(filename)[1])
     except (InvalidWheelFilename, InvalidSdistFilename):
-        return "0"      # an installer of old times, which pip does not use
+        return "0"      # an obsolete installer format that pip does not use
 
 
 def refused(pin: Requirement, files: list[dict]) -> list[str]:
-    """A sentence for each Python on which the pin is asked for and nothing of it may be used."""
+    """One message for each Python that requires the pin but has no compatible file of it."""
     if not files:
         return [f"{pin}: the index does not have it"]
     said = []
@@ -90,14 +90,15 @@ def refused(pin: Requirement, files: list[dict]) -> list[str]:
 
 
 def main() -> int:
-    """Print what is refused; 1 where there is something, 0 too where no index answers."""
+    """Print the conflicts; returns 1 if there are any, 0 if none or if the index does not
+    answer."""
     index = os.environ.get("PIP_INDEX_URL") or "https://pypi.org/simple"
     everything = pins()
     try:
         with ThreadPoolExecutor(8) as pool:
             found = list(pool.map(lambda pin: files_of(pin, index), everything))
     except (urllib.error.URLError, json.JSONDecodeError, TimeoutError) as error:
-        print(f"check_pins: not checked, {index} gives no answer ({error})", file=sys.stderr)
+        print(f"check_pins: not checked, {index} does not answer ({error})", file=sys.stderr)
         return 0
     said = [line for pin, files in zip(everything, found) for line in refused(pin, files)]
     print("\n".join(said) or f"{len(everything)} pins fit Python {PYTHONS[0]} to {PYTHONS[-1]}")

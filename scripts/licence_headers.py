@@ -13,10 +13,10 @@
 # See the License for the specific language governing permissions and
 # limitations under the License.
 
-"""Put the licence's header on every source file that lacks it, as `ament_copyright` asks for it.
+"""Add the licence header to every source file that lacks it, as `ament_copyright` requires.
 
-python scripts/licence_headers.py            # writes; again after every merge
-python scripts/licence_headers.py --check    # writes nothing, names the files without, returns 1
+python scripts/licence_headers.py            # writes; run again after every merge
+python scripts/licence_headers.py --check    # writes nothing, lists files without, returns 1
 """
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ from pathlib import Path
 
 ROOT = Path(__file__).resolve().parents[1]
 COPYRIGHT = "Copyright 2026 uvms_adaptive_dynamics developers"
-# The short form of Apache-2.0 that ament_copyright knows: one line for SPDX would not do.
+# The short form of Apache-2.0 that ament_copyright accepts; an SPDX line is not enough.
 HEADER = f"""\
 {COPYRIGHT}
 
@@ -44,12 +44,12 @@ WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
 See the License for the specific language governing permissions and
 limitations under the License."""
 COMMENTS = {".py": "#", ".cmake": "#", ".hpp": "//", ".cpp": "//"}
-# Folders that hold no source of this package, beside those whose name begins with '.' or '_'.
+# Folders without source of this package, besides those that begin with '.' or '_'.
 OTHERS = ("build", "install", "log")
 
 
 def sources(root: Path) -> Iterator[Path]:
-    """The files that ament_copyright looks at."""
+    """The files that ament_copyright checks."""
     for folder, folders, files in os.walk(root):
         folders[:] = sorted(name for name in folders
                             if name[0] not in "._" and name not in OTHERS)
@@ -63,12 +63,12 @@ def commented(mark: str) -> str:
 
 
 def has_header(text: str, mark: str) -> bool:
-    """Whether it stands on top, behind a shebang at most."""
+    """Whether the header is at the top, after an optional shebang."""
     return re.sub(r"\A#!.*\n", "", text).startswith(commented(mark))
 
 
 def with_header(text: str, mark: str) -> str:
-    """The text with its header, a blank line behind it, and the shebang first."""
+    """The text with the header and a blank line at the top, after an optional shebang."""
     if has_header(text, mark):
         return text
     first, rest = re.fullmatch(r"(#![^\n]*\n)?(.*)", text, re.DOTALL).groups()
@@ -76,10 +76,10 @@ def with_header(text: str, mark: str) -> str:
 
 
 def main(arguments: list[str] | None = None, root: Path = ROOT) -> int:
-    """Write or check; returns 1 if --check finds a file without."""
+    """Write or check; returns 1 if --check finds a file without a header."""
     parser = argparse.ArgumentParser(description=__doc__.partition("\n")[0])
     parser.add_argument("--check", action="store_true",
-                        help="write nothing, name the files without a header")
+                        help="write nothing, list the files without a header")
     check, found = parser.parse_args(arguments).check, 0
     for path in sources(root):
         text = path.read_text(encoding="utf-8")
@@ -89,7 +89,7 @@ def main(arguments: list[str] | None = None, root: Path = ROOT) -> int:
             print(path.relative_to(root))
             if not check:
                 path.write_text(whole, encoding="utf-8")
-    print(f"{found} files {'have no' if check else 'got their'} header")
+    print(f"{found} files {'have no' if check else 'got a'} header")
     return int(check and found > 0)
 
 

@@ -14,8 +14,8 @@
 
 """Online, uncertainty-aware estimation of the dynamics of underwater vehicle-manipulator robots.
 
-The library's stable names. They are imported on first use, so that a node which needs only the
-topic table does not load a solver.
+The library's stable names. They are imported lazily, so that a node that needs only the topic
+table does not load a solver.
 """
 from importlib import import_module
 

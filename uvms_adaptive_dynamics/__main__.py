@@ -12,15 +12,14 @@
 # See the License for the specific language governing permissions and
 # limitations under the License.
 
-"""The command line: `python -m uvms_adaptive_dynamics COMMAND`; each command loads what it needs.
-"""
+"""The command line, `python -m uvms_adaptive_dynamics COMMAND`; commands load modules on demand."""
 from __future__ import annotations
 
 import os
 import sys
 from importlib import import_module
 
-# Before numpy: its matrices are 75 x 75 here, where BLAS threads cost more than they win.
+# Before numpy is imported: for our 75 x 75 matrices BLAS threads cost more than they gain.
 os.environ.setdefault("OMP_NUM_THREADS", "1")
 
 from . import __version__  # noqa: E402
@@ -32,51 +31,54 @@ COMMANDS = {
     "evaluate": ("evaluation.evaluate_command",
                  "replay recordings through the estimator and measure its predictions"),
     "inspect": ("evaluation.inspect_command",
-                "say what a recording holds, and propose the settings for it"),
+                "list the contents of a recording and propose settings for it"),
     "convert": ("evaluation.convert_command",
                 "write an ArduPilot, telemetry or CSV log as a rosbag2 recording"),
     "batch": ("evaluation.batch.command",
-              "evaluate many recordings with many settings in parallel, compare two results"),
-    "simulate": ("simulation.simulate_command", "make a recording of the simulated robot"),
+              "evaluate many recordings with many settings in parallel, or compare two results"),
+    "simulate": ("simulation.simulate_command", "write a recording of a simulated robot"),
     "campaign": ("studies.campaign",
-                 "identify simulated robots from wrong priors and test them held out"),
+                 "identify simulated robots from wrong priors and test them on held-out data"),
     "coverage": ("studies.coverage",
-                 "intervals of parameters against the truth, on data of the linear model"),
+                 "compare parameter intervals with the truth, on data from the linear model"),
     "intervals": ("studies.intervals",
-                  "count how many unseen rows the 95 % intervals hold on simulated robots"),
+                  "measure the coverage of 95 % prediction intervals on unseen data of simulated "
+                  "robots"),
     "unseen": ("studies.unseen",
-               "robots that no rule was made for: coverage of other motion, what is wrongly found"),
+               "test on robots the rules were not tuned for: coverage on other motion, false "
+               "findings"),
     "stages": ("studies.stages",
-               "identify in stages and all at once, and compare what is known held out"),
+               "identify in stages and all at once, and compare both on held-out data"),
     "paper": ("studies.paper.command",
-              "the letter of the paper beside the defaults, on recordings or simulated robots"),
+              "compare the paper's method with the defaults, on recordings or simulated robots"),
     "forward": ("studies.forward_check",
-                "simulate a piece of a recording with a saved estimate, with its bands"),
+                "simulate part of a recording with a saved estimate, with uncertainty bands"),
     "twin": ("studies.twin.command",
-             "forecast motions with an estimate, and hold the bands against what then happened"),
+             "forecast motions with an estimate, and compare the bands with what then happened"),
     "faults": ("studies.faults.command",
-               "put faults into a clean recording, one by one, and judge what comes of each"),
+               "inject faults into a clean recording, one by one, and judge the effect of each"),
     "verdicts": ("studies.verdicts.command",
-                 "count right verdicts on recordings that are good or spoilt in known ways"),
+                 "count correct verdicts on good recordings and on recordings with known defects"),
     "terms": ("studies.terms.command",
-              "say which terms beyond the paper's are worth it, on what is held out"),
+              "show which terms beyond the paper's improve predictions on held-out data"),
     "closed_loop": ("studies.closed_loop.command",
-                    "follow a motion with a wrong, adapted, true and without a feedforward"),
+                    "track a motion with a wrong, adapted, true or no feedforward"),
     "guided": ("studies.guided.command",
                "identify a simulated robot stage by stage, with designed motions"),
     "excite": ("studies.excitation.command",
-               "design a motion that tells most of what is not known, within limits; dry run"),
+               "design the most informative motion within limits (dry run)"),
     "benchmark": ("studies.benchmark.command",
-                  "time the complete update beside CVXPY's, over horizons, joints and solvers"),
+                  "time the complete update against CVXPY, over horizons, joints and solvers"),
     "export": ("export.command",
-               "write a saved estimate for URDF, simulators and controllers of others"),
-    "completion": ("completion", "print what makes a shell complete commands and options"),
-    "demo": ("ros.demo.command", "simulate, identify, test held out, and report"),
+               "export a saved estimate to URDF, simulators and other controllers"),
+    "completion": ("completion", "print the shell script that completes commands and options"),
+    "demo": ("ros.demo.command", "simulate a robot, identify it live, test on held-out data, and "
+                                 "report"),
 }
 
 
 def main(arguments: list[str] | None = None) -> int:
-    """Run a subcommand; returns its exit status (2 for anything that cannot be used)."""
+    """Run a subcommand and return its exit status (2 for invalid input)."""
     arguments = sys.argv[1:] if arguments is None else arguments
     parser = Parser(prog=MODULE_PROGRAM,
                     description="Online estimation of the dynamics of underwater "
@@ -90,7 +92,7 @@ def main(arguments: list[str] | None = None) -> int:
     chosen = next((argument for argument in arguments if argument in COMMANDS), None)
     try:
         if chosen is None:
-            parser.parse_args(arguments)  # --help and --version exit, all else is refused
+            parser.parse_args(arguments)  # exits for --help and --version, refuses anything else
             return 2
         command = import_module(f".{COMMANDS[chosen][0]}", __package__)
         command.add_arguments(subparsers.choices[chosen])

@@ -12,9 +12,9 @@
 # See the License for the specific language governing permissions and
 # limitations under the License.
 
-"""`completion`: the script by which a shell completes commands, options and their choices.
+"""`completion`: a script that lets the shell complete commands, options and their choices.
 
-    source <(uvms completion bash)        # in ~/.bashrc; zsh likewise
+    source <(uvms completion bash)        # in ~/.bashrc; likewise for zsh
 """
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ from .options import Parser
 from .terminal import INSTALLED_PROGRAM
 
 SHELLS = ("bash", "zsh")
-# zsh completes by bash's scripts as well.
+# zsh can use bash completion scripts.
 ZSH = "autoload -U +X bashcompinit && bashcompinit\n"
 SCRIPT = """\
 _uvms() {{
@@ -52,7 +52,7 @@ complete -o filenames -F _uvms {program}
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Arguments of the command."""
-    parser.description = ("Print a script for a shell: "
+    parser.description = ("Print a completion script for a shell: "
                           f"source <({INSTALLED_PROGRAM} completion bash)")
     parser.add_argument("shell", choices=SHELLS)
 
@@ -65,7 +65,7 @@ def run(args: argparse.Namespace) -> int:
 
 
 def script(commands: Mapping[str, tuple[str, str]]) -> str:
-    """The script for commands as `__main__` lists them; loads each of their modules."""
+    """The script for the commands in `__main__`; loads the module of each."""
     choices, options = [], []
     for name, (module, _) in commands.items():
         parser = Parser(prog=name)

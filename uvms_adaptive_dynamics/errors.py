@@ -12,19 +12,19 @@
 # See the License for the specific language governing permissions and
 # limitations under the License.
 
-"""Errors that a person can act on: each message names the thing, what was got, what was expected
+"""Errors that a person can act on: each message names the item, the value got, the value expected
 and what to do."""
 from __future__ import annotations
 
 from typing import Any
 
-# Characters of a value in a message: the six numbers of a row of the allocation fit.
-# A path is wanted whole, if it can be one at all.
+# Longest value in a message [characters]: fits the six numbers of an allocation row. Paths are
+# longer, since they should be shown in full.
 BRIEF, PATH = 80, 300
 
 
 class UvmsError(Exception):
-    """Base of every error this package raises on purpose."""
+    """Base class of all errors that this package raises on purpose."""
 
 
 class ConfigError(UvmsError):
@@ -44,15 +44,15 @@ class MessageError(UvmsError):
 
 
 class OtherJointsError(MessageError):
-    """A joint message has none of the joints that are asked for."""
+    """A joint message contains none of the configured joints."""
 
 
 class BagError(UvmsError):
-    """A recording cannot be read or does not hold what is needed."""
+    """A recording cannot be read or lacks required data."""
 
 
 class SolverError(UvmsError):
-    """No usable solver, or a solve without a usable answer; carries the solver's status."""
+    """No usable solver, or no usable solution; carries the solver's status."""
 
     def __init__(self, message: str, status: str = "error"):
         super().__init__(message)
@@ -60,15 +60,15 @@ class SolverError(UvmsError):
 
 
 def in_words(error: Exception) -> str:
-    """What an error says: the sentence of one of ours; of any other its type as well, without which
-    the text may be a bare key or number."""
+    """Text of an error. Other errors than ours are prefixed with their type, since their text may
+    be a bare key or number."""
     return str(error) if isinstance(error, UvmsError) else f"{type(error).__name__}: {error}"
 
 
 def brief(value: Any, most: int = BRIEF) -> str:
-    """A value as it was given, on one line of at most so many characters; never raises."""
+    """repr of a value on one line, cut to `most` characters; never raises."""
     try:
         text = " ".join(repr(value).split())
-    except Exception:     # whole numbers beyond Python's limit of digits; nesting without end
+    except Exception:     # integers beyond Python's digit limit; endless nesting
         return f"a value of type {type(value).__name__} that is too large to print"
     return text if len(text) <= most else f"{text[:most - 3]}..."

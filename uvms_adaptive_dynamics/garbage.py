@@ -12,33 +12,35 @@
 # See the License for the specific language governing permissions and
 # limitations under the License.
 
-"""Garbage collection that no tick waits for.
+"""Garbage collection without long pauses between ticks.
 
-A full collection visits every object of every imported module: 44 to 88 ms, several ticks. What
-exists after set-up stays until the end, so it is frozen; while ticks run, only young objects are
-collected. (A full collection after freezing takes under 0.1 ms.)
+A full collection visits every object of every imported module and takes 44 to 88 ms, several
+ticks. Objects that exist after set-up live until the end, so they are frozen; while ticks run, only
+young objects are collected. (A full collection after freezing takes under 0.1 ms.)
 """
 from __future__ import annotations
 
 import gc
 
-# Never reached: a collection of the oldest generation follows that many of the middle one.
+# Middle-generation collections before one of the oldest generation; never reached.
 NEVER = 2**31 - 1
 
 
 class ShortCollections:
-    """Between `begin` and `end` automatic collections leave the oldest generation alone.
+    """Excludes the oldest generation from automatic collections between `begin` and `end`.
 
-    This concerns the whole process: a program may do it (the node, a replay), a library call may
-    not. Call `begin`, or enter as a context, when set-up is complete; one at a time.
+    Affects the whole process: a program (node, replay) may use it, a library call may not. Call
+    `begin`, or enter as a context, when set-up is complete; one instance at a time.
     """
 
     def __init__(self) -> None:
         self._before: tuple[int, int, int] | None = None
 
     def begin(self) -> None:
-        """Collect the young objects once more, then freeze what is left. To look for the few old
-        ones that nobody holds any more takes a sixth of a second; they are collected after `end`.
+        """Collect the young objects once more, then freeze all others.
+
+        Finding the few old unreachable objects would take a sixth of a second; they are collected
+        after `end`.
         """
         if self._before is not None:
             return
@@ -48,7 +50,7 @@ class ShortCollections:
         gc.set_threshold(self._before[0], self._before[1], NEVER)
 
     def end(self) -> None:
-        """As before `begin`."""
+        """Restore the state before `begin`."""
         if self._before is None:
             return
         gc.set_threshold(*self._before)

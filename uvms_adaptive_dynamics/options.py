@@ -12,10 +12,10 @@
 # See the License for the specific language governing permissions and
 # limitations under the License.
 
-"""Options of the command line: one validator for each kind of value, shared by all subcommands.
+"""Command line options: one validator per kind of value, shared by all subcommands.
 
-A validator is an argparse `type`. What it refuses ends the command with one sentence: the option's
-name, what was got, what is expected. Nothing is written or created before all options are read.
+A validator is an argparse `type`. An invalid value ends the command with one sentence: option, got,
+expected. Nothing is written or created before all options are read.
 """
 from __future__ import annotations
 
@@ -31,14 +31,14 @@ from .disk.kinds import reason_of, special_kind
 from .disk.yaml_text import parse_yaml
 from .errors import ConfigError
 
-MOST_GOT = 200     # characters of an argument in the sentence that refuses it
+MOST_GOT = 200     # characters of an argument shown in an error message
 BAG_SUFFIXES = (".mcap", ".db3")
-# Other logs that are one file each; a CSV is none without its mapping.
+# Other logs of one file each; a CSV also needs its mapping.
 LOG_SUFFIXES = (".bin", ".tlog")
 
 
 class Parser(argparse.ArgumentParser):
-    """A parser whose refusals are ConfigErrors, so that a program can tell them in its own way."""
+    """A parser that raises ConfigErrors, so that a program can report them in its own way."""
 
     def error(self, message: str) -> NoReturn:
         raise ConfigError(f"{message.removeprefix('argument ').rstrip('.')}. See --help.")
@@ -69,14 +69,14 @@ def number(low: float = -math.inf, high: float = math.inf, unit: str = "",
 
 
 def seconds(low: float | None = None, high: float = math.inf) -> Callable[[str], float]:
-    """A time [s] above zero, or from `low` on, up to `high`."""
+    """A time [s] above zero, or of at least `low`, up to `high`."""
     if low is None:
         return number(above=0.0, high=high, unit="s")
     return number(low, high, "s")
 
 
 def whole(low: int, also: int | None = None) -> Callable[[str], int]:
-    """A whole number from `low` on, or the single value `also`."""
+    """A whole number of at least `low`, or the single value `also`."""
     expected = f"a whole number of at least {low}" + ("" if also is None else f", or {also}")
 
     def convert(text: str) -> int:
@@ -96,7 +96,7 @@ factor = number(above=0.0)
 
 
 def bag(text: str) -> Path:
-    """An existing recording; whether it can be read shows when it is opened."""
+    """Path of an existing recording; its content is checked when it is opened."""
     expected = "a rosbag2 folder, a .mcap or .db3 file, or another log (.BIN, .tlog, .csv, .yaml)"
     path, kind = _path(text, expected)
     if not path.exists():
@@ -107,7 +107,7 @@ def bag(text: str) -> Path:
 
 
 def new_path(text: str) -> Path:
-    """A path at which nothing is yet, not even a link to nothing."""
+    """A path that does not exist yet, not even as a broken link."""
     path, _ = _path(text, "a path")
     if os.path.lexists(path):
         raise _refused(text,
@@ -128,7 +128,7 @@ def file(text: str) -> Path:
 
 
 def new_file(text: str) -> Path:
-    """A file that may be made or replaced; a link is followed."""
+    """A file that may be created or replaced; links are followed."""
     path, kind = _path(text, "a file")
     if kind:
         raise _refused(text, f"a file; this is {kind}, which is never replaced")
@@ -136,20 +136,20 @@ def new_file(text: str) -> Path:
 
 
 def folder(text: str) -> Path:
-    """A folder that is there or can be made."""
+    """A folder that exists or can be created."""
     path, kind = _path(text, "a folder")
     if kind != "a folder" and os.path.lexists(path):
-        it = kind or ("a file" if path.exists() else "a link to nothing")
-        raise _refused(text, f"a folder; this is {it}, in which nothing can be written")
+        it = kind or ("a file" if path.exists() else "a broken link")
+        raise _refused(text, f"a folder; this is {it}")
     return path
 
 
 def _path(text: str, expected: str) -> tuple[Path, str]:
-    """The path, and its kind where it is no regular file."""
+    """The path, and its kind if it is not a regular file."""
     try:
         path = Path(text).expanduser()
         return path, special_kind(path)
-    except (OSError, RuntimeError, ValueError) as error:  # below a file, no such home, a NUL
+    except (OSError, RuntimeError, ValueError) as error:  # path below a file, no such home, a NUL
         raise _refused(text, f"{expected}; this cannot be one ({reason_of(error)})") from None
 
 
@@ -161,11 +161,11 @@ def setting(text: str) -> tuple[str, Any]:
     try:
         return name.strip(), _numeric(parse_yaml(value, text, ConfigError))
     except ConfigError:
-        raise _refused(text, "a number, a text or [a, list] behind the '='") from None
+        raise _refused(text, "a number, a text or [a, list] after the '='") from None
 
 
 def _numeric(value: Any) -> Any:
-    """YAML 1.1 reads 1e-3 as a text; people mean the number."""
+    """YAML 1.1 reads 1e-3 as a string; convert it to the number that is meant."""
     try:
         return float(value) if isinstance(value, str) else value
     except ValueError:
@@ -177,10 +177,10 @@ def _refused(got: str, expected: str) -> argparse.ArgumentTypeError:
     return argparse.ArgumentTypeError(f"got '{got}', expected {expected}")
 
 
-# --- options that several commands have -----------------------------------------------------------
+# --- options shared by several commands -----------------------------------------------------------
 
 def add_settings(parser: argparse.ArgumentParser) -> None:
-    """--config, --solver and --set: the settings of a run, which `config_of` reads."""
+    """--config, --solver and --set: settings of a run, read by `config_of`."""
     parser.add_argument("--config", type=file, metavar="YAML",
                         help="ROS parameter file with the settings that differ from the defaults")
     parser.add_argument("--solver", metavar="S",
@@ -191,14 +191,16 @@ def add_settings(parser: argparse.ArgumentParser) -> None:
 
 
 def add_piece(parser: argparse.ArgumentParser, begin: str, end: str) -> None:
-    """--begin S and --end S: the piece of a recording that is used, which `check_piece` checks;
-    begin, end: what they mean to the command."""
+    """--begin S and --end S: part of a recording to use, checked by `check_piece`.
+
+    begin, end: help texts of the command.
+    """
     parser.add_argument("--begin", type=seconds(0.0), default=0.0, metavar="S", help=begin)
     parser.add_argument("--end", type=seconds(), metavar="S", help=end)
 
 
 def check_piece(args: argparse.Namespace) -> None:
-    """Refuse a piece that ends before it begins."""
+    """Refuse an --end before --begin."""
     if args.end is not None and args.end <= args.begin:
         raise ConfigError(f"--end: got {args.end:g}, expected more than --begin ({args.begin:g}).")
 
@@ -210,20 +212,20 @@ def add_output(parser: argparse.ArgumentParser, content: str) -> None:
 
 
 def add_prior_factor(parser: argparse.ArgumentParser) -> None:
-    """--prior-factor K: how wrong the prior is on purpose."""
+    """--prior-factor K: deliberate error of the prior."""
     parser.add_argument("--prior-factor", type=factor, default=2.0, metavar="K",
-                        help="every non-zero parameter of the prior times K or 1/K; default 2")
+                        help="multiply every non-zero prior parameter by K or 1/K; default 2")
 
 
 def add_solve_every(parser: argparse.ArgumentParser, default: int) -> None:
     """--solve-every N: how often a study solves."""
     parser.add_argument("--solve-every", type=count, default=default, metavar="N",
-                        help="every row is predicted and learnt, the problem is solved at each "
-                             f"N-th; default {default}, 1 is what the node does")
+                        help="solve the problem at every N-th row (all rows are predicted and "
+                             f"learnt); default {default}; the node uses 1")
 
 
 def config_of(args: argparse.Namespace) -> Config:
-    """Settings of --config, --solver and --set; raises ConfigError for what does not exist."""
+    """Settings from --config, --solver and --set; raises ConfigError for unknown ones."""
     changes = dict(args.settings)
     if args.solver is not None:
         changes["estimation.solver"] = args.solver

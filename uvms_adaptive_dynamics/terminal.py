@@ -12,9 +12,9 @@
 # See the License for the specific language governing permissions and
 # limitations under the License.
 
-"""What a person at a terminal sees: progress and colours where there is one, plain text elsewhere.
+"""Terminal output: progress and colours on a terminal, plain text elsewhere.
 
-`rich` draws them; a computer without it gets the same sentences without.
+Drawn by `rich`; without it the text is the same but plain.
 """
 from __future__ import annotations
 
@@ -23,13 +23,13 @@ import time
 from collections.abc import Callable
 from typing import Any, TextIO
 
-INSTALLED_PROGRAM = "uvms"  # as it is installed
-REFRESH = 0.2       # [s] between plain lines of progress
+INSTALLED_PROGRAM = "uvms"  # name of the installed script
+REFRESH = 0.2       # [s] between plain progress lines
 
 
 def progress_on_terminal() -> Callable[[str, float], None]:
-    """A function of (name, share done) that shows progress on stderr where that is a terminal, and
-    is silent elsewhere."""
+    """A function of (name, fraction done) that shows progress on stderr; silent if that is no
+    terminal."""
     if not sys.stderr.isatty():
         return lambda name, share: None
     rich_progress = _rich("rich.progress")
@@ -37,8 +37,8 @@ def progress_on_terminal() -> Callable[[str, float], None]:
 
 
 def coloured(text: str, style: str, stream: TextIO | None = None) -> str:
-    """The text in a style of rich's ('bold red') where the stream (stdout) is a terminal that has
-    colours, else as it is."""
+    """The text in a rich style ('bold red') if the stream (default stdout) is a terminal with
+    colours; otherwise unchanged."""
     stream = stream or sys.stdout
     console = _rich("rich.console") if stream.isatty() else None
     if console is None:
@@ -50,7 +50,7 @@ def coloured(text: str, style: str, stream: TextIO | None = None) -> str:
 
 
 def _rich(module: str) -> Any:
-    """A module of rich; None where it is not installed."""
+    """A module of rich; None if it is not installed."""
     try:
         return __import__(module, fromlist=["x"])
     except ImportError:

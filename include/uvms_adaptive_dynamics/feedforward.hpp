@@ -14,16 +14,16 @@
 
 // Feedforward of an underwater vehicle and its arm from identified parameters; Eigen only, C++17.
 //
-// The same equations as uvms_adaptive_dynamics in Python, held together by a test: the vehicle's
+// Same equations as uvms_adaptive_dynamics in Python; a test checks that they agree: the vehicle's
 // regressor (6 x 27) and the arm's (recursive Newton-Euler on a moving base). Everything is linear
-// in the parameters, so that tau = Y pi and the deviation is that of Y Sigma Y^T.
+// in the parameters: tau = Y pi, with covariance Y Sigma Y^T.
 //
 // Conventions: SI, body forward-right-down, world north-east-down. `down` is the world's down axis
-// in the body, the third row of R_nb: (0, 0, 1) where the vehicle is level. Parameters are taken by
-// name from the estimator's ~/trusted_parameters (sensor_msgs/JointState: name, position). A
-// message in forward-left-up axes becomes one in ours by `frd_from_flu`. Further terms of the
-// estimate (its setting robot.terms, docs/terms.md) are not in these equations and are left out:
-// estimate without them for a controller that uses this file.
+// in the body frame, the third row of R_nb: (0, 0, 1) if the vehicle is level. Parameters are read
+// by name from the estimator's ~/trusted_parameters (sensor_msgs/JointState: name, position).
+// Convert vectors from forward-left-up axes with `frd_from_flu`. Additional terms of the estimate
+// (setting robot.terms, docs/terms.md) are not included in these equations and are ignored: do not
+// estimate them for a controller that uses this file.
 //
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
@@ -46,7 +46,7 @@ using Vector6 = Eigen::Matrix<double, 6, 1>;
 using VehicleParameters = Eigen::Matrix<double, 27, 1>;
 using VehicleRegressor = Eigen::Matrix<double, 6, 27>;
 
-// Names of the vehicle's parameters in the order of the columns of its regressor.
+// Names of the vehicle's parameters in the order of the regressor's columns.
 inline constexpr std::array<const char *, 27> kVehicleNames = {
     "m_X_du", "m_Y_dv", "m_Z_dw", "mzg_X_dq", "mzg_Y_dp", "mzg_K_dv", "mzg_M_du", "Ix_K_dp",
     "Iy_M_dq", "Iz_N_dr", "X_u", "Y_v", "Z_w", "K_p", "M_q", "N_r", "X_uu", "Y_vv", "Z_ww",
@@ -63,10 +63,10 @@ inline Matrix3 skew(const Vector3 &x) {
   return S;
 }
 
-// A vector of body axes forward-left-up in forward-right-down, and the other way round.
+// Converts a vector from forward-left-up to forward-right-down body axes, and vice versa.
 inline Vector3 frd_from_flu(const Vector3 &x) { return {x.x(), -x.y(), -x.z()}; }
 
-// The value of `name` in a message with these names and values; throws std::invalid_argument.
+// Value of `name`; throws std::invalid_argument if it is missing or not finite.
 inline double value_of(const std::string &name, const std::vector<std::string> &names,
                        const std::vector<double> &values) {
   for (std::size_t k = 0; k < names.size() && k < values.size(); ++k) {
@@ -91,7 +91,7 @@ inline VehicleParameters vehicle_parameters(const std::vector<std::string> &name
   return pi;
 }
 
-// The links' 12 n parameters by the joints' names, base to tip; throws std::invalid_argument.
+// The 12 n link parameters by joint name, base to tip; throws std::invalid_argument.
 inline Eigen::VectorXd arm_parameters(const std::vector<std::string> &joints,
                                       const std::vector<std::string> &names,
                                       const std::vector<double> &values) {
@@ -105,11 +105,11 @@ inline Eigen::VectorXd arm_parameters(const std::vector<std::string> &joints,
   return pi;
 }
 
-// Y_v: thruster wrench X Y Z [N], K M N [N m] = Y_v pi_v, without the arm's part.
-// nu [m/s, rad/s], nu_dot its derivative in the body, both body FRD.
+// Y_v: thruster wrench X Y Z [N], K M N [N m] = Y_v pi_v, without the arm's reaction.
+// nu [m/s, rad/s] and nu_dot, its derivative in the body frame, are in body FRD.
 inline VehicleRegressor vehicle_regressor(const Vector6 &nu, const Vector6 &nu_dot,
                                           const Vector3 &down) {
-  // Row and column in M of each inertia parameter.
+  // Row and column of each inertia parameter in M.
   constexpr std::array<std::array<int, 2>, 10> places = {
       {{0, 0}, {1, 1}, {2, 2}, {0, 4}, {1, 3}, {3, 1}, {4, 0}, {3, 3}, {4, 4}, {5, 5}}};
   VehicleRegressor Y = VehicleRegressor::Zero();
@@ -126,7 +126,7 @@ inline VehicleRegressor vehicle_regressor(const Vector6 &nu, const Vector6 &nu_d
       Y.col(k).tail<3>() += w.cross(momentum);
     }
   }
-  for (int i = 0; i < 6; ++i) {     // coefficients of damping are negative numbers
+  for (int i = 0; i < 6; ++i) {     // damping coefficients are negative
     Y(i, 10 + i) = -nu[i];
     Y(i, 16 + i) = -std::abs(nu[i]) * nu[i];
   }
@@ -136,13 +136,13 @@ inline VehicleRegressor vehicle_regressor(const Vector6 &nu, const Vector6 &nu_d
   return Y;
 }
 
-// tau_v of the vehicle alone [N, N m], body FRD.
+// tau_v of the vehicle without the arm [N, N m], body FRD.
 inline Vector6 vehicle_feedforward(const VehicleParameters &pi, const Vector6 &nu,
                                    const Vector6 &nu_dot, const Vector3 &down) {
   return vehicle_regressor(nu, nu_dot, down) * pi;
 }
 
-// R = Rz(yaw) Ry(pitch) Rx(roll), the URDF's.
+// R = Rz(yaw) Ry(pitch) Rx(roll), as in URDF.
 inline Matrix3 from_rpy(const Vector3 &rpy) {
   const double cr = std::cos(rpy.x()), sr = std::sin(rpy.x()), cp = std::cos(rpy.y()),
                sp = std::sin(rpy.y()), cy = std::cos(rpy.z()), sy = std::sin(rpy.z());
@@ -153,16 +153,16 @@ inline Matrix3 from_rpy(const Vector3 &rpy) {
   return R;
 }
 
-// Place of a frame in the one that carries it.
+// Pose of a frame in its parent frame.
 struct Placement {
   Matrix3 R = Matrix3::Identity();
   Vector3 p = Vector3::Zero();
 
-  // As a URDF's <origin> has it.
+  // From a URDF <origin>.
   static Placement from_urdf(const Vector3 &xyz, const Vector3 &rpy) { return {from_rpy(rpy), xyz}; }
 
-  // The arm's root link on the vehicle, given in forward-left-up axes as robot.mount_xyz and
-  // robot.mount_rpy, in the body's forward-right-down axes.
+  // Pose of the arm's root link in the body's forward-right-down axes, from robot.mount_xyz and
+  // robot.mount_rpy in forward-left-up axes.
   static Placement mount(const Vector3 &xyz, const Vector3 &rpy) {
     const Matrix3 flip = Vector3(1.0, -1.0, -1.0).asDiagonal();
     return {flip * from_rpy(rpy), flip * xyz};
@@ -171,17 +171,17 @@ struct Placement {
   Placement operator*(const Placement &inner) const { return {R * inner.R, R * inner.p + p}; }
 };
 
-// A joint of a serial chain: its frame at position zero in the frame of the joint before it (fixed
-// joints between them multiplied in; the first with the mount in front), and its axis there, of
-// length one (that of a URDF may be longer).
+// A joint of a serial chain: its frame at position zero in the frame of the previous joint
+// (including fixed joints in between; for the first joint, including the mount), and its axis in
+// its own frame, normalized to unit length (a URDF axis may be longer).
 struct Joint {
   Placement origin;
   Vector3 axis = Vector3::UnitZ();
   bool prismatic = false;
 };
 
-// What the vehicle and the joints must supply per link parameter: wrench rows (6 x 12 n) about the
-// body's origin in FRD [N, N m], joint rows (n x 12 n) [N m or N].
+// Regressors of the arm per link parameter: the wrench that the vehicle must supply (6 x 12 n),
+// about the body's origin in FRD [N, N m], and the joint efforts (n x 12 n) [N m or N].
 struct ArmRegressor {
   Eigen::Matrix<double, 6, Eigen::Dynamic> wrench;
   Eigen::MatrixXd joints;
@@ -189,8 +189,9 @@ struct ArmRegressor {
 
 namespace detail {
 
-// Rows f [N] and n [N m] (6 x 10) of a rigid body per parameter, in a frame on it; `a` is the
-// acceleration of the frame's origin less gravity, w and alpha its turning.
+// Regressor (6 x 10) of a rigid body's force [N] and moment [N m] in a body-fixed frame; `a` is the
+// acceleration of the frame's origin minus gravity, w and alpha the angular velocity and
+// acceleration.
 inline Eigen::Matrix<double, 6, 10> body_regressor(const Vector3 &a, const Vector3 &w,
                                                    const Vector3 &alpha) {
   const auto inertia = [](const Vector3 &x) {     // I x per (Ixx, Iyy, Izz, Ixy, Ixz, Iyz)
@@ -210,22 +211,23 @@ inline Eigen::Matrix<double, 6, 10> body_regressor(const Vector3 &a, const Vecto
 
 }  // namespace detail
 
-// Arm on its moving, tilted vehicle; mu, mu_dot, mu_ddot (n) [rad or m]; gravity [m/s^2]. Coulomb
-// friction acts as tanh(speed / 0.02): a step of the sign would let the joint chatter at rest.
+// Arm on a moving, tilted vehicle; mu, mu_dot, mu_ddot (n) [rad or m, per s, per s^2]; gravity
+// [m/s^2]. Coulomb friction is smoothed as tanh(speed / 0.02): a sign function would make joints
+// chatter at rest.
 inline ArmRegressor arm_regressor(const std::vector<Joint> &chain, const Eigen::VectorXd &mu,
                                   const Eigen::VectorXd &mu_dot, const Eigen::VectorXd &mu_ddot,
                                   const Vector3 &down, const Vector6 &nu, const Vector6 &nu_dot,
                                   double gravity = 9.80665) {
   const auto n = static_cast<Eigen::Index>(chain.size());
   if (mu.size() != n || mu_dot.size() != n || mu_ddot.size() != n) {
-    throw std::invalid_argument("arm_regressor: as many joint values as joints are expected");
+    throw std::invalid_argument("arm_regressor: expected one joint value per joint");
   }
   ArmRegressor found{Eigen::Matrix<double, 6, Eigen::Dynamic>::Zero(6, 12 * n),
                      Eigen::MatrixXd::Zero(n, 12 * n)};
   Vector3 w = nu.tail<3>(), alpha = nu_dot.tail<3>();
-  // Acceleration of the body's origin, seen in the body, less gravity.
+  // Acceleration of the body's origin in body axes, minus gravity.
   Vector3 a = nu_dot.head<3>() + w.cross(nu.head<3>()) - gravity * down;
-  std::vector<Placement> places;     // of each joint's frame in the one before, as it stands
+  std::vector<Placement> places;     // present pose of each joint's frame in the previous one
   for (Eigen::Index i = 0; i < n; ++i) {
     const Joint &joint = chain[static_cast<std::size_t>(i)];
     Placement here = joint.origin;
@@ -248,7 +250,7 @@ inline ArmRegressor arm_regressor(const std::vector<Joint> &chain, const Eigen::
       alpha += joint.axis * mu_ddot[i];
     }
     places.push_back(here);
-    // This link's rows, carried to each joint below it and to the body's origin.
+    // This link's regressor, propagated to each joint towards the base and to the body's origin.
     Eigen::Matrix<double, 6, 10> Y = detail::body_regressor(a, w, alpha);
     for (Eigen::Index j = i; j >= 0; --j) {
       const Joint &bears = chain[static_cast<std::size_t>(j)];

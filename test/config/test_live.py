@@ -20,7 +20,7 @@ from uvms_adaptive_dynamics.config import LIVE, Config, fixed_because
 
 
 def test_every_setting_may_change_or_has_a_reason():
-    """And the list names no setting that does not exist."""
+    """LIVE contains only existing settings."""
     names = {name for name, _, _ in Config().settings()}
     assert names >= LIVE
     for name in names:
@@ -30,7 +30,7 @@ def test_every_setting_may_change_or_has_a_reason():
 
 
 def test_all_of_a_kind_are_alike():
-    """Every timeout, every limit of plausibility and every period of an output may change."""
+    """All timeouts, plausibility limits and output periods may change."""
     for name, _, _ in Config().settings():
         if name.endswith(".timeout") or name.startswith("limits.") or (
                 name.startswith("output.") and name.endswith("_period")):
@@ -38,7 +38,7 @@ def test_all_of_a_kind_are_alike():
 
 
 def test_the_documentation_lists_them_all():
-    """In the table of docs/ros_interface.md, and nothing else."""
+    """The table in docs/ros_interface.md lists exactly these settings."""
     text = (Path(__file__).resolve().parents[2] / "docs" / "ros_interface.md").read_text()
     table = text.split("## Settings that change while the node runs")[1].split("\n\nEach node")[0]
     listed = set(re.findall(r"`([a-z_]+\.[a-z_*]+)`", table))

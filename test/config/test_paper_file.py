@@ -12,7 +12,7 @@
 # See the License for the specific language governing permissions and
 # limitations under the License.
 
-"""The letter of the paper in one parameter file: up to date, nothing but differences, installed."""
+"""Parameter file of the paper to the letter: up to date, only differences, installed."""
 import glob
 import runpy
 from pathlib import Path
@@ -33,19 +33,19 @@ def test_the_file_in_the_tree_is_up_to_date():
 
 
 def test_it_holds_what_differs_from_the_defaults_and_nothing_else():
-    """Read on top of the defaults, every setting in it changes something, and nothing else does."""
+    """Every setting in it differs from the default, and it contains every difference."""
     written = flatten(yaml.safe_load(FILE.read_text())["/**"]["ros__parameters"])
     assert written == load_config(FILE).changed() == Config().with_values(LETTER).changed()
 
 
 def test_the_cost_alone_is_a_part_of_the_letter():
-    """Arrival cost and window, each as in the whole."""
+    """Arrival cost and window, with the same values."""
     assert set(COST) == {"estimation.arrival", "estimation.horizon"}
     assert COST.items() <= LETTER.items() and LETTER["estimation.horizon"] == WINDOW
 
 
 def test_it_is_installed_beside_the_other(monkeypatch):
-    """setup.py puts every parameter file of the tree into the package's share."""
+    """setup.py installs every parameter file of the tree into the package's share."""
     said = {}
     monkeypatch.setattr(setuptools, "setup", lambda **values: said.update(values))
     monkeypatch.chdir(ROOT)

@@ -12,7 +12,7 @@
 # See the License for the specific language governing permissions and
 # limitations under the License.
 
-"""Settings: ranges, checks between them, files; a refusal names setting, got and expected."""
+"""Settings: ranges, cross-checks, files; errors name the setting, got and expected."""
 import math
 
 import pytest
@@ -29,7 +29,7 @@ NUMBERS = [(name, entry) for name, entry, _ in Config().settings()
 
 
 def refused(**values):
-    """The sentence for settings that cannot be used."""
+    """Error message for invalid settings."""
     with pytest.raises(ConfigError) as caught:
         Config().with_values({name.replace("__", "."): value for name, value in values.items()})
     return str(caught.value)
@@ -37,7 +37,7 @@ def refused(**values):
 
 @pytest.mark.parametrize("name", ["robot.gravity", "robot.water_density"])
 def test_constants_that_are_divided_by_are_not_zero(name):
-    """Depth is pressure / (density * gravity), and the attitude's down is gravity's direction."""
+    """Depth is pressure / (density * gravity), and attitude comes from the direction of gravity."""
     for value in (0, 0.0, -9.8, 1e-300, math.nan, math.inf):
         with pytest.raises(ConfigError, match=f"'{name}' is .*expected a number from 1 to"):
             Config().with_values({name: value})
@@ -48,7 +48,7 @@ def test_constants_that_are_divided_by_are_not_zero(name):
     ("estimation.information_floor", (0, 1e-12)), ("estimation.relative_epsilon", (0,)),
     ("estimation.prior_inflation", (0, 1e7, -1)), ("estimation.deadline", (-1e-3,))])
 def test_settings_with_which_solves_fail_are_refused(name, values):
-    """Measured: in these places the problem has no unique answer, or rounding decides it."""
+    """Measured: with these values the problem has no unique solution, or rounding decides it."""
     for value in values:
         with pytest.raises(ConfigError, match=f"'{name}' is"):
             Config().with_values({name: value})
@@ -56,7 +56,7 @@ def test_settings_with_which_solves_fail_are_refused(name, values):
 
 @pytest.mark.parametrize("name, entry", NUMBERS, ids=[name for name, _ in NUMBERS])
 def test_ranges_are_inclusive_and_end_there(name, entry):
-    """Both ends of every range are taken; the next number beyond, NaN and infinity are not."""
+    """Both ends of every range are accepted; the next number beyond, NaN and infinity are not."""
     low, high = entry.metadata["low"], entry.metadata["high"]
     whole = entry.metadata["kind"] == "int"
     outside = [math.nan, math.inf, -math.inf, "7", None, True]
@@ -74,7 +74,7 @@ def test_ranges_are_inclusive_and_end_there(name, entry):
 
 
 def test_limits_of_plausibility_have_unit_and_reason():
-    """Each says of what it is the limit, in which unit, and where the number comes from."""
+    """Each states its unit and the reason for its default."""
     given = {name.split(".")[1]: (entry.metadata["unit"], value)
              for name, entry, value in Config().settings() if name.startswith("limits.")}
     assert given == {
@@ -82,18 +82,18 @@ def test_limits_of_plausibility_have_unit_and_reason():
         "angular_acceleration": ("rad/s^2", 100.0), "joint_speed": ("rad/s", 20.0),
         "joint_acceleration": ("rad/s^2", 2000.0), "force": ("N", 2000.0),
         "torque": ("N m", 1000.0)}
-    assert all("; " in entry.metadata["doc"] for name, entry, _ in Config().settings()
+    assert all("Default: " in entry.metadata["doc"] for name, entry, _ in Config().settings()
                if name.startswith("limits."))
     with pytest.raises(ConfigError, match="'limits.force' is -1"):
         Limits(force=-1)
 
 
 def test_checks_between_settings_name_both_sides():
-    """Numbers per joint, per channel and per thruster; bounds that contradict each other."""
+    """Wrong counts per joint, channel and thruster; contradictory bounds."""
     assert "at least estimation.weight_min (90 N)" in refused(estimation__weight_max=50)
     assert "each of robot.joints" in refused(joint_states__effort_scale=[1.0])
     assert "10 numbers" in refused(estimation__noise_stddev=[1.0] * 9)
-    assert "names out of robot.joints" in refused(joint_states__effort_masked=["elbow"])
+    assert "names from robot.joints" in refused(joint_states__effort_masked=["elbow"])
     assert "one per thruster" in refused(thrusters__signs=[1.0, 1.0])
     assert "or 'cvxpy:<NAME>'" in refused(estimation__solver="guess")
     assert "Did you mean 'estimation.horizon'?" in refused(estimation__horison=3)
@@ -101,12 +101,12 @@ def test_checks_between_settings_name_both_sides():
 
 @pytest.mark.parametrize("solver", ["auto", "native", "clarabel", "mosek", "cvxpy:ECOS"])
 def test_solvers_have_these_names(solver):
-    """'auto' and the four that one can ask for."""
+    """'auto' and the four explicit choices."""
     assert Config().with_values({"estimation.solver": solver}).estimation.solver == solver
 
 
 def test_changed_settings_are_those_that_differ():
-    """Nothing by default; a value that is the default is no change."""
+    """Empty by default; setting a value to its default is no change."""
     assert Config().changed() == Config().changed_settings() == {}
     config = Config().with_values({"estimation.horizon": 100, "filter.lowpass": 0,
                                    "robot.link_volumes": []})
@@ -115,15 +115,16 @@ def test_changed_settings_are_those_that_differ():
 
 
 @pytest.mark.parametrize("values, part", [
-    ({"imu.type": ODOMETRY, "filter.linear_acceleration": "imu"}, "has no force"),
-    ({"imu.type": ODOMETRY, "imu.orientation": "own"}, "'imu.orientation' is 'own'.*has no force"),
+    ({"imu.type": ODOMETRY, "filter.linear_acceleration": "imu"}, "has no specific force"),
+    ({"imu.type": ODOMETRY, "imu.orientation": "own"},
+     "'imu.orientation' is 'own'.*has no specific force"),
     ({"imu.topic": "odom", "dvl.topic": "odom", "imu.type": ODOMETRY},
      "'dvl.type'.*expected 'nav_msgs/msg/Odometry' as imu.type"),
     ({"imu.topic": "odom", "dvl.topic": "odom", "imu.type": ODOMETRY, "dvl.type": ODOMETRY},
      "'dvl.frame' is 'frd'; expected 'flu' as imu.frame, since both read the topic 'odom'"),
     ({"imu.orientation": "own", "robot.current_ned": (0.1, 0.0, 0.0)}, "no heading")])
 def test_sources_of_motion_that_contradict_each_other_are_refused(values, part):
-    """With the setting to change."""
+    """The error names the setting to change."""
     with pytest.raises(ConfigError, match=part):
         Config().with_values(values)
 
@@ -143,13 +144,13 @@ def test_sources_of_motion_that_contradict_each_other_are_refused(values, part):
     ("/**: {ros__parameters: {filter: {lowpass: 1.0e+400}}}", "'filter.lowpass' is inf"),
     ("/**: {ros__parameters: {filter: {lowpass: " + "9" * 900 + "}}}", "9...; expected a number"),
     ("/**: {ros__parameters: {filter: {lowpass: 0x" + "f" * 900 + "}}}", "a number from 0"),
-    ("/**: {ros__parameters: {filter: {lowpass: 1, lowpass: 2}}}", "key 'lowpass' stands there"),
-    ("/**: {ros__parameters: {filter: {lowpass: 1}, filter.lowpass: 2}}", "stands there twice"),
+    ("/**: {ros__parameters: {filter: {lowpass: 1, lowpass: 2}}}", "duplicate key 'lowpass'"),
+    ("/**: {ros__parameters: {filter: {lowpass: 1}, filter.lowpass: 2}}", "is given twice"),
     ("/**: &a {ros__parameters: *a}", "alias '*a'"),
     ("/**: {ros__parameters: {robot: {joints: &b [*b]}}}", "alias '*b'"),
     ("/**: {ros__parameters: {estimation: {horizon: many}}}", "expected a whole number")])
 def test_files_that_cannot_be_used_are_refused_with_their_name(tmp_path, text, part):
-    """One ConfigError of one short line, whatever is wrong with the file."""
+    """Any defect of the file raises a ConfigError of one short line."""
     path = tmp_path / "settings.yaml"
     path.write_text(text)
     with pytest.raises(ConfigError) as caught:
@@ -159,13 +160,13 @@ def test_files_that_cannot_be_used_are_refused_with_their_name(tmp_path, text, p
 
 
 def test_a_file_for_other_nodes_alone_is_refused_with_both_names(tmp_path):
-    """Where nothing reaches the estimator, somebody misspelt a name; nothing in it is still for
-    it."""
+    """A file without parameters for the estimator is refused: a name is probably misspelt. A
+    namespace in front of the name or around it is accepted."""
     path = tmp_path / "settings.yaml"
     path.write_text("uvms_estimater: {ros__parameters: {filter: {lowpass: 0.1}}}\n"
                     "/rov/dvl: {ros__parameters: {a: 1}}")
-    with pytest.raises(ConfigError, match="parameters of 'uvms_estimater', '/rov/dvl' alone, of "
-                                          "which none reaches this node, 'uvms_estimator'"):
+    with pytest.raises(ConfigError, match="parameters only for 'uvms_estimater', '/rov/dvl'; none "
+                                          "of them reaches this node, 'uvms_estimator'"):
         load_config(path)
     path.write_text("rov: {uvms_estimator: {ros__parameters: {filter.gap: 2.0}}}\n"
                     "/rov/**: {ros__parameters: {filter.lowpass: 0.1}}")
@@ -177,13 +178,13 @@ def test_a_file_for_other_nodes_alone_is_refused_with_both_names(tmp_path):
     ("/x/a", ("/x/a",)), ("/*/a", ("/x/a",)), ("/**/a", ("/a", "/x/a", "/x/y/a")),
     ("/x/*", ("/x/a",)), ("/x/**", ("/x/a", "/x/y/a")), ("b", ()), ("/x", ()), ("/.*", ())])
 def test_names_of_nodes_fit_as_in_rcl(name, nodes):
-    """The same table is held to rclpy in test/ros/test_parameter_files.py."""
+    """test/ros/test_parameter_files.py checks the same table against rclpy."""
     assert tuple(n for n in ("/a", "/x/a", "/x/y/a", "/x/b") if fits_node(name, n)
                  and n != "/x/b") == nodes
 
 
 def test_what_belongs_to_ros_and_to_other_nodes_is_left_alone(tmp_path):
-    """use_sim_time and QoS are ROS's own; another node's section is not ours."""
+    """use_sim_time and QoS belong to ROS; sections of other nodes are ignored."""
     path = tmp_path / "settings.yaml"
     path.write_text("""
         /**: {ros__parameters: {use_sim_time: true, filter: {lowpass: 0.1}}}
@@ -196,7 +197,7 @@ def test_what_belongs_to_ros_and_to_other_nodes_is_left_alone(tmp_path):
 
 
 def test_paths_count_from_the_file_that_names_them(tmp_path):
-    """Where such a file exists; anything else is kept as it is written."""
+    """If the file exists there; anything else stays as written."""
     (tmp_path / "arm.urdf").write_text("")
     path = tmp_path / "settings.yaml"
     path.write_text("/**: {ros__parameters: {robot: {urdf: arm.urdf}, prior: {file: none.yaml},"
@@ -210,7 +211,7 @@ def test_paths_count_from_the_file_that_names_them(tmp_path):
     st.integers(), lambda inner: st.dictionaries(st.sampled_from("xyz"), inner, min_size=1),
     max_leaves=6), max_size=3))
 def test_flattened_trees_keep_their_leaves(tree):
-    """As many dotted names as leaves, each with its value."""
+    """One dotted name per leaf, with its value."""
     def leaf(dotted):
         node = tree
         for key in dotted.split("."):

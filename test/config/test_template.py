@@ -12,7 +12,7 @@
 # See the License for the specific language governing permissions and
 # limitations under the License.
 
-"""The teaching parameter file: complete, up to date, and read alike by PyYAML and by ROS."""
+"""The documented parameter file: complete, up to date, and read alike by PyYAML and ROS."""
 from pathlib import Path
 
 import yaml
@@ -30,8 +30,7 @@ def test_the_file_in_the_tree_is_up_to_date():
 
 
 def test_it_holds_every_setting_with_its_default():
-    """Reading it changes nothing, and nothing is missing but lists that are empty, which stand
-    there as comments."""
+    """Loading it gives the defaults; only empty lists are commented out."""
     assert load_config(FILE) == Config()
     written = flatten(yaml.safe_load(FILE.read_text())["/**"]["ros__parameters"])
     for name, _, value in Config().settings():
@@ -42,7 +41,7 @@ def test_it_holds_every_setting_with_its_default():
 
 
 def test_numbers_keep_their_kind():
-    """A float is never written as a whole number or as 1e-12, which YAML 1.1 reads as a text."""
+    """A float is never written as an integer or as 1e-12, which YAML 1.1 reads as a string."""
     written = flatten(yaml.safe_load(FILE.read_text())["/**"]["ros__parameters"])
     for name, _, value in Config().settings():
         if name in written:
@@ -53,7 +52,7 @@ def test_numbers_keep_their_kind():
 
 
 def test_every_setting_has_its_words_and_unit():
-    """Meaning and unit stand above each setting."""
+    """Description and unit are above each setting."""
     text = " ".join(FILE.read_text().replace("#", " ").split())
     for _, entry, _ in Config().settings():
         assert " ".join(entry.metadata["doc"].split()) in text
@@ -61,5 +60,5 @@ def test_every_setting_has_its_words_and_unit():
 
 
 def test_lines_fit_a_screen():
-    """Nobody scrolls sideways to read a comment."""
+    """No line is longer than 100 characters."""
     assert max(map(len, FILE.read_text().splitlines())) <= 100

@@ -12,7 +12,7 @@
 # See the License for the specific language governing permissions and
 # limitations under the License.
 
-"""One writer for a folder, and none after its end."""
+"""One writer per folder; the lock ends with the process."""
 import os
 import signal
 import subprocess
@@ -27,7 +27,7 @@ HOLD = ("import sys; from pathlib import Path; from uvms_adaptive_dynamics.disk.
 
 
 def test_a_second_writer_waits_for_nothing(tmp_path):
-    """It is told at once; after `release` it is its turn."""
+    """It is refused at once, and succeeds after `release`."""
     one, other = FolderLock(tmp_path), FolderLock(tmp_path)
     assert one.take() and not other.take()
     one.release()
@@ -46,7 +46,7 @@ def test_a_killed_process_holds_nothing(tmp_path):
 
 
 def test_a_place_where_no_folder_can_be_is_an_error(tmp_path):
-    """As for every other file."""
+    """Raises OSError, as for any other file."""
     (tmp_path / "file").touch()
     with pytest.raises(OSError):
         FolderLock(tmp_path / "file" / "folder").take()

@@ -12,7 +12,7 @@
 # See the License for the specific language governing permissions and
 # limitations under the License.
 
-"""Text of other people's files: bounded, from regular files alone, with a sentence for the rest."""
+"""Reading external text: bounded, from regular files only, with a clear error otherwise."""
 import os
 import socket
 
@@ -32,7 +32,7 @@ def refusal(path, limit=100):
 
 
 def test_text_comes_back_without_its_byte_order_mark(tmp_path):
-    """Windows editors write one; the limit is inclusive."""
+    """Windows editors write one. The limit is inclusive."""
     path = tmp_path / "a.txt"
     path.write_bytes("\ufeff\u00e4b".encode())
     assert read_text(path, "x", 6, ConfigError, "y") == "\u00e4b"
@@ -40,7 +40,7 @@ def test_text_comes_back_without_its_byte_order_mark(tmp_path):
 
 
 def test_what_never_ends_is_refused_at_once(tmp_path):
-    """Devices, a FIFO without a writer, a socket; a link to one is no better."""
+    """Devices, a FIFO without a writer, a socket, and a link to one."""
     os.mkfifo(tmp_path / "fifo")
     (tmp_path / "link").symlink_to("/dev/zero")
     with socket.socket(socket.AF_UNIX) as server:
@@ -52,7 +52,7 @@ def test_what_never_ends_is_refused_at_once(tmp_path):
 
 
 def test_what_is_no_text_is_refused(tmp_path):
-    """Other encodings, names that no file can have, files that are not there."""
+    """Other encodings, impossible file names, missing files."""
     (tmp_path / "latin").write_bytes(b"ab\xe4b")
     assert "not text in UTF-8 (invalid continuation byte at byte 2)" in refusal(tmp_path / "latin")
     assert "No such file" in refusal(tmp_path / "none")
@@ -62,12 +62,12 @@ def test_what_is_no_text_is_refused(tmp_path):
 
 
 def test_a_relative_path_that_does_not_exist_is_said_with_the_folder(tmp_path, monkeypatch):
-    """A node's settings do not know the folder of the file that they are from."""
+    """A node's settings do not know the folder of their file."""
     monkeypatch.chdir(tmp_path)
     with pytest.raises(ConfigError) as caught:
         read_text("arm.urdf", "URDF 'arm.urdf'", 100, ConfigError, "an arm")
     said = str(caught.value)
-    assert f"in '{tmp_path}'" in said and "give its whole path" in said
+    assert f"in '{tmp_path}'" in said and "give an absolute path" in said
     with pytest.raises(ConfigError) as caught:
         read_text(tmp_path / "arm.urdf", "URDF", 100, ConfigError, "an arm")
-    assert "relative" not in str(caught.value)
+    assert "looked for" not in str(caught.value)

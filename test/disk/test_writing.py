@@ -12,7 +12,7 @@
 # See the License for the specific language governing permissions and
 # limitations under the License.
 
-"""Results on disk: what can be seen before a run is, and nothing is lost at its end."""
+"""Writing results: problems are found before a run, and no result is lost after it."""
 import errno
 import os
 import pickle
@@ -36,7 +36,7 @@ from uvms_adaptive_dynamics.errors import UvmsError
 
 @pytest.fixture
 def elsewhere(tmp_path, monkeypatch):
-    """The folder in which results are kept that cannot be written."""
+    """The temporary folder for results that cannot be written to their path."""
     folder = tmp_path / "elsewhere"
     folder.mkdir()
     monkeypatch.setattr(writing.tempfile, "tempdir", str(folder))
@@ -50,7 +50,7 @@ def refusal(write, *arguments):
 
 
 def fail(monkeypatch, below):
-    """Every fsync of a file below the folder finds the disk full."""
+    """Make every fsync of a file below the folder fail with a full disk."""
     def full(handle):
         if Path(os.readlink(f"/proc/self/fd/{handle}")).is_relative_to(below):
             raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
@@ -58,7 +58,7 @@ def fail(monkeypatch, below):
 
 
 def test_a_file_is_replaced_whole_and_keeps_its_permissions(tmp_path):
-    """A new one is made with those that are usual here; nothing else stays in the folder."""
+    """A new file gets the usual permissions; no other file remains in the folder."""
     path = tmp_path / "new" / "a.txt"
     assert write_file(path, "one") == path and path.read_text() == "one"
     assert stat.S_IMODE(path.stat().st_mode) & 0o077 == 0o077 & ~_umask() & 0o666
@@ -75,7 +75,7 @@ def _umask():
 
 
 def test_links_stay_links(tmp_path):
-    """What a link points to is written, also where it does not exist yet."""
+    """The target of the link is written, even if it does not exist yet."""
     (tmp_path / "far").mkdir()
     for name in ("there", "absent"):
         link, target = tmp_path / name, tmp_path / "far" / name
@@ -90,7 +90,7 @@ def test_links_stay_links(tmp_path):
 @pytest.mark.parametrize("kind, word", [
     ("null", "a device"), ("link to null", "a device"), ("fifo", "a FIFO"), ("folder", "a folder")])
 def test_what_is_no_file_is_never_replaced(tmp_path, elsewhere, kind, word):
-    """Neither found fit before a run, nor replaced after it; the content is kept."""
+    """It is refused before a run and not replaced after one; the content is kept elsewhere."""
     path = tmp_path / "out"
     if kind == "null":
         path = Path("/dev/null")
@@ -109,7 +109,7 @@ def test_what_is_no_file_is_never_replaced(tmp_path, elsewhere, kind, word):
 
 
 def test_a_full_disk_loses_nothing(tmp_path, elsewhere, monkeypatch):
-    """The old file stays, no remains lie beside it, the new content is where the sentence says."""
+    """The old file stays, no partial file remains, the new content is where the message says."""
     path = tmp_path / "out" / "a.yaml"
     write_file(path, "old")
     fail(monkeypatch, path.parent)
@@ -119,11 +119,11 @@ def test_a_full_disk_loses_nothing(tmp_path, elsewhere, monkeypatch):
     assert kept.name == "a.yaml" and kept.read_text() == "new"
     assert path.read_text() == "old" and os.listdir(path.parent) == ["a.yaml"]
     fail(monkeypatch, tmp_path)
-    assert "Nor could it be kept" in refusal(write_file, path, "new")
+    assert "It could not be kept" in refusal(write_file, path, "new")
 
 
 def test_every_result_is_tried(tmp_path, elsewhere):
-    """One sentence in the end has all that failed, also of one attempt within another."""
+    """One message lists all failures, including those of nested attempts."""
     bad, good = tmp_path / "bad", tmp_path / "good"
     bad.mkdir()
 
@@ -138,15 +138,15 @@ def test_every_result_is_tried(tmp_path, elsewhere):
     assert good.read_text() == "2"
     assert {f.name: f.read_text() for f in folder.iterdir()} == {
         "bad": "1", "2_bad": "3", "3_bad": "4"}
-    assert said == ("No figures. bad, 2_bad, 3_bad cannot be written where they belong: it is a "
+    assert said == ("No figures. bad, 2_bad, 3_bad cannot be written to the output: it is a "
                     f"folder, which is never replaced. They are kept in '{folder}'; copy them to "
-                    "where there is room.")
+                    "a disk with free space.")
     assert "It is kept as" in refusal(attempt_all, lambda: write_file(bad, "5"))
     attempt_all()
 
 
 def test_failures_come_out_of_other_processes(tmp_path, elsewhere):
-    """Campaigns run in several: what is raised there is pickled, with its sentence."""
+    """Campaigns run in several processes: exceptions must survive pickling with their message."""
     def two():
         attempt_all(lambda: write_file(tmp_path, "1"), lambda: write_file(tmp_path, "2"))
     for write in (lambda: write_file(tmp_path, "1"), two):
@@ -156,7 +156,7 @@ def test_failures_come_out_of_other_processes(tmp_path, elsewhere):
 
 
 def test_space_is_looked_for_before_a_run(tmp_path, monkeypatch):
-    """Both numbers are in the sentence."""
+    """The message contains both numbers."""
     assert output_folder(tmp_path / "a" / "b", 1000) == tmp_path / "a" / "b"
     assert os.listdir(tmp_path / "a" / "b") == []
     usage = namedtuple("usage", "total used free")
@@ -169,21 +169,21 @@ def test_space_is_looked_for_before_a_run(tmp_path, monkeypatch):
 
 
 def test_what_stands_in_the_way_is_named(tmp_path):
-    """A file, a device or a link to nothing, at the end of the path or within it."""
+    """A file, a device or a broken link, at the end of the path or within it."""
     (tmp_path / "file").write_text("")
     (tmp_path / "gone").symlink_to(tmp_path / "nowhere" / "at all")
     for path, words in ((tmp_path / "file", f"'{tmp_path}/file' is a file"),
                         (tmp_path / "file" / "a" / "b", f"'{tmp_path}/file' is a file"),
-                        (tmp_path / "gone", f"'{tmp_path}/gone' is a link to nothing"),
+                        (tmp_path / "gone", f"'{tmp_path}/gone' is a broken link"),
                         ("/dev/null/x", "'/dev/null' is a device"), ("/proc/x", "No such file"),
                         ("~nobody-of-this-name", "home directory"), ("a\0b", "null byte")):
         said = refusal(output_folder, path)
-        assert words in said and said.endswith("Give another folder, or make room in it.")
+        assert words in said and said.endswith("Give another folder, or free space in it.")
 
 
 @pytest.mark.parametrize("umask, mode", [(0o022, 0o644), (0o027, 0o640), (0o002, 0o664)])
 def test_others_may_read_whom_the_umask_allows(tmp_path, umask, mode):
-    """Not what a temporary file's mode happens to be."""
+    """The mode follows the umask, not that of a temporary file."""
     before = os.umask(umask)
     try:
         path = write_file(tmp_path / "p.yaml", "x")
@@ -193,7 +193,7 @@ def test_others_may_read_whom_the_umask_allows(tmp_path, umask, mode):
 
 
 def test_what_is_written_again_soon_is_not_kept(tmp_path, elsewhere):
-    """A full disk does not fill the temporary folder too."""
+    """So that a full disk does not fill the temporary folder too."""
     (tmp_path / "file").touch()
     with pytest.raises(UvmsError, match="cannot be written"):
         write_file(tmp_path / "file" / "p.yaml", "x", keep=False)
@@ -201,7 +201,7 @@ def test_what_is_written_again_soon_is_not_kept(tmp_path, elsewhere):
 
 
 def test_what_a_killed_write_left_is_removed(tmp_path):
-    """And nothing else."""
+    """Other files stay."""
     (tmp_path / ".uvms_0123456789ab.partial").touch()
     (tmp_path / "other.partial").touch()
     remove_partials(tmp_path)

@@ -12,7 +12,7 @@
 # See the License for the specific language governing permissions and
 # limitations under the License.
 
-"""YAML as data: what PyYAML reads, unless it would be read as something else than was meant."""
+"""Safe YAML: reads like PyYAML, but refuses what would be misread."""
 import time
 
 import pytest
@@ -29,7 +29,7 @@ PLAIN = st.recursive(
 
 
 def refusal(text):
-    begin = time.process_time()     # whatever else runs
+    begin = time.process_time()     # independent of other processes
     with pytest.raises(ConfigError) as caught:
         parse_yaml(text, "x", ConfigError, "Do this.")
     assert time.process_time() - begin < 1.0 and "\n" not in str(caught.value)
@@ -37,13 +37,13 @@ def refusal(text):
 
 
 def bomb(line, last):
-    """Nine of nine of nine ...: a billion values in ten lines."""
+    """Nested aliases that expand to a billion values in ten lines."""
     return "".join(f"a{k}: &a{k} {line(k - 1)}\n" for k in range(1, 10)) + last
 
 
 @given(PLAIN)
 def test_what_is_dumped_is_read(value):
-    """Any plain data, in any of YAML's styles."""
+    """Holds for any plain data in any YAML style."""
     for flow in (True, False, None):
         text = yaml.safe_dump(value, default_flow_style=flow)
         assert "*" in text or parse_yaml(text, "x", ConfigError) == value
@@ -51,7 +51,7 @@ def test_what_is_dumped_is_read(value):
 
 @given(st.text(alphabet="[]{}:,-?&*!|>'\"%#a1. \n\t\0\ufeff", max_size=60) | st.text())
 def test_any_text_is_data_or_a_sentence(text):
-    """No other exception, whatever is typed."""
+    """Raises no other exception, whatever the text."""
     try:
         parse_yaml(text, "x", ConfigError)
     except ConfigError as error:
@@ -59,36 +59,36 @@ def test_any_text_is_data_or_a_sentence(text):
 
 
 @pytest.mark.parametrize("text, words", [
-    ("a: &x\n  b: *x", "at line 2: alias '*x', which ROS parameter files cannot have"),
-    ("a: &x [1]\nb: *x", "write its value out. Do this."),
+    ("a: &x\n  b: *x", "at line 2: alias '*x', which ROS parameter files do not allow"),
+    ("a: &x [1]\nb: *x", "write out its value. Do this."),
     (bomb(lambda k: f"[{', '.join([f'*a{k}'] * 9)}]" if k else "[1]", "b: *a9"), "alias"),
     (bomb(lambda k: f"{{<<: [{', '.join([f'*a{k}'] * 9)}]}}" if k else "{}", "b: *a9"), "alias"),
-    ("a: 1\nb: 2\na: 3", "at line 3: key 'a' stands there and at line 1; delete one"),
-    ("{a: {b: 1, b: 1}}", "key 'b' stands there"),
+    ("a: 1\nb: 2\na: 3", "at line 3: duplicate key 'a', also at line 1; delete one"),
+    ("{a: {b: 1, b: 1}}", "duplicate key 'b'"),
     ("a: " + "9" * 5000, "a number of 5000 characters"),
     ("a: " + "1:" * 100_000 + "1", "a number of 200001 characters"),
     ("a: 2001-99-99", "month must be in 1..12"), ("a: 1\n---\nb: 2", "another document"),
     ("a: !!python/object/apply:os.getcwd []", "could not determine a constructor")])
 def test_what_is_not_data_is_refused_with_its_line(text, words):
-    """At once, in one line."""
+    """Immediately, in one line."""
     assert words in refusal(text)
 
 
 @pytest.mark.parametrize("opening", ["[", "{a: ", "- ", "? ", "[{a: "])
 def test_nesting_has_an_end(opening):
-    """Also where the parser's own recursion would end the process."""
+    """Even at depths where the parser's recursion would crash the process."""
     for count in (DEEPEST + 1, 20_000, 200_000):
         assert "deep" in refusal(opening * count)
 
 
 def test_nesting_of_forty_is_none_of_our_business():
-    """Which is ten times what our files have."""
+    """Ten times the depth of our files is accepted."""
     assert str(parse_yaml("[" * 40 + "]" * 40, "x", ConfigError)).count("[") == 40
 
 
 @given(st.lists(st.floats(allow_nan=False, allow_infinity=False)))
 def test_lists_of_numbers_come_back_to_the_last_bit(values):
-    """As numbers, also 1e-5, which YAML 1.1 takes for text; in lines of the width that is asked."""
+    """As numbers, even 1e-5, which YAML 1.1 reads as a string; lines keep the given width."""
     text = number_list(values, 60)
     found = parse_yaml(f"x: {text}", "x", ConfigError)["x"]
     assert found == values and all(type(value) is float for value in found)

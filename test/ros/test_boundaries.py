@@ -12,7 +12,7 @@
 # See the License for the specific language governing permissions and
 # limitations under the License.
 
-"""What the ROS layer may know: no evaluation, no studies, and the estimator on one thread alone."""
+"""Import rules of the ROS layer: no evaluation, no studies, and one owner of the estimator."""
 import ast
 from pathlib import Path
 
@@ -23,7 +23,7 @@ ROS = sorted((PACKAGE / "ros").rglob("*.py"))
 
 
 def imported(path):
-    """Absolute names of the modules that a file of the package imports, at any depth."""
+    """Absolute names of all modules that a file of the package imports, at any depth."""
     parts = (PACKAGE.name, *path.relative_to(PACKAGE).with_suffix("").parts)
     found = []
     for node in ast.walk(ast.parse(path.read_text())):
@@ -52,7 +52,7 @@ def test_rclpy_is_imported_by_the_ros_layer_alone():
 
 @pytest.mark.parametrize("path", ROS, ids=lambda path: path.stem)
 def test_nothing_but_the_worker_keeps_an_estimator(path):
-    """Other threads read the worker's snapshot, or send it an action `f(estimator)`."""
+    """Other threads read the worker's snapshot or send it an action `f(estimator)`."""
     kept = [node.attr for node in ast.walk(ast.parse(path.read_text()))
             if isinstance(node, ast.Attribute) and node.attr.strip("_") == "estimator"]
     assert not kept or path.stem == "worker"

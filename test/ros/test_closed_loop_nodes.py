@@ -43,7 +43,7 @@ PACKAGE = "uvms_adaptive_dynamics.ros.demo"
 
 @contextlib.contextmanager
 def running(module, *parameters):
-    """A node as a process, ended whatever happens."""
+    """A node as a process, stopped in any case."""
     words = [word for parameter in parameters for word in ("-p", parameter)]
     process = ros_bus.process(f"{PACKAGE}.{module}", "--ros-args", *words)
     try:
@@ -60,8 +60,8 @@ def bus():
 
 
 def test_a_wrench_moves_the_thrusters_until_it_is_silent(bus):
-    """A push to the left (FLU) and up gives another PWM on every thruster; garbage is refused and
-    changes nothing; after the timeout all are neutral. ~/grip takes and drops."""
+    """A push to the left (FLU) and up changes the PWM of every thruster; garbage is refused without
+    effect; after the timeout all thrusters are neutral. ~/grip picks up and drops."""
     heard = bus.collect(Float64MultiArray, "thruster_commands", qos_profile_sensor_data)
     with running("simulated_robot", "input_timeout:=1.0") as process:
         wrench = bus.publisher(WrenchStamped, "wrench_input", 10)
@@ -87,8 +87,8 @@ def test_a_wrench_moves_the_thrusters_until_it_is_silent(bus):
 
 
 def test_the_controller_follows_and_takes_trusted_parameters(bus):
-    """Robot and controller alone: the prior drives; once trusted parameters come, they do; it ends
-    with its duration and a summary in which the errors are small."""
+    """Without an estimator the prior is used, then trusted parameters once they arrive; the run
+    ends after its duration with a summary of small errors."""
     estimator = Estimator(Config())
     message = JointState(name=list(estimator.table.names), position=estimator.pi.tolist())
     joints = bus.collect(JointState, "joint_states", qos_profile_sensor_data)
@@ -111,14 +111,14 @@ def test_the_controller_follows_and_takes_trusted_parameters(bus):
 
 
 def test_a_feedforward_of_another_name_is_refused():
-    """With what was got and what there is."""
+    """The error gives got and the choices."""
     with running("controller", "feedforward:=magic") as process:
         said = process.communicate(timeout=60)[0]
     assert process.returncode == 1 and "'magic', expected one of adapted, prior, none" in said
 
 
 def test_parameters_that_cannot_be_used_end_the_controller_s_trust(bus):
-    """Of another robot, or not finite: the prior acts from then on, until usable ones come."""
+    """Parameters of another robot or not finite: the prior is used until usable ones arrive."""
     node = ControllerNode(context=bus.context, use_global_arguments=False)
     model = RobotModel.from_config(Config())
     names, prior = model.table.names, prior_from_config(Config(), model).values

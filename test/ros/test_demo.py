@@ -12,8 +12,7 @@
 # See the License for the specific language governing permissions and
 # limitations under the License.
 
-"""The demonstration's own parts: refusals, children that fail, words for people. The whole of it is
-tried by hand."""
+"""Parts of the demonstration: refusals, failing children, output. The whole is tested by hand."""
 import argparse
 
 import numpy as np
@@ -41,20 +40,20 @@ def arguments(*given):
 
 
 def test_an_existing_folder_is_not_touched(tmp_path):
-    """The sentence says what to do."""
+    """The message says what to do."""
     with pytest.raises(UvmsError, match="exists; expected a new folder"):
         demo.run(arguments("--output", str(tmp_path)))
 
 
 def test_a_run_too_short_to_show_anything_is_refused(tmp_path):
-    """And leaves no folder behind."""
+    """No folder is created."""
     with pytest.raises(UvmsError, match="at least 10 s"):
         demo.run(arguments("--output", str(tmp_path / "new"), "--duration", "1"))
     assert not (tmp_path / "new").exists()
 
 
 def test_the_prior_is_wrong_by_the_factor_everywhere(tmp_path):
-    """Every parameter is twice or half of what it should be; another seed is another prior."""
+    """Every parameter is doubled or halved; another seed gives another prior."""
     config = Config()
     right = prior_from_config(config, RobotModel.from_config(config)).values
     wrong = load_parameters(demo._wrong_prior(tmp_path / "prior.yaml", 1)).values
@@ -65,7 +64,7 @@ def test_the_prior_is_wrong_by_the_factor_everywhere(tmp_path):
 
 
 def test_a_child_that_fails_shows_its_last_lines(tmp_path):
-    """Whoever runs the demonstration sees why, and where the rest is."""
+    """The error shows the reason and the path of the log."""
     child = Child("estimator", tmp_path / "log", "uvms_adaptive_dynamics.ros.node", "--ros-args",
                   "-p", "filter.period:=-1.0")
     child.process.wait(30)
@@ -77,14 +76,14 @@ def test_a_child_that_fails_shows_its_last_lines(tmp_path):
 
 
 def test_a_command_that_fails_ends_the_demonstration(tmp_path, capfd):
-    """Its own sentence stands on the terminal, and the error names the command."""
+    """Its own message is on the terminal, and the error names the command."""
     with pytest.raises(UvmsError, match="evaluate .*nowhere.* ended with status 2"):
         run_command("evaluate", tmp_path / "nowhere", "--output", tmp_path / "out", quiet=True)
     assert "nowhere" in capfd.readouterr().err
 
 
 def test_the_held_out_table_has_a_line_for_each_channel():
-    """Figures that do not exist are dashes."""
+    """Undefined figures are dashes."""
     table = demo.held_out_table(
         {"surge": {"r2": -0.5}, "yaw": {"r2": None}},
         {"surge": {"r2": 0.98, "coverage95": 0.95}, "yaw": {"r2": None, "coverage95": None}})

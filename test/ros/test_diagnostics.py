@@ -54,7 +54,7 @@ def filled(scale=1.0, doubt=0.1):
 
 
 class World:
-    """A worker and a front end that say what a test sets, and reports a second apart."""
+    """A worker and a front end with state set by a test, and reports one second apart."""
 
     def __init__(self, table, fit=None, known_from="measured"):
         self.asked = 0
@@ -77,7 +77,7 @@ class World:
         self.worker.snapshot = replace(self.worker.snapshot, **fields)
 
     def report(self):
-        """The statuses by name, a second after the last."""
+        """Statuses by name, one second after the last report."""
         self.now, self.samples = self.now + 1.0, self.samples + 50
         found = self.diagnostics.statuses(self.front_end, self.now, self.samples, self.dropped,
                                           None, self.topics, self.memory)
@@ -85,8 +85,7 @@ class World:
 
 
 def test_a_state_that_is_not_saved_is_a_warning(table):
-    """For whoever looks at diagnostics and not at the log; without saves there is no such status.
-    """
+    """Without saving there is no such status."""
     world = World(table)
     assert "memory" not in world.report()
     world.memory = SimpleNamespace(folder="/data/boat", saves=3, error="")
@@ -99,7 +98,7 @@ def test_a_state_that_is_not_saved_is_a_warning(table):
 
 
 def test_failure_is_said_as_on_the_status_topic(table):
-    """One judgement for both: state and trust among the values, the reason as an error."""
+    """Same judgement as on ~/status: state and trust among the values, the reason as an error."""
     world = World(table)
     values = world.report()["estimate"].values
     assert (values["state"], values["trusted"]) == ("learning", True)
@@ -111,7 +110,7 @@ def test_failure_is_said_as_on_the_status_topic(table):
 
 
 def test_a_healthy_node_is_ok(table):
-    """All statuses OK; R^2, coverage, width and NLL per channel; rank; times of solves."""
+    """All statuses OK; R^2, coverage, width and NLL per channel; rank; solve times."""
     world = World(table)
     world.report()
     found = world.report()
@@ -126,7 +125,7 @@ def test_a_healthy_node_is_ok(table):
 
 
 def test_before_anything_is_known_it_says_so(table):
-    """No sample, no solve, no knowledge: no warning, and no figure that does not exist."""
+    """Without samples, solves and knowledge there is no warning and no undefined figure."""
     world = World(table, RecentFit(("surge",), ("N",), PERIOD))
     world.worker.knowledge = None
     world.worker.solve_ms = []
@@ -140,14 +139,15 @@ def test_before_anything_is_known_it_says_so(table):
 
 
 def test_disabled_is_said_with_the_way_back(table):
-    """The operator may have forgotten who switched it off."""
+    """The message says how to resume."""
     world = World(table)
     world.set(learn=False)
     assert "~/enable with true" in world.report()["overall"].message
 
 
 def test_bad_predictions_and_unknown_blocks_are_warned_of(table):
-    """Where intervals fail and parameters are the prior's; the overall status says the worst."""
+    """Warns of intervals that fail and of parameters known only from the prior; the overall status
+    shows the worst."""
     world = World(table, filled(scale=3.0), known_from="prior")
     found = world.report()
     assert found["predictions"].level == found["estimate"].level == found["overall"].level == WARN
@@ -157,14 +157,14 @@ def test_bad_predictions_and_unknown_blocks_are_warned_of(table):
 
 
 def test_a_loaded_estimate_is_not_called_unknown(table):
-    """How much of a loaded file's deviation is left says nothing of what the file knew."""
+    """After loading a file, known_from does not reflect the file's knowledge."""
     world = World(table, known_from="prior")
     world.set(started_from_file=True)
     assert world.report()["estimate"].level == OK
 
 
 def test_a_change_of_the_robot_is_reported_once_in_the_estimators_words(table):
-    """WARN in the report after it; count and sentence stay among the values."""
+    """WARN in the next report only; count and message stay among the values."""
     sentence = "axis_b link: dynamics changed at 67.0 s (payload?); re-estimating"
     world = World(table)
     world.report()
@@ -179,8 +179,8 @@ def test_a_change_of_the_robot_is_reported_once_in_the_estimators_words(table):
 
 
 def test_late_solves_are_counted_and_said_in_plain_words(table):
-    """How many, of how many, for which reason, what it means, what to do; a few among many are no
-    reason to act."""
+    """The message gives count, total, reason, effect and advice; a few late solves are no
+    warning."""
     world = World(table)
     world.report()
     world.worker.skipped, world.worker.out_of_time = 3, 1
@@ -189,8 +189,8 @@ def test_late_solves_are_counted_and_said_in_plain_words(table):
     world.worker.skipped = 30
     found = world.report()["solver"]
     assert found.level == WARN and found.message == world.diagnostics.late
-    for words in ("30 solves skipped because newer samples waited", "1 solves ended by "
-                  "estimation.deadline", "of the last 100 samples", "every sample still counts",
+    for words in ("30 solves skipped because newer samples were waiting", "1 solves stopped by "
+                  "estimation.deadline", "of the last 100 samples", "all samples are still used",
                   "estimation.horizon"):
         assert words in found.message
     assert found.values["skipped solves"] == 30 and found.values["solves out of time"] == 1
@@ -200,7 +200,7 @@ def test_late_solves_are_counted_and_said_in_plain_words(table):
 
 
 def test_failed_solves_and_exceptions_are_errors(table):
-    """With what is in use meanwhile, and what to do."""
+    """The message says what is used meanwhile, and what to do."""
     world = World(table)
     world.report()
     world.set(failures=4)
@@ -213,7 +213,7 @@ def test_failed_solves_and_exceptions_are_errors(table):
 
 
 def test_a_recovery_is_reported(table):
-    """The estimator helped itself; the operator learns of it."""
+    """The operator learns that the estimator has recovered by itself."""
     world = World(table)
     world.report()
     world.set(recoveries=1)
@@ -228,8 +228,8 @@ def inputs(received, rejected=(), doubted=()):
 
 
 def test_what_was_refused_is_told_from_what_was_doubted(table):
-    """Messages that were not used, and values left out of those that were, each with its reason;
-    over the last reports, from the front end, the node and the estimator alike."""
+    """Refused messages and doubted single values each have their reasons, over the last reports,
+    from front end, node and estimator."""
     world = World(table)
     world.report()
     world.front_end.inputs = inputs(100, {"not finite": 2}, {"spike": 5})
@@ -244,11 +244,11 @@ def test_what_was_refused_is_told_from_what_was_doubted(table):
     assert doubted.message.endswith("imu: spike 5")
     for _ in range(10):
         found = world.report()
-    assert found["refused messages"].message == found["doubted values"].message == "none lately"
+    assert found["refused messages"].message == found["doubted values"].message == "none recently"
 
 
 def test_single_bad_messages_are_no_reason_to_act_and_many_are(table):
-    """From a tenth of an input's messages on."""
+    """Warns from a tenth of an input's messages on."""
     world = World(table)
     world.front_end.inputs = inputs(100, {"not finite": 20})
     assert world.report()["refused messages"].level == OK
@@ -259,7 +259,7 @@ def test_single_bad_messages_are_no_reason_to_act_and_many_are(table):
 
 
 def test_diagnostics_stay_small_whatever_comes(table):
-    """A thousand reasons are listed in part."""
+    """Of a thousand reasons only some are listed."""
     world = World(table)
     world.dropped = {f"imu: reason {k}": 1 for k in range(1000)}
     said = world.report()["refused messages"]
@@ -272,7 +272,7 @@ def topic(publishers=(), several=""):
 
 
 def test_an_input_that_has_not_come_yet_is_waited_for_first(table):
-    """No error in the first seconds; then one, with what the graph says of its publishers."""
+    """No error in the first seconds; then an error with what the graph knows about publishers."""
     world = World(table)
     world.front_end.status = lambda now: [(ERROR, "input imu", "no message yet",
                                            {"received": "0"})]
@@ -286,7 +286,7 @@ def test_an_input_that_has_not_come_yet_is_waited_for_first(table):
 
 
 def test_two_publishers_on_an_input_are_a_warning_with_their_names(table):
-    """Beside topic, type and QoS among the values."""
+    """Topic, type and QoS are among the values."""
     world = World(table)
     world.front_end.status = lambda now: [(OK, "input imu", "9 messages used", {"received": "9"})]
     world.topics = {"imu": topic(["/driver (reliable)", "/other (reliable)"], "2 publishers: a, b")}
@@ -296,8 +296,8 @@ def test_two_publishers_on_an_input_are_a_warning_with_their_names(table):
 
 
 def test_doubt_is_no_warning_while_the_robot_is_new(table):
-    """In the first minutes of learning, doubt about parameters, blocks and channels is what it must
-    be; a channel that is wrong is said at once."""
+    """In the first minutes of learning, uncertain parameters, blocks and channels are no warning; a
+    wrong channel is reported at once."""
     world = World(table, filled(doubt=0.5), known_from="prior")
     world.samples = 0
     world.set(trust=("doubtful", "ok"), trust_cause="surge alone doubtful")
@@ -314,7 +314,7 @@ def test_doubt_is_no_warning_while_the_robot_is_new(table):
 
 
 def test_how_long_a_warning_lasts_is_said(table):
-    """Since when is what an operator asks first; time that jumps back makes it zero."""
+    """Each warning has its duration; a backward time jump makes it zero."""
     world = World(table, filled(scale=3.0))
     assert world.report()["predictions"].values["lasts [s]"] == 0.0
     world.report()
@@ -326,7 +326,7 @@ def test_how_long_a_warning_lasts_is_said(table):
 
 
 def test_masked_channels_are_named_with_their_reason(table):
-    """A parked arm is no reason to warn; a DVL without lock is."""
+    """A parked arm gives no warning; a DVL without lock does."""
     world = World(table)
     for _ in range(3):
         world.report()
@@ -340,7 +340,7 @@ def test_masked_channels_are_named_with_their_reason(table):
 
 
 def test_trust_says_which_channel_and_what_is_likely(table):
-    """A wrong channel is an error with its likely cause, a value that cannot be a warning."""
+    """A wrong channel is an error with its likely cause; an implausible value is a warning."""
     world = World(table)
     assert world.report()["trust"].level == OK
     world.worker.knowledge = Knowledge(62, ("measured",) * table.size, ("surge: too light",))

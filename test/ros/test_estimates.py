@@ -12,7 +12,7 @@
 # See the License for the specific language governing permissions and
 # limitations under the License.
 
-"""What another node reads of the estimator's messages: by name, and nothing that cannot be used."""
+"""Reading the estimator's messages in another node: by name, and only if usable."""
 import numpy as np
 import pytest
 from diagnostic_msgs.msg import DiagnosticArray, DiagnosticStatus, KeyValue
@@ -37,7 +37,7 @@ def status(**values):
 
 
 def test_values_are_read_by_name():
-    """In any order, with their stamp."""
+    """In any order, with the stamp."""
     message = parameters_message(12.5, NAMES[::-1], VALUES[::-1], VALUES)
     stamp, values = READER.parameters(message)
     assert stamp == 12.5
@@ -53,7 +53,7 @@ def test_a_covariance_is_read_by_name():
 
 
 def test_state_and_noise_are_read():
-    """Noise only where all channels have one: another robot's are not this one's."""
+    """Noise is used only if every channel has one; another robot's noise is ignored."""
     noise = {f"noise_{channel}": "0.5" for channel in ROBOT.channels}
     read = READER.status(status(state="learning", **noise))
     assert read.state == "learning" and (read.noise == 0.5).all()
@@ -72,9 +72,9 @@ def test_state_and_noise_are_read():
     (status(state="learning", **{f"noise_{channel}": "0" for channel in ROBOT.channels}),
      "positive"),
     (status(state="learning", **{f"noise_{channel}": "?" for channel in ROBOT.channels}),
-     "no number")])
+     "not a number")])
 def test_what_cannot_be_used_is_refused_with_a_sentence(message, words):
-    """With what was got and what is expected; no other kind of error reaches the node."""
+    """The message gives got and expected; no other exception reaches the node."""
     read = {JointState: READER.parameters, Float64MultiArray: READER.covariance,
             DiagnosticArray: READER.status}[type(message)]
     with pytest.raises(UvmsError, match=words):

@@ -60,7 +60,8 @@ OUTPUTS = {"wrench": WrenchStamped, "wrench_reference": Wrench, "wrench_stddev":
 
 
 class Vehicle:
-    """Sensors of a level vehicle at a constant speed with a resting arm, on a thread of its own."""
+    """Sensors of a level vehicle at constant speed with its arm at rest, on a thread of their
+    own."""
 
     def __init__(self, ros):
         make = ros.operator.create_publisher
@@ -95,7 +96,7 @@ class Vehicle:
 
 
 class Estimator:
-    """What the feedforward hears of an estimator."""
+    """Publishes the topics of an estimator."""
 
     def __init__(self, ros):
         make = ros.operator.create_publisher
@@ -124,7 +125,7 @@ def ros():
 
 @pytest.fixture
 def start(ros):
-    """Starts the node with a living vehicle; both end with the test."""
+    """Starts the node with live sensors; both end with the test."""
     made = []
 
     def make(**settings):
@@ -144,7 +145,7 @@ def start(ros):
 
 
 class Heard(SimpleNamespace):
-    """Lists that grow with the node's outputs, and its last status."""
+    """Collects the node's outputs and its last status."""
 
     def __init__(self, ros):
         self.lists = {name: ros.collect(kind, f"/uvms_feedforward/{name}", QUEUE)
@@ -166,7 +167,7 @@ def six(message):
 
 
 def expected(pi, nu_dot=np.zeros(6), mu_ddot=np.zeros(4), speed=np.zeros(4)):
-    """Efforts at the vehicle's state, within the limits; yaw turns nothing."""
+    """Efforts at the vehicle's state within the limits, without yaw."""
     state = State(np.eye(3), np.concatenate([SPEED, np.zeros(3)]), np.array(MU), np.zeros(4))
     tau = inverse_dynamics(ROBOT, state, nu_dot, mu_ddot, pi).tau
     tau[6:] += pi[ROBOT.table.places(f"{j}.fs" for j in JOINTS)] * smooth_sign(speed)
@@ -176,7 +177,7 @@ def expected(pi, nu_dot=np.zeros(6), mu_ddot=np.zeros(4), speed=np.zeros(4)):
 
 def test_it_gives_the_efforts_of_the_wanted_motion(ros, start):
     """Wrench and joint efforts are the inverse dynamics of the trusted parameters, in FLU, with
-    deviations; velocity, acceleration and the arm's reaction come too, at 100 Hz of fresh states.
+    standard deviations; velocity, acceleration and the arm's reaction are published too, at 100 Hz.
     """
     node, heard = start(blend_time=.02, timeout=600.0)
     estimator = Estimator(ros)
@@ -224,7 +225,7 @@ def test_it_gives_the_efforts_of_the_wanted_motion(ros, start):
 
 
 def test_it_falls_back_when_the_estimator_is_silent_failed_or_mad(ros, start):
-    """Each ends trust; the status says why, and trust comes back with the estimator."""
+    """Each ends trust; the status gives the reason, and trust returns with the estimator."""
     node, heard = start(timeout=.3, blend_time=.02, estimator_node="uvms_estimator")
     heard.source("prior")
     estimator = Estimator(ros)
@@ -234,7 +235,7 @@ def test_it_falls_back_when_the_estimator_is_silent_failed_or_mad(ros, start):
     heard.source("prior")                # silent
     assert heard.statuses[-1].status[0].level == b"\x01"
     begin = time.monotonic()
-    while time.monotonic() - begin < .6:     # its status alone keeps it, however old they are
+    while time.monotonic() - begin < .6:     # the status alone keeps trust in old parameters
         estimator.live("holding")
         ros.until(lambda: True)
         ros.executor.spin_once(timeout_sec=.02)
@@ -254,7 +255,7 @@ def test_it_falls_back_when_the_estimator_is_silent_failed_or_mad(ros, start):
 
 
 def test_without_sensors_the_efforts_fade_and_the_status_says_so(ros, start):
-    """Too old a state: an error, and nothing acts after some time constants."""
+    """A state that is too old is an error, and efforts fade to zero within some time constants."""
     node, heard = start(blend_time=.02)
     heard.source("prior")
     wrenches = heard.lists["wrench"]
@@ -266,7 +267,7 @@ def test_without_sensors_the_efforts_fade_and_the_status_says_so(ros, start):
 
 
 def test_its_process_ends_with_status_0_and_refuses_in_one_sentence():
-    """SIGINT ends it; a setting that cannot be is named."""
+    """SIGINT ends it; an invalid setting is named."""
     with process("uvms_adaptive_dynamics.ros.feedforward_node", bufsize=1) as child:
         next(line for line in child.stdout if "efforts per second" in line)
         child.send_signal(signal.SIGINT)

@@ -12,8 +12,8 @@
 # See the License for the specific language governing permissions and
 # limitations under the License.
 
-"""The identification node over real DDS: who must listen, a dead man's switch, signals, and what it
-does when it may not move."""
+"""The identification node over real DDS: required subscribers, dead man's switch, signals, and
+behaviour when it must not move."""
 import importlib.util
 import os
 import signal
@@ -34,7 +34,7 @@ from std_srvs.srv import SetBool  # noqa: E402
 from uvms_adaptive_dynamics.errors import ConfigError  # noqa: E402
 from uvms_adaptive_dynamics.ros.identification_node import IdentificationNode  # noqa: E402
 
-# [s] from when a cause can be known to the first command that is less: at rest, and beside tests
+# [s] from when a cause can be known to the first reduced command: idle, and alongside tests
 WITHIN = 0.1 if os.environ.get("UVMS_LIVE") == "all" else 2.0
 LATENCIES = {}
 OWN_DOMAIN = "101"      # above those of `ros_bus`, below the ports that a system gives away
@@ -42,8 +42,8 @@ OWN_DOMAIN = "101"      # above those of `ros_bus`, below the ports that a syste
 
 @pytest.fixture(scope="module", autouse=True)
 def dry_run(tmp_path_factory):
-    """The process of a dry run, which has nothing to show and says so every 5 s while other tests
-    run; alone in its domain."""
+    """Process of a dry run in a domain of its own; it has nothing to show and warns every 5 s while
+    other tests run."""
     with pytest.MonkeyPatch.context() as patch:
         patch.setenv("ROS_DOMAIN_ID", OWN_DOMAIN)
         node = process("uvms_adaptive_dynamics.ros.identification_node", "--dry-run", "--ros-args",
@@ -54,7 +54,7 @@ def dry_run(tmp_path_factory):
 
 
 def test_it_stops_when_its_subscriber_is_lost(tmp_path):
-    """The joints' commands show it: the thrusters' nobody hears."""
+    """Observed on the joint commands, since the thruster commands have lost their subscriber."""
     with bus() as ros:
         robot = Robot(ros, tmp_path)
         try:
@@ -69,7 +69,7 @@ def test_it_stops_when_its_subscriber_is_lost(tmp_path):
 
 
 def test_the_dead_man_s_switch(tmp_path):
-    """It has to be pressed again and again."""
+    """A heartbeat is needed again and again."""
     with bus() as ros:
         robot = Robot(ros, tmp_path, **{"identification.heartbeat": 0.3})
         beat = ros.operator.create_publisher(Empty, f"/{NODE}/heartbeat", 10)
@@ -89,7 +89,7 @@ def test_the_dead_man_s_switch(tmp_path):
 
 
 def test_stages_wait_until_the_robot_is_armed(tmp_path):
-    """The estimator is told once each time: wait, go on, wait; and all the time which stage's
+    """The estimator is told once per change (wait, run, wait), and continuously which stage's
     motion is flown."""
     with bus() as ros:
         robot = Robot(ros, tmp_path)
@@ -111,7 +111,7 @@ def test_stages_wait_until_the_robot_is_armed(tmp_path):
 
 
 def test_it_moves_nothing_unless_allowed(tmp_path):
-    """By default, and in a dry run; a robot without a vehicle is refused."""
+    """Neither by default nor in a dry run; a robot without a vehicle is refused."""
     with bus() as ros:
         robot = Robot(ros, tmp_path, **{"identification.move": False})
         try:
@@ -127,7 +127,7 @@ def test_it_moves_nothing_unless_allowed(tmp_path):
 
 
 def test_a_signal_takes_the_robot_to_neutral_before_the_process_ends(tmp_path):
-    """SIGINT: the ramp begins at once, and the process ends with 0 after neutral commands."""
+    """SIGINT starts the ramp at once, and the process exits with 0 after neutral commands."""
     with bus() as ros:
         vehicle, estimator = FakeVehicle(ros.operator), FakeEstimator(ros.operator)
         commands = []
@@ -160,7 +160,7 @@ def test_a_signal_takes_the_robot_to_neutral_before_the_process_ends(tmp_path):
 
 
 def test_a_dry_run_says_what_it_waits_for(dry_run):
-    """Without estimator and sensors, every 5 s, until it is ended."""
+    """Without estimator and sensors it warns every 5 s until it is stopped."""
     said, since = [], time.monotonic()
     while len(said) < 2 and time.monotonic() - since < 60.0:
         line = dry_run.stdout.readline()

@@ -12,8 +12,8 @@
 # See the License for the specific language governing permissions and
 # limitations under the License.
 
-"""Estimator, identification node and simulated robot as processes: armed, a motion is designed and
-flown for the first stage, and an abort brings the robot to rest."""
+"""Estimator, identification node and simulated robot as processes: after arming, a motion is
+designed and flown for the first stage, and an abort stops the robot."""
 import contextlib
 import importlib.util
 import os
@@ -54,7 +54,7 @@ def running(module, **parameters):
 @pytest.mark.skipif(os.environ.get("UVMS_LIVE") != "all", reason="three processes in real time "
                     "want a machine at rest: UVMS_LIVE=all")
 def test_a_guided_run_on_the_simulated_robot(tmp_path):
-    """Nobody touches it between ~/arm and ~/abort."""
+    """No intervention between ~/arm and ~/abort."""
     settings = {**SETTINGS, "output.directory": tmp_path}
     with bus() as ros, running("demo.simulated_robot", waits="true"), \
             running("node", **settings), running("identification_node", **settings):
@@ -77,7 +77,7 @@ def test_a_guided_run_on_the_simulated_robot(tmp_path):
         answers = []
 
         def armed():
-            """An answer may be lost where a service has only just been found."""
+            """Arm, with retries: an answer may be lost right after a service is discovered."""
             if not answers or answers[-1].done() or time.monotonic() > started + 3.0 * len(answers):
                 answers.append(arm.call_async(SetBool.Request(data=True)))
             return status[-1]["armed"] == "true"

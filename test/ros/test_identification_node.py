@@ -30,10 +30,10 @@ from flying import NODE, Robot  # noqa: E402
 from std_msgs.msg import Empty, Float64MultiArray  # noqa: E402
 from std_srvs.srv import SetBool, Trigger  # noqa: E402
 
-# All causes, and within what time, on a machine at rest: UVMS_LIVE=all. Beside other tests threads
-# starve for longer, and two causes show that the parts fit together.
+# UVMS_LIVE=all tests all causes and their times on an idle machine. Alongside other tests threads
+# starve longer, and two causes show that the parts work together.
 ALL = os.environ.get("UVMS_LIVE") == "all"
-# [s] from when a cause can be known to the first command that is less
+# [s] from when a cause can be known to the first reduced command
 WITHIN = 0.1 if ALL else 2.0
 LATENCIES = {}
 
@@ -47,14 +47,14 @@ def robot(tmp_path_factory):
 
 
 def after(robot, role, timeout):
-    """Nothing more of a sensor: it is late from `timeout` after its last message on."""
+    """Silence a sensor: it is late `timeout` after its last message."""
     robot.vehicle.silent = {role}
     time.sleep(0.02)        # a message on its way
     return robot.vehicle.sent[role] + timeout
 
 
 def at_next(robot, role, **values):
-    """A sensor measures something else from its next message on."""
+    """Change a sensor's measurement from its next message on."""
     for name, value in values.items():
         setattr(robot.vehicle, name, value)
     before = robot.vehicle.sent[role]
@@ -112,7 +112,7 @@ CAUSES = {
 
 
 def recover(robot):
-    """Nothing is wrong any more."""
+    """Remove all faults."""
     robot.vehicle.reset()
     robot.estimator.silent, robot.estimator.state = False, "learning"
     robot.estimator.say()
@@ -120,8 +120,8 @@ def recover(robot):
 
 @pytest.mark.parametrize("code", CAUSES if ALL else ("depth", "abort_service"))
 def test_a_cause_stops_the_robot_in_time(robot, code):
-    """To neutral by a ramp, begun within a tenth of a second; status and the next answer of ~/arm
-    say why, and it does not arm itself again when the cause is gone."""
+    """The ramp to neutral starts within 0.1 s; the status and the next answer of ~/arm give the
+    reason, and the robot does not rearm itself when the cause is gone."""
     recover(robot)
     robot.armed()
     since = CAUSES[code](robot)
@@ -142,7 +142,7 @@ def test_a_cause_stops_the_robot_in_time(robot, code):
 
 
 def test_a_stop_leaves_the_design_on_its_way_to_the_executor(robot, monkeypatch):
-    """Which polls it; the control thread has a ramp to fly."""
+    """The executor polls the design; the control thread only flies the ramp."""
     recover(robot)
     robot.armed()
     threads = []
@@ -154,7 +154,7 @@ def test_a_stop_leaves_the_design_on_its_way_to_the_executor(robot, monkeypatch)
 
 
 def test_commands_end_when_nobody_listens_or_somebody_else_speaks(robot):
-    """A subscriber that is gone, a second publisher; the other one is named when arming."""
+    """A lost subscriber or a second publisher stops the robot; ~/arm names the other publisher."""
     recover(robot)
     robot.armed()
     since = contested(robot)

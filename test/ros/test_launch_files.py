@@ -12,11 +12,11 @@
 # See the License for the specific language governing permissions and
 # limitations under the License.
 
-"""The launch files, run against a recorder in the place of `launch` and `launch_ros`, which pip
-does not have.
+"""The launch files, run against a recorder in place of `launch` and `launch_ros`, which are not on
+pip.
 
-What they declare and start is checked here against the package's own names; `test_real_launch.py`
-runs them where `ros2 launch` is installed.
+Arguments and started nodes are checked against the package's names; `test_real_launch.py` runs the
+files where `ros2 launch` is installed.
 """
 import ast
 import importlib.util
@@ -35,7 +35,7 @@ LAUNCH = ROOT / "launch"
 ESTIMATOR_ARGUMENTS = {"params_file", "namespace", "name", "use_sim_time", "solver", "prior",
                        "directory", "record", "respawn", "respawn_delay", "log_level"}
 
-# What the files import, module by module.
+# Names that the files import, by module.
 MODULES = {
     "launch": ("LaunchDescription",),
     "launch.actions": ("DeclareLaunchArgument", "GroupAction", "IncludeLaunchDescription",
@@ -52,7 +52,7 @@ MODULES = {
 
 
 class Recorded:
-    """An action or substitution that remembers how it was made."""
+    """An action or substitution that records its arguments."""
 
     def __init__(self, *args, **kwargs):
         self.args, self.kwargs = args, kwargs
@@ -62,7 +62,7 @@ class Recorded:
 
 
 class Context:
-    """Launch's context: the arguments' values."""
+    """Launch context with the values of the arguments."""
 
     def __init__(self, **values):
         self.launch_configurations = values
@@ -70,7 +70,7 @@ class Context:
 
 @pytest.fixture
 def launch_file(monkeypatch):
-    """Imports a launch file with the recorder in place; returns its module."""
+    """Imports a launch file with the recorder in place and returns its module."""
     for name, members in MODULES.items():
         module = types.ModuleType(name)
         for member in members:
@@ -95,7 +95,7 @@ def arguments(description):
 
 
 def started(load, file, params_file=__file__, **values):
-    """What a launch file starts, those that it includes too: nodes and handlers, in order."""
+    """Nodes and handlers that a launch file starts, including those of its includes, in order."""
     values = {"params_file": str(params_file), **values}
     description = load(file).generate_launch_description()
     declared = {name: kwargs["default_value"] for name, kwargs in arguments(description).items()
@@ -120,7 +120,7 @@ def performed(load, made, context):
 
 
 def included_file(action):
-    """The name of a launch file of the package, which must be there."""
+    """Name of an included launch file, which must exist in the package."""
     path = Path(*action.args[0].args[0].args[0][1:])
     assert (ROOT / path).is_file()
     return path.name
@@ -153,15 +153,15 @@ def test_only_the_launch_api_is_imported(file):
 
 
 def test_the_estimator_has_its_arguments(launch_file):
-    """Each argument has a default and a meaning."""
+    """Each argument has a default and a description."""
     declared = arguments(launch_file("estimator.launch.py").generate_launch_description())
     assert set(declared) == ESTIMATOR_ARGUMENTS
     assert all("default_value" in kwargs and kwargs["description"] for kwargs in declared.values())
 
 
 def test_the_estimator_node_is_the_package_s(launch_file):
-    """Executable and node name are those of setup.py and config; the parameter file comes first, so
-    that arguments win."""
+    """Executable and node name match setup.py and config; the parameter file comes first, so that
+    arguments override it."""
     node = node_of(launch_file, "estimator.launch.py")
     assert node.kwargs["executable"] in executables() and node.kwargs["name"] == NODE_NAME
     file, overrides = node.kwargs["parameters"]
@@ -170,13 +170,13 @@ def test_the_estimator_node_is_the_package_s(launch_file):
 
 
 def test_a_missing_parameter_file_is_refused(launch_file):
-    """launch_ros would only warn, and start the node with the defaults."""
-    with pytest.raises(RuntimeError, match="'/nowhere.yaml', which is no file"):
+    """launch_ros would only warn and start the node with the defaults."""
+    with pytest.raises(RuntimeError, match="'/nowhere.yaml', which is not a file"):
         node_of(launch_file, "estimator.launch.py", params_file="/nowhere.yaml")
 
 
 def test_arguments_become_settings_that_exist(launch_file):
-    """solver, prior, directory and record override settings of the config, as texts."""
+    """solver, prior, directory and record override settings of the config, as strings."""
     overrides = node_of(launch_file, "estimator.launch.py", solver="clarabel",
                                prior="built-in", directory="/data",
                                record="/tmp/bag").kwargs["parameters"][1]
@@ -193,7 +193,7 @@ def test_arguments_become_settings_that_exist(launch_file):
     ("none", "")])
 def test_a_node_that_is_started_again_never_finds_its_recording_there(launch_file, record,
                                                                       expected):
-    """With respawn, every name has the time in it."""
+    """With respawn, every name contains the time."""
     node = node_of(launch_file, "estimator.launch.py", respawn="true", respawn_delay="3.5",
                           record=record)
     assert node.kwargs["parameters"][1]["output.record"].args[0] == expected
@@ -205,7 +205,7 @@ def test_a_node_that_is_started_again_never_finds_its_recording_there(launch_fil
     ("/fleet/boat", "/other", "", "fleet.boat.uvms_estimator"),
     ("boat", "/fleet", "two", "fleet.boat.two")])
 def test_the_log_level_is_that_of_the_node_s_logger(launch_file, namespace, pushed, name, logger):
-    """Which has the namespace in its name, also that of a group around the node."""
+    """The logger name includes the namespace and that of an enclosing group."""
     node = node_of(launch_file, "estimator.launch.py", namespace=namespace, name=name,
                           ros_namespace=pushed, log_level="debug")
     assert node.kwargs["arguments"][-1] == f"{logger}:=debug"
@@ -215,20 +215,20 @@ def test_the_log_level_is_that_of_the_node_s_logger(launch_file, namespace, push
 @pytest.mark.parametrize("namespace, pushed, before", [
     ("", "", ""), ("boat", "/fleet", "fleet.boat."), ("/boat", "/other", "boat.")])
 def test_so_are_those_of_feedforward_and_twin(launch_file, file, namespace, pushed, before):
-    """In every namespace."""
+    """In any namespace."""
     node = node_of(launch_file, f"{file}.launch.py", namespace=namespace,
                           ros_namespace=pushed, log_level="debug")
     assert node.kwargs["arguments"][-1] == f"{before}uvms_{file}:=debug"
 
 
 def test_the_identification_is_the_package_s_and_brings_its_estimator(launch_file):
-    """Its executable and name are those of setup.py; the estimator gets the same settings."""
+    """Executable and name match setup.py; the estimator gets the same settings."""
     estimator, node = (action for action in started(launch_file, "identify.launch.py")
                        if type(action).__name__ == "Node")
     assert (estimator.kwargs["name"], node.kwargs["name"]) == (NODE_NAME, "uvms_identification")
     assert node.kwargs["executable"] in executables()
     assert estimator.kwargs["parameters"][0] == node.kwargs["parameters"][0] == __file__
-    with pytest.raises(RuntimeError, match="is no file"):
+    with pytest.raises(RuntimeError, match="is not a file"):
         started(launch_file, "identify.launch.py", params_file="/nowhere.yaml")
 
 
@@ -236,7 +236,7 @@ def test_the_identification_is_the_package_s_and_brings_its_estimator(launch_fil
     ("estimator", NODE_NAME), ("feedforward", FEEDFORWARD_NODE), ("twin", "uvms_twin"),
     ("identify", "uvms_identification")])
 def test_a_node_that_fails_fails_the_launch(launch_file, file, name):
-    """Except in a shutdown, after which nobody asks."""
+    """Except during shutdown."""
     *_, handler, node = (action for action in started(launch_file, f"{file}.launch.py")
                          if type(action).__name__ != "SetRemap")
     assert handler.args[0].kwargs["target_action"] is node
@@ -254,14 +254,14 @@ def test_a_node_that_is_started_again_does_not(launch_file):
 
 
 def test_the_default_parameter_file_is_in_the_package(launch_file):
-    """What the default points at is installed by setup.py from config/."""
+    """setup.py installs the default file from config/."""
     declared = arguments(launch_file("estimator.launch.py").generate_launch_description())
     default = declared["params_file"]["default_value"]
     assert (ROOT / Path(*default.args[0][1:])).is_file()
 
 
 def test_the_feedforward_node_is_the_package_s_and_its_outputs_have_other_names(launch_file):
-    """Executable, node name and outputs are those of setup.py and of the topic table."""
+    """Executable, node name and outputs match setup.py and the topic table."""
     *remaps, _, node = started(launch_file, "feedforward.launch.py")
     assert node.kwargs["executable"] in executables() and node.kwargs["name"] == FEEDFORWARD_NODE
     outputs = {f"~/{output.name}" for output in FEEDFORWARD_OUTPUTS}
@@ -272,8 +272,7 @@ def test_the_feedforward_node_is_the_package_s_and_its_outputs_have_other_names(
 
 
 def test_the_demo_starts_both_and_ends_with_the_robot(launch_file):
-    """The estimator's launch file is included by its name in the package; the run is over when the
-    robot is."""
+    """It includes the estimator's launch file of the package and ends when the robot ends."""
     description = launch_file("demo.launch.py").generate_launch_description()
     assert {"seed", "duration", "record", "namespace", "use_sim_time"} <= set(
         arguments(description))
@@ -289,7 +288,8 @@ def test_the_demo_starts_both_and_ends_with_the_robot(launch_file):
 
 
 def test_the_closed_loop_ends_with_its_controller(launch_file):
-    """Robot, estimator and controller; every argument is a parameter that one of them declares."""
+    """Starts robot, estimator and controller; every argument is a declared parameter of one of
+    them."""
     description = launch_file("closed_loop.launch.py").generate_launch_description()
     assert set(arguments(description)) == {"seed", "duration", "feedforward", "pick_up_at",
                                            "drop_at"}
@@ -303,7 +303,7 @@ def test_the_closed_loop_ends_with_its_controller(launch_file):
 
 
 def test_the_twin_takes_the_estimator_s_file(launch_file):
-    """Its executable is the package's; the parameter file comes first."""
+    """The executable belongs to the package; the parameter file comes first."""
     declared = arguments(launch_file("twin.launch.py").generate_launch_description())
     assert set(declared) == {"params_file", "namespace", "use_sim_time", "log_level"}
     node = node_of(launch_file, "twin.launch.py")
@@ -318,7 +318,7 @@ def test_the_twin_takes_the_estimator_s_file(launch_file):
     ("/**:\n  ros__parameters:\n    prior: {file: mine.yaml}\n", None), ("[", None)])
 def test_a_launch_starts_from_the_saved_state_where_the_file_says_nothing(launch_file, tmp_path,
                                                                           text, prior):
-    """One launch file for the first dive and the hundredth; a prior that is given stays."""
+    """One launch file for the first dive and all later ones; a given prior is kept."""
     (tmp_path / "p.yaml").write_text(text)
     node = node_of(launch_file, "estimator.launch.py", params_file=str(tmp_path / "p.yaml"))
     found = node.kwargs["parameters"][1].get("prior.file")
@@ -326,7 +326,7 @@ def test_a_launch_starts_from_the_saved_state_where_the_file_says_nothing(launch
 
 
 def test_a_demonstration_leaves_real_robots_alone(launch_file):
-    """It starts from the built-in prior and saves in a folder of its own."""
+    """It starts from the built-in prior and saves in its own folder."""
     declared = arguments(launch_file("demo.launch.py").generate_launch_description())
     assert declared["prior"]["default_value"] == "built-in"
     assert declared["directory"]["default_value"] != Config().output.directory
@@ -339,7 +339,7 @@ def test_a_demonstration_leaves_real_robots_alone(launch_file):
 @pytest.mark.parametrize("file", ["two_vehicles.launch.py", "bluerov2_mavros.launch.py",
                                   "identify.launch.py", "feedforward.launch.py", "twin.launch.py"])
 def test_what_others_include_exists_and_takes_what_it_is_given(launch_file, file):
-    """Files, arguments, and parameter files of the package."""
+    """Included files, their arguments and parameter files exist in the package."""
     module = launch_file(file)
     description = module.generate_launch_description()
     included = actions(description, "IncludeLaunchDescription") + [
@@ -355,15 +355,15 @@ def test_what_others_include_exists_and_takes_what_it_is_given(launch_file, file
 
 
 def test_settings_of_mavros_are_settings():
-    """With the types that the decoder takes."""
+    """The file loads, with types that the decoder supports."""
     config = load_config(ROOT / "config" / "bluerov2_mavros.yaml")
     assert config.thrusters.type == "mavros_msgs/msg/RCOut" and len(config.thrusters.signs) == 8
     assert config.changed()["dvl.type"] == "marine_acoustic_msgs/msg/Dvl"
 
 
 def test_the_view_knows_where_the_arm_is_mounted(launch_file, tmp_path):
-    """From the parameter file; its layouts are files of the package, and its tools start only when
-    asked for, RViz aside."""
+    """The mount comes from the parameter file; layouts are files of the package; tools other than
+    RViz start only on request."""
     module = launch_file("view.launch.py")
     description = module.generate_launch_description()
     declared = arguments(description)
@@ -378,10 +378,10 @@ def test_the_view_knows_where_the_arm_is_mounted(launch_file, tmp_path):
     assert numbers == pytest.approx([*robot.mount_xyz, *robot.mount_rpy])
     assert given[-4:] == ["--frame-id", "base_link", "--child-frame-id", "arm_base"]
     assert "<robot" in publisher.kwargs["parameters"][0]["robot_description"]
-    with pytest.raises(RuntimeError, match="urdf is '/nowhere', which is no file"):
+    with pytest.raises(RuntimeError, match="urdf is '/nowhere', which is not a file"):
         function.kwargs["function"](Context(**{**values, "urdf": "/nowhere"}))
     (tmp_path / "p.yaml").write_text("/**:\n  ros__parameters:\n    robot.mount_xyz: [0, 0, 0]\n")
-    with pytest.raises(RuntimeError, match="has no robot.mount_rpy; expected"):
+    with pytest.raises(RuntimeError, match="lacks robot.mount_rpy; expected"):
         function.kwargs["function"](Context(**{**values, "params_file": str(tmp_path / "p.yaml")}))
     assert [declared[name]["default_value"] for name in ("rviz", "plotjuggler", "diagnostics")] == [
         "true", "false", "false"]

@@ -12,8 +12,8 @@
 # See the License for the specific language governing permissions and
 # limitations under the License.
 
-"""Layouts for RViz, PlotJuggler, Foxglove and the diagnostic aggregator: each parses and names only
-topics, fields and statuses that there are."""
+"""Layouts for RViz, PlotJuggler, Foxglove and the diagnostic aggregator: each parses and uses only
+existing topics, fields and statuses."""
 import ast
 import json
 import re
@@ -34,12 +34,12 @@ TYPES = {f"/{NODE_NAME}/{output.name}": output.type for output in OUTPUTS}
 TYPES |= {f"/{each.topic}": each.type for each in inputs(Config())}
 ROBOT = RobotModel.from_config(Config())
 STORE = get_typestore(Stores.ROS2_JAZZY)
-# Where the name of a status stands among the arguments of what makes it.
+# Position of the status name among the arguments of each constructor.
 PLACES = {"Status": 1, "InputStatus": 1, "_status": 0}
 
 
 def has_field(kind, path):
-    """Whether a message type has a field of this path, indices aside."""
+    """Whether a message type has the field of this path, ignoring indices."""
     for name in path:
         fields = dict(STORE.fielddefs[kind][1])
         if name not in fields:
@@ -52,7 +52,7 @@ def has_field(kind, path):
 
 
 def split_topic(name):
-    """(topic, rest) of a path that begins with one of the topics."""
+    """Split a path that begins with a topic into (topic, rest)."""
     topic = max((t for t in TYPES if name == t or name[len(t):len(t) + 1] in "/." and
                  name.startswith(t)), key=len, default=None)
     assert topic is not None, f"{name}: no such topic"
@@ -60,7 +60,8 @@ def split_topic(name):
 
 
 def curve_exists(name):
-    """A series of PlotJuggler: a field, or of a joint state <name>/position and the like."""
+    """Whether a PlotJuggler series exists: a field, or <name>/position and the like of a joint
+    state."""
     topic, rest = split_topic(name)
     parts = rest.strip("/").split("/")
     if TYPES[topic] == "sensor_msgs/msg/JointState":
@@ -70,7 +71,7 @@ def curve_exists(name):
 
 
 def test_every_curve_of_plotjuggler_exists():
-    """And its topic is among those that are subscribed to."""
+    """Every topic is also subscribed to."""
     root = ElementTree.parse(LAYOUTS / "plotjuggler.xml").getroot()
     curves = [curve.get("name") for curve in root.iter("curve")]
     chosen = {topic.get("name") for topic in root.iter("topic")}
@@ -93,7 +94,7 @@ def test_a_curve_that_does_not_exist_would_be_found():
 
 
 def test_every_path_of_foxglove_exists():
-    """Paths of plots and messages are fields of topics; every panel is in the layout once."""
+    """Paths are fields of topics; every panel is in the layout once."""
     content = json.loads((LAYOUTS / "foxglove.json").read_text())
     paths = [path["value"] for panel in content["configById"].values()
              for path in panel.get("paths", [])]
@@ -110,7 +111,7 @@ def test_every_path_of_foxglove_exists():
 
 
 def test_every_topic_of_rviz_exists_with_its_display():
-    """Wrenches are wrench topics; frames are the node's."""
+    """Wrench displays show wrench topics, and the frame is the node's."""
     content = yaml.safe_load((LAYOUTS / "view.rviz").read_text())["Visualization Manager"]
     shown = [display for display in content["Displays"] if "Topic" in display]
     assert len(shown) == 2
@@ -121,7 +122,7 @@ def test_every_topic_of_rviz_exists_with_its_display():
 
 
 def test_every_status_is_in_one_group_of_the_aggregator():
-    """Names as the node's sources write them."""
+    """Status names as in the node's source code."""
     sources = [ROOT / "uvms_adaptive_dynamics" / name for name in (
         "ros/diagnostics.py", "ros/unused_data.py", "signals/health.py")]
     names = {"input imu"}

@@ -12,10 +12,10 @@
 # See the License for the specific language governing permissions and
 # limitations under the License.
 
-"""Faults of drivers over real ROS 2: some of those of test/live_faults.py, one after the other and
-each no longer than it takes to be said.
+"""Driver faults over real ROS 2: a selection from test/live_faults.py, one after the other, each
+until it is reported.
 
-All of them, each with a node of its own: `python test/live_faults.py`.
+To run all of them, each with its own node: `python test/live_faults.py`.
 """
 import os
 import time
@@ -23,17 +23,17 @@ import time
 import pytest
 from live_faults import FAULTS, first, robot_and_node, spent
 
-# [s] from the fault until it is said on a machine at rest (UVMS_LIVE=all): a timeout of 1 s, ten
-# messages, or two looks, and a second. Beside other tests: while the fault lasts. The second
-# publisher stays, and so comes last.
+# [s] from a fault until it is reported on an idle machine (UVMS_LIVE=all): a timeout of 1 s, ten
+# messages, or two checks, plus a second. Alongside other tests: while the fault lasts. The second
+# publisher stays, so it comes last.
 WITHIN = {"silence": 2.5, "NaN": 1.5, "two publishers": 2.5}
 LASTS = 5.0     # [s]
-PATIENCE = 20.0     # [s] for what has no time of its own: the first samples, a diagnostic, an end
+PATIENCE = 20.0     # [s] for events without their own limit: first samples, a diagnostic, an end
 
 
 @pytest.fixture(scope="module")
 def live():
-    """(driver, what is heard) of a node that has made samples."""
+    """(driver, log and diagnostics) of a node that has produced samples."""
     with robot_and_node() as (driver, heard):
         spent(driver, heard, time.monotonic(), PATIENCE, lambda: heard.samples > 100)
         yield driver, heard
@@ -41,8 +41,8 @@ def live():
 
 @pytest.mark.parametrize("name", WITHIN)
 def test_a_fault_is_said_and_so_is_its_end(live, name):
-    """In the log, in time; the input's diagnostic leaves OK, and comes back where the end is said;
-    samples go on."""
+    """The fault is logged in time; the input's diagnostic leaves OK and returns with the end;
+    samples continue."""
     (driver, heard), fault = live, FAULTS[name]
     heard.log.clear()
     heard.diagnostics.clear()

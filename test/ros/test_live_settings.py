@@ -12,7 +12,8 @@
 # See the License for the specific language governing permissions and
 # limitations under the License.
 
-"""Settings that change while the node runs: by the parameter services, to both threads, logged."""
+"""Changing settings at run time through the parameter services: applied in both threads, and
+logged."""
 import time
 
 import pytest
@@ -50,7 +51,7 @@ def messages(values):
 
 
 def test_both_threads_follow_and_the_log_says_so(ros, node):
-    """Front end and estimator have the new settings; the log names old and new value."""
+    """Front end and estimator have the new settings; the log shows old and new value."""
     log = ros.collect(Log, "/rosout", QoSProfile(depth=100))
     answer = ros.call(SetParametersAtomically, NAME + "set_parameters_atomically",
                       SetParametersAtomically.Request(parameters=messages({
@@ -66,7 +67,7 @@ def test_both_threads_follow_and_the_log_says_so(ros, node):
 
 
 def test_what_cannot_change_is_refused_with_the_reason(ros, node):
-    """By `ros2 param set`'s service, which asks for each; nothing of the node has changed."""
+    """The service of `ros2 param set` refuses each; the node is unchanged."""
     before = node.config
     answer = ros.call(SetParameters, NAME + "set_parameters", SetParameters.Request(
         parameters=messages({"imu.topic": "imu", "estimation.horizon": 50,
@@ -75,13 +76,13 @@ def test_what_cannot_change_is_refused_with_the_reason(ros, node):
     assert not any(result.successful for result in answer.results) and node.config == before
     for reason, words in zip(reasons, (
             "'imu.topic' cannot change while the node runs, since topics are subscribed at start",
-            "'estimation.horizon' cannot change", "names out of robot.joints", "dvl.timeout")):
+            "'estimation.horizon' cannot change", "names from robot.joints", "dvl.timeout")):
         assert words in reason
 
 
 def test_a_change_waits_for_neither_thread(ros, node):
-    """The worker is busy and the input thread reads: the service answers, the change comes after
-    what was asked before."""
+    """The service answers while worker and input thread are busy; the change follows earlier
+    requests."""
     order = []
     node.worker.request(lambda estimator: (time.sleep(0.3), order.append(estimator.config)))
     before = node.config

@@ -12,7 +12,7 @@
 # See the License for the specific language governing permissions and
 # limitations under the License.
 
-"""Why a node ends, in its log: FATAL on /rosout and in the log file, and on stderr."""
+"""Why a node ends: FATAL on /rosout, in the log file and on stderr."""
 import threading
 
 import pytest
@@ -31,7 +31,7 @@ FATAL = 50
     (["-p", "robot.urdf:=/nowhere.urdf"], "/nowhere.urdf"),
     (["--params-file", "/nowhere.yaml"], "/nowhere.yaml")], ids=["URDF", "file"])
 def test_why_a_node_does_not_start_is_in_its_log_file(tmp_path, monkeypatch, arguments, sentence):
-    """Before there is a node and after, under the name of the node and its namespace."""
+    """Before and after the node is created, under its name and namespace."""
     monkeypatch.setenv("ROS_LOG_DIR", str(tmp_path))
     child = process("uvms_adaptive_dynamics.ros.node", "--ros-args", "-r", "__ns:=/auv", *arguments)
     words = child.communicate(timeout=30)[0]
@@ -44,8 +44,8 @@ def test_why_a_node_does_not_start_is_in_its_log_file(tmp_path, monkeypatch, arg
 
 @pytest.mark.parametrize("exists", [True, False])
 def test_last_words_reach_the_log_topic(monkeypatch, exists):
-    """By the node, or by one of its name where there is none; on a loaded computer it takes the
-    middleware seconds to find a listener."""
+    """From the node, or from a temporary one with its name; on a loaded computer discovery takes
+    seconds."""
     monkeypatch.setattr(ros_log, "DISCOVERY_S", 20.0)
     with bus() as ros:
         log = ros.collect(Log, "/rosout", QoSProfile(depth=100))
@@ -60,21 +60,21 @@ def test_last_words_reach_the_log_topic(monkeypatch, exists):
 
 
 def test_what_ros_cannot_say_is_on_stderr(monkeypatch, capfd):
-    """A broken middleware hides no reason."""
+    """Even with a broken middleware the reason is shown."""
     monkeypatch.setattr(ros_log.rclpy, "create_node", lambda *a, **k: 1 / 0)
     ros_log.last_words("no URDF", None, "uvms_estimator", [])
     assert "uvms_estimator: no URDF" in capfd.readouterr().err
 
 
 def test_only_names_are_taken_over():
-    """What cannot be used may stand in any other argument."""
+    """Other arguments may be the unusable ones."""
     arguments = ["--ros-args", "-r", "__ns:=/auv", "-r", "imu/data:=/x", "-p", "a:=1",
                  "--params-file", "/dev/zero", "--remap", "__node:=left"]
     assert list(ros_log._names(arguments)) == ["-r", "__ns:=/auv", "--remap", "__node:=left"]
 
 
 def test_an_error_of_the_program_is_in_the_log_too(monkeypatch):
-    """And it ends the process with its traceback."""
+    """The process also ends with its traceback."""
     said = []
     monkeypatch.setattr(node_module, "EstimatorNode", lambda: 1 / 0)
     monkeypatch.setattr(process_module, "last_words", lambda sentence, *rest: said.append(sentence))

@@ -12,7 +12,7 @@
 # See the License for the specific language governing permissions and
 # limitations under the License.
 
-"""Saving while it runs: when, what, by whom, and what a failure costs."""
+"""Saving at run time: when, what, by which node, and the effect of failures."""
 import threading
 import time
 from concurrent.futures import Future
@@ -45,7 +45,7 @@ def samples():
 
 @pytest.fixture
 def start(tmp_path):
-    """An estimator and its running memory, as in the node; requests are carried out at once."""
+    """An estimator with its running memory as in the node; requests run immediately."""
     running = []
 
     def make(config=CONFIG):
@@ -72,7 +72,7 @@ def learn(estimator, samples):
 
 
 def test_a_start_goes_on_from_the_last_exit(start, samples):
-    """Values, covariance, noise and rows; the sentence names file, date and rows."""
+    """Values, covariance, noise and rows are restored; the message names file, date and rows."""
     estimator, memory, _, said = start()
     assert "no saved state" in said
     learn(estimator, samples[:60])
@@ -85,7 +85,7 @@ def test_a_start_goes_on_from_the_last_exit(start, samples):
 
 
 def test_an_untouched_prior_is_never_saved(start, samples):
-    """Nor what has not changed since."""
+    """An unchanged state is not saved again either."""
     estimator, memory, *_ = start()
     memory.save()
     assert not (memory.folder / "state.yaml").exists()
@@ -100,7 +100,7 @@ def test_an_untouched_prior_is_never_saved(start, samples):
 
 
 def test_a_reset_keeps_what_was_known(start, samples):
-    """Saved before it, and in a backup once there is something new."""
+    """The state is saved before it, and moved to a backup once there is something new."""
     estimator, memory, *_ = start()
     learn(estimator, samples[:100])
     memory.keep(estimator)
@@ -117,7 +117,7 @@ def test_a_reset_keeps_what_was_known(start, samples):
 
 
 def test_a_richer_file_that_is_loaded_does_not_replace_the_state_for_good(start, samples):
-    """The first save of another line leaves a backup, whenever it comes."""
+    """The first save of another line leaves a backup, whenever it happens."""
     estimator, memory, *_ = start()
     learn(estimator, samples[:60])
     memory.keep(estimator)
@@ -131,7 +131,7 @@ def test_a_richer_file_that_is_loaded_does_not_replace_the_state_for_good(start,
 
 
 def test_what_failed_is_not_saved(start, samples):
-    """The file keeps the last good estimate, and an end does not wait for an answer."""
+    """The file keeps the last good estimate, and exit does not wait for an answer."""
     estimator, memory, *_ = start()
     learn(estimator, samples[:60])
     memory.save()
@@ -147,7 +147,7 @@ def test_what_failed_is_not_saved(start, samples):
 
 
 def test_an_estimator_that_does_not_answer_holds_no_end_up(start, samples, monkeypatch):
-    """Whether the wait began before the end or with it."""
+    """Whether the wait started before the exit or with it."""
     monkeypatch.setattr("uvms_adaptive_dynamics.ros.memory.EXIT_TIMEOUT_S", 0.3)
     estimator, memory, log, _ = start(CONFIG.with_values({"output.save_period": 0.05}))
     asked = threading.Event()
@@ -164,7 +164,7 @@ def test_an_estimator_that_does_not_answer_holds_no_end_up(start, samples, monke
 
 
 def test_a_channel_that_is_wrong_is_named_in_the_state(start, samples):
-    """By the levels that ~/status shows."""
+    """With the trust levels shown on ~/status."""
     estimator, memory, *_ = start()
     learn(estimator, samples[:60])
     memory.save()
@@ -177,7 +177,7 @@ def test_a_channel_that_is_wrong_is_named_in_the_state(start, samples):
 
 
 def test_settings_that_change_do_not_put_saves_off(start, samples):
-    """However often: an interval is counted from the last save."""
+    """The interval always counts from the last save."""
     estimator, memory, *_ = start(CONFIG.with_values({"output.save_period": 0.3}))
     learn(estimator, samples[:60])
     end = time.monotonic() + 5.0
@@ -188,7 +188,7 @@ def test_settings_that_change_do_not_put_saves_off(start, samples):
 
 
 def test_a_state_that_cannot_be_used_is_a_warning(start, samples):
-    """Not a line among others."""
+    """It is logged as a warning."""
     estimator, memory, *_ = start()
     learn(estimator, samples[:60])
     memory.stop()
@@ -198,7 +198,7 @@ def test_a_state_that_cannot_be_used_is_a_warning(start, samples):
 
 
 def test_what_another_start_is_asked_for_is_done(start, samples):
-    """An empty prior.file is the built-in prior, whatever was saved."""
+    """An empty prior.file means the built-in prior, whatever was saved."""
     estimator, memory, *_ = start()
     learn(estimator, samples[:60])
     memory.stop()
@@ -219,7 +219,7 @@ def test_saves_come_at_intervals(start, samples):
 
 
 def test_a_start_waits_for_one_that_is_ending(start, samples):
-    """So that it goes on from the newest state, and saves."""
+    """So that it resumes from the newest state and can save."""
     estimator, memory, *_ = start()
     learn(estimator, samples[:60])
     ending = threading.Timer(0.3, memory.stop)
@@ -230,7 +230,7 @@ def test_a_start_waits_for_one_that_is_ending(start, samples):
 
 
 def test_a_second_node_in_the_folder_says_that_it_saves_nothing(start, samples, monkeypatch):
-    """Rather than that two write one file in turns; once, however often settings change."""
+    """Two nodes must not write one file in turns; logged once, however often settings change."""
     monkeypatch.setattr("uvms_adaptive_dynamics.ros.memory.LOCK_TIMEOUT_S", 0.1)
     start()
     estimator, second, log, _ = start()
@@ -243,7 +243,7 @@ def test_a_second_node_in_the_folder_says_that_it_saves_nothing(start, samples, 
 
 
 def test_a_failing_disk_is_a_warning(start, samples):
-    """Said once, and tried again."""
+    """Logged once, and retried."""
     estimator, memory, log, _ = start()
     learn(estimator, samples[:60])
     (memory.folder / "state.yaml").mkdir()
@@ -256,7 +256,7 @@ def test_a_failing_disk_is_a_warning(start, samples):
 
 
 def test_what_a_kill_left_is_removed(start, tmp_path):
-    """Temporary files do not pile up."""
+    """Temporary files do not accumulate."""
     (tmp_path / "robot").mkdir()
     (tmp_path / "robot" / ".uvms_000000000000.partial").touch()
     _, memory, *_ = start()
@@ -267,13 +267,13 @@ def test_what_a_kill_left_is_removed(start, tmp_path):
     ("/", "uvms_estimator", "no-namespace"), ("/boat", "uvms_estimator", "boat"),
     ("/fleet/boat", "uvms_estimator", "fleet.boat"), ("/boat", "other", "boat+other")])
 def test_each_node_has_a_folder_of_its_own(namespace, name, place):
-    """Namespace, node and robot."""
+    """By namespace, node and robot."""
     assert robot_folder(Path("/d"), namespace, name, ROBOT) == Path("/d") / place / ROBOT.identity
 
 
 @pytest.mark.parametrize("before", [0.0, 3600.0])
 def test_the_period_may_change_while_it_runs(start, samples, before):
-    """From never, or in the middle of an hour's wait."""
+    """From never, or during an hour's wait."""
     estimator, memory, _, _ = start(CONFIG.with_values({"output.save_period": before}))
     learn(estimator, samples[:300])
     memory.change_settings(CONFIG.with_values({"output.save_period": 0.05}))

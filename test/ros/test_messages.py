@@ -12,7 +12,7 @@
 # See the License for the specific language governing permissions and
 # limitations under the License.
 
-"""Messages that go out: axes, lengths, kinds of numbers, and nothing that is not finite."""
+"""Outgoing messages: axes, lengths, number types, and only finite values."""
 import numpy as np
 import pytest
 from rclpy.serialization import deserialize_message, serialize_message
@@ -27,12 +27,12 @@ SIX = np.array([1., 2., 3., 4., 5., 6.])
 
 
 def through_the_wire(message):
-    """The message after serialization: what a subscriber sees."""
+    """The message after serialization, as a subscriber sees it."""
     return deserialize_message(serialize_message(message), type(message))
 
 
 def test_wrench_is_turned_from_frd_to_flu():
-    """Forward stays, right becomes minus left, down becomes minus up; frame_id says which."""
+    """Forward stays, right becomes minus left, down becomes minus up; frame_id names the axes."""
     message = through_the_wire(messages.wrench_message(12.34, SIX, FLU))
     force, torque = message.wrench.force, message.wrench.torque
     assert (force.x, force.y, force.z, torque.x, torque.y, torque.z) == (1., -2., -3., 4., -5., -6.)
@@ -41,27 +41,27 @@ def test_wrench_is_turned_from_frd_to_flu():
 
 
 def test_wrench_in_frd_is_as_it_is_inside():
-    """With output.frame 'frd' nothing is turned, and the frame has a name of its own."""
+    """With output.frame 'frd' values are unchanged, and the frame has its own name."""
     message = through_the_wire(messages.wrench_message(0.0, SIX, FRD))
     assert (message.wrench.force.y, message.wrench.torque.z) == (2., 6.)
     assert message.header.frame_id == "base_link_frd"
 
 
 def test_the_border_agrees_with_the_rotation_matrix():
-    """The signs are those of FRD_FROM_FLU on both three-vectors."""
+    """The signs match FRD_FROM_FLU on both three-vectors."""
     from uvms_adaptive_dynamics.model.rotations import FRD_FROM_FLU
     expected = np.concatenate([FRD_FROM_FLU.T @ SIX[:3], FRD_FROM_FLU.T @ SIX[3:]])
     np.testing.assert_array_equal(messages.in_output_axes(SIX, FLU), expected)
 
 
 def test_standard_deviations_have_no_sign():
-    """A standard deviation is the same in either frame."""
+    """A standard deviation is the same in both frames."""
     message = messages.wrench_stddev_message(0.0, SIX, FLU)
     assert (message.wrench.force.y, message.wrench.torque.z) == (2., 6.)
 
 
 def test_acceleration_is_turned_too():
-    """nu_dot follows the same border."""
+    """nu_dot is converted in the same way."""
     message = through_the_wire(messages.acceleration_message(1.0, SIX, FLU))
     assert (message.accel.linear.y, message.accel.angular.z) == (-2., -6.)
 
@@ -104,7 +104,7 @@ def test_a_covariance_is_read_back():
     (lambda m: setattr(m.layout.dim[0], "size", 4), "3 x 3 x 1"),
     (lambda m: m.data.pop(), "8 numbers")])
 def test_another_array_is_no_covariance(spoil, words):
-    """What has not the form is refused with what was got."""
+    """Any other form is refused with what was got."""
     message = messages.covariance_message(1.0, NAMES, np.eye(3))
     spoil(message)
     with pytest.raises(MessageError, match=words):
@@ -112,15 +112,15 @@ def test_another_array_is_no_covariance(spoil, words):
 
 
 def test_covariance_of_another_memory_order_is_the_same():
-    """A transposed view is not laid out in C order; the message must not care."""
+    """The message does not depend on the memory layout, such as that of a transposed view."""
     covariance = np.arange(9.).reshape(3, 3)
     message = messages.covariance_message(0.0, NAMES, covariance.T)
     assert list(message.data) == list(covariance.T.ravel())
 
 
 def test_float32_and_integers_become_doubles():
-    """rclpy writes garbage for a np.float32 in a float64 field without checks; the border
-    converts."""
+    """Without checks rclpy writes garbage for np.float32 in a float64 field; the builders
+    convert."""
     message = through_the_wire(messages.wrench_message(1, np.array([1, 2, 3, 4, 5, 6], np.float32),
                                                        FLU))
     assert message.wrench.force.x == 1.0
@@ -129,7 +129,7 @@ def test_float32_and_integers_become_doubles():
 
 @pytest.mark.parametrize("bad", [np.nan, np.inf])
 def test_what_is_not_finite_is_not_published(bad):
-    """Every builder answers None instead."""
+    """Every builder returns None instead."""
     six = np.where(np.arange(6) == 3, bad, SIX)
     assert messages.wrench_message(0., six, FLU) is None
     assert messages.wrench_stddev_message(0., six, FLU) is None
@@ -141,7 +141,7 @@ def test_what_is_not_finite_is_not_published(bad):
 
 
 def test_a_joint_without_a_value_is_left_out():
-    """The other joints are named, so that they can go out alone."""
+    """The remaining joints are sent by name."""
     message = messages.effort_message(0., ("a", "b", "c"), np.array([1., np.nan, 3.]))
     assert (list(message.name), list(message.effort)) == (["a", "c"], [1., 3.])
     assert messages.effort_message(0., ("a",), np.array([np.nan])) is None

@@ -12,8 +12,8 @@
 # See the License for the specific language governing permissions and
 # limitations under the License.
 
-"""What a motion promises is stated anew under way, from what an estimator hands over, in a process
-beside; nothing is flown here."""
+"""Updating the promise of a motion from an estimator's parameters in a separate process, without
+flying."""
 import importlib.util
 
 import numpy as np
@@ -37,7 +37,7 @@ FREE = ROBOT.table.match(["axis_b.*"])
 
 
 def motion(stddev, duration=12.0):
-    """The last joint to and fro."""
+    """A motion of the last joint only."""
     sine = np.zeros((10, 1))
     sine[9] = 0.3
     return Trajectory(
@@ -47,8 +47,8 @@ def motion(stddev, duration=12.0):
 
 
 def test_a_promise_is_stated_anew_and_held_to(tmp_path):
-    """Not before half of the motion; once; and at the motion's end what the estimator states is
-    held against it. A motion that is over before it could be says so."""
+    """It is updated once, not before half of the motion, and compared with the estimate at the end.
+    A motion that ends earlier is reported."""
     with bus() as ros:
         estimator, said = FakeEstimator(ros.operator), []
         promises = MotionPromises(ros.operator, "uvms_estimator",
@@ -61,7 +61,7 @@ def test_a_promise_is_stated_anew_and_held_to(tmp_path):
         promises.look(flown, 6.0, stddev)
 
         def look():
-            promises.look(flown, 8.0, stddev)   # it takes its time
+            promises.look(flown, 8.0, stddev)   # the design process needs time
             return promises.said
         try:
             ros.until(look, what="the promise")
@@ -75,14 +75,14 @@ def test_a_promise_is_stated_anew_and_held_to(tmp_path):
             assert " 1.10 times" in said[1]
             promises.look(flown, 7.0, stddev)
             promises.look(None, 12.0, stddev)
-            assert said[2:] == ["the motion was over before its promise could be stated anew"]
+            assert said[2:] == ["the motion ended before its promise could be updated"]
         finally:
             promises.drop()
 
 
 @pytest.mark.parametrize("why", ["refused", "garbage"])
 def test_a_promise_that_cannot_be_stated_is_said(tmp_path, why):
-    """In a sentence; the motion goes on."""
+    """With a message; the motion continues."""
     with bus() as ros:
         estimator, said = FakeEstimator(ros.operator), []
         estimator.handed = (False, "busy") if why == "refused" else (True, "schema: 1")
@@ -92,7 +92,7 @@ def test_a_promise_that_cannot_be_stated_is_said(tmp_path, why):
         ros.until(promises._estimate.service_is_ready)
         try:
             ros.until(lambda: promises.look(flown, 6.0, estimator.stddev) or said)
-            assert said[0].startswith("the promise cannot be stated anew: ")
+            assert said[0].startswith("the promise could not be updated: ")
             assert ("busy" if why == "refused" else "holds no mapping 'parameters'") in said[0]
         finally:
             promises.drop()

@@ -12,8 +12,8 @@
 # See the License for the specific language governing permissions and
 # limitations under the License.
 
-"""The node over real DDS: topics in and out, services, bad input, time that jumps, recordings that
-repeat the run."""
+"""The node over real DDS: topics, services, bad input, time jumps, and recordings that reproduce
+the run."""
 import array
 import json
 import signal
@@ -56,7 +56,7 @@ from uvms_adaptive_dynamics.signals.topics import inputs
 from uvms_adaptive_dynamics.simulation.robot import SimulatedRobot
 
 SENSOR = QoSProfile(depth=200,
-                    reliability=ReliabilityPolicy.RELIABLE)  # what is compared must not get lost
+                    reliability=ReliabilityPolicy.RELIABLE)  # compared messages must not get lost
 LATCHED = QoSProfile(depth=1, durability=DurabilityPolicy.TRANSIENT_LOCAL)
 RELIABLE_INPUTS = {f"qos_overrides./{topic}.subscription.reliability": "reliable"
                    for topic in MESSAGE_CLASSES}
@@ -88,13 +88,13 @@ def start(ros, tmp_path, monkeypatch):
 
     yield make
     for node in nodes:
-        if node.handle.pointer:     # else the test has closed it
+        if node.handle.pointer:     # else the test closed it
             ros.executor.remove_node(node)
             node.close()
 
 
 class SimulatedTime:
-    """Plays the simulated robot to a node in simulated time, as fast as the node takes it."""
+    """Plays the simulated robot to a node in simulated time, as fast as the node follows."""
 
     def __init__(self, ros, node, seed=3):
         self.ros, self.node = ros, node
@@ -119,12 +119,12 @@ class SimulatedTime:
         self.sent += 1
 
     def settled(self):
-        """Everything sent has been received, and no sample waits."""
+        """Whether everything sent has been received and no sample is waiting."""
         taken = sum(source.messages for source in self.node.inputs.subscriptions)
         return taken == self.sent and self.node.worker.backlog == 0
 
     def play(self, seconds, step=0.01):
-        """Messages of the next `seconds`, each within `step` [s] of when it would arrive."""
+        """Send messages of the next `seconds`, each within `step` [s] of its time of arrival."""
         until = self.robot.t + seconds
         while self.robot.t < until - 1e-9:
             messages = list(self.robot.advance(self.robot.t + step))
@@ -136,7 +136,7 @@ class SimulatedTime:
 
 
 def asked(node, question):
-    """What the estimator answers on the worker's thread."""
+    """Answer of the estimator, on the worker's thread."""
     return node.worker.call(question)
 
 
@@ -154,11 +154,11 @@ def values_of(status):
     return {v.key: v.value for v in status.values}
 
 
-# --- what a run gives -----------------------------------------------------------------------------
+# --- results of a run -----------------------------------------------------------------------------
 
 def test_a_run_publishes_everything_and_its_recording_repeats_it(ros, start, tmp_path):
-    """All outputs come, stamped with ticks; the recorded bag gives the same parameters when no
-    solve was skipped."""
+    """All outputs are published, stamped with ticks; the recorded bag gives the same parameters if
+    no solve was skipped."""
     # No deadline, which would make the result depend on the machine's load.
     node = start(**{"use_sim_time": True, "output.record": str(tmp_path / "bag"),
                     "output.covariance_period": 0.5, "estimation.deadline": 10.0})
@@ -171,7 +171,7 @@ def test_a_run_publishes_everything_and_its_recording_repeats_it(ros, start, tmp
         ("measured_wrench", WrenchStamped), ("measured_joint_states", JointState),
         ("acceleration", AccelStamped))}
     time = SimulatedTime(ros, node)
-    time.play(5.0, step=0.004)  # finely, so that ticks come one by one and no solve is skipped
+    time.play(5.0, step=0.004)  # small steps: ticks come one by one and no solve is skipped
     ros.until(lambda: found["parameters"]
               and found["parameters"][-1].header.stamp == time_message(node.worker.snapshot.t))
     assert node.worker.skipped == 0 and node.worker.exceptions == 0, node.worker.last_error
@@ -187,7 +187,7 @@ def test_a_run_publishes_everything_and_its_recording_repeats_it(ros, start, tmp
     assert found["covariance"][-1].layout.dim[0].size == len(names)
     assert found["predicted_wrench"][-1].header.frame_id == "base_link"
     assert list(found["predicted_joint_states"][-1].name) == list(node.robot.joints)
-    # Of what does not count nothing is published, and joints keep their names.
+    # Invalid values are not published, and joints keep their names.
     assert all(set(m.name) <= set(node.robot.joints) and len(m.effort) == len(m.name) > 0
                for m in found["measured_joint_states"])
     predicted = {(m.header.stamp.sec, m.header.stamp.nanosec): m.wrench.force.x
@@ -206,7 +206,7 @@ def test_a_run_publishes_everything_and_its_recording_repeats_it(ros, start, tmp
 
 
 def test_a_topic_for_two_inputs_is_read_and_recorded_once(ros, start, tmp_path):
-    """Odometry as IMU and DVL: both are given every message, and the bag has it once."""
+    """Odometry as IMU and DVL: both get every message, and the bag contains it once."""
     kind = "nav_msgs/msg/Odometry"
     node = start(**{"imu.type": kind, "dvl.type": kind, "imu.topic": "odom", "dvl.topic": "odom",
                     "dvl.frame": "flu", "output.record": str(tmp_path / "bag")})
@@ -231,7 +231,7 @@ def test_parameters_are_latched(ros, start):
 
 
 def test_outputs_can_be_frd(ros, start):
-    """output.frame 'frd' changes signs and the frame's name, and nothing else."""
+    """output.frame 'frd' only changes signs and the name of the frame."""
     node = start(**{"use_sim_time": True, "output.frame": "frd"})
     found = ros.collect(AccelStamped, "/uvms_estimator/acceleration", QoSProfile(depth=1000))
     SimulatedTime(ros, node).play(2.0)
@@ -242,8 +242,8 @@ def test_outputs_can_be_frd(ros, start):
 # --- bad input ------------------------------------------------------------------------------------
 
 def test_bad_messages_are_counted_and_survived(ros, start):
-    """NaN, wrong lengths, unknown joints and empty arrays: the node stays up, says so, and goes on
-    estimating."""
+    """NaN, wrong lengths, unknown joints and empty arrays: the node keeps running, reports them and
+    continues to estimate."""
     node = start(use_sim_time=True)
     reports = ros.collect(DiagnosticArray, "/diagnostics", QoSProfile(depth=100))
     time = SimulatedTime(ros, node)
@@ -283,7 +283,7 @@ def test_bad_messages_are_counted_and_survived(ros, start):
 
 
 def test_an_exception_in_the_worker_does_not_end_the_node(ros, start):
-    """It is counted and shown in diagnostics, and the next sample is worked on."""
+    """It is counted and shown in diagnostics, and the next sample is processed."""
     node = start(use_sim_time=True)
     reports = ros.collect(DiagnosticArray, "/diagnostics", QoSProfile(depth=100))
     time = SimulatedTime(ros, node)
@@ -302,8 +302,8 @@ def test_an_exception_in_the_worker_does_not_end_the_node(ros, start):
 
 
 def test_silent_topics_are_warned_of_with_their_reason(ros, start):
-    """Within 5 s each silent topic is named, with its type and what stands in the way."""
-    # Another process as far as DDS knows: one alone cannot have two types on a topic.
+    """Within 5 s each silent topic is named, with its type and the reason."""
+    # A separate DDS participant: a single one cannot have two types on a topic.
     with bus() as drivers:
         drivers.operator.create_publisher(TwistStamped, "/dvl/twist", 10)
         drivers.operator.create_publisher(Imu, "/imu/data",
@@ -328,8 +328,8 @@ def test_silent_topics_are_warned_of_with_their_reason(ros, start):
 # --- time -----------------------------------------------------------------------------------------
 
 def test_time_that_jumps_back_keeps_the_estimate_and_splits_the_recording(ros, start, tmp_path):
-    """A bag played again: the horizon is emptied, the estimate goes on, and each recording is in
-    order of time."""
+    """Playing a bag again empties the horizon and keeps the estimate, and each recording is in time
+    order."""
     node = start(**{"use_sim_time": True, "output.record": str(tmp_path / "bag")})
     time = SimulatedTime(ros, node)
     time.play(2.0)
@@ -367,7 +367,7 @@ def test_stamps_that_jump_are_said_in_the_log(ros, start):
 
 
 def test_without_simulated_time_nothing_is_taken(ros, start):
-    """use_sim_time and a silent /clock: messages are dropped and counted, since they have no
+    """With use_sim_time and a silent /clock, messages are dropped and counted, since they have no
     time."""
     node = start(use_sim_time=True)
     publisher = ros.publisher(FluidPressure, "/depth", SENSOR)
@@ -379,8 +379,8 @@ def test_without_simulated_time_nothing_is_taken(ros, start):
 # --- services -------------------------------------------------------------------------------------
 
 def test_services(ros, start, tmp_path):
-    """save and load repeat the parameters, reset goes back to the prior, disable stops learning and
-    not predicting."""
+    """save and load reproduce the parameters, reset returns to the prior, disable stops learning
+    but not predicting."""
     node = start(use_sim_time=True)
     time = SimulatedTime(ros, node)
     time.play(2.0)
@@ -426,9 +426,9 @@ def test_services(ros, start, tmp_path):
 
 
 def test_stages(ros, start, tmp_path):
-    """~/stage says what is free, how far it is and what is missing, latched; ~/next_stage ends a
-    stage by hand, ~/reset begins at the first one; the log has it in words. Where a node may move
-    the robot, the first one waits for ~/run_stages."""
+    """~/stage shows what is free, the progress and what is missing, latched; ~/next_stage ends a
+    stage by hand, ~/reset returns to the first; the log reports each. If a node may move the robot,
+    the first stage waits for ~/run_stages."""
     own = tmp_path / "own.yaml"
     own.write_text("stages:\n"
                    "  - {name: arm, title: the arm, free: ['*.*'], move: [joints]}\n"
@@ -443,7 +443,7 @@ def test_stages(ros, start, tmp_path):
     ros.until(lambda: heard, what="the stage at the start")
     assert said()["stage"] == "arm" and said()["elapsed"] == "0"
     assert said()["state"] == "waiting"
-    assert "waits at 0 s, until the node that moves the robot is armed" in (
+    assert "waiting at 0 s, until the node that moves the robot is armed" in (
         heard[-1].status[0].message)
     assert asked(node, lambda estimator: estimator.held.sum()) == 27
     time = SimulatedTime(ros, node)
@@ -460,7 +460,7 @@ def test_stages(ros, start, tmp_path):
     ros.until(lambda: float(said()["elapsed"]) >= 1.0, what="time without the stage's motion")
     assert float(said()["moved axis_b"]) == 0.0
     assert "the stage's own motion has not begun" in said()["missing axis_e"]
-    # whoever lets the stages run moves the robot
+    # the caller of ~/run_stages moves the robot
     ros.call(SetBool, "/uvms_estimator/run_stages", SetBool.Request(data=True))
     time.play(2.5)
     ros.until(lambda: float(said()["elapsed"]) >= 3.0, what="progress")
@@ -489,7 +489,7 @@ def test_a_schedule_that_does_not_exist_ends_the_start(start):
 @pytest.mark.parametrize("file",
                          ["../outside.yaml", "/tmp/outside.yaml", "", ".", "a/../../b.yaml"])
 def test_save_and_load_stay_in_their_directory(ros, start, file):
-    """A file name that leads out of output.directory is refused by both."""
+    """Both refuse a file name that leads out of output.directory."""
     start(**{"output.file": file})
     for service in ("save", "load"):
         answer = ros.call(Trigger, f"/uvms_estimator/{service}")
@@ -497,7 +497,7 @@ def test_save_and_load_stay_in_their_directory(ros, start, file):
 
 
 def test_a_link_out_of_the_directory_is_refused(ros, start, tmp_path):
-    """A symbolic link is followed before it is judged."""
+    """Symbolic links are resolved before the check."""
     node = start(**{"output.file": "link.yaml"})
     (node.memory.folder / "link.yaml").symlink_to(tmp_path / "outside.yaml")
     assert not ros.call(Trigger, "/uvms_estimator/save").success
@@ -505,7 +505,7 @@ def test_a_link_out_of_the_directory_is_refused(ros, start, tmp_path):
 
 
 def test_load_says_what_is_wrong_with_a_file(ros, start):
-    """A missing or foreign file is an answer, not an end."""
+    """A missing or foreign file gives an answer; the node continues."""
     node = start()
     assert "cannot be read" in ros.call(Trigger, "/uvms_estimator/load").message
     (node.memory.folder / "parameters.yaml").write_text("parameters: {W: 1.0, elbow: 2.0}\n")
@@ -520,7 +520,7 @@ def test_load_says_what_is_wrong_with_a_file(ros, start):
      "another robot: its joints (a, b, c, d)"),
     ({"schema": 7}, "has schema 7; expected 1")])
 def test_load_refuses_what_would_spoil_every_solve(ros, start, change, words):
-    """File, got, expected and what to do; the estimate stays."""
+    """The answer gives file, got, expected and what to do; the estimate stays."""
     node = start()
     assert ros.call(Trigger, "/uvms_estimator/save").success
     path = node.memory.folder / "parameters.yaml"
@@ -531,7 +531,7 @@ def test_load_refuses_what_would_spoil_every_solve(ros, start, change, words):
 
 
 def test_a_file_by_hand_says_what_stands_in(ros, start):
-    """Parameters alone: covariance and noise come from the settings, and the answer says so."""
+    """Covariance and noise then come from the settings, and the answer says so."""
     node = start()
     values = asked(node, lambda e: dict(zip(e.table.names, map(float, e.pi))))
     path = node.memory.folder / "parameters.yaml"
@@ -541,8 +541,8 @@ def test_a_file_by_hand_says_what_stands_in(ros, start):
 
 
 def test_files_have_names(ros, start):
-    """save_as and load_from take any name in the robot's folder; what is no name, or the node's
-    own, is refused, and a missing file is answered with those that are there."""
+    """save_as and load_from accept any name in the robot's folder. Invalid and reserved names are
+    refused; for a missing file the answer lists the existing ones."""
     node = start()
     name = "/uvms_estimator/"
 
@@ -562,7 +562,7 @@ def test_files_have_names(ros, start):
 
 
 def test_a_node_goes_on_where_the_last_one_ended(ros, start):
-    """The state is saved at exit; the next node starts from it, and says so."""
+    """The state is saved at exit; the next node starts from it and says so."""
     node = start(use_sim_time=True)
     SimulatedTime(ros, node).play(2.0)
     learnt, rows = parameters_of(node), asked(node, lambda e: e.information.rows_learned)
@@ -587,8 +587,8 @@ def test_a_node_goes_on_where_the_last_one_ended(ros, start):
 
 
 def test_an_end_leaves_no_thread_whatever_goes_wrong(ros, start, monkeypatch):
-    """Where recording or memory fail at the end, the other threads are joined all the same: one
-    that is left keeps the process alive."""
+    """If recording or memory fail at exit, the other threads are still joined: a remaining one
+    would keep the process alive."""
     before = set(threading.enumerate())
     node = start()
     names = {thread.name for thread in set(threading.enumerate()) - before}
@@ -605,7 +605,7 @@ def test_an_end_leaves_no_thread_whatever_goes_wrong(ros, start, monkeypatch):
 
 
 def test_a_start_that_fails_late_leaves_no_thread_and_no_lock(ros, start, monkeypatch):
-    """When others run already: the sentence is the caller's, and the folder is free again."""
+    """Even if other threads run already, the caller gets the error, and the folder is unlocked."""
     before = set(threading.enumerate())
 
     def fail(inputs):
@@ -621,8 +621,7 @@ def test_a_start_that_fails_late_leaves_no_thread_and_no_lock(ros, start, monkey
 
 
 def test_a_slow_worker_fails_a_service_and_not_the_node(ros, start, monkeypatch):
-    """The answer says that nothing was changed, and the status goes on meanwhile; the next call
-    works."""
+    """The answer says that nothing was changed, and the status continues; the next call works."""
     node = start()
     release, statuses = threading.Event(), []
     publish = node._outputs.publish
@@ -645,8 +644,8 @@ def test_a_slow_worker_fails_a_service_and_not_the_node(ros, start, monkeypatch)
 # --- robots ---------------------------------------------------------------------------------------
 
 def test_the_description_is_waited_for(ros, start):
-    """With robot.urdf 'robot_description' the node starts when that topic speaks, and the arm is
-    the one described."""
+    """With robot.urdf 'robot_description' the node starts when the topic arrives, with the arm it
+    describes."""
     node = start(**{"robot.urdf": "robot_description"})
     assert node.worker is None
     publisher = ros.publisher(String, "/robot_description", LATCHED)
@@ -656,7 +655,7 @@ def test_the_description_is_waited_for(ros, start):
 
 
 def test_a_description_that_is_no_urdf_ends_the_node_with_a_sentence(ros, start):
-    """The error leaves spin(), where main() turns it into a sentence and an exit status."""
+    """The error leaves spin(), and main() turns it into a message and an exit status."""
     start(**{"robot.urdf": "robot_description"})
     publisher = ros.publisher(String, "/robot_description", LATCHED)
     publisher.publish(String(data="<nothing/>"))
@@ -671,7 +670,7 @@ def test_a_description_that_is_no_urdf_ends_the_node_with_a_sentence(ros, start)
      {"predicted_joint_states", "joint_stddev", "measured_joint_states", "payload"})])
 def test_a_robot_without_arm_or_vehicle_has_the_topics_that_it_can_fill(ros, start, settings,
                                                                         topics):
-    """Nobody waits for a wrench of a fixed base."""
+    """There is no wrench topic for a fixed base."""
     node = start(**{name: None if value is Parameter.Type.NOT_SET else value
                     for name, value in settings.items()})
     own = {name.rsplit("/", 1)[-1]
@@ -704,7 +703,7 @@ def test_diagnostics_tell_the_whole_story(ros, start):
 
 
 def test_the_period_of_diagnostics_may_change_while_it_runs(ros, start):
-    """`ros2 param set` reaches the timer; a fixed setting and a bad value are refused."""
+    """`ros2 param set` changes the timer; a fixed setting and a bad value are refused."""
     node = start(**{"output.diagnostics_period": 600.0})
     reports = ros.collect(DiagnosticArray, "/diagnostics", QoSProfile(depth=100))
     ros.until(lambda: ros.operator.count_publishers("/diagnostics"))
@@ -743,7 +742,7 @@ def test_the_process_ends_cleanly_and_its_bag_can_be_read(ros, tmp_path, how):
 
 @pytest.fixture(scope="module")
 def refused():
-    """Starts the node with arguments that it cannot use: (exit status, what it said)."""
+    """Starts the node with unusable arguments: (exit status, output)."""
     script = Path(__file__).resolve().parents[1] / "node_refusals.py"
     with subprocess.Popen([sys.executable, str(script)], env=of_a_child(), text=True,
                           stdin=subprocess.PIPE, stdout=subprocess.PIPE) as starter:
@@ -767,7 +766,7 @@ def refused():
     (["--ros-args", "-p", "robot.urdf:=/nowhere.urdf"], "/nowhere.urdf"),
     (["--ros-args", "-p", "estimation.solver:=cvxpy:NONE"], "NONE"),
     (["--ros-args", "-p", "use_sim_time:=perhaps"], "use_sim_time"),
-    (["--ros-args", "-p", "imu.xyz:=[0, 0.5, 1]"], "all with or all without a decimal point"),
+    (["--ros-args", "-p", "imu.xyz:=[0, 0.5, 1]"], "have a decimal point or none: [1.0, 2.5]"),
     (["--ros-args", "--params-file", "/nowhere.yaml"], "/nowhere.yaml"),
     (["--ros-args", "-p", "output.record:=/"], "setting 'output.record' is '/', which exists"),
     (["--ros-args", "-p", "output.record:=/dev/null/bag"], "'/dev/null' is a device"),
@@ -779,14 +778,14 @@ def refused():
     (["--ros-args", "-r", "--nonsense"], ""),
     (["nonsense"], "unrecognized arguments: nonsense")])
 def test_what_cannot_be_used_is_refused_at_start(refused, arguments, sentence):
-    """A sentence, a status that is not zero, and no traceback."""
+    """With a message, a nonzero status and no traceback."""
     status, words = refused(*arguments)
     assert status > 0, words
     assert sentence in words and "Traceback" not in words, words
 
 
 def test_a_malformed_parameter_file_is_refused(refused, tmp_path):
-    """The file and the line are named."""
+    """The message gives file and line."""
     path = tmp_path / "bad.yaml"
     path.write_text("/**:\n  ros__parameters:\n    imu: [\n")
     status, words = refused("--ros-args", "--params-file", str(path))
@@ -795,9 +794,9 @@ def test_a_malformed_parameter_file_is_refused(refused, tmp_path):
 
 
 def test_a_parameter_file_for_another_namespace_is_refused(refused, tmp_path):
-    """With the file's name and the node's own."""
+    """The message gives the name in the file and that of the node."""
     path = tmp_path / "rov.yaml"
     path.write_text("/rov/uvms_estimator:\n  ros__parameters:\n    filter.gap: 2.0\n")
     status, words = refused("--ros-args", "--params-file", str(path), "-r", "__ns:=/auv")
     assert status == 1 and "Traceback" not in words, words
-    assert "'/rov/uvms_estimator' alone" in words and "'/auv/uvms_estimator'" in words
+    assert "only for '/rov/uvms_estimator'" in words and "'/auv/uvms_estimator'" in words

@@ -12,8 +12,7 @@
 # See the License for the specific language governing permissions and
 # limitations under the License.
 
-"""ROS parameters from the settings: types, descriptions, ranges, overrides, and words for what
-cannot be used."""
+"""ROS parameters from the settings: types, descriptions, ranges, overrides, and error messages."""
 import pytest
 import rclpy
 from rcl_interfaces.msg import ParameterType
@@ -38,7 +37,7 @@ def context():
 
 @pytest.fixture
 def declared(context):
-    """Makes a node with overrides from the text of a parameter file, and declares the settings on
+    """Creates a node with overrides from the text of a parameter file and declares the settings on
     it."""
     nodes = []
 
@@ -46,7 +45,7 @@ def declared(context):
         if text is not None:
             path = tmp_path / "parameters.yaml"
             path.write_text(text)
-            arguments = ["--params-file", str(path), *arguments]  # the last word wins
+            arguments = ["--params-file", str(path), *arguments]  # the last override wins
         node = rclpy.create_node("uvms_estimator", context=context,
                                  cli_args=["--ros-args", *arguments] if arguments else None,
                                  use_global_arguments=False)
@@ -68,7 +67,7 @@ def test_without_overrides_the_config_is_the_default(declared):
 
 
 def test_every_setting_is_declared_with_its_type_and_words(declared):
-    """`ros2 param describe` shows type, meaning and unit of each; empty lists have their type
+    """`ros2 param describe` shows type, description and unit of each; empty lists have their type
     too."""
     node, config = declared()
     for name, entry, value in config.settings():
@@ -84,7 +83,7 @@ def test_every_setting_is_declared_with_its_type_and_words(declared):
 
 
 def test_ranges_are_in_the_descriptors(declared):
-    """A scalar has a ROS range; a list, for which ROS has none, has words."""
+    """A scalar has a ROS range; ROS has none for lists, so their range is in the text."""
     node, _ = declared()
     horizon = node.describe_parameter("estimation.horizon").integer_range[0]
     assert (horizon.from_value, horizon.to_value, horizon.step) == (1, 20000, 1)
@@ -96,7 +95,7 @@ def test_ranges_are_in_the_descriptors(declared):
 
 
 def test_whole_numbers_stand_for_floats(declared, tmp_path):
-    """`[0, 0, 1]` arrives as integers and `0` as an integer; both are what people write."""
+    """`[0, 0, 1]` and `0` arrive as integers, which is how people write them."""
     node, config = declared(tmp_path, file_with("imu:", "  xyz: [0, 0, 1]", "  delay: 0"))
     assert config.imu.xyz == (0.0, 0.0, 1.0)
     assert node.get_parameter("imu.delay").type_ is Parameter.Type.DOUBLE
@@ -104,7 +103,7 @@ def test_whole_numbers_stand_for_floats(declared, tmp_path):
 
 
 def test_empty_lists_are_accepted(declared, tmp_path):
-    """`[]` arrives without a type; it means the empty list of the setting's own type."""
+    """`[]` arrives without a type and means an empty list of the setting's type."""
     node, config = declared(tmp_path,
                             file_with("estimation:", "  frozen: []", "  noise_stddev: []",
                                       "robot.joints: []"))
@@ -115,7 +114,7 @@ def test_empty_lists_are_accepted(declared, tmp_path):
 
 
 def test_the_node_name_and_the_command_line_are_heard(declared, tmp_path):
-    """What a node's own section says wins over /**, and -p wins over the file."""
+    """A section of the node's own name overrides /**, and -p overrides the file."""
     text = file_with("filter.period: 0.05", "dvl.delay: 0.1")
     text += "uvms_estimator:\n  ros__parameters:\n    dvl:\n      delay: 0.2\n"
     _, config = declared(tmp_path, text, ["-p", "filter.period:=0.04"])
@@ -123,7 +122,7 @@ def test_the_node_name_and_the_command_line_are_heard(declared, tmp_path):
 
 
 def test_ros_own_parameters_are_not_settings(declared, tmp_path):
-    """use_sim_time and QoS overrides may stand in the same file."""
+    """use_sim_time and QoS overrides may be in the same file."""
     _, config = declared(tmp_path,
                          file_with("use_sim_time: true", "qos_overrides:", "  /imu/data:",
                                    "    subscription:", "      depth: 5"))
@@ -145,7 +144,7 @@ def test_ros_own_parameters_are_not_settings(declared, tmp_path):
     ("imu: 3", ["'imu' does not exist"]),
 ])
 def test_what_cannot_be_used_is_refused_with_a_sentence(declared, tmp_path, line, words):
-    """The sentence names the setting, what was got, and what is expected."""
+    """The message gives setting, got and expected."""
     with pytest.raises(ConfigError) as caught:
         declared(tmp_path, file_with(line))
     for word in words:
@@ -153,7 +152,7 @@ def test_what_cannot_be_used_is_refused_with_a_sentence(declared, tmp_path, line
 
 
 def test_the_log_says_how_many_settings_differ():
-    """With their names: a file whose settings do not arrive shows here."""
+    """With their names, which reveals a file whose settings do not arrive."""
     assert changes_sentence(Config()) == "no setting differs from the defaults"
     one = Config().with_values({"estimation.horizon": 7})
     assert changes_sentence(one) == "1 setting differs from the defaults: estimation.horizon"
@@ -163,7 +162,7 @@ def test_the_log_says_how_many_settings_differ():
 
 
 def watched(declared):
-    """(node, settings at first, [settings now])"""
+    """(node, initial settings, [present settings])"""
     node, config = declared()
     held = [config]
     watch_changes(node, lambda: held[0], lambda new: held.__setitem__(0, new))
@@ -171,8 +170,7 @@ def watched(declared):
 
 
 def test_settings_that_may_change_are_checked_and_applied(declared):
-    """A good value reaches the config, a bad one is refused with the sentence, a fixed one with why
-    it is."""
+    """A good value is applied, a bad one is refused with a message, a fixed one with the reason."""
     node, config, held = watched(declared)
     good, bad, fixed = node.set_parameters([
         Parameter("output.file", value="other.yaml"),
@@ -181,13 +179,13 @@ def test_settings_that_may_change_are_checked_and_applied(declared):
     assert good.successful and held[0].output.file == "other.yaml"
     assert not bad.successful and "output.diagnostics_period" in bad.reason
     assert not fixed.successful
-    for words in ("'estimation.horizon'", "what has been learnt was weighed by it", "restart"):
+    for words in ("'estimation.horizon'", "learnt data were weighted with it", "restart"):
         assert words in fixed.reason
     assert held[0].output.diagnostics_period == config.output.diagnostics_period
 
 
 def test_of_settings_that_are_set_together_all_change_or_none(declared):
-    """One bad or fixed setting refuses the others with it."""
+    """One bad or fixed setting refuses all others."""
     node, config, held = watched(declared)
     good = Parameter("dvl.timeout", value=0.5)
     for spoilt in (Parameter("joint_states.effort_masked", value=["elbow"]),
@@ -200,8 +198,8 @@ def test_of_settings_that_are_set_together_all_change_or_none(declared):
 
 
 def test_a_running_node_takes_what_a_file_may_hold(declared):
-    """Whole numbers for floats, `[]` without a type, and fixed settings as they are: a parameter
-    file that was saved from a node can be loaded into it."""
+    """Integers for floats, `[]` without a type, and unchanged fixed settings: a file saved from a
+    node can be loaded into it."""
     node, config, held = watched(declared)
     assert node.set_parameters_atomically([
         Parameter("depth.maximum", value=50), Parameter("estimation.horizon", value=100),

@@ -12,7 +12,7 @@
 # See the License for the specific language governing permissions and
 # limitations under the License.
 
-"""Parameter files of the command line: what never ends, and what reaches no node."""
+"""Parameter files on the command line: those that never end, and those that reach no node."""
 import os
 
 import pytest
@@ -29,7 +29,7 @@ NODES = (("a", "/"), ("a", "/x"), ("a", "/x/y"))
 @pytest.mark.parametrize("name", ["/**", "**", "/*", "*", "a", "/a", "/x/a", "x/a", "/*/a", "/**/a",
                                   "/x/*", "/x/**", "b", "/x"])
 def test_names_fit_where_rclpy_gives_the_parameters(tmp_path, name):
-    """Our rule for names and patterns is rcl's."""
+    """Names and patterns match as in rcl."""
     path = tmp_path / "p.yaml"
     path.write_text(f'"{name}": {{ros__parameters: {{number: 1}}}}\n')
     with bus() as made:
@@ -43,7 +43,7 @@ def test_names_fit_where_rclpy_gives_the_parameters(tmp_path, name):
 
 
 def test_files_are_those_of_the_ros_arguments(tmp_path):
-    """Between --ros-args and --, as often as they come; others' arguments are not ours."""
+    """All files between --ros-args and --, and no other arguments."""
     for name in "abc":
         (tmp_path / name).write_text(f"{name}: {{ros__parameters: {{x: 1}}}}")
     a, b, c = (str(tmp_path / name) for name in "abc")
@@ -54,21 +54,21 @@ def test_files_are_those_of_the_ros_arguments(tmp_path):
 
 
 def test_a_file_that_never_ends_is_refused(tmp_path):
-    """rcl would wait for ever."""
+    """rcl would block forever."""
     os.mkfifo(tmp_path / "p.yaml")
     with pytest.raises(ConfigError, match="it is a FIFO"):
         read_parameter_files(["node", "--ros-args", "--params-file", str(tmp_path / "p.yaml")])
 
 
 def test_a_file_that_reaches_nothing_is_refused_with_both_names(tmp_path):
-    """Each file by itself; what reaches the node gives every setting once."""
+    """Each file is checked on its own; a setting for the node must not be given twice."""
     path = tmp_path / "p.yaml"
     path.write_text("/rov/uvms_estimator: {ros__parameters: {filter: {gap: 1}, filter.gap: 2}}")
     files = read_parameter_files(["node", "--ros-args", "--params-file", str(path)])
-    with pytest.raises(ConfigError, match="of '/rov/uvms_estimator' alone, of which none reaches "
+    with pytest.raises(ConfigError, match="only for '/rov/uvms_estimator'; none of them reaches "
                                           "this node, '/uvms_estimator'; expected that name"):
         check_reached(files, "/uvms_estimator")
-    with pytest.raises(ConfigError, match="p.yaml': setting 'filter.gap' stands there twice"):
+    with pytest.raises(ConfigError, match="p.yaml': setting 'filter.gap' is given twice"):
         check_reached(files, "/rov/uvms_estimator")
     path.write_text("/**: {ros__parameters: {}}")
     check_reached(read_parameter_files(["node", "--ros-args", "--params-file", str(path)]), "/n")

@@ -12,8 +12,8 @@
 # See the License for the specific language governing permissions and
 # limitations under the License.
 
-"""What consumers of the parameters are told of them: states, ages, jumps and the trusted lane, over
-real DDS. Samples are given to the worker directly, so that minutes pass within seconds."""
+"""What subscribers of the parameters receive over real DDS: states, ages, jumps and trusted
+parameters. Samples are passed to the worker directly, so that minutes pass within seconds."""
 import threading
 import time
 from dataclasses import replace
@@ -46,7 +46,7 @@ JUDGED_S = 3.6      # the low-pass, and six batches of half a second
 
 
 class Watched:
-    """A node, what it says, and samples of a robot that moves as its prior says."""
+    """A node, its messages, and samples of a robot that moves as its prior predicts."""
 
     def __init__(self, ros, tmp_path, **settings):
         self.ros, self.period, self.tick = ros, 0.02, 0
@@ -66,14 +66,14 @@ class Watched:
         return self.worker.call(question)
 
     def learn(self, seconds):
-        """Give the worker samples of so many seconds, one after the other."""
+        """Pass the worker samples of so many seconds, one after the other."""
         for _ in range(round(seconds / self.period)):
             self.worker.submit(self.sample())
             self.asked(lambda estimator: None)
 
     def play(self, seconds, silent):
-        """Give the node's front end messages of so many seconds, but for those that are
-        silent(role, t), and the worker its samples, one after the other."""
+        """Pass the front end messages of so many seconds, except those with silent(role, t), and
+        its samples to the worker, one after the other."""
         front_end = self.node.inputs.front_end
         for role, message, t in stream(self.motion, self.node.robot, self.pi, seconds):
             if silent(role, t - START):
@@ -84,7 +84,7 @@ class Watched:
                 self.asked(lambda estimator: None)
 
     def sample(self):
-        """The next one."""
+        """The next sample."""
         sample = self.motion.sample(self.period * self.tick, self.node.robot, self.pi)
         noise = 1e-3 * np.random.default_rng(self.tick).normal(size=10)
         self.tick += 1
@@ -126,8 +126,8 @@ def stamp_of(message):
 
 
 def test_from_the_prior_to_a_trusted_estimate(watched):
-    """Waiting with the prior, learning, trusted once judged; status, parameters and covariances
-    have the same stamps, and nothing is NaN."""
+    """Waiting with the prior, learning, then trusted; status, parameters and covariances have the
+    same stamps, and nothing is NaN."""
     node = watched()
     values = node.said("waiting", trusted="false", reset_count="0")
     assert values["reset_reason"] == "start from the prior" and values["age surge"] == "inf"
@@ -163,9 +163,8 @@ def test_from_the_prior_to_a_trusted_estimate(watched):
 
 
 def test_a_dead_dvl_and_then_no_sensor_at_all(watched):
-    """Messages through the front end: vehicle rows grow old while the arm learns; without any
-    sample the state is `holding` in the time that docs/validity.md states, and ages go on growing.
-    """
+    """Messages through the front end: vehicle rows age while the arm learns; without samples the
+    state is `holding` within the time stated in docs/validity.md, and ages keep growing."""
     node = watched(**{"thrusters.source": "wrench"})
     died = JUDGED_S + 1.0
     node.play(died + 3.0, lambda role, t: role == "dvl" and t > died)
@@ -188,8 +187,8 @@ def test_a_dead_dvl_and_then_no_sensor_at_all(watched):
 
 
 def test_a_solver_that_fails_leaves_the_trusted_estimate(watched):
-    """Ten failures in a row are `failed`; the trusted lane stands still until it has recovered and
-    been judged anew, and the recovery counts as a jump."""
+    """Ten failures in a row give `failed`; trusted parameters stay until the estimate has recovered
+    and is trusted again, and the recovery counts as a jump."""
     node = watched()
     node.learn(JUDGED_S)
     node.said("learning", trusted="true")
@@ -217,7 +216,7 @@ def test_a_solver_that_fails_leaves_the_trusted_estimate(watched):
 
 @pytest.mark.parametrize("spoilt", ["add", "solve"])
 def test_a_worker_that_raises_has_failed(watched, spoilt):
-    """Whatever is raised at every sample: no tick comes of it, and still it is said."""
+    """If every sample raises, there is no tick, but the failure is still published."""
     node = watched()
     node.learn(1.0)
     node.said("learning")
@@ -228,7 +227,7 @@ def test_a_worker_that_raises_has_failed(watched, spoilt):
 
 
 def test_a_worker_that_hangs_or_ends_has_failed(monkeypatch, watched):
-    """A timer of its own notices what no tick can show."""
+    """A separate timer detects it without a tick."""
     node, gate = watched(), threading.Event()
     node.learn(1.0)
     node.asked(lambda estimator: setattr(estimator, "solve", lambda: gate.wait(20) and None))
@@ -246,7 +245,7 @@ def test_a_worker_that_hangs_or_ends_has_failed(monkeypatch, watched):
 
 
 def test_values_that_are_not_finite_are_never_published(watched):
-    """A covariance that breaks: `failed` with the last finite values."""
+    """A broken covariance gives `failed` with the last finite values."""
     node = watched()
     node.learn(1.0)
     node.said("learning")
@@ -262,8 +261,8 @@ def test_values_that_are_not_finite_are_never_published(watched):
 
 
 def test_commands_are_said_at_once(watched):
-    """enable, reset and load: the topics say so before the service answers; jumps are counted with
-    their reason."""
+    """enable, reset and load are published before the service answers; jumps are counted with their
+    reason."""
     node = watched()
     node.learn(JUDGED_S)
     node.said("learning", trusted="true")
@@ -293,7 +292,8 @@ def test_commands_are_said_at_once(watched):
 
 
 def test_status_costs_little(watched):
-    """What an estimate's messages take, judged, built and published, is below 5 % of a tick."""
+    """Judging, building and publishing the messages of an estimate takes less than 5 % of a
+    tick."""
     node = watched()
     node.learn(JUDGED_S)
     assert node.node._parameter_outputs._monitor.latest.trusted
@@ -308,8 +308,8 @@ def test_status_costs_little(watched):
 
 
 def test_parameters_may_come_more_rarely(watched):
-    """output.parameters_period thins parameters and status alike; a change of state comes at once.
-    """
+    """output.parameters_period thins parameters and status alike; a change of state is published at
+    once."""
     node = watched(**{"output.parameters_period": 0.5})
     node.learn(2.0)
 
@@ -322,7 +322,7 @@ def test_parameters_may_come_more_rarely(watched):
 
 
 class FakeWorker:
-    """A worker that says what a test sets, of an estimator that has learnt."""
+    """A worker with state set by a test, of an estimator that has learnt."""
 
     def __init__(self, snapshot):
         self.snapshot, self.knowledge = snapshot, None
@@ -331,8 +331,8 @@ class FakeWorker:
 
 
 def test_the_first_sample_after_a_silence_is_no_hang():
-    """Time without samples is not time of work; work on one sample is, and a clock that jumps back
-    ends neither."""
+    """Time without samples is not working time; time spent on one sample is, and a backward clock
+    jump ends neither."""
     estimator = Estimator(Config())
     estimator._progress.note_rows(np.ones(10, bool), 0.02)
     estimator._progress.note_solve()

@@ -28,7 +28,7 @@ pytestmark = pytest.mark.skipif(
 
 @pytest.fixture
 def launch(tmp_path):
-    """Starts a launch file; everything of it is ended with the test."""
+    """Starts a launch file; all its processes end with the test."""
     prefix, running = make_prefix(tmp_path / "prefix"), []
 
     def start(file, *arguments):
@@ -45,7 +45,7 @@ def launch(tmp_path):
 
 
 def read_until(child, *words, timeout=60.0):
-    """What it said until each of the words has come."""
+    """Output until all words have appeared."""
     said, end = "", time.monotonic() + timeout
     while not all(word in said for word in words):
         line = child.stdout.readline()
@@ -55,7 +55,7 @@ def read_until(child, *words, timeout=60.0):
 
 
 def test_a_failure_is_the_launch_s(launch):
-    """Status 1, with the node's sentence."""
+    """Status 1, with the node's error message."""
     child = launch("estimator.launch.py", "solver:=nonsense")
     said = child.communicate(timeout=60)[0]
     assert child.returncode == 1
@@ -63,8 +63,8 @@ def test_a_failure_is_the_launch_s(launch):
 
 
 def test_a_demonstration_in_a_namespace_and_simulated_time(launch, tmp_path):
-    """Topics, recording and state are the namespace's; the log level is the node's; Ctrl-C is no
-    failure."""
+    """Topics, recording and state are in the namespace; the log level is that of the node; Ctrl-C
+    is no failure."""
     child = launch("demo.launch.py", "namespace:=boat", "use_sim_time:=true", "duration:=0.0",
                    "record:=auto", f"directory:={tmp_path / 'data'}")
     said = read_until(child, "parameters on /boat/uvms_estimator/parameters", "recording into")
@@ -76,7 +76,7 @@ def test_a_demonstration_in_a_namespace_and_simulated_time(launch, tmp_path):
     child.send_signal(signal.SIGINT)
     said += child.communicate(timeout=30)[0]
     assert child.returncode == 0, said
-    assert "/boat/imu/data" in said and "nothing has come on /clock" not in said
+    assert "/boat/imu/data" in said and "nothing has arrived on /clock" not in said
     assert (robot / "state.yaml").is_file() and list(robot.glob("recordings/*/metadata.yaml"))
 
 
@@ -94,7 +94,7 @@ def test_other_nodes_start_in_a_namespace(launch, file, words):
 
 
 def test_a_node_that_dies_is_started_again(launch, tmp_path):
-    """kill -9: a new process, a new recording; and the log level works in a namespace."""
+    """kill -9 gives a new process and a new recording; the log level also works in a namespace."""
     child = launch("estimator.launch.py", "namespace:=boat", "respawn:=true", "respawn_delay:=0.1",
                    f"record:={tmp_path / 'dive'}", f"directory:={tmp_path / 'data'}",
                    "log_level:=warn")

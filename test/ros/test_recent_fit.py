@@ -12,7 +12,7 @@
 # See the License for the specific language governing permissions and
 # limitations under the License.
 
-"""The figures of the last seconds are those that `evaluate` would give of the same rows."""
+"""Figures of the last seconds equal those of `evaluate` for the same rows."""
 from types import SimpleNamespace
 
 import numpy as np
@@ -23,7 +23,7 @@ from uvms_adaptive_dynamics.ros.recent_fit import RecentFit
 
 
 def test_figures_are_those_of_the_same_rows():
-    """Coverage, width and NLL of the ring; rows before it are forgotten."""
+    """Coverage, width and NLL of the ring buffer; older rows are dropped."""
     rng, recent, kept = np.random.default_rng(1), RecentFit(("surge",), ("N",), 0.02), []
     for _ in range(700):
         row = rng.normal(size=3)

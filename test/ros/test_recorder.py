@@ -12,8 +12,7 @@
 # See the License for the specific language governing permissions and
 # limitations under the License.
 
-"""Recordings: bytes and times as they came, never overwritten, and no failure of theirs disturbs
-the node."""
+"""Recordings: original bytes and times, never overwritten; a failure does not disturb the node."""
 import os
 import shutil
 import subprocess
@@ -52,7 +51,7 @@ def contents(path):
 
 
 def test_bytes_times_and_order_are_kept(tmp_path):
-    """What is read is what was written, also where two messages are one nanosecond apart."""
+    """Messages are read back as written, even if they are one nanosecond apart."""
     recorder = Recorder(tmp_path / "bag", TOPICS)
     written = [("/a", 10**18, DATA), ("/b", 10**18 + 1, DATA),
                ("/a", 10**18 + 2, serialize_message(Float64(data=-2.0)))]
@@ -63,7 +62,7 @@ def test_bytes_times_and_order_are_kept(tmp_path):
 
 
 def test_a_long_recording_spans_chunks_in_order(tmp_path):
-    """The file is written in chunks of a megabyte; order holds across them."""
+    """The file is written in chunks of a megabyte and stays in order across them."""
     recorder = Recorder(tmp_path / "bag", TOPICS)
     for k in range(60000):
         recorder.write("/ab"[0] + "ab"[k % 2], 10**18 + k, DATA)
@@ -72,7 +71,7 @@ def test_a_long_recording_spans_chunks_in_order(tmp_path):
 
 
 def test_split_goes_on_in_another_bag(tmp_path):
-    """After a jump of time each bag is in order of time by itself."""
+    """After a time jump each bag is in time order by itself."""
     recorder = Recorder(tmp_path / "bag", TOPICS)
     recorder.write("/a", 200, DATA)
     recorder.split()
@@ -82,20 +81,21 @@ def test_split_goes_on_in_another_bag(tmp_path):
 
 
 def test_a_bag_is_never_overwritten(tmp_path):
-    """An existing folder is refused with the setting's name."""
+    """An existing folder is refused; the message names the setting."""
     with pytest.raises(ConfigError, match="output.record.*exists"):
         Recorder(tmp_path, TOPICS)
 
 
 def test_a_place_that_cannot_be_written_is_refused(tmp_path):
-    """A file where a folder should be."""
+    """For example a file where a folder is needed."""
     (tmp_path / "file").write_text("")
     with pytest.raises(ConfigError, match="cannot be written"):
         Recorder(tmp_path / "file" / "bag", TOPICS)
 
 
 def test_a_disk_without_room_is_refused(tmp_path, monkeypatch):
-    """At start, with both numbers, not when the dive is over; a link is no free place either."""
+    """At start, with both numbers, not at the end of the dive; a path that is a link is refused
+    too."""
     usage = namedtuple("usage", "total used free")
     monkeypatch.setattr(shutil, "disk_usage", lambda path: usage(10**9, 10**9, 10**6))
     with pytest.raises(ConfigError, match="output.record.*has 1 MB of free space; expected at lea"):
@@ -106,7 +106,7 @@ def test_a_disk_without_room_is_refused(tmp_path, monkeypatch):
 
 
 def test_a_failing_disk_ends_the_recording_and_nothing_else(tmp_path):
-    """The error is kept for the diagnostics; later messages are let go."""
+    """The error is kept for diagnostics; later messages are dropped."""
     class FullDisk(RosbagsWriter):
         def write(self, topic, receive_ns, data):
             raise OSError("No space left on device")
@@ -120,13 +120,13 @@ def test_a_failing_disk_ends_the_recording_and_nothing_else(tmp_path):
 
 
 def test_messages_of_other_packages_need_their_definitions(tmp_path):
-    """A type that Jazzy does not know and no installed package defines is refused by name."""
+    """A type unknown to Jazzy and without an installed definition is refused by name."""
     with pytest.raises(BagError, match="nowhere_msgs"):
         Recorder(tmp_path / "bag", {"/c": "nowhere_msgs/msg/Thing"})
 
 
 def test_definitions_of_installed_packages_are_found(tmp_path, monkeypatch):
-    """A driver's own message is recorded with the definition from its package's share."""
+    """A driver's own message is recorded with the definition in its package's share."""
     share = tmp_path / "share"
     (share / "msg").mkdir(parents=True)
     (share / "msg" / "Beam.msg").write_text("float64 range\n")
@@ -141,8 +141,8 @@ def test_definitions_of_installed_packages_are_found(tmp_path, monkeypatch):
 
 
 def test_rosbag2_py_stands_in_where_rosbags_is_missing(tmp_path, monkeypatch):
-    """On a station with apt packages alone the C++ writer is used, with topics and receive times as
-    they are."""
+    """On a station with apt packages only, the C++ writer is used, with the original topics and
+    receive times."""
     calls = []
 
     class SequentialWriter:
@@ -180,12 +180,12 @@ def test_without_either_library_the_sentence_names_both(monkeypatch):
 # --- names ----------------------------------------------------------------------------------------
 
 def test_a_path_stays_what_it_is(tmp_path):
-    """Also where it exists: that is refused when it is opened."""
+    """Even if it exists: it is refused when opened."""
     assert recording_path(str(tmp_path), tmp_path / "robot") == tmp_path
 
 
 def test_a_name_with_the_time_is_never_taken(tmp_path):
-    """Starts in the same second get different names."""
+    """Starts within the same second get different names."""
     made = []
     for _ in range(3):
         made.append(recording_path("auto", tmp_path))
@@ -212,7 +212,7 @@ while True:
 
 
 def test_a_killed_recording_can_be_read(tmp_path):
-    """kill -9: all but what came within the last second, in order."""
+    """kill -9 loses only messages of the last second; the rest is in order."""
     child = subprocess.Popen([sys.executable, "-c", RECORD, str(tmp_path / "bag")], text=True,
                              stdout=subprocess.PIPE, env=environment(), cwd=ROOT)
     begin, times = None, []
@@ -231,7 +231,7 @@ def test_a_killed_recording_can_be_read(tmp_path):
 
 
 def test_files_are_synced_while_they_grow(tmp_path, monkeypatch):
-    """What a power cut leaves is what was synced: file and folder, without waiting in `write`."""
+    """File and folder are synced, without blocking `write`, so a power cut keeps them."""
     synced, main = [], threading.get_ident()
     monkeypatch.setattr(os, "fsync", lambda handle: synced.append(
         (os.readlink(f"/proc/self/fd/{handle}"), threading.get_ident())))

@@ -62,8 +62,8 @@ def test_node_ends_with_its_duration():
 
 
 def test_node_refuses_a_bad_parameter():
-    """A parameter out of range ends the node with 2 and one sentence that names it; a whole number
-    of seconds is fine."""
+    """A parameter out of range ends the node with 2 and one message that names it; an integer
+    number of seconds is accepted."""
     run_node = lambda value: subprocess.run(
         [
             sys.executable,
@@ -104,8 +104,7 @@ def test_node_stops_cleanly_when_asked(how):
 
 
 def test_node_and_bag_agree_on_every_field():
-    """The rclpy message of a simulated one holds the same figures as the message written into a
-    bag."""
+    """The rclpy message has the same values as the one written into a bag."""
     script = """
 import json, sys
 import numpy as np

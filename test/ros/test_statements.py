@@ -12,8 +12,8 @@
 # See the License for the specific language governing permissions and
 # limitations under the License.
 
-"""The statement, what the arm holds and intervals of the parameters, over real DDS. Samples are
-given to the worker directly, so that seconds pass at once."""
+"""Statement, payload and parameter intervals over real DDS. Samples are passed to the worker
+directly, so that no time is spent waiting."""
 import json
 from dataclasses import replace
 
@@ -38,7 +38,7 @@ NAME, PERIOD = "/uvms_estimator/", 0.02
 
 @pytest.fixture
 def running(tmp_path):
-    """(bus, node, learn(seconds, pi)) of a robot that moves as its prior says."""
+    """(bus, node, learn(seconds, pi)) of a robot that moves as its prior predicts."""
     with bus() as ros:
         settings = {"output.directory": str(tmp_path), "filter.period": PERIOD,
                     "output.covariance_period": 0.1}
@@ -66,8 +66,8 @@ def prior(node):
 
 
 def test_a_statement_is_answered_and_written(running):
-    """The answer has the path and the verdict; three files stand there, and the parameters of one
-    start another estimate. At the end it is written again."""
+    """The answer has path and verdict; three files are written, and the parameter file starts
+    another estimate. At exit the statement is written again."""
     ros, node, learn = running
     learn(8.0, prior(node))
     answer = ros.call(Trigger, NAME + "statement")
@@ -88,7 +88,7 @@ def test_a_statement_is_answered_and_written(running):
 
 
 def test_intervals_are_published_within_p(running):
-    """A row for each parameter, inside its bounds, around the estimate of the same stamp."""
+    """One row per parameter, within its bounds, around the estimate of the same stamp."""
     ros, node, learn = running
     heard = ros.collect(Float64MultiArray, NAME + "parameter_intervals", KEPT)
     learn(1.0, prior(node))
@@ -104,8 +104,8 @@ def test_intervals_are_published_within_p(running):
 
 
 def test_what_is_gripped_is_named_weighed_and_released(running):
-    """Nothing at first; named by the service; its mass and place follow; nothing after release.
-    What cannot be is refused in a sentence."""
+    """Nothing at first; named by the service; mass and position follow; nothing after release.
+    Impossible requests are refused with a message."""
     ros, node, learn = running
     heard = ros.collect(DiagnosticArray, NAME + "payload", KEPT)
     pi = prior(node)
@@ -130,7 +130,7 @@ def test_what_is_gripped_is_named_weighed_and_released(running):
               what="a mass of some seconds")
     found = values()
     assert found["name"] == "stone" and found["joint"] == "axis_b"
-    # Six seconds before the grip tell little of the weight that it is compared with.
+    # Six seconds before the grip determine the weight for comparison only roughly.
     assert float(found["mass low"]) < 0.4 < float(found["mass high"])
     assert float(found["mass low"]) > 0.1, found
     assert abs(float(found["z"]) - place) < 2 * float(found["z stddev"])

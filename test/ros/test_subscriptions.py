@@ -12,8 +12,8 @@
 # See the License for the specific language governing permissions and
 # limitations under the License.
 
-"""Collecting messages: the order of reception, receive times on the node's clock, and clocks that
-stand, jump or run fast."""
+"""Collecting messages: order of reception, receive times on the node's clock, and clocks that stop,
+jump or run fast."""
 import threading
 import time
 from types import SimpleNamespace
@@ -28,7 +28,7 @@ WALL = 1_700_000_000 * SECOND
 
 
 class World:
-    """Two clocks and the messages of two topics, as InputPoll meets them."""
+    """Two clocks and the messages of two topics, as seen by InputPoll."""
 
     def __init__(self, monkeypatch, node_time: int):
         self.node_time, self.wall = node_time, WALL
@@ -50,8 +50,8 @@ class World:
 
 @pytest.mark.parametrize("rate", [1, 10])
 def test_receive_times_are_those_of_reception_on_the_nodes_clock(monkeypatch, rate):
-    """Between two collections messages keep their order over all topics, and their places in time
-    at the clock's own rate."""
+    """Between two collections messages keep their order across topics and their relative times at
+    the rate of the clock."""
     world = World(monkeypatch, 50 * SECOND)
     world.imu.waiting += [(WALL + 4_000_000, b"first"), (WALL + 14_000_000, b"third")]
     world.dvl.waiting += [(WALL + 9_000_000, b"second")]
@@ -65,7 +65,7 @@ def test_receive_times_are_those_of_reception_on_the_nodes_clock(monkeypatch, ra
 
 
 def test_receive_times_strictly_increase(monkeypatch):
-    """Also where two messages came at once, and where the middleware does not say when."""
+    """Even for simultaneous messages, and without a receive time of the middleware."""
     world = World(monkeypatch, 50 * SECOND)
     world.imu.waiting += [(0, b"b"), (0, b"a"), (WALL + 1000, b"c")]
     world.dvl.waiting += [(WALL + 1000, b"d")]
@@ -79,7 +79,7 @@ def test_receive_times_strictly_increase(monkeypatch):
 
 
 def test_before_simulated_time_begins_receive_times_are_zero(monkeypatch):
-    """And the first messages after it count as received now."""
+    """The first messages after its start count as received now."""
     world = World(monkeypatch, 0)
     world.imu.waiting += [(WALL + 1000, b"too early")]
     came, jumped = world.pass_by(20_000_000, 0)
@@ -90,7 +90,7 @@ def test_before_simulated_time_begins_receive_times_are_zero(monkeypatch):
 
 
 def test_a_clock_that_jumps_back_is_told_once(monkeypatch):
-    """Jitter is no jump; after a jump receive times begin anew."""
+    """Jitter is no jump; after a jump receive times start again."""
     world = World(monkeypatch, 50 * SECOND)
     world.imu.waiting += [(WALL + 1000, b"before")]
     before, _ = world.pass_by(20_000_000)
@@ -104,7 +104,7 @@ def test_a_clock_that_jumps_back_is_told_once(monkeypatch):
 
 
 def test_repeated_goes_on_after_an_error_and_ends():
-    """An action that raises is told of and called again; after stop it is not."""
+    """An exception is reported and the action called again; not after stop."""
     calls, errors, enough = [], [], threading.Event()
 
     def action():
@@ -123,8 +123,8 @@ def test_repeated_goes_on_after_an_error_and_ends():
 
 
 def test_outputs_of_this_package_are_no_inputs():
-    """A topic that only the identification node publishes is not offered for an input; one that a
-    driver publishes as well is."""
+    """A topic published only by the identification node is not suggested as an input; one that a
+    driver publishes too is."""
     nodes = {"/ctl/pwm": ["uvms_identification"], "/pwm": ["uvms_identification", "esc_driver"]}
 
     def publishers(topic):

@@ -12,7 +12,7 @@
 # See the License for the specific language governing permissions and
 # limitations under the License.
 
-"""The twin's node over real DDS: sensors and trusted parameters in, forecasts with bands out."""
+"""The twin node over real DDS: sensors and trusted parameters in, forecasts with bands out."""
 import numpy as np
 import pytest
 from diagnostic_msgs.msg import DiagnosticArray, DiagnosticStatus, KeyValue
@@ -92,7 +92,7 @@ def said(message):
 
 
 def play(ros, node, seconds):
-    """The simulated robot in simulated time, as fast as the node takes it."""
+    """The simulated robot in simulated time, as fast as the node follows."""
     robot = SimulatedRobot(3, None, start_ns=START_NS, truth_period=None)
     clock = ros.publisher(Clock, "/clock", QoSProfile(depth=10))
     publishers = {topic: ros.publisher(kind, f"/{topic}", SENSOR)
@@ -111,8 +111,8 @@ def play(ros, node, seconds):
 
 
 def test_forecasts_come_with_bands_once_parameters_are_trusted(ros, node):
-    """Without them the status says what it waits for; garbage is refused; with them poses, joints
-    and deviations come, all of one stamp, and plans are taken up."""
+    """Before, the status says what is missing, and garbage is refused; then poses, joints and
+    standard deviations arrive with equal stamps, and plans are used."""
     heard = {name: ros.collect(kind, f"/uvms_twin/{name}", 10) for name, kind in OUTPUTS.items()}
     statuses = ros.collect(DiagnosticArray, "/uvms_twin/status", LATCHED)
     play(ros, node, 1.2)
@@ -125,7 +125,7 @@ def test_forecasts_come_with_bands_once_parameters_are_trusted(ros, node):
     given["trusted_parameters"].publish(parameters(np.ones(3), NAMES[:3]))
     given["trusted_covariance"].publish(covariance())
     given["status"].publish(status())
-    ros.until(lambda: node.estimate.missing == "trusted parameters of '/uvms_estimator'")
+    ros.until(lambda: node.estimate.missing == "trusted parameters from '/uvms_estimator'")
     order = np.arange(len(NAMES))[::-1]        # by name, in whatever order
     given["trusted_parameters"].publish(parameters(ESTIMATOR.pi[order],
                                                    [NAMES[k] for k in order]))
@@ -147,7 +147,7 @@ def test_forecasts_come_with_bands_once_parameters_are_trusted(ros, node):
 
 
 def test_settings_change_or_are_refused_with_the_reason(node):
-    """Gates reach the front end; what the twin reads at start is not taken silently."""
+    """Gates reach the front end; a setting that the twin reads only at start is refused."""
     taken, = node.set_parameters([Parameter("dvl.max_speed", value=2.5)])
     assert taken.successful and node.config.dvl.max_speed == 2.5
     refused, = node.set_parameters([Parameter("twin.horizon", value=3.0)])
@@ -155,7 +155,8 @@ def test_settings_change_or_are_refused_with_the_reason(node):
 
 
 def test_poses_and_covariances_are_in_the_axes_that_are_said():
-    """North, east, down become east, north, up; the end's covariance is about fixed axes."""
+    """North, east, down become east, north, up; the covariance of the end pose is about fixed
+    axes."""
     config = Config()
     robot = RobotModel.from_config(config)
     state = State(from_rpy(0, 0, np.pi / 2), np.array([1.0, 2, 3, 4, 5, 6]), np.arange(4.0),

@@ -12,7 +12,7 @@
 # See the License for the specific language governing permissions and
 # limitations under the License.
 
-"""What the log says of an input: one line when something changes, and no more."""
+"""Log messages about an input: one line per change, and no more."""
 from types import SimpleNamespace
 
 import pytest
@@ -22,7 +22,7 @@ from uvms_adaptive_dynamics.signals.decode.input_state import InputState
 
 
 class World:
-    """An input whose messages come at a rate, and its voice, asked twice a second."""
+    """An input with messages at a rate, and its voice, polled twice per second."""
 
     def __init__(self, rate=50.0):
         self.state = InputState("imu", "imu/data")
@@ -32,7 +32,7 @@ class World:
         self.now, self.rate = 0.0, rate
 
     def run(self, seconds, refused=False, reason="not finite"):
-        """The lines of so many seconds."""
+        """Lines of so many seconds."""
         said = []
         for _ in range(round(2 * seconds)):
             self.now += 0.5
@@ -48,7 +48,7 @@ class World:
 
 
 def test_a_healthy_input_is_silent():
-    """Not a line in a minute."""
+    """No line in a minute."""
     assert World().run(60.0) == []
 
 
@@ -63,7 +63,8 @@ def test_a_topic_that_never_came_is_named_after_three_seconds_and_every_thirty()
 
 
 def test_silence_and_return_are_a_line_each():
-    """Silence within its timeout and a second, again every 30 s; the return with its length."""
+    """Silence is logged within its timeout and a second, then every 30 s; the return with its
+    duration."""
     world = World()
     world.run(5.0)
     world.rate = 0.0
@@ -78,7 +79,7 @@ def test_silence_and_return_are_a_line_each():
 
 
 def test_a_topic_that_dies_just_after_it_came_late_is_said():
-    """The line about its late start does not hold back the one about its silence."""
+    """The line about the late start does not suppress the one about silence."""
     world = World(rate=0.0)
     assert len(world.run(3.5)) == 1
     world.rate = 50.0
@@ -89,7 +90,7 @@ def test_a_topic_that_dies_just_after_it_came_late_is_said():
 
 
 def test_a_silence_whose_reason_becomes_another_is_said_again():
-    """A driver that comes back with another type."""
+    """For example a driver that returns with another type."""
     world = World()
     world.run(5.0)
     world.rate = 0.0
@@ -100,7 +101,7 @@ def test_a_silence_whose_reason_becomes_another_is_said_again():
 
 
 def test_a_flapping_topic_does_not_flood_the_log():
-    """Two seconds on, two seconds off, for a minute: a line of a kind in ten seconds."""
+    """Two seconds on, two seconds off, for a minute: at most one line of a kind per ten seconds."""
     world, said = World(), []
     for _ in range(15):
         for world.rate in (50.0, 0.0):
@@ -109,7 +110,7 @@ def test_a_flapping_topic_does_not_flood_the_log():
 
 
 def test_refused_messages_are_said_once_with_the_reason_and_their_end():
-    """Ten in a row begin it; the first used one ends it, with the count."""
+    """Logged after ten in a row; the first used message ends it, with the count."""
     world = World()
     world.run(5.0)
     said = world.run(5.0, refused=True)
@@ -120,7 +121,7 @@ def test_refused_messages_are_said_once_with_the_reason_and_their_end():
 
 
 def test_messages_refused_until_a_clock_is_found_have_no_line_of_their_own():
-    """Half a second by their stamps is a step of the clock; seconds are not."""
+    """Refusals by stamp for half a second are a clock step; for seconds they are not."""
     world = World()
     world.run(5.0)
     assert world.run(0.5, refused=True, reason="stamp ahead of its clock") == []
@@ -130,7 +131,7 @@ def test_messages_refused_until_a_clock_is_found_have_no_line_of_their_own():
 
 @pytest.mark.parametrize("rate, said", [(200.0, 1), (20.0, 1), (60.0, 0)])
 def test_another_rate_is_said_once_with_both(rate, said):
-    """From a factor of 1.6 on; a third is an executor under load."""
+    """From a factor of 1.6 on; the loss of a third is an executor under load."""
     world = World()
     world.run(8.0)
     world.rate = rate
@@ -151,7 +152,7 @@ def test_a_silence_is_no_other_rate():
 
 
 def test_another_clock_is_said_and_so_is_its_next_step():
-    """And that it agrees again; small changes are none."""
+    """The return to agreement is logged too; small changes are not."""
     world = World()
     world.run(2.0)
     clock = world.state.clock
@@ -168,7 +169,7 @@ def test_another_clock_is_said_and_so_is_its_next_step():
 
 
 def test_several_publishers_are_named_once():
-    """Until others come."""
+    """Until others appear."""
     world = World()
     world.run(2.0)
     world.topic.several = "2 publishers on '/imu/data': /a, /b"
@@ -178,7 +179,8 @@ def test_several_publishers_are_named_once():
 
 
 def test_a_finding_is_said_when_it_appears_and_not_for_ever():
-    """Its figures may change; a minute after it is gone it is new; clocks are the inputs' own."""
+    """Its figures may change; a minute after it has gone it counts as new; clock offsets are logged
+    per input."""
     voice, said = FindingVoice(), []
     for steady in range(200):
         there = steady < 50 or steady > 150
@@ -189,7 +191,7 @@ def test_a_finding_is_said_when_it_appears_and_not_for_ever():
 
 
 def test_names_that_come_a_moment_after_their_publishers_are_waited_for():
-    """Discovery tells of a publisher before its node's name."""
+    """Discovery announces a publisher before the name of its node."""
     world = World()
     world.run(2.0)
     world.topic.several = "2 publishers on '/imu/data': /a, a participant without a ROS name"

@@ -12,8 +12,7 @@
 # See the License for the specific language governing permissions and
 # limitations under the License.
 
-"""The worker's thread: every sample is taken, the latest is solved for, and nothing that is raised
-ends it."""
+"""The worker's thread: every sample is used, the latest is solved, and no exception ends it."""
 import gc
 import sys
 import threading
@@ -28,7 +27,7 @@ from uvms_adaptive_dynamics.ros.worker import Knowledge, Worker, WorkerBusyError
 
 
 class SlowEstimator:
-    """Counts what is asked of it; `gate` holds up solves."""
+    """Counts its calls; `gate` blocks solves."""
 
     learn, status = True, "optimal"
 
@@ -70,7 +69,7 @@ class SlowEstimator:
 
 @pytest.fixture
 def made():
-    """A running worker with what it has said."""
+    """A running worker with its recorded callbacks."""
     heard = SimpleNamespace(estimator=SlowEstimator(), predictions=[], estimates=[], errors=[])
     heard.worker = Worker(heard.estimator, 0.0, heard.predictions.append,
                           lambda e: heard.estimates.append(e.sample), heard.errors.append)
@@ -85,7 +84,7 @@ def finish(made):
 
 
 def test_each_sample_is_predicted_and_solved_for_when_there_is_time(made):
-    """One after the other, nothing is skipped."""
+    """Processed one by one, no solve is skipped."""
     for sample in (1, 2, 3):
         made.worker.submit(sample)
         finish(made)
@@ -95,8 +94,7 @@ def test_each_sample_is_predicted_and_solved_for_when_there_is_time(made):
 
 
 def test_late_solves_are_skipped_and_no_sample_is(made):
-    """While a solve takes long, samples queue; all enter the horizon, and the latest alone is
-    solved for."""
+    """Samples queue during a long solve; all enter the horizon, and only the latest is solved."""
     made.estimator.gate.clear()
     made.worker.submit(1)
     assert made.estimator.solving.wait(10)
@@ -109,7 +107,7 @@ def test_late_solves_are_skipped_and_no_sample_is(made):
 
 
 def test_a_burst_is_solved_for_tick_by_tick_when_it_is_not_late():
-    """Two samples at once cost no solve, so that live and offline runs agree."""
+    """Two samples at once skip no solve, so that live and offline runs agree."""
     estimator, estimates = SlowEstimator(), []
     worker = Worker(estimator, 100.0, lambda p: None, lambda e: estimates.append(e.sample),
                     lambda e: None)
@@ -121,7 +119,7 @@ def test_a_burst_is_solved_for_tick_by_tick_when_it_is_not_late():
 
 
 def test_an_exception_costs_one_sample(made):
-    """It is counted and told; the next sample is worked on."""
+    """It is counted and reported; the next sample is processed."""
     for sample in ("bad", 1):
         made.worker.submit(sample)
     finish(made)
@@ -131,7 +129,7 @@ def test_an_exception_costs_one_sample(made):
 
 
 def test_an_answer_comes_though_nothing_can_be_published(made):
-    """As at exit, when the context is gone and the last state is copied."""
+    """As at exit, when the context has ended and the last state is copied."""
     def gone():
         raise RuntimeError("publisher's context is invalid")
     made.worker._on_request = gone
@@ -142,8 +140,7 @@ def test_an_answer_comes_though_nothing_can_be_published(made):
 
 
 def test_a_call_hands_back_result_and_exception(made):
-    """What a service asks of the estimator runs on the worker's thread, and fails there without
-    harm."""
+    """A service request runs on the worker's thread, and an exception there does no harm."""
     assert made.worker.call(lambda estimator: threading.current_thread().name) == "estimator"
     with pytest.raises(ZeroDivisionError):
         made.worker.call(lambda estimator: 1 / 0)
@@ -161,14 +158,14 @@ def test_without_learning_there_are_predictions_alone(made):
 
 
 def test_while_the_low_pass_fills_there_is_nothing_to_say(made):
-    """`add` answers None at the start; neither prediction nor solve follows."""
+    """`add` returns None at the start; neither prediction nor solve follows."""
     made.worker.submit("filling")
     finish(made)
     assert made.predictions == made.estimates == []
 
 
 def test_stop_finishes_what_is_queued():
-    """A recording's last samples count too."""
+    """The last samples of a recording count too."""
     estimator = SlowEstimator()
     worker = Worker(estimator, 0.02, lambda p: None, lambda e: None, lambda e: None)
     worker.submit(1)
@@ -178,10 +175,10 @@ def test_stop_finishes_what_is_queued():
     assert estimator.added == [1]
 
 
-# --- what others may read ------------------------------------------------------------------------
+# --- published objects --------------------------------------------------------------------------
 
 def test_a_snapshot_is_published_before_the_start_and_after_each_sample(made):
-    """Readers never wait for the worker and never touch the estimator."""
+    """Readers never wait for the worker and never access the estimator."""
     assert made.worker.snapshot.added == 0
     for count, sample in enumerate((1, "filling", "fails"), start=1):
         made.worker.submit(sample)
@@ -193,7 +190,7 @@ def test_a_snapshot_is_published_before_the_start_and_after_each_sample(made):
 
 
 def test_a_snapshot_is_published_after_each_request(made):
-    """Also after one that failed half way."""
+    """Even after one that failed halfway."""
     made.worker.call(lambda estimator: setattr(estimator, "learn", False))
     assert not made.worker.snapshot.learn
 
@@ -206,7 +203,7 @@ def test_a_snapshot_is_published_after_each_request(made):
 
 
 def test_knowledge_is_published_on_request(made):
-    """One request at a time, however often it is asked for."""
+    """One pending request at a time, however often it is called."""
     assert made.worker.knowledge is None
     made.worker.request_knowledge()
     finish(made)
@@ -221,7 +218,7 @@ def test_knowledge_is_published_on_request(made):
 
 
 def test_solves_that_ran_out_of_time_are_counted(made):
-    """'deadline' and 'held' are answers that came from the clock."""
+    """'deadline' and 'held' are solves that ran out of time."""
     for made.estimator.status in ("optimal", "near-optimal", "deadline", "held"):
         made.worker.submit(1)
         finish(made)
@@ -231,11 +228,11 @@ def test_solves_that_ran_out_of_time_are_counted(made):
 # --- a worker that is slow -----------------------------------------------------------------------
 
 class OldTimeoutError(Exception):
-    """concurrent.futures.TimeoutError as it is before Python 3.11: no builtin TimeoutError."""
+    """concurrent.futures.TimeoutError before Python 3.11, which is not the builtin TimeoutError."""
 
 
 class OldFuture(Future):
-    """A future of that time."""
+    """A future that raises OldTimeoutError."""
 
     def result(self, timeout=None):
         try:
@@ -246,7 +243,7 @@ class OldFuture(Future):
 
 @pytest.mark.parametrize("old", [False, True])
 def test_a_call_that_takes_too_long_is_withdrawn(made, monkeypatch, old):
-    """It says so in a sentence, on every Python, and does not take effect later."""
+    """It raises an error on every Python and does not take effect later."""
     if old:
         monkeypatch.setattr(worker_module, "Future", OldFuture)
         monkeypatch.setattr(worker_module, "FutureTimeoutError", OldTimeoutError)
@@ -254,7 +251,8 @@ def test_a_call_that_takes_too_long_is_withdrawn(made, monkeypatch, old):
     made.worker.submit(1)
     assert made.estimator.solving.wait(10)
     called = []
-    with pytest.raises(WorkerBusyError, match="within 0.05 s, 1 samples wait. Nothing was changed"):
+    with pytest.raises(WorkerBusyError, match="within 0.05 s, 1 samples are waiting. "
+                                               "Nothing was changed"):
         made.worker.call(called.append, timeout=0.05)
     made.estimator.gate.set()
     finish(made)
@@ -262,7 +260,7 @@ def test_a_call_that_takes_too_long_is_withdrawn(made, monkeypatch, old):
 
 
 def test_a_call_that_has_begun_cannot_be_withdrawn(made):
-    """And the sentence does not say that it was."""
+    """The message does not claim that it was."""
     release = threading.Event()
     with pytest.raises(WorkerBusyError, match="may still take effect"):
         made.worker.call(lambda estimator: release.wait(10), timeout=0.05)
@@ -271,7 +269,7 @@ def test_a_call_that_has_begun_cannot_be_withdrawn(made):
 
 
 def test_a_timeout_of_the_action_itself_is_handed_back(made):
-    """It is the action's answer, not the worker's."""
+    """It is the action's exception, not the worker's."""
     def action(estimator):
         raise TimeoutError("of the disk")
     with pytest.raises(TimeoutError, match="of the disk"):
@@ -281,7 +279,7 @@ def test_a_timeout_of_the_action_itself_is_handed_back(made):
 # --- garbage -------------------------------------------------------------------------------------
 
 def test_no_full_collection_happens_over_ticks(made):
-    """Ticks that leave cyclic garbage behind: young generations are collected, the oldest is
+    """With ticks that leave cyclic garbage, young generations are collected and the oldest is
     not."""
     generations = []
 
@@ -295,7 +293,7 @@ def test_no_full_collection_happens_over_ticks(made):
         for k in range(600):
             cycle = [prediction]
             cycle.append(cycle)
-            if k % 4 == 0:      # old objects must grow, or Python itself puts the collection off
+            if k % 4 == 0:      # old objects must grow, or Python postpones the collection
                 kept.append(cycle)
 
     made.worker._on_prediction = littering
@@ -310,8 +308,8 @@ def test_no_full_collection_happens_over_ticks(made):
 
 
 def test_the_process_is_as_before_when_the_worker_has_stopped():
-    """Whoever runs a node inside another program gets it back as it was: its collections, and how
-    soon its threads give way."""
+    """Garbage collection and thread switch interval are restored for a program that embeds the
+    node."""
     before, switched_after = gc.get_threshold(), sys.getswitchinterval()
     worker = Worker(SlowEstimator(), 0.02, lambda p: None, lambda e: None, lambda e: None)
     worker.start()

@@ -12,10 +12,10 @@
 # See the License for the specific language governing permissions and
 # limitations under the License.
 
-r"""What the package promises as a whole, on a simulated robot and on recordings of others; the
-numbers stand in README.md.
+r"""Acceptance criteria of the whole package, on a simulated robot and on external recordings;
+README.md states the numbers.
 
-Three seeds, the paper's arrival cost and other splits take longer than a test may:
+Three seeds, the paper's arrival cost and other splits take too long for a test:
     python -m uvms_adaptive_dynamics campaign --seeds 1 2 3 --duration 120 --held-out \
         --compare-relative --output DIR
     python examples/hinsdale_compare.py BAGS --swap
@@ -58,13 +58,13 @@ def recording(shared, name):
 
 @pytest.fixture(scope="module")
 def bags(tmp_path_factory):
-    """Folder in which simulated bags are kept for the whole module."""
+    """Folder of simulated bags for the whole module."""
     return tmp_path_factory.mktemp("simulated")
 
 
 @pytest.fixture(scope="module")
 def identified(bags):
-    """One simulated robot, 60 s from a prior wrong by a factor of 2, then 30 s of another motion
+    """One simulated robot: 60 s from a prior wrong by a factor of 2, then 30 s of another motion
     with frozen parameters."""
     return run_seed(
         Task(seed=1, duration=60.0, held_out=30.0, prior_factor=2.0, config=Config(),
@@ -73,8 +73,8 @@ def identified(bags):
 
 @pytest.mark.parametrize("channel", CHANNELS)
 def test_simulated_robot_is_predicted_while_learning_and_held_out(identified, channel):
-    """R^2 at least .90 in the second half and, frozen, on another motion, where the slope is within
-    .9 and 1.1."""
+    """R^2 is at least .90 in the second half and, frozen, on another motion, where the slope is
+    between .9 and 1.1."""
     found = identified["arrival"]["information"]
     assert found["second_half"][channel]["r2"] >= 0.90
     held_out = found["held_out"][channel]
@@ -89,15 +89,15 @@ def test_simulated_robot_stays_physical(identified):
 
 
 def test_estimate_is_as_good_as_the_model_allows(identified):
-    """Held out, no channel explains much less than the best linear model of the true states and
-    efforts."""
+    """On held-out data no channel explains much less than the best linear model of the true states
+    and efforts."""
     held_out = identified["arrival"]["information"]["held_out"]
     for channel in CHANNELS:
         assert held_out[channel]["r2"] > identified["best_linear"][channel]["r2"] - 0.03
 
 
 def test_bags_of_a_campaign_are_used_again(bags, identified):
-    """The same seed and duration give the same bag without simulating it twice."""
+    """Equal seed and duration give the same bag without simulating again."""
     bag = bags / "seed1_60s"
     stamp = bag.stat().st_mtime_ns
     assert simulated(bags, 1, 60.0) == bag and bag.stat().st_mtime_ns == stamp
@@ -105,8 +105,7 @@ def test_bags_of_a_campaign_are_used_again(bags, identified):
 
 
 def test_best_linear_model_explains_the_truth(bags, identified):
-    """Its parameters hold robot and arm afloat: weights less buoyancies are the simulator's, to the
-    drag that rows of Y lack."""
+    """Its weights less buoyancies match the simulator's, up to the drag that the rows of Y lack."""
     config, true = Config(), TrueRobot()
     robot = RobotModel.from_config(config)
     found = best_linear(truth_file(bags / "seed1_60s"), config, robot)
@@ -119,7 +118,7 @@ def test_best_linear_model_explains_the_truth(bags, identified):
 
 
 def test_campaign_command_compares_arrival_costs(tmp_path, capsys):
-    """One short seed at 25 Hz: a table for each arrival cost, and the same figures in
+    """One short seed at 25 Hz gives a table per arrival cost, and the same figures in
     campaign.json."""
     assert main([
         "campaign", "--seeds", "4", "--duration", "10", "--held-out", "--compare-relative",
@@ -140,7 +139,7 @@ def test_campaign_command_compares_arrival_costs(tmp_path, capsys):
                                              (["--set", "estimation.horison=3"], "Did you mean"),
                                              (["--prior-factor", "0"], "--prior-factor")])
 def test_campaign_refuses_bad_arguments(arguments, part, tmp_path, capsys):
-    """Exit status 2 and one sentence that names the argument."""
+    """Exit status 2 and one message that names the argument."""
     assert main(["campaign", "--output", str(tmp_path), *arguments]) == 2
     error = capsys.readouterr().err
     assert part in error and error.count("\n") == 1 and not (tmp_path / "campaign.json").exists()
@@ -150,7 +149,7 @@ def test_campaign_refuses_bad_arguments(arguments, part, tmp_path, capsys):
 
 @pytest.fixture(scope="module")
 def tiago(shared, tmp_path_factory):
-    """metrics.json of the first 70 % (learning) and of the last 30 % (frozen), by the commands of
+    """metrics.json of the first 70 % (learning) and of the last 30 % (frozen), from the commands in
     examples/README.md."""
     folder, data = tmp_path_factory.mktemp("tiago"), recording(shared, "tiago")
     common = [
@@ -210,20 +209,20 @@ def hinsdale(shared, tmp_path_factory):
 
 
 def test_hinsdale_vehicle_balances_its_arm(hinsdale):
-    """On runs that were not learnt from, pooled: R^2 of Y_v pi_v against -Y_vm pi_m at least .95 in
-    roll and in pitch."""
+    """On held-out runs, pooled: R^2 of Y_v pi_v against -Y_vm pi_m is at least .95 in roll and
+    pitch."""
     assert set(hinsdale.r2["estimator"]) == {"roll", "pitch"} and min(
         hinsdale.r2["estimator"].values()) >= 0.95
 
 
 def test_hinsdale_restoring_stiffness(hinsdale):
-    """|zgW_zbB| lies around the 3.9 to 4.3 N m of independent fits."""
+    """|zgW_zbB| is close to the 3.9 to 4.3 N m of independent fits."""
     table = hinsdale.learnt.robot.table
     assert 3.6 <= abs(hinsdale.parameters["estimator"][table.index["zgW_zbB"]]) <= 4.8
 
 
 def test_hinsdale_damping_has_the_right_sign_where_least_squares_has_not(hinsdale):
-    """From rows whose least squares solution has damping that drives the vehicle, no estimate has a
+    """On rows whose least-squares solution has damping that drives the vehicle, no estimate has a
     positive coefficient."""
     damping = hinsdale.learnt.robot.table.nonpositive
     assert hinsdale.learnt.log.violations == 0 and hinsdale.highest_damping <= 0
@@ -231,7 +230,7 @@ def test_hinsdale_damping_has_the_right_sign_where_least_squares_has_not(hinsdal
 
 
 def test_hinsdale_arm_is_fixed_and_the_vehicle_free(hinsdale):
-    """What was compared is an estimate of all of the vehicle and of nothing else."""
+    """The comparison uses an estimate of the whole vehicle and nothing else."""
     learnt = hinsdale.learnt
     table, moved = learnt.robot.table, learnt.final.values != learnt.prior.values
     assert moved[table.vehicle_slice].all() and not moved[table.arm_slice].any()

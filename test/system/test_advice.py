@@ -12,7 +12,7 @@
 # See the License for the specific language governing permissions and
 # limitations under the License.
 
-"""What advice tells an operator to set can be set."""
+"""Settings named in advice to the operator exist."""
 import ast
 import re
 from pathlib import Path
@@ -29,7 +29,7 @@ FILES = re.compile(r"\.(?:yaml|py|urdf|csv|md|json|png)$")
 
 
 def texts(source):
-    """Every string of a module, those inside f-strings too."""
+    """All strings of a module, including those inside f-strings."""
     return [node.value for node in ast.walk(ast.parse(source))
             if isinstance(node, ast.Constant) and isinstance(node.value, str)]
 
@@ -40,18 +40,18 @@ def unknown_settings(source):
 
 
 def module(name):
-    """Whether it is a module of the package, as docstrings name them."""
+    """Whether this is a module of the package, as named in docstrings."""
     return (PACKAGE / f"{name.replace('.', '/')}.py").is_file()
 
 
 @pytest.mark.parametrize("path", sorted(PACKAGE.rglob("*.py")),
                          ids=lambda path: str(path.relative_to(PACKAGE)))
 def test_every_setting_that_is_named_exists(path):
-    """In sentences, codes of findings and docstrings alike."""
+    """In messages, finding codes and docstrings alike."""
     assert unknown_settings(path.read_text()) == []
 
 
 def test_a_setting_that_does_not_exist_is_found():
-    """Also in a part of an f-string; names of files are none."""
+    """Even in a part of an f-string; file names do not count."""
     assert unknown_settings('f"set depth.colour to {x}, or depth.topic; see prior.yaml"') == [
         "depth.colour"]

@@ -12,10 +12,10 @@
 # See the License for the specific language governing permissions and
 # limitations under the License.
 
-"""Who imports whom: one folder is one stage, arrows go one way (docs/architecture.md).
+"""Import rules: one folder is one stage, and imports go one way (docs/architecture.md).
 
-Every import counts, also those inside functions and for type checkers alone: a cycle that is hidden
-in a function is still two modules that cannot be understood, tested or replaced one by one.
+All imports count, including those inside functions and those only for type checkers: modules in a
+cycle hidden in a function still cannot be understood, tested or replaced separately.
 """
 import ast
 import sys
@@ -31,7 +31,7 @@ from uvms_adaptive_dynamics.__main__ import COMMANDS
 PACKAGE = "uvms_adaptive_dynamics"
 FOLDER = Path(uvms_adaptive_dynamics.__file__).parent
 
-# Rooms that a room may import from, itself aside. Those of EVERYBODY are everybody's.
+# Rooms that a room may import from, besides itself and EVERYBODY.
 EVERYBODY = ("errors", "disk", "terminal")
 BELOW = {
     "config": set(),
@@ -43,10 +43,10 @@ BELOW = {
     "control": {"config", "model", "uncertainty"},
     "evaluation": {"config", "model", "signals", "solvers", "uncertainty", "estimation", "control",
                    "options", "garbage"},
-    # What the demonstration shows is a simulated robot; the node imports none, see below.
+    # The demonstration uses a simulated robot; the node does not, see below.
     "ros": {"config", "model", "signals", "solvers", "uncertainty", "estimation", "simulation",
             "control", "options", "garbage"},
-    # Of the model where a URDF lies, and rotations: its physics shares no code with the regressors.
+    # Only URDF paths and rotations of the model: its physics shares no code with the regressors.
     "simulation": {"config", "model", "signals", "options"},
     "studies": {"config", "model", "signals", "solvers", "uncertainty", "estimation", "evaluation",
                 "simulation", "control", "options", "garbage"},
@@ -60,7 +60,7 @@ BELOW = {
     "__main__": {"options"},
 }
 
-# Distributions with one way in: modules that may import them, by prefix.
+# Restricted distributions: prefixes of the modules that may import them.
 WAYS_IN = {
     "rclpy": ("ros.",),
     "rosbag2_py": ("ros.",),
@@ -88,7 +88,7 @@ NOT_AT_RUN_TIME = ("evaluation", "studies", "simulation")
 
 
 def modules():
-    """Dotted name (inside the package, '' for itself) -> syntax tree."""
+    """Map of dotted name (inside the package, '' for itself) to syntax tree."""
     found = {}
     for path in sorted(FOLDER.rglob("*.py")):
         parts = path.relative_to(FOLDER).with_suffix("").parts
@@ -100,7 +100,7 @@ MODULES = modules()
 
 
 def imported(name):
-    """(modules of this package, top-level names of others) that a module imports anywhere."""
+    """(modules of this package, top-level names of others) that a module imports at any depth."""
     path = MODULES[name]
     here = [PACKAGE, *filter(None, name.split("."))]
     package = here if path.name == "__init__.py" else here[:-1]
@@ -138,7 +138,7 @@ def crossings():
 
 
 def reachable(start):
-    """Modules that importing `start` may load, with the packages around them."""
+    """Modules that importing `start` may load, including the packages around them."""
     seen, waiting = set(), [start]
     while waiting:
         name = waiting.pop()
@@ -162,27 +162,27 @@ def test_no_module_imports_itself_in_a_circle():
 
 
 def test_arrows_between_rooms_go_one_way():
-    """A room imports from the rooms below it alone."""
+    """A room imports only from the rooms below it."""
     wrong = [f"{name} imports {target}" for name, target in sorted(crossings())
              if room(target) not in (*EVERYBODY, *BELOW[room(name)])]
     assert not wrong, "\n".join(wrong)
 
 
 def test_every_room_has_its_place():
-    """A new folder gets its arrows before it gets modules."""
+    """A new folder needs its arrows before its modules."""
     assert {room(name) for name in MODULES if name} == set(BELOW)
 
 
 @pytest.mark.parametrize("distribution", WAYS_IN)
 def test_distributions_have_one_way_in(distribution):
-    """What is heavy, optional or bound to ROS is imported in few places, named here."""
+    """Heavy, optional and ROS-bound distributions are imported only by the modules listed here."""
     wrong = [name for name, (_, others) in IMPORTS.items()
              if distribution in others and not name.startswith(WAYS_IN[distribution])]
     assert not wrong, f"{distribution} is imported by {', '.join(wrong)}"
 
 
 def test_messages_of_ros_are_imported_by_its_room_alone():
-    """Everything else gets plain numbers, so that it runs without ROS."""
+    """All other code gets plain numbers, so that it runs without ROS."""
     wrong = {name: top for name, (_, others) in IMPORTS.items() for top in others
              if top.endswith(ROS_MESSAGES) and room(name) != "ros"}
     assert not wrong, wrong
@@ -190,15 +190,15 @@ def test_messages_of_ros_are_imported_by_its_room_alone():
 
 @pytest.mark.parametrize("node", NODES)
 def test_what_a_node_loads_is_the_product_alone(node):
-    """Neither evaluation nor studies nor the simulated robot is on a vehicle's computer."""
+    """Neither evaluation nor studies nor the simulated robot is loaded on a vehicle's computer."""
     loaded = {name for name in reachable(node) if room(name) in NOT_AT_RUN_TIME}
     assert not loaded, sorted(loaded)
 
 
 def test_third_parties_are_declared():
-    """What is imported is the standard library or stands in setup.py or package.xml.
+    """All imports are from the standard library or declared in setup.py or package.xml.
 
-    rosbag2_py is what the recorder takes where rosbags is not installed.
+    The recorder uses rosbag2_py if rosbags is not installed.
     """
     root = FOLDER.parent
     declared = (root / "setup.py").read_text() + (root / "package.xml").read_text()
@@ -210,6 +210,7 @@ def test_third_parties_are_declared():
 
 
 def test_names_that_are_imported_by_text_exist():
-    """The library's lazy names and the command line's subcommands, which no import shows."""
+    """The library's lazy names and the subcommands of the command line, which are not visible as
+    imports."""
     homes = {*uvms_adaptive_dynamics._HOMES.values(), *(home for home, _ in COMMANDS.values())}
     assert homes <= set(MODULES) and all(find_spec(f"{PACKAGE}.{home}") for home in homes)

@@ -12,8 +12,8 @@
 # See the License for the specific language governing permissions and
 # limitations under the License.
 
-"""bootstrap.py: every obstacle is told in one sentence with what to do; a ready environment is
-entered as it is."""
+"""bootstrap.py: each obstacle gives one message with what to do; a ready environment is used as it
+is."""
 import importlib.util
 import os
 import re
@@ -40,7 +40,7 @@ def load(folder):
 
 @pytest.fixture
 def checkout(tmp_path):
-    """What bootstrap.py reads of a checkout, in a folder of its own."""
+    """A folder with the parts of a checkout that bootstrap.py reads."""
     folder = tmp_path / "checkout"
     shutil.copytree(ROOT / "requirements", folder / "requirements")
     shutil.copytree(ROOT / "resource", folder / "resource")
@@ -55,8 +55,8 @@ def bootstrap(checkout):
 
 @pytest.fixture
 def ready_checkout(checkout):
-    """A checkout whose environment is complete, its Python a script that tells how it was called.
-    """
+    """A checkout with a complete environment, whose Python is a script that prints how it was
+    called."""
     bootstrap = load(checkout)
     python = Path(bootstrap.PYTHON)
     python.parent.mkdir(parents=True)
@@ -76,7 +76,7 @@ def run(checkout, *arguments, cwd=None, **variables):
 
 
 def refusal(capsys):
-    """The one line that the user was told."""
+    """The one line shown to the user."""
     lines = capsys.readouterr().err.splitlines()
     assert len(lines) == 1 and lines[0].startswith("bootstrap: ")
     return lines[0]
@@ -156,7 +156,7 @@ def test_an_unknown_command_lists_the_commands(bootstrap, arguments, capsys):
 
 def test_a_link_to_the_environment_of_another_checkout_is_never_emptied(bootstrap, checkout,
                                                                         tmp_path, capsys):
-    """As worktrees have it; making an environment clears its folder first."""
+    """As in worktrees; creating an environment clears its folder first."""
     other = tmp_path / "other"
     other.mkdir()
     (other / "kept").touch()
@@ -195,7 +195,7 @@ def test_test_passes_arguments_and_exit_status_through(ready_checkout, tmp_path)
     ("lint", "-m ruff check"), ("types", "-m mypy"),
     ("docs", "-m sphinx --builder html --quiet --fail-on-warning --keep-going docs docs/_build")])
 def test_checks_run_in_the_checkout(ready_checkout, tmp_path, command, tool):
-    """Their settings lie beside bootstrap.py, wherever it is called from."""
+    """The tools' settings are beside bootstrap.py, wherever it is called from."""
     result = run(ready_checkout, command, cwd=tmp_path)
     assert f"arguments: {tool}\n" in result.stdout and f"folder: {ready_checkout}" in result.stdout
 
@@ -217,13 +217,13 @@ def test_a_sourced_ros_installation_stays_outside(ready_checkout):
 
 
 def test_bytecode_is_written_whatever_the_caller_has_set(ready_checkout):
-    """Each of the many processes of the tests would compile the package anew."""
+    """Otherwise each of the many test processes would recompile the package."""
     assert "PYTHONDONTWRITEBYTECODE" not in run(ready_checkout, "test",
                                                 PYTHONDONTWRITEBYTECODE="1").stdout
 
 
 def test_packages_are_compiled_when_the_environment_is_made(bootstrap, monkeypatch):
-    """All of them, after pip, which leaves it to others."""
+    """All of them, after pip with --no-compile."""
     package = Path(bootstrap.VENV) / "lib" / "python3" / "site-packages" / "package"
     package.mkdir(parents=True)
     (package / "good.py").write_text("x = 1\n")
@@ -234,7 +234,7 @@ def test_packages_are_compiled_when_the_environment_is_made(bootstrap, monkeypat
 
 
 def test_the_files_that_go_first_exist():
-    """The tests are as long as the longest file that comes last."""
+    """A long file that starts last prolongs the whole run."""
     assert [file for file in conftest.LONGEST if not (ROOT / "test" / file).is_file()] == []
 
 

@@ -12,9 +12,8 @@
 # See the License for the specific language governing permissions and
 # limitations under the License.
 
-"""Commands in the documentation: each is one that exists, with options and files that exist.
-
-`test_tutorial.py` runs the tutorial's; the campaigns among the others take hours."""
+"""Commands in the documentation exist, with their options and files. `test_tutorial.py` runs those
+of the tutorial; campaigns among the others take hours."""
 import argparse
 import re
 import shlex
@@ -33,12 +32,12 @@ ROOT = Path(__file__).resolve().parents[2]
 PAGES = [ROOT / "README.md", ROOT / "CONTRIBUTING.md", *sorted(ROOT.glob("docs/*.md")),
          *sorted(ROOT.glob("examples/*.md"))]
 BLOCK = re.compile(r"^```(\S*)\n(.*?)^```", re.MULTILINE | re.DOTALL)
-# What a reader replaces: FORMAT, $PARTS, ..
+# Placeholders that a reader replaces: FORMAT, $PARTS, ..
 PLACEHOLDER = re.compile(r"(?:invalid choice:|got) '([A-Z]+|\$\w+|\.\.)'")
 QUOTED = re.compile(r"`(python3? [^`]+?)`", re.DOTALL)
 # `section.name: value`, as drivers.md gives settings
 SETTING = re.compile(r"`([a-z_]+\.[a-z_]+): ([^`\s]+)`")
-# Programs that are not ours: their arguments are their business.
+# External programs, whose arguments are not checked.
 FOREIGN = {"sudo", "pip", "pip3", "mkdir", "cd", "cp", "git", "colcon", "ament_flake8",
            "ament_pep257", "ament_copyright", ".", "source", "export",
            "ls", "c++", "g++", "cmake", "systemctl", "journalctl", "mcap", "deactivate",
@@ -50,7 +49,7 @@ def relative(path):
 
 
 def command_lines(text):
-    """Shell lines of a page, without comments; those quoted in a sentence too."""
+    """Shell lines of a page without comments, including those quoted in a sentence."""
     for language, block in BLOCK.findall(text):
         if language not in ("", "bash", "sh"):
             continue
@@ -64,7 +63,7 @@ def command_lines(text):
 
 
 def words_of(line):
-    """The words of a line, without assignments before them."""
+    """Words of a line, without leading assignments."""
     if re.match(r"[A-Z_]+=\$\(", line):
         return []
     words = shlex.split(line)
@@ -75,7 +74,7 @@ def words_of(line):
 
 @cache
 def parser_of(command):
-    """The command's parser, but for files that must exist or must not."""
+    """The command's parser, without checks that files exist or not."""
     from importlib import import_module
 
     import uvms_adaptive_dynamics
@@ -93,7 +92,7 @@ def parser_of(command):
 
 
 def wrong_with(line):
-    """What a shell line names that does not exist, '' for nothing."""
+    """What a shell line uses that does not exist, '' for nothing."""
     if line.startswith(("(", "{", "$", "<", "find_package", "target_", "#include", "if ", "for ")):
         return ""
     words = [word for word in words_of(line) if word != "&&"]

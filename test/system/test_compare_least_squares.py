@@ -12,7 +12,8 @@
 # See the License for the specific language governing permissions and
 # limitations under the License.
 
-"""examples/compare_least_squares.py: its least squares, and UR10 and Panda as published."""
+"""examples/compare_least_squares.py: its least squares, and the published results of UR10 and
+Panda."""
 import subprocess
 import sys
 from types import SimpleNamespace
@@ -34,7 +35,7 @@ PUBLISHED = {"ur10": (.969, .989, .996, .984, .949, .965),
 
 @pytest.fixture
 def recording(shared):
-    """Bare .db3 and settings of a robot by name."""
+    """Bare .db3 and settings of a robot, by name."""
     folder = shared / "data" / "unisa_acg"
     if not folder.is_dir():
         pytest.skip(f"UR10 and Panda are not among the shared material ({folder})")
@@ -49,7 +50,7 @@ def recording(shared):
 
 def linear_rows(rng, pi, offset):
     """Rows of three channels that `pi` and a constant per channel explain exactly; the last channel
-    is spoiled where it does not count."""
+    is corrupted where it does not count."""
     Y = rng.standard_normal((60, 3, pi.size))
     measured, valid = Y @ pi + offset, np.ones((60, 3), bool)
     valid[::4, 2] = False
@@ -58,8 +59,8 @@ def linear_rows(rng, pi, offset):
 
 
 def test_least_squares_finds_parameters_and_offsets_of_exact_rows():
-    """With an offset the tested rows are met exactly, without one they are off by about it; rows
-    that do not count say nothing."""
+    """With an offset the test rows are matched exactly, without one they are off by about the
+    offset; rows that do not count have no effect."""
     rng = np.random.default_rng(0)
     pi, offset = rng.standard_normal(5), np.array([3.0, 0.0, -2.0])
     table = SimpleNamespace(scale=np.array([1.0, 10.0, 0.1, 1.0, 1.0]), term_slices={})
@@ -73,7 +74,7 @@ def test_least_squares_finds_parameters_and_offsets_of_exact_rows():
 
 @pytest.mark.parametrize("name", PUBLISHED)
 def test_only_what_the_recording_asks_for_differs_from_the_defaults(recording, name):
-    """Neither noise nor prior nor any weight of the estimator is a setting of these examples."""
+    """The examples change neither noise nor prior nor any weight of the estimator."""
     _, config = recording(name)
     assert {setting.split(".")[0] for setting in config.changed()} == {
         "robot", "imu", "dvl", "depth", "thrusters"}
@@ -82,7 +83,7 @@ def test_only_what_the_recording_asks_for_differs_from_the_defaults(recording, n
 
 @pytest.mark.parametrize("name", PUBLISHED)
 def test_the_estimator_is_as_good_as_least_squares_on_motion_it_has_not_seen(recording, name):
-    """Learnt on the first 70 % with the defaults, frozen, tested on the rest: within .02 of the
+    """Learnt on the first 70 % with the defaults, frozen, and tested on the rest: within .02 of the
     published least squares where those are above .9, and no joint below .65."""
     bag, config = recording(name)
     found = compare_least_squares.compare([bag], None, config)
@@ -96,8 +97,8 @@ def test_the_estimator_is_as_good_as_least_squares_on_motion_it_has_not_seen(rec
 
 @pytest.mark.parametrize("name", PUBLISHED)
 def test_least_squares_is_the_published_one(recording, name):
-    """Other low-passes and rows at rest left out: at most .03 below the published on every joint
-    where that is above .9, from a bare .db3 whose times begin at zero."""
+    """With other low-passes and without rows at rest: at most .03 below the published value on
+    every joint where that is above .9, from a bare .db3 whose times start at zero."""
     bag, config = recording(name)
     robot = compare_least_squares.RobotModel.from_config(config)
     (samples,) = compare_least_squares.usable_samples([bag], config, robot, [])
@@ -116,7 +117,7 @@ def test_least_squares_is_the_published_one(recording, name):
 
 
 def test_a_missing_recording_is_one_sentence(tmp_path):
-    """No traceback: the path and what is expected."""
+    """No traceback: the message gives the path and what is expected."""
     done = subprocess.run(
         [sys.executable, str(EXAMPLES / "compare_least_squares.py"), str(tmp_path / "nowhere")],
         capture_output=True, text=True, timeout=120)

@@ -12,7 +12,7 @@
 # See the License for the specific language governing permissions and
 # limitations under the License.
 
-"""The documentation against the checkout: what pages name exists, and what code cites of them."""
+"""The documentation against the checkout: what pages name and what code cites exists."""
 import ast
 import re
 from functools import cache
@@ -30,8 +30,8 @@ PYTHON = sorted(path for folder in SOURCES for path in folder.rglob("*.py"))
 CODE = [path for path in (*PYTHON, *ROOT.glob("config/*.yaml"), *PACKAGE.rglob("*.urdf"))
         if path != Path(__file__).resolve()]
 
-# Paths are written from the root of the checkout or from the package. Folders that a user makes,
-# such as `out/`, are not among these.
+# Paths are relative to the checkout or to the package. Folders that a user creates, such as `out/`,
+# are not among these.
 TOP = {*SOURCES[1:], ROOT / "requirements", *PACKAGE.iterdir()}
 FOLDERS = "|".join(sorted(path.name for path in TOP if path.is_dir() and path.name[0] != "_"))
 ENDINGS = "py|md|yaml|csv|urdf|svg|png|txt|rst|toml|sh"
@@ -50,7 +50,7 @@ def relative(path: Path) -> str:
 
 
 def plain(heading: str) -> str:
-    """A heading in plain words: no marks, no number in front."""
+    """A heading in plain words, without marks and number."""
     return re.sub(r"^[\d.]+\s+", "", re.sub(r"[`$*]", "", heading)).strip().rstrip(".").lower()
 
 
@@ -62,7 +62,7 @@ def headings(page: Path) -> frozenset[str]:
 
 
 def anchors(page: Path) -> set[str]:
-    """What GitHub makes of the headings."""
+    """Anchors that GitHub derives from the headings."""
     return {re.sub(r"[^\w -]", "", heading).replace(" ", "-") for heading in headings(page)}
 
 
@@ -74,7 +74,7 @@ def functions(path: Path) -> frozenset[str]:
 
 
 def lost_in_page(text: str, page: Path) -> list[str]:
-    """What the text of a page names that does not exist: paths, modules, tests, relative links."""
+    """Names in a page that do not exist: paths, modules, tests, relative links."""
     lost = {name for name in PATH.findall(text) + FOLDER.findall(text)
             if not any((base / name).exists() for base in (ROOT, PACKAGE))}
     known = {path.name for path in (*PYTHON, *ROOT.glob("*.py"))}
@@ -91,7 +91,7 @@ def lost_in_page(text: str, page: Path) -> list[str]:
 
 
 def lost_in_code(text: str) -> list[str]:
-    """Cited pages and sections that do not exist; a citation may go over the end of a line."""
+    """Cited pages and sections that do not exist; a citation may be split across lines."""
     text, lost = re.sub(r"\s*\n[\s#]*", " ", text), []
     for found in CITED.finditer(text):
         page = ROOT / found[1]
@@ -138,7 +138,7 @@ def test_a_lost_citation_in_code_is_found(text):
 
 
 def test_names_that_exist_are_not_lost():
-    """Each form once; what a user makes is nobody's."""
+    """Each form once; files that users create are ignored."""
     text = ("`model/vehicle.py` test/system/test_docs.py `signals/` `vehicle.py` out/x.yaml "
             "`test_names_that_exist_are_not_lost` [x](docs/uncertainty.md#flags) "
             "[x](https://a.org/b.md#c)")
@@ -153,7 +153,7 @@ def test_code_cites_no_page_that_a_reader_does_not_have():
 
 
 def test_every_page_is_reached_from_the_readme():
-    """A page that nothing links to is not found."""
+    """Readers do not find a page without links to it."""
     seen, waiting = set(), [ROOT / "README.md"]
     while waiting:
         page = waiting.pop()
@@ -165,14 +165,15 @@ def test_every_page_is_reached_from_the_readme():
 
 
 def equations() -> list[list[str]]:
-    """Cells of the table that leads from an equation to its file and to its tests."""
+    """Cells of the table that maps an equation to its file and tests."""
     table = (ROOT / "docs/mathematics.md").read_text().partition("## Equation, file, test")[2]
     rows = [line.strip("| ").split(" | ") for line in table.splitlines() if line.startswith("| ")]
     return rows[1:]
 
 
 def test_every_displayed_equation_has_a_number_and_a_row():
-    """In order from 1, each with a file and a test in its folder; a row without a number links."""
+    """Numbered in order from 1, each with a file and a test in its folder; a row without a number
+    has a link."""
     text = (ROOT / "docs/mathematics.md").read_text()
     tags = [int(tag) for tag in re.findall(r"^\\tag\{(\d+)\}$", text, re.MULTILINE)]
     assert tags == list(range(1, len(tags) + 1)) and text.count("\n$$\n") == 2 * len(tags)
@@ -189,7 +190,7 @@ def test_every_displayed_equation_has_a_number_and_a_row():
 
 
 def test_files_of_equations_name_the_page():
-    """The way back: whoever opens the file finds the equation."""
+    """Each file links back to the equation."""
     files = {name for row in equations() for name in re.findall(r"`([\w/]+\.py)`", row[2])}
     silent = [name for name in sorted(files) if "docs/" not in
               (ast.get_docstring(ast.parse((PACKAGE / name).read_text())) or "")]

@@ -12,7 +12,7 @@
 # See the License for the specific language governing permissions and
 # limitations under the License.
 
-"""The converters of examples/: bags on the default topics, with the values and the times of the
+"""The converters in examples/: bags on the default topics, with the values and times of the
 recordings."""
 import subprocess
 import sys
@@ -38,15 +38,15 @@ RUN = "traj005-0"
 
 
 def convert(script, *arguments):
-    """The finished process of a converter, run as a user runs it."""
+    """The finished process of a converter, run as a user would."""
     return subprocess.run(
         [sys.executable, str(EXAMPLES / script), *map(str, arguments)], capture_output=True,
         text=True, timeout=120)
 
 
 def read(bag):
-    """Messages by topic: lists of (stamp of the header [s], message); the header's stamp is the
-    bag's."""
+    """Messages by topic: lists of (header stamp [s], message); the header stamp equals that of the
+    bag."""
     content = {}
     with AnyReader([bag]) as reader:
         for connection, stamp_ns, raw in reader.messages():
@@ -84,8 +84,8 @@ def hinsdale(shared, tmp_path_factory):
 
 
 def test_tiago_parts_are_seventy_and_thirty_percent_of_the_useful_rows_in_order_of_time(tiago):
-    """every useful row is in exactly one part, and no stamp of the test part is older than one of
-    the training part"""
+    """Every useful row is in exactly one part, and no stamp of the test part is older than one of
+    the training part."""
     _, train, test = tiago
     assert set(train) == set(test) == {"/joint_states"}
     stamps = np.array([t for t, _ in train["/joint_states"] + test["/joint_states"]])
@@ -95,8 +95,7 @@ def test_tiago_parts_are_seventy_and_thirty_percent_of_the_useful_rows_in_order_
 
 
 def test_tiago_values_are_those_of_the_recording(tiago):
-    """position and current of the first useful row stand in the first message, by the URDF's names
-    """
+    """The first message has position and current of the first useful row, by the URDF's names."""
     folder, train, _ = tiago
     stamp, message = train["/joint_states"][0]
     position = bag_writer.read_table(folder / "tiago_position.csv.gz")
@@ -108,8 +107,8 @@ def test_tiago_values_are_those_of_the_recording(tiago):
 
 
 def test_tiago_velocity_is_the_derivative_of_the_position(tiago):
-    """position gains in 0.1 s what velocity adds up to, and does so best when moved by no more than
-    two samples"""
+    """The velocity integrates to the position over 0.1 s, best when shifted by at most two
+    samples."""
     _, train, _ = tiago
     stamps = np.array([t for t, _ in train["/joint_states"]])
     position = np.array([m.position for _, m in train["/joint_states"]])[:, 4]
@@ -127,8 +126,7 @@ def test_tiago_velocity_is_the_derivative_of_the_position(tiago):
 
 
 def test_hinsdale_bag_has_the_default_topics_at_the_rates_of_the_recording(hinsdale):
-    """joints and IMU at 20 Hz, velocity at 10 Hz, in order of time, on the clock of the recording
-    """
+    """Joints and IMU at 20 Hz, velocity at 10 Hz, in time order, on the clock of the recording."""
     _, bag, content = hinsdale
     assert {topic: len(entries)
             for topic, entries in content.items()} == {
@@ -142,8 +140,8 @@ def test_hinsdale_bag_has_the_default_topics_at_the_rates_of_the_recording(hinsd
 
 
 def test_hinsdale_joints_have_the_zeros_of_their_urdf_and_no_effort(hinsdale):
-    """positions are the recorded ones less the offset, and no row repeats the one before within its
-    sampling time"""
+    """Positions are the recorded ones less the offset, and no row repeats the previous one within
+    its sampling time."""
     folder, _, content = hinsdale
     table = bag_writer.read_table(folder / f"{RUN}_joint_states.csv.gz")
     stamp, first = content["/joint_states"][0]
@@ -159,8 +157,8 @@ def test_hinsdale_joints_have_the_zeros_of_their_urdf_and_no_effort(hinsdale):
 
 
 def test_hinsdale_attitude_is_enu_from_flu(hinsdale):
-    """the specific force points up in the world of the orientation; 0.03 rad allows for the offset
-    of the accelerometer"""
+    """The specific force points up in the world of the orientation; 0.03 rad allows for the
+    accelerometer's offset."""
     _, _, content = hinsdale
     up = []
     for _, message in content["/imu/data"]:
@@ -173,8 +171,8 @@ def test_hinsdale_attitude_is_enu_from_flu(hinsdale):
 
 
 def test_hinsdale_velocity_is_that_of_the_captured_point(hinsdale):
-    """vertical displacement in the world is the sum of the velocities (to 1 cm in 20 s); the third
-    axis points down"""
+    """The vertical displacement in the world is the integral of the velocities (to 1 cm in 20 s);
+    the third axis points down."""
     folder, _, content = hinsdale
     mocap = bag_writer.read_table(folder / f"{RUN}_mocap.csv.gz")
     attitude = {round(t, 1): m.orientation for t, m in content["/imu/data"]}
@@ -191,7 +189,7 @@ def test_hinsdale_velocity_is_that_of_the_captured_point(hinsdale):
 
 
 def test_local_fit_is_not_moved_by_glitches():
-    """a fifth of wild samples leaves the slope of a clean parabola where it was"""
+    """A fifth of wild samples does not change the slope of a clean parabola."""
     rng = np.random.default_rng(0)
     time = np.sort(rng.uniform(0.0, 2.0, 200))
     signal = 0.3 * time + 0.5 * time**2
@@ -202,29 +200,28 @@ def test_local_fit_is_not_moved_by_glitches():
 
 @pytest.mark.parametrize("time", [np.r_[0.0:0.8:0.01, 1.2:2.0:0.01], np.r_[0.0:1.0:0.01]])
 def test_local_fit_is_silent_in_a_gap_and_at_the_end(time):
-    """where half of the window has no sample there is no velocity rather than an extrapolated one
-    """
+    """If half of the window has no samples, there is no velocity instead of an extrapolated one."""
     assert mocap_velocity.local_fit(time, np.zeros_like(time), 1.0, floor=1e-3) is None
 
 
 @pytest.mark.parametrize("script, arguments", [("tiago_to_bag.py", ()),
                                                ("hinsdale_to_bag.py", ("--all",))])
 def test_missing_data_is_one_sentence(script, arguments, tmp_path):
-    """a wrong --data ends with its path in one line and leaves no bag behind"""
+    """A wrong --data ends with one line that gives its path, and creates no bag."""
     done = convert(script, "--data", tmp_path / "nowhere", "--output", tmp_path / "bag", *arguments)
     assert done.returncode == 1 and done.stderr.count("\n") == 1 and "nowhere" in done.stderr
     assert not (tmp_path / "bag").exists()
 
 
 def test_unknown_run_is_answered_with_the_known_ones(hinsdale, tmp_path):
-    """the message lists the runs there are"""
+    """The message lists the existing runs."""
     done = convert("hinsdale_to_bag.py", "--data", hinsdale[0], "--run", "traj999-9", "--output",
                    tmp_path / "bag")
     assert done.returncode == 1 and "traj999-9" in done.stderr and RUN in done.stderr
 
 
 def test_existing_bag_is_not_overwritten(tiago, tmp_path):
-    """an existing --output is refused and stays as it is"""
+    """An existing --output is refused and unchanged."""
     (tmp_path / "bag").mkdir()
     done = convert("tiago_to_bag.py", "--data", tiago[0], "--output", tmp_path / "bag")
     assert done.returncode == 1 and "exists already" in done.stderr and not list(
@@ -232,15 +229,15 @@ def test_existing_bag_is_not_overwritten(tiago, tmp_path):
 
 
 def test_damaged_file_is_named(tmp_path):
-    """a file that is no gzip is reported by its path"""
+    """The message gives the path of a file that is not gzip."""
     (tmp_path / "x.csv.gz").write_text("t,a\n1,2\n")
     with pytest.raises(bag_writer.ConversionError, match="x.csv.gz.*not a gzipped CSV"):
         bag_writer.read_table(tmp_path / "x.csv.gz")
 
 
 def test_configurations_fit_the_recordings(shared):
-    """every setting exists, the URDF has the joints, the Hinsdale prior is complete and admissible
-    and all of the vehicle is free"""
+    """Every setting exists, the URDF has the joints, the Hinsdale prior is complete and admissible,
+    and the whole vehicle is free."""
     from uvms_adaptive_dynamics.config import load_config
     from uvms_adaptive_dynamics.model.parameter_file import load_parameters
     from uvms_adaptive_dynamics.model.physical_set import PhysicalSet
@@ -267,7 +264,7 @@ def test_configurations_fit_the_recordings(shared):
 # --- BlueROV2 in a tank ---------------------------------------------------------------------------
 
 def tank_table(path, rows=5, **replaced):
-    """A table as of the recordings: the vehicle turns right while it goes ahead."""
+    """A table like the recordings: the vehicle turns right while moving ahead."""
     table = {"timestamps": 1.7e18 + 2e8 * np.arange(rows + 1), "positions": np.zeros((rows + 1, 6)),
              "velocities": np.tile([.3, 0, 0, 0, 0, .2], (rows + 1, 1)),
              "scaled_controls": np.tile([0, 0, 0, .25, .5, 0], (rows, 1)), **replaced}
@@ -276,8 +273,8 @@ def tank_table(path, rows=5, **replaced):
 
 
 def test_tank_rows_are_odometry_and_commands(tmp_path):
-    """Odometry in the middle of each row, in its frame; commands at its begin, mixed from the
-    sticks: forward and right turn come out of the allocation's surge and yaw."""
+    """Odometry at the middle of each row, in its frame; commands at its start, mixed from the
+    sticks: forward and right turn match surge and yaw of the allocation."""
     bag = tmp_path / "bag"
     assert brov_tank_to_bag.main(["--data", str(tank_table(tmp_path / "a.npz")),
                                   "--output", str(bag)]) == 0
@@ -299,7 +296,7 @@ def test_tank_rows_are_odometry_and_commands(tmp_path):
     ({"positions": np.full((6, 6), np.nan)}, "does not hold rows of six finite numbers"),
     ({"velocities": np.zeros((6, 3))}, "does not hold rows of six finite numbers")])
 def test_a_spoilt_tank_table_is_refused(tmp_path, capsys, replaced, words):
-    """With a sentence and status 1, also where there is none."""
+    """With a message and status 1, even if the file is missing."""
     path = tank_table(tmp_path / "a.npz", **replaced)
     out = ["--output", str(tmp_path / "bag")]
     assert brov_tank_to_bag.main(["--data", str(path), *out]) == 1

@@ -12,8 +12,8 @@
 # See the License for the specific language governing permissions and
 # limitations under the License.
 
-"""A few cases of each fuzzer (`python test/fuzz.py`, which runs as many as one likes), and the
-fuzzers themselves."""
+"""A few cases of each fuzzer (`python test/fuzz.py` runs any number), and tests of the fuzzers
+themselves."""
 import time
 
 import pytest
@@ -37,22 +37,22 @@ def messages():
         "mcap", "sqlite3")}),
     ("messages", 2500, {"messages received", "messages used", "messages refused", "samples"})])
 def test_what_is_spoilt_is_used_or_refused_in_a_sentence(kind, cases, outcomes):
-    """Nothing else, nothing that takes long; and some of every kind end either way, but for the
-    strictest formats, of which few cases are still good."""
+    """Each case is used or refused, quickly; every kind has both outcomes, except for the strictest
+    formats, of which few cases remain valid."""
     tally = fuzz(kind, 0, cases)
     assert not tally.failures, str(tally)
     assert set(tally.outcomes) >= outcomes
 
 
 def test_cases_are_the_same_whichever_ran_before(messages):
-    """A number repeats what it found."""
+    """A case number reproduces its finding."""
     assert [str(item) for item in messages.stream(7)] == [str(item) for item in messages.stream(7)]
     first, second = (spoilt(randomness(0, k), "a" * 100, ("b",)) for k in (1, 2))
     assert first == spoilt(randomness(0, 1), "a" * 100, ("b",)) != second
 
 
 def test_a_tally_tells_failures_from_refusals():
-    """Other exceptions, long sentences and hangs are failures."""
+    """Other exceptions, long messages and hangs are failures."""
     tally = Tally()
 
     def refuse(sentence):
@@ -71,7 +71,7 @@ def test_a_tally_tells_failures_from_refusals():
 
 
 def test_streams_reach_deep_and_everywhere(messages):
-    """Most messages are whole, so that filters run; every field is spoilt in time."""
+    """Most messages are valid, so that filters run; every field is eventually corrupted."""
     whole = {id(message) for stream in messages.streams for _, message, _ in stream}
     shares, fields = [], set()
     for number in range(24):

@@ -12,7 +12,7 @@
 # See the License for the specific language governing permissions and
 # limitations under the License.
 
-"""examples/hinsdale_orders.py: what its orders consist of; to measure them takes minutes."""
+"""examples/hinsdale_orders.py: the content of its orders; measuring them takes minutes."""
 import sys
 
 from conftest import ROOT
@@ -25,7 +25,7 @@ NAMES = [f"baseline{k}" for k in (1, 3)] + [f"traj{k:03d}-0" for k in range(29)]
 
 
 def test_each_run_is_either_learnt_from_or_tested():
-    """No order leaves a run out or uses it twice; halves differ by no more than the quiet runs."""
+    """No order omits a run or uses it twice; halves differ by at most the quiet runs."""
     for order in hinsdale_orders.orders(NAMES, 10):
         assert sorted(order.learnt + order.tested) == NAMES
         assert 0 <= len(order.learnt) - len(order.tested) <= 3

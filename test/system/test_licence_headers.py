@@ -12,7 +12,7 @@
 # See the License for the specific language governing permissions and
 # limitations under the License.
 
-"""The header that `ament_copyright` asks for, as scripts/licence_headers.py writes it."""
+"""The header required by `ament_copyright`, as written by scripts/licence_headers.py."""
 import importlib.util
 from pathlib import Path
 
@@ -35,7 +35,7 @@ def script():
     ("#!/usr/bin/env python3\nprint()\n", "#"), ("# A comment of its own.\nx = 1\n", "#"),
     ("#pragma once\n// What it is.\n", "//")])
 def test_a_header_stands_on_top_once(script, text, mark):
-    """Behind the shebang, with a blank line behind it; nothing else changes."""
+    """After the shebang and followed by a blank line; nothing else changes."""
     whole = script.with_header(text, mark)
     assert script.has_header(whole, mark) and not script.has_header(text, mark)
     assert script.with_header(whole, mark) == whole
@@ -45,7 +45,7 @@ def test_a_header_stands_on_top_once(script, text, mark):
 
 
 def test_checking_writes_nothing_and_writing_is_enough(script, tmp_path, capsys):
-    """Hidden folders and empty files are left out, as by ament_copyright."""
+    """Hidden folders and empty files are skipped, as by ament_copyright."""
     for name, text in {"a.py": "x = 1\n", "b.cpp": "int x;\n", "empty.py": "", "c.txt": "text\n",
                        ".venv/d.py": "x = 1\n", "_e/f.py": "x = 1\n"}.items():
         (tmp_path / name).parent.mkdir(exist_ok=True)
@@ -60,12 +60,12 @@ def test_checking_writes_nothing_and_writing_is_enough(script, tmp_path, capsys)
 
 
 def test_the_licence_is_the_packages(script):
-    """Header, LICENSE and package.xml say the same one."""
+    """Header, LICENSE and package.xml state the same licence."""
     licence = " ".join((ROOT / "LICENSE").read_text().split())
     assert " ".join(script.HEADER.partition("\n\n")[2].split()) in licence
     assert '<license file="LICENSE">Apache-2.0</license>' in (ROOT / "package.xml").read_text()
 
 
 def test_every_source_file_has_it(script, capsys):
-    """Run scripts/licence_headers.py where one has none, as after a merge."""
+    """Otherwise run scripts/licence_headers.py, for example after a merge."""
     assert script.main(["--check"]) == 0, capsys.readouterr().out

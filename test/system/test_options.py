@@ -12,7 +12,7 @@
 # See the License for the specific language governing permissions and
 # limitations under the License.
 
-"""Options of the command line: what a validator takes, and what it says of everything else."""
+"""Command line options: values that a validator accepts, and its messages for all others."""
 import argparse
 import math
 
@@ -26,7 +26,7 @@ from uvms_adaptive_dynamics.errors import ConfigError
 
 
 def refused(validator, text):
-    """The sentence with which a validator refuses a text: what was got, what is expected."""
+    """The message with which a validator refuses a text: got and expected."""
     with pytest.raises(argparse.ArgumentTypeError) as caught:
         validator(text)
     said = str(caught.value)
@@ -36,7 +36,7 @@ def refused(validator, text):
 
 @given(st.floats())
 def test_numbers_are_within_their_bounds(value):
-    """Every float is either given back as it is or refused; NaN and infinity always are."""
+    """Every float is returned unchanged or refused; NaN and infinity always are."""
     validator = options.number(-2.0, 3.0, "m")
     if -2 <= value <= 3:
         assert validator(repr(value)) == value
@@ -46,7 +46,7 @@ def test_numbers_are_within_their_bounds(value):
 
 @given(st.integers())
 def test_whole_numbers_are_not_below_their_least(value):
-    """The one exception may lie below it."""
+    """The one exception may be below it."""
     validator = options.whole(2, also=0)
     if value >= 2 or value == 0:
         assert validator(str(value)) == value
@@ -56,7 +56,7 @@ def test_whole_numbers_are_not_below_their_least(value):
 
 @given(st.text())
 def test_no_text_breaks_a_validator(text):
-    """A value or a refusal, whatever is typed."""
+    """Any text gives a value or a refusal."""
     for validator in (options.number(), options.seconds(), options.whole(0), options.setting,
                       options.factor):
         try:
@@ -66,7 +66,7 @@ def test_no_text_breaks_a_validator(text):
 
 
 def test_times_are_above_zero_unless_a_least_is_given():
-    """A length of zero is none; a point in time may be zero."""
+    """A duration must be positive; a point in time may be zero."""
     assert options.seconds()("0.5") == 0.5 and options.seconds(0.0)("0") == 0.0
     assert "above 0 [s]" in refused(options.seconds(), "0")
     assert "at least 10 [s]" in refused(options.seconds(10.0), "5")
@@ -91,12 +91,12 @@ def test_paths_are_looked_at_before_any_work(tmp_path):
     ("a.b=3", ("a.b", 3)), (" a.b =1e-3", ("a.b", 1e-3)), ("a.b=[1, 2]", ("a.b", [1, 2])),
     ("a.b=true", ("a.b", True)), ("a.b=", ("a.b", None)), ("a.b=x=y", ("a.b", "x=y"))])
 def test_settings_are_read_as_yaml(text, expected):
-    """A number in YAML 1.1's blind spot (1e-3) is one too."""
+    """1e-3, which YAML 1.1 reads as a string, is a number too."""
     assert options.setting(text) == expected
 
 
 def test_settings_of_the_command_line_lie_over_those_of_the_file(tmp_path):
-    """--set and --solver win over --config, which wins over the defaults."""
+    """--set and --solver override --config, which overrides the defaults."""
     file = tmp_path / "c.yaml"
     file.write_text("/**: {ros__parameters: {estimation: {horizon: 7, grouping: channel}}}")
     parser = options.Parser()
@@ -108,7 +108,7 @@ def test_settings_of_the_command_line_lie_over_those_of_the_file(tmp_path):
 
 
 def test_a_parser_says_name_got_and_expected_in_one_sentence():
-    """As every other refusal of this package, and with the way to more."""
+    """Like all other errors of this package, with a hint to --help."""
     parser = options.Parser()
     parser.add_argument("--step", type=options.seconds(high=0.05))
     with pytest.raises(ConfigError) as caught:
@@ -125,7 +125,7 @@ def test_a_parser_says_name_got_and_expected_in_one_sentence():
     (["coverage", "--output", "x", "--colour", "1"], "below 1"),
     (["forward", "x", "--parameters", "y", "--output", "z"], "does not exist")])
 def test_bad_options_end_with_status_2_and_one_line(arguments, part, capsys):
-    """No usage text of ten lines, no trace, whichever command it is."""
+    """No usage text and no traceback, for any command."""
     assert main(arguments) == 2
     said = capsys.readouterr().err
     assert part in said and said.count("\n") == 1

@@ -12,7 +12,7 @@
 # See the License for the specific language governing permissions and
 # limitations under the License.
 
-"""The README's way on after the set-up: its commands and its script run as they stand there."""
+"""The README's steps after the set-up: its commands and its script run as written."""
 import os
 import re
 import signal
@@ -30,7 +30,7 @@ SECONDS = "4"     # of the recording, in place of the README's minute
 
 @pytest.fixture(scope="module")
 def section():
-    """(lines of the shell, script)."""
+    """(shell lines, script)."""
     text = (ROOT / "README.md").read_text().partition("## After the set-up\n")[2]
     shell, script = re.findall(r"^```(?:python)?\n(.*?)^```$", text.partition("\n## ")[0],
                                re.MULTILINE | re.DOTALL)
@@ -39,7 +39,7 @@ def section():
 
 @pytest.fixture(scope="module")
 def checkout(tmp_path_factory):
-    """A folder like the checkout, to write into."""
+    """A writable folder like the checkout."""
     if not Path(sys.prefix, "bin/activate").is_file():
         pytest.skip(f"{sys.prefix} is no virtual environment; run by bootstrap.py to run this test")
     folder = tmp_path_factory.mktemp("checkout")
@@ -70,7 +70,7 @@ def test_the_commands_and_the_script_run(section, checkout):
 
 
 def test_the_node_starts_without_ros2_and_ends_by_ctrl_c(section, checkout):
-    """It says that it is ready; SIGINT goes to the whole group, as a terminal sends it."""
+    """It reports that it is ready; SIGINT goes to the whole group, as from a terminal."""
     lines, _ = section
     process = shell([*lines[:2], f"exec {lines[-1]}"], checkout,
                     env={**os.environ, "PYTHONUNBUFFERED": "1"})

@@ -12,7 +12,7 @@
 # See the License for the specific language governing permissions and
 # limitations under the License.
 
-"""The documentation's site: what is generated of it from the code, and where its links lead."""
+"""The documentation site: pages generated from the code, and link targets."""
 import importlib.util
 import re
 from dataclasses import fields
@@ -37,7 +37,7 @@ def site():
 
 
 def test_every_setting_is_in_the_reference(site):
-    """With its default, also after one is added."""
+    """With its default, and also after one is added."""
     page, config = site.settings(), Config()
     missing = [f"{section.name}.{entry.name}" for section in fields(config)
                for entry in fields(getattr(config, section.name))
@@ -47,7 +47,7 @@ def test_every_setting_is_in_the_reference(site):
 
 
 def test_every_topic_command_and_public_name_is_in_the_reference(site):
-    """Of the tables that nodes, command line and library are made from."""
+    """From the tables that nodes, command line and library are built from."""
     page = site.topic_tables()
     assert [each.name for each in (*topics.OUTPUTS, *topics.FEEDFORWARD_OUTPUTS,
                                     *topics.IDENTIFICATION_OUTPUTS)
@@ -74,12 +74,12 @@ def test_every_page_stands_in_the_table_of_contents():
     ("`a`", "../config/a.yaml", "robots", "`a`"),
     ("a", "../config/a.yaml", "b", "a (`config/a.yaml`)")])
 def test_links_out_of_the_folder_lead_to_pages_of_the_site(site, text, target, page, expected):
-    """Or are named, where the site has no such page."""
+    """Or to plain text if the site has no such page."""
     assert site.link(text, target, page) == expected
 
 
 def test_links_of_a_page_that_lies_elsewhere_are_as_from_the_site(site):
-    """The README's, to pages, to pictures and to what is no page."""
+    """Those of the README, to pages, pictures and other files."""
     page = site.elsewhere("README.md")
     assert "](../signals.md)" in page and "](../prediction_vehicle.png)" in page
     assert "](docs/" not in page and "](examples/" not in page

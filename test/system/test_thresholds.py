@@ -12,8 +12,8 @@
 # See the License for the specific language governing permissions and
 # limitations under the License.
 
-"""docs/thresholds.md against the code: every constant of the rooms that learn and judge is on it,
-with the value that it has."""
+"""docs/thresholds.md against the code: it lists every constant of the rooms that learn and judge,
+with its value."""
 import ast
 import importlib
 import importlib.util
@@ -34,8 +34,8 @@ FILES = [*(path for room in ("estimation", "uncertainty", "signals", "control")
          PACKAGE / "model/physical_set.py", PACKAGE / "model/prior.py",
          PACKAGE / "model/vehicle_size.py"]
 
-# Constants that decide nothing: units, places, bins, lengths of buffers and of what is averaged,
-# how often something is done, degrees of polynomials, published figures.
+# Constants that are no thresholds: units, indices, bins, lengths of buffers and averages, rates,
+# polynomial degrees, published figures.
 NO_THRESHOLDS = {
     "model/physical_set.py": "VEHICLE_BLOCKS",
     "model/prior.py": "ALPHA5_VISCOUS",
@@ -127,7 +127,7 @@ def relative(path: Path) -> str:
 
 
 def numeric(value) -> bool:
-    """Numbers, and collections that hold nothing else."""
+    """Whether this is a number or a collection of numbers."""
     if isinstance(value, np.ndarray):
         return value.dtype.kind in "fiu"
     if isinstance(value, dict):
@@ -138,7 +138,7 @@ def numeric(value) -> bool:
 
 
 def assigned(source: str) -> set[str]:
-    """ALL_CAPS names that a module's own lines give a value."""
+    """ALL_CAPS names assigned at module level."""
     found = set()
     for line in ast.parse(source).body:
         if isinstance(line, (ast.Assign, ast.AnnAssign)):
@@ -177,7 +177,7 @@ def written() -> dict[str, dict[str, str]]:
 
 @pytest.mark.parametrize("path", FILES, ids=relative)
 def test_every_threshold_is_on_the_page(path):
-    """A constant is on the page or among those that are no thresholds, and never in both."""
+    """A constant is either on the page or among those that are no thresholds."""
     none, page = set(NO_THRESHOLDS.get(relative(path), "").split()), written().get(relative(path))
     own = set(constants(path))
     assert own - none == set(page or ())
@@ -187,7 +187,7 @@ def test_every_threshold_is_on_the_page(path):
 @pytest.mark.parametrize("path", [path for path in FILES if relative(path) in written()],
                          ids=relative)
 def test_values_on_the_page_are_those_of_the_code(path):
-    """A value is a Python literal, or in words where it is a table or made by a formula."""
+    """A value is a Python literal, or in words if it is a table or computed."""
     values = constants(path)
     for name, shown in written()[relative(path)].items():
         if not shown.startswith("*"):
@@ -199,7 +199,7 @@ def test_no_file_on_the_page_is_of_another_room():
 
 
 def test_a_constant_that_is_missing_is_found():
-    """The parser sees tuples, annotations and names with an underscore, and no functions."""
+    """The parser sees tuples, annotations and names with an underscore, but no functions."""
     source = "A, B_2 = 1.0, 2\n_C: float = 3.0\nd = 4.0\n\ndef f():\n    E = 5.0\n"
     assert assigned(source) == {"A", "B_2", "_C"}
     assert rows("### `x.py`\n\n| a | b |\n| `A`; `B` | `1.0`; `2` | text |\n") == {
@@ -224,7 +224,7 @@ def test_what_is_measured_is_on_the_page(script):
 
 
 def test_a_patched_constant_is_changed_where_it_was_imported(script):
-    """And where it is declared; until the end."""
+    """And where it is declared, until the end of the patch."""
     from uvms_adaptive_dynamics.estimation import estimator
     from uvms_adaptive_dynamics.model import normal
     from uvms_adaptive_dynamics.uncertainty import channel_noise
@@ -240,7 +240,7 @@ def test_a_patched_constant_is_changed_where_it_was_imported(script):
 
 
 def test_the_clipped_mean_follows_its_clip(script):
-    """The scale stays right for Gaussian noise when the clip is moved."""
+    """The scale stays correct for Gaussian noise when the clip changes."""
     from uvms_adaptive_dynamics.uncertainty import channel_noise
     assert abs(script.winsor_mean(channel_noise.WINSOR) - channel_noise.WINSOR_MEAN) < 5e-5
     with script.patched("uncertainty.channel_noise", "WINSOR", script.times, 1.5):
@@ -250,6 +250,6 @@ def test_the_clipped_mean_follows_its_clip(script):
 @pytest.mark.parametrize("value, larger", [(0.3, 0.45), (0.75, 1.0), (5, 8), (2.0, 3.0),
                                            ((1.0, 2.0), (1.5, 3.0))])
 def test_a_factor_keeps_what_a_constant_is(script, value, larger):
-    """Shares stay at most one, whole numbers whole, tuples tuples."""
+    """Shares stay at most one, integers stay integers, tuples stay tuples."""
     assert script.times(value, 1.5) == pytest.approx(larger)
     assert type(script.times(value, 1.5)) is type(value)

@@ -12,7 +12,7 @@
 # See the License for the specific language governing permissions and
 # limitations under the License.
 
-"""The tutorial's commands, run one after the other as a reader would."""
+"""The tutorial's commands, run one after the other as by a reader."""
 import json
 import re
 from pathlib import Path
@@ -24,7 +24,7 @@ SHORTER = {"--duration 60": "--duration 18"}
 
 
 def tutorial_commands():
-    """What part 2 asks for, with shorter recordings."""
+    """The commands of part 2, with shorter recordings."""
     text = (ROOT / "docs/tutorial.md").read_text()
     part = text[text.index("## 2."):text.index("## 3.")]
     for block in re.findall(r"^```\n(.*?)^```", part, re.MULTILINE | re.DOTALL):

@@ -12,7 +12,7 @@
 # See the License for the specific language governing permissions and
 # limitations under the License.
 
-"""A wheel is the whole package: it runs from any folder, without the checkout."""
+"""A wheel is the complete package: it runs in any folder, without the checkout."""
 import os
 import shutil
 import subprocess
@@ -37,7 +37,7 @@ def run(*command, **options):
 
 @pytest.fixture(scope="module")
 def wheel(tmp_path_factory):
-    """The wheel, built of a copy: setuptools leaves folders behind."""
+    """The wheel, built from a copy, since setuptools leaves folders behind."""
     source, built = tmp_path_factory.mktemp("source"), tmp_path_factory.mktemp("wheel")
     for folder in (PACKAGE, *BESIDE):
         shutil.copytree(ROOT / folder, source / folder,
@@ -51,7 +51,7 @@ def wheel(tmp_path_factory):
 
 
 def test_every_file_of_the_package_is_in_the_wheel(wheel):
-    """Modules, templates, robots; and what ROS looks for in share."""
+    """Modules, templates, robots, and the files ROS needs in share."""
     inside = set(ZipFile(wheel).namelist())
     files = {path.relative_to(ROOT).as_posix() for path in (ROOT / PACKAGE).rglob("*")
              if path.is_file() and "__pycache__" not in path.parts}
@@ -66,7 +66,7 @@ def test_every_file_of_the_package_is_in_the_wheel(wheel):
 
 
 def test_it_runs_from_another_folder(wheel, tmp_path):
-    """Simulated, evaluated and reported; nothing of the checkout is imported."""
+    """Simulates, evaluates and reports; nothing is imported from the checkout."""
     site, place = tmp_path / "site", tmp_path / "elsewhere"
     place.mkdir()
     run(sys.executable, "-m", "pip", "install", "--quiet", "--no-deps", "--no-index", "--target",

@@ -12,8 +12,7 @@
 # See the License for the specific language governing permissions and
 # limitations under the License.
 
-"""Every setting of the package as frozen dataclasses, and the ROS parameter files they come from.
-"""
+"""Settings of the package as frozen dataclasses, and how ROS parameter files are read into them."""
 from .control import Feedforward
 from .estimation import SOLVER_NAMES, Estimation, Filter, Limits, Uncertainty
 from .excitation import Excitation

@@ -12,7 +12,7 @@
 # See the License for the specific language governing permissions and
 # limitations under the License.
 
-"""What motions that excite a robot for identification may use of it and of the water around it."""
+"""Settings of excitation trajectories: how much of the robot and the water they may use."""
 from __future__ import annotations
 
 from dataclasses import dataclass
@@ -22,72 +22,81 @@ from .settings import Section, setting
 
 @dataclass(frozen=True)
 class Excitation(Section):
-    """Limits and shape of designed motions (command excite, node identify)."""
+    """Limits and shape of excitation trajectories (command excite, node identify)."""
 
     NAME = "excitation"
-    duration: float = setting(60.0, "Length of one trajectory, starting and stopping included.",
+    duration: float = setting(60.0, "Duration of one trajectory, including its start and stop "
+                                    "ramps.",
                               "s", 10.0, 600.0)
     band: tuple[float, ...] = setting(
-        (0.02, 0.45), "Lowest and highest frequency of a motion; above some 1 Hz the rows' "
-                      "low-pass takes it away, and rotors follow late.", "Hz", 1e-3, 5.0)
+        (0.02, 0.45), "Lowest and highest frequency of a motion. Above about 1 Hz the low-pass of "
+                      "the rows removes the signal and rotors lag behind.", "Hz", 1e-3, 5.0)
     tilt_band: tuple[float, ...] = setting(
-        (0.01, 0.06), "The same for quasi-static tilts, in which weight and buoyancy act alone.",
+        (0.01, 0.06), "Lowest and highest frequency of quasi-static tilts, in which only weight "
+                      "and buoyancy act.",
         "Hz", 1e-3, 5.0)
-    harmonics: int = setting(8, "Tones of each coordinate.", "", 1, 50)
-    ramp: float = setting(4.0, "Time in which a motion starts and in which it stops.", "s", 0.5,
-                          5.0)
+    harmonics: int = setting(8, "Number of tones per coordinate.", "", 1, 50)
+    ramp: float = setting(4.0, "Duration of the start ramp and of the stop ramp of a motion.",
+                          "s", 0.5, 5.0)
     box: tuple[float, ...] = setting(
-        (1.0, 1.0, 0.6), "Half lengths of the free water about the start: forward, right, down, in "
-                         "the axes of the start's heading.", "m", 0.0, 1e3)
+        (1.0, 1.0, 0.6), "Half lengths of the free water around the start: forward, right, down, "
+                         "aligned with the heading at the start.", "m", 0.0, 1e3)
     drift: float = setting(
-        0.005, "Speed at which dead reckoning drifts; this times the duration is kept free at the "
-               "box's sides.", "m/s", 0.0, 1.0)
+        0.005, "Drift rate of dead reckoning; this times the duration is kept free as a margin at "
+               "the sides of the box.", "m/s", 0.0, 1.0)
     depth_range: tuple[float, ...] = setting(
-        (0.5, 300.0), "Least and most depth of the body's origin.", "m", 0.0, 12000.0)
-    tilt: float = setting(0.35, "Largest angle between the body's down and gravity.", "rad", 0.0,
-                          1.5)
+        (0.5, 300.0), "Smallest and largest depth of the body's origin.", "m", 0.0, 12000.0)
+    tilt: float = setting(0.35, "Largest angle between the body's down axis and gravity.",
+                          "rad", 0.0, 1.5)
     yaw_turns: float = setting(
-        0.5, "Turns of heading away from the start's, either way: the tether's.", "", 0.0, 20.0)
-    speed: float = setting(0.5, "Speed of the body's origin.", "m/s", 1e-3, 5.0)
-    rate: float = setting(0.9, "Angular rate of the body.", "rad/s", 1e-3, 5.0)
+        0.5, "Largest turn away from the initial heading, either way, in full turns: what the "
+             "tether allows.", "", 0.0, 20.0)
+    speed: float = setting(0.5, "Largest speed of the body's origin.", "m/s", 1e-3, 5.0)
+    rate: float = setting(0.9, "Largest angular rate of the body.", "rad/s", 1e-3, 5.0)
     joint_low: tuple[float, ...] = setting(
-        (), "Lowest position of each joint at which the arm touches neither itself nor the "
-            "vehicle; empty: the stops.", "rad")
+        (), "Lowest position of each joint at which the arm is clear of itself and of the vehicle; "
+            "empty: the lower stops.", "rad")
     joint_high: tuple[float, ...] = setting(
-        (), "Highest such position of each joint; empty: the stops.", "rad")
+        (), "Highest position of each joint at which the arm is clear of itself and of the "
+            "vehicle; empty: the upper stops.", "rad")
     joint_speed: tuple[float, ...] = setting(
-        (), "Largest speed of each joint; empty: the URDF's.", "rad/s", 1e-4, 20.0)
+        (), "Largest speed of each joint; empty: the URDF's limits.", "rad/s", 1e-4, 20.0)
     position_margin: float = setting(
-        0.15, "Of the box and of depth: what a controller may be off.", "m", 0.0, 10.0)
+        0.15, "Margin to the box and to the depth range for the controller's position error.",
+        "m", 0.0, 10.0)
     attitude_margin: float = setting(
-        0.05, "Of the tilt and the heading: what a controller may be off.", "rad", 0.0, 1.0)
+        0.05, "Margin to the tilt and heading limits for the controller's attitude error.",
+        "rad", 0.0, 1.0)
     joint_margin: float = setting(
-        0.15, "Of each end of a joint's range: what a servo may be off.", "rad", 0.0, 2.0)
+        0.15, "Margin to both ends of each joint's range for the servo's position error.",
+        "rad", 0.0, 2.0)
     speed_margin: float = setting(
-        0.2, "Share of all speed limits that a controller may need beyond the wanted motion.", "",
+        0.2, "Fraction of all speed limits that is kept free for the controller.", "",
         0.0, 0.9)
     thrust_share: float = setting(
-        0.7, "Share of each thruster's range that the motion may need; the rest is the "
-             "controller's.", "", 0.05, 1.0)
+        0.7, "Fraction of each thruster's range that the motion may use; the rest is left to the "
+             "controller.", "", 0.05, 1.0)
     torque_share: float = setting(
-        0.75, "Share of each joint's effort limit that the motion may need.", "", 0.05, 1.0)
+        0.75, "Fraction of each joint's effort limit that the motion may use.", "", 0.05, 1.0)
     voltage: float = setting(
-        15.0, "Lowest battery voltage during a motion, by which thrust is limited.", "V", 6.0,
-        30.0)
+        15.0, "Lowest battery voltage expected during a motion; it limits the available thrust.",
+        "V", 6.0, 30.0)
     rest_force: float = setting(
-        10.0, "Largest force that keeps the robot where it is, and how well that is known, by who "
-              "has seen it hover (one deviation).", "N", 0.01, 1e4)
+        10.0, "Largest force needed to hold position, and its uncertainty (one standard "
+              "deviation); judge both from watching the robot hover.", "N", 0.01, 1e4)
     rest_moment: float = setting(
-        3.0, "Largest moment that keeps it level or tilted by at most `tilt`, and how well that is "
-             "known (one deviation).", "N m", 0.01, 1e4)
+        3.0, "Largest moment needed to stay level or tilted by up to `tilt`, and its uncertainty "
+             "(one standard deviation).", "N m", 0.01, 1e4)
     rest_share: float = setting(
-        0.2, "How well the effort is known that holds the arm anywhere or moves it slowly, as a "
-             "share of a joint's limit (one deviation).", "", 0.01, 1.0)
+        0.2, "Uncertainty of the effort that holds the arm in any posture or moves it slowly, as a "
+             "fraction of a joint's limit (one standard deviation).", "", 0.01, 1.0)
     draws: int = setting(
-        16, "Parameters drawn from what is believed, for the worst of which limits hold.", "", 0,
+        16, "Parameter sets drawn from the present belief; a motion must keep its limits for each "
+            "of them.", "", 0,
         1000)
-    starts: int = setting(6, "Random motions, the best of which is improved.", "", 1, 1000)
-    iterations: int = setting(30, "Steps of improvement.", "", 0, 10000)
+    starts: int = setting(6, "Number of random motions to start from; the best one is improved.",
+                          "", 1, 1000)
+    iterations: int = setting(30, "Number of improvement steps.", "", 0, 10000)
 
     def validate(self) -> None:
         for name in ("band", "tilt_band", "depth_range"):

@@ -12,7 +12,7 @@
 # See the License for the specific language governing permissions and
 # limitations under the License.
 
-"""ROS parameter files: the one form in which node, launch files and evaluation read settings."""
+"""ROS parameter files: the format in which nodes, launch files and evaluation read settings."""
 from __future__ import annotations
 
 import os
@@ -27,36 +27,38 @@ from ..errors import ConfigError, brief
 from .whole import Config
 
 NODE_NAME = "uvms_estimator"
-# Parameters of every ROS node that a parameter file may hold and that are not ours.
+# Parameters of any ROS node; a parameter file may contain them, but they are not our settings.
 ROS_OWN = ("use_sim_time", "qos_overrides", "start_type_description_service")
 # Settings that hold a path.
 PATHS = ("robot.urdf", "prior.file", "thrusters.curve", "estimation.schedule")
-# [bytes] 50 times the file that states every setting; room for all other nodes of a robot.
+# [bytes] 50 times the file with every setting; leaves room for all other nodes of a robot.
 LARGEST_SETTINGS_FILE = 1_000_000
 SETTINGS_FORM = ("a ROS parameter file ('/**: ros__parameters: ...' or "
                  f"'{NODE_NAME}: ros__parameters: ...')")
 
 
 def flatten(tree: Mapping[str, Any], prefix: str = "") -> dict[str, Any]:
-    """Nested mappings to dotted names, as ROS does; ConfigError for a name that is written twice,
-    nested and dotted."""
+    """Flatten nested mappings to dotted names, as ROS does.
+
+    Raises ConfigError for a setting given twice, nested and dotted.
+    """
     flat: dict[str, Any] = {}
     for key, value in tree.items():
         found = (flatten(value, f"{prefix}{key}.") if isinstance(value, Mapping) and value
                  else {f"{prefix}{key}": value})
         twice = next((name for name in found if name in flat), None)
         if twice is not None:
-            raise ConfigError(f"setting {brief(twice)} stands there twice, nested and with its "
-                              "whole name; expected once. Delete one of them.")
+            raise ConfigError(f"setting {brief(twice)} is given twice, nested and with its dotted "
+                              "name; expected once. Delete one of them.")
         flat.update(found)
     return flat
 
 
 def load_config(path: str | Path | None = None, base: Config | None = None) -> Config:
-    """Settings from a ROS 2 parameter file, on top of `base` (default: the defaults).
+    """Read settings from a ROS 2 parameter file on top of `base` (default: the defaults).
 
-    The file has `/**: ros__parameters:` or the node's name on top, in any namespace. Raises
-    ConfigError for a missing or malformed file, one that is for other nodes alone, an unknown
+    The top level of the file is `/**: ros__parameters:` or the node's name, in any namespace.
+    Raises ConfigError for a missing or malformed file, a file for other nodes only, an unknown
     setting or a bad value.
     """
     base = base or Config()
@@ -79,8 +81,10 @@ def load_config(path: str | Path | None = None, base: Config | None = None) -> C
 
 
 def parameter_nodes(path: str | Path) -> list[tuple[str, Mapping[str, Any]]]:
-    """`(node name or pattern, its parameters)` of a ROS parameter file, in order; a name may be
-    that of a node, with a namespace in front or around it. Raises ConfigError."""
+    """`(node name or pattern, its parameters)` of a ROS parameter file, in order.
+
+    A namespace may be part of the name or nested around it. Raises ConfigError.
+    """
     what = f"configuration '{path}'"
     text = read_text(path, what, LARGEST_SETTINGS_FILE, ConfigError, SETTINGS_FORM)
     tree = parse_yaml(text, what, ConfigError)
@@ -94,20 +98,22 @@ def parameter_nodes(path: str | Path) -> list[tuple[str, Mapping[str, Any]]]:
 
 
 def fits_node(name: str, node: str) -> bool:
-    """Whether parameters under `name` reach the node of that fully qualified name: as in rcl, '*'
-    stands for one part of a name and '**' for any number of them."""
+    """Whether parameters under `name` apply to the node with the fully qualified name `node`.
+
+    As in rcl, '*' matches one part of a name and '**' any number of parts.
+    """
     pattern = re.escape("/" + name.lstrip("/"))
     pattern = pattern.replace(r"/\*\*", r"(/\w+)*").replace(r"/\*", r"/\w+")
     return re.fullmatch(pattern, node) is not None
 
 
 def unreached(path: str | Path, nodes: list[tuple[str, Mapping[str, Any]]], node: str) -> str:
-    """The sentence for a file of which nothing reaches `node`, with both names."""
+    """Error message for a file whose parameters do not reach `node`; gives both names."""
     names = list(dict.fromkeys(name for name, _ in nodes))
     said = ", ".join(map(brief, names[:3])) + (", ..." if len(names) > 3 else "")
-    return (f"configuration '{path}' has parameters of {said} alone, of which none reaches this "
-            f"node, '{node}'; expected that name, or '/**' for any. Correct the name in the file, "
-            "or start the node under the name and namespace that the file has.")
+    return (f"configuration '{path}' has parameters only for {said}; none of them reaches this "
+            f"node, '{node}'; expected that name, or '/**' for any node. Correct the name in the "
+            "file, or start the node under the name and namespace in the file.")
 
 
 def _nodes(tree: Mapping[Any, Any], what: str,
@@ -129,12 +135,12 @@ def _nodes(tree: Mapping[Any, Any], what: str,
 
 
 def _with_paths_beside(config: Config, folder: Path) -> Config:
-    """Relative paths of files count from the configuration's own folder when they exist there."""
+    """Resolve relative paths against the configuration's folder if the file exists there."""
     changes = {}
     for name in PATHS:
         section, key = name.split(".")
         value = getattr(getattr(config, section), key)
         if (value and "://" not in value and not Path(value).is_absolute()
-                and os.path.isfile(folder / value)):   # false where the name is too long for one
+                and os.path.isfile(folder / value)):   # false for names that are too long
             changes[name] = str((folder / value).resolve())
     return config.with_values(changes) if changes else config

@@ -17,8 +17,8 @@ from __future__ import annotations
 
 from fnmatch import fnmatchcase
 
-# Each acts on what comes next and on nothing that has been learnt: timeouts, gates, masks, whether
-# changes of the robot are followed, outputs.
+# These affect only future data, not what has been learnt: timeouts, gates, masks, change
+# detection, outputs.
 LIVE = frozenset((
     "imu.timeout", "dvl.timeout", "depth.timeout", "joint_states.timeout", "thrusters.timeout",
     "filter.gap", "estimation.deadline",
@@ -34,7 +34,7 @@ LIVE = frozenset((
     "output.file", "output.save_period", "output.parameters_period", "output.covariance_period",
     "output.diagnostics_period"))
 
-# Of the first pattern that fits.
+# The first matching pattern gives the reason.
 REASONS = (
     ("*.topic", "topics are subscribed at start"),
     ("*.type", "topics are subscribed at start"),
@@ -43,22 +43,23 @@ REASONS = (
     ("thrusters.wrench_topic", "topics are subscribed at start"),
     ("output.record", "a recording begins at start"),
     ("output.directory", "the directory is checked at start"),
-    ("output.*", "consumers take all messages of a run for one frame"),
-    ("prior.*", "it is read at start; ~/load and ~/reset change the estimate of a running node"),
-    ("robot.*", "parameters and regressors are made for one robot"),
-    ("filter.*", "grid, filters and window are made for it"),
-    ("estimation.*", "what has been learnt was weighed by it"),
-    ("uncertainty.*", "what has been learnt was weighed by it"),
+    ("output.*", "subscribers expect one frame for all messages of a run"),
+    ("prior.*", "it is read at start; use ~/load or ~/reset to change the estimate of a running "
+                "node"),
+    ("robot.*", "parameters and regressors are built for one robot"),
+    ("filter.*", "grid, filters and window are built for it"),
+    ("estimation.*", "learnt data were weighted with it"),
+    ("uncertainty.*", "learnt data were weighted with it"),
     ("feedforward.*", "the node feedforward reads it at start"),
     ("twin.*", "the node twin reads it at start"),
-    ("excitation.*", "motions are designed with what is set at start"),
+    ("excitation.*", "motions are designed with the settings at start"),
     ("identification.*", "the node identify reads it at start"),
-    ("*", "rows that have been learnt were made with it"),
+    ("*", "learnt rows were computed with it"),
 )
 
 
 def fixed_because(name: str) -> str:
-    """Why a setting, by dotted name, takes effect at start alone; '' where it may change."""
+    """Why a setting, by dotted name, is fixed at start; '' if it may change at run time."""
     if name in LIVE:
         return ""
     return next(reason for pattern, reason in REASONS if fnmatchcase(name, pattern))

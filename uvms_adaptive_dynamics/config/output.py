@@ -12,7 +12,7 @@
 # See the License for the specific language governing permissions and
 # limitations under the License.
 
-"""What the node publishes, saves and records."""
+"""Settings of what the node publishes, saves and records."""
 from __future__ import annotations
 
 from dataclasses import dataclass
@@ -27,21 +27,21 @@ class Output(Section):
     NAME = "output"
     frame: str = setting("flu", "Axes of published wrenches and accelerations.",
                          choices=("flu", "frd"))
-    base_frame: str = setting("base_link", "frame_id in FLU; with 'frd' it is followed by '_frd'.")
+    base_frame: str = setting("base_link", "frame_id of published wrenches and accelerations; with "
+                                           "frame 'frd', '_frd' is appended.")
     directory: str = setting(
         "~/.ros/uvms_adaptive_dynamics",
-        "The one directory that the node writes to; in it is a folder for each namespace and "
-        "robot.")
-    file: str = setting("parameters.yaml", "File of ~/save and ~/load in the robot's folder.")
+        "The only directory the node writes to; it has one folder for each namespace and robot.")
+    file: str = setting("parameters.yaml", "File that ~/save writes and ~/load reads, in the "
+                                           "robot's folder.")
     save_period: float = setting(
-        20.0, "What a kill or a power cut may cost: the state is saved twice in that time, and at "
-              "exit. 0: never.", "s", 0.0, 3600.0)
+        20.0, "Longest stretch of learning that a kill or a power cut may cost: the state is saved "
+              "twice per period and at exit. 0: never save.", "s", 0.0, 3600.0)
     record: str = setting(
-        "", "Record what the node receives into this bag (a folder that does not exist yet; "
-            "'{time}' in it is the time of the start); 'auto': recordings/{time} in the robot's "
-            "folder; empty: no.")
+        "", "Record received messages into this bag (a new folder; '{time}' is replaced by the "
+            "start time); 'auto': recordings/{time} in the robot's folder; empty: do not record.")
     parameters_period: float = setting(
-        0.0, "Least time between messages of parameters and their status, but for a change of "
-             "state; 0: at every estimate.", "s", 0.0, 10.0)
-    covariance_period: float = setting(1.0, "Time between covariance messages.", "s", 0.0)
-    diagnostics_period: float = setting(1.0, "Time between diagnostics.", "s", 0.1)
+        0.0, "Minimum time between messages of parameters and their status; a change of state is "
+             "published at once. 0: publish every estimate.", "s", 0.0, 10.0)
+    covariance_period: float = setting(1.0, "Minimum time between covariance messages.", "s", 0.0)
+    diagnostics_period: float = setting(1.0, "Time between diagnostics messages.", "s", 0.1)

@@ -12,11 +12,11 @@
 # See the License for the specific language governing permissions and
 # limitations under the License.
 
-"""The letter of the paper as settings, and the parameter file of them.
+"""Settings that reproduce the paper to the letter, and their parameter file.
 
     python -m uvms_adaptive_dynamics.config.paper > config/paper.yaml
 
-docs/paper.md says of each what the default does instead, and why.
+docs/paper.md explains what the defaults do instead, and why.
 """
 from __future__ import annotations
 
@@ -27,11 +27,11 @@ from typing import Any
 from .template import commented, setting_lines
 from .whole import Config
 
-# Window [rows] of the authors' online code; the paper states none.
+# Window [rows] in the authors' online code; the paper does not state one.
 WINDOW = 840
-# The paper's cost function alone, everything else as by default.
+# Only the paper's cost function; everything else stays at the default.
 COST: dict[str, Any] = {"estimation.arrival": "relative", "estimation.horizon": WINDOW}
-# All of it. The paper gives no number for rho: CVXPY's Huber function has 1 where none is given.
+# All of it. The paper gives no value for rho; 1 is the default of CVXPY's Huber function.
 LETTER: dict[str, Any] = COST | {
     "filter.gates": False,
     "estimation.coupling": "none",
@@ -46,17 +46,18 @@ LETTER: dict[str, Any] = COST | {
 }
 
 PAPER_HEAD = f"""\
-# The letter of the paper: Morgan, Dadson and Barbalata, Uncertainty-Aware Adaptive Dynamics for
-# Underwater Vehicle-Manipulator Robots. Only what differs from the defaults.
+# The paper to the letter: Morgan, Dadson and Barbalata, Uncertainty-Aware Adaptive Dynamics for
+# Underwater Vehicle-Manipulator Robots. Contains only what differs from the defaults.
 #
-# Use it as any parameter file, or compare: python -m uvms_adaptive_dynamics paper BAG --output DIR
-# docs/paper.md says what the defaults do instead, and why.
+# Use it like any parameter file, or compare it with the defaults:
+# python -m uvms_adaptive_dynamics paper BAG --output DIR
+# docs/paper.md explains what the defaults do instead, and why.
 #
-# The paper gives no number for the window ({WINDOW} rows are in the authors' online code), for Q
-# (relative here; estimation.arrival: "general" with estimation.arrival_matrix takes any) and for
-# rho (1 is what CVXPY's Huber function has). The wrench of the arm on the vehicle stands on its
-# left-hand side, but nothing measures it: estimation.coupling is "none"; "reaction" takes it from
-# the previous estimate. The solver is the default's: MOSEK where it is licensed.
+# The paper gives no value for the window (the authors' online code has {WINDOW} rows), for Q
+# (relative here; estimation.arrival: "general" with estimation.arrival_matrix allows any other) or
+# for rho (1, the default of CVXPY's Huber function). The paper has the arm's wrench on the vehicle
+# on the left-hand side, but nothing measures it, so estimation.coupling is "none"; "reaction" takes
+# the wrench from the previous estimate. The solver is the default: MOSEK if licensed.
 #
 # This file is generated from the code: python -m uvms_adaptive_dynamics.config.paper
 """

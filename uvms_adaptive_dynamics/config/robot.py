@@ -12,89 +12,96 @@
 # See the License for the specific language governing permissions and
 # limitations under the License.
 
-"""What the robot is, and where an estimate of it starts."""
+"""Settings of the robot and of the prior."""
 from __future__ import annotations
 
 from dataclasses import dataclass
 
 from .settings import Section, setting
 
-# `prior.file` that goes on from the node's saved state.
+# `prior.file` that resumes from the node's saved state.
 AUTO = "auto"
 
-# Sets of parameters beyond the paper's, in `robot.terms`; model/term_sets/ declares them.
+# Parameter sets beyond the paper's, for `robot.terms`; declared in model/term_sets/.
 VEHICLE_TERMS = ("off_axis_damping", "thrust_by_direction", "current")
 JOINT_TERMS = ("rotor", "friction_by_direction", "dead_band", "link_drag")
 
-# A joint's name is a column of samples.csv and a part of patterns such as 'axis_b.*'.
+# Joint names are columns of samples.csv and parts of patterns such as 'axis_b.*'.
 UNNAMEABLE = " ,;*?[]'\"\\"
 
 
 @dataclass(frozen=True)
 class Robot(Section):
-    """What the robot is: vehicle or none, arm or none, its mount, and the constants of water and
-    earth."""
+    """The robot: vehicle, arm and its mount, and constants of the water and of gravity."""
 
     NAME = "robot"
     vehicle: bool = setting(
-        True, "The arm sits on a free vehicle; false for an arm on a fixed base.")
+        True, "The robot has a free vehicle; false: an arm on a fixed base.")
     urdf: str = setting(
         "package://uvms_adaptive_dynamics/robots/alpha5.urdf",
-        "The arm's URDF: a path, a package:// address, or 'robot_description' to take it from that "
+        "The arm's URDF: a path, a package:// address, or 'robot_description' to read it from that "
         "topic.")
     joints: tuple[str, ...] = setting(
         ("axis_e", "axis_d", "axis_c", "axis_b"), kind="strings",
-        doc="Moving joints from base to tip; empty for a vehicle without an arm. Others are locked "
-            "at zero.")
+        doc="Moving joints, from base to tip; empty: a vehicle without an arm. All other joints of "
+            "the URDF are locked at zero.")
     mount_xyz: tuple[float, ...] = setting(
-        (0.19, 0.0, -0.12), "Place of the URDF's root link in the vehicle's body axes (FLU).", "m")
+        (0.19, 0.0, -0.12), "Position of the URDF's root link in the vehicle's body axes (FLU).",
+        "m")
     mount_rpy: tuple[float, ...] = setting(
         (3.141592653589793, 0.0, 0.0),
-        "Orientation of the URDF's root link in FLU, roll-pitch-yaw.", "rad")
-    # Depth is pressure / (density * gravity), and the attitude comes from gravity: neither may
-    # vanish.
+        "Orientation of the URDF's root link in the vehicle's body axes (FLU), roll-pitch-yaw.",
+        "rad")
+    # Neither may be zero: depth is pressure / (density * gravity), attitude comes from gravity.
     gravity: float = setting(
-        9.80665, "Gravitational acceleration; the standard one, 9.780 (equator) to 9.832 (poles).",
+        9.80665, "Gravitational acceleration. Default: standard gravity; 9.780 at the equator, "
+                 "9.832 at the poles.",
         "m/s^2", 1.0, 30.0)
     water_density: float = setting(
-        1000.0, "Density of the water; a pool's is 996-1000, the sea's 1020-1030.", "kg/m^3", 1.0,
-        1500.0)
-    surface_pressure: float = setting(101325.0, "Absolute pressure at the surface.", "Pa", 0.0)
+        1000.0, "Density of the water: 996 to 1000 in a pool, 1020 to 1030 in the sea.",
+        "kg/m^3", 1.0, 1500.0)
+    surface_pressure: float = setting(101325.0, "Absolute pressure at the water surface.",
+                                      "Pa", 0.0)
     dry_mass: float = setting(
-        0.0, "Mass of vehicle and arm together, weighed in air; 0: unknown. An estimate below it "
-             "is reported, since added mass is positive.", "kg", 0.0, 1e5)
+        0.0, "Mass of vehicle and arm together, weighed in air; 0: unknown. An estimated mass "
+             "below it is reported as wrong, since added mass is positive.", "kg", 0.0, 1e5)
     link_volumes: tuple[float, ...] = setting(
-        (), "Displaced volume of each link; empty: link parameters are effective.", "m^3", 0.0, 1.0)
+        (), "Displaced volume of each link; empty: link parameters are effective values that "
+            "include buoyancy.", "m^3", 0.0, 1.0)
     link_buoyancy_centres: tuple[float, ...] = setting(
-        (), "Centre of buoyancy of each link in its own frame, x y z one after the other.", "m")
+        (), "Centre of buoyancy of each link in its own frame: x y z of the first link, then of "
+            "the next.", "m")
     rotor_inertia: tuple[float, ...] = setting(
-        (), "Known reflected rotor inertia of each joint; empty: hidden in the link.", "kg m^2",
-        0.0)
+        (), "Known reflected rotor inertia of each joint; empty: contained in the link's inertia.",
+        "kg m^2", 0.0)
     estimate_rotor_inertia: bool = setting(
-        False, "Estimate a reflected rotor inertia for each joint as a 13th parameter; the same as "
+        False, "Estimate the reflected rotor inertia of each joint as its 13th parameter; same as "
                "'rotor' in robot.terms.")
     estimate_offsets: str = setting(
-        "auto", "Channels with a constant offset as a further parameter (motor current at rest, "
-                "trim, a tether): 'none', 'joints', 'vehicle', 'all', or 'auto', the joints of an "
-                "arm on a fixed base.", choices=("auto", "none", "joints", "vehicle", "all"))
+        "auto", "Channels for which a constant offset is estimated (motor current at rest, trim, "
+                "tether): 'none', 'joints', 'vehicle', 'all', or 'auto' (the joints of an arm on a "
+                "fixed base).", choices=("auto", "none", "joints", "vehicle", "all"))
     terms: tuple[str, ...] = setting(
         (), kind="strings", choices=VEHICLE_TERMS + JOINT_TERMS,
-        doc="Sets of parameters beyond the paper's (docs/terms.md; command `terms` says which are "
-            "worth it).")
+        doc="Parameter sets to add to the paper's model (docs/terms.md; command `terms` shows "
+            "which of them pay off).")
     link_diameters: tuple[float, ...] = setting(
-        (), "Diameter of each link for set link_drag; empty: by its volume or mass.", "m", 1e-4,
-        10.0)
+        (), "Diameter of each link, for the set link_drag; empty: derived from its volume or mass.",
+        "m", 1e-4, 10.0)
     dead_band_speed: float = setting(
-        0.05, "Speed of a joint up to which set dead_band acts.", "rad/s or m/s", 1e-3, 10.0)
+        0.05, "Joint speed below which the set dead_band acts.", "rad/s or m/s", 1e-3, 10.0)
     current_time: float = setting(
-        300.0, "Time in which a current changes by its own size, for set current: extent of its "
-               "eddies over its speed; an hour for a tide.", "s", 1.0, 1e6)
+        300.0, "Time in which the current changes by its own magnitude, for the set current: eddy "
+               "size divided by current speed; an hour for a tide.", "s", 1.0, 1e6)
     link_reference_mass: tuple[float, ...] = setting(
-        (), "Reference mass of each link for scaling; empty: the URDF's.", "kg", 1e-6)
+        (), "Reference mass of each link, used to scale its parameters; empty: the URDF's mass.",
+        "kg", 1e-6)
     link_reference_length: tuple[float, ...] = setting(
-        (), "Reference length of each link for scaling; empty: the URDF's.", "m", 1e-6)
+        (), "Reference length of each link, used to scale its parameters; empty: from the URDF.",
+        "m", 1e-6)
     current_ned: tuple[float, ...] = setting(
-        (0.0, 0.0, 0.0), "Known water current in NED, taken off the velocity over ground.", "m/s",
+        (0.0, 0.0, 0.0), "Known water current in NED, subtracted from the velocity over ground.",
+        "m/s",
         -5, 5)
 
     def validate(self) -> None:
@@ -134,8 +141,7 @@ class Robot(Section):
 
     @property
     def all_terms(self) -> tuple[str, ...]:
-        """Names of all sets that are estimated: `terms`, and what the settings with names of their
-        own ask for."""
+        """Names of all estimated sets: `terms`, plus those enabled by settings of their own."""
         offsets = self.estimate_offsets
         named = {"rotor": self.estimate_rotor_inertia and bool(self.joints),
                  "vehicle_offsets": self.vehicle and offsets in ("vehicle", "all"),
@@ -147,16 +153,18 @@ class Robot(Section):
 
 @dataclass(frozen=True)
 class Prior(Section):
-    """Where the estimate starts."""
+    """Initial estimate."""
 
     NAME = "prior"
     file: str = setting(
         "",
-        "Parameter file (YAML); empty: built in, bluerov2_wu2018 for the vehicle and the URDF's "
-        "inertials; 'auto': the state that the node saved of this robot, built in where there is "
-        "none, and outside the node. estimator.launch.py takes 'auto' where this is empty.")
+        "Parameter file (YAML) to start from; empty: the built-in prior (bluerov2_wu2018 for the "
+        "vehicle, the URDF's inertials for the arm); 'auto': the state the node saved for this "
+        "robot, or the built-in prior if there is none and outside the node. estimator.launch.py "
+        "uses 'auto' if this is empty.")
     friction_viscous: tuple[float, ...] = setting(
-        (), "Viscous friction per joint; empty: 2.4 2.2 0.8 0.36 for the Alpha 5, else 1.",
+        (), "Initial viscous friction of each joint; empty: 2.4 2.2 0.8 0.36 for the Alpha 5, else "
+            "1.",
         "N m s/rad", 0.0)
     friction_coulomb: tuple[float, ...] = setting(
-        (), "Coulomb friction per joint; empty: 0.1.", "N m", 0.0)
+        (), "Initial Coulomb friction of each joint; empty: 0.1.", "N m", 0.0)

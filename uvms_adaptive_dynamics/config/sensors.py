@@ -12,10 +12,10 @@
 # See the License for the specific language governing permissions and
 # limitations under the License.
 
-"""Inputs: each sensor's topic, axes, place, delay and limits.
+"""Settings of the sensors: topic, axes, position, delay and limits of each.
 
-Places and axes are given as people measure them, in REP-103 body axes (x forward, y left, z up).
-The decoder and the filters in `signals` convert to FRD and NED, nothing else (docs/conventions.md).
+Positions and axes are in REP-103 body axes (x forward, y left, z up), as people measure them.
+Only the decoder and the filters in `signals` convert to FRD and NED (docs/conventions.md).
 """
 from __future__ import annotations
 
@@ -23,86 +23,92 @@ from dataclasses import dataclass
 
 from .settings import Section, setting
 
-# Poses and odometry, of motion capture, visual or acoustic positioning.
+# Poses and odometry from motion capture, visual or acoustic positioning.
 POSES = ("geometry_msgs/msg/PoseStamped", "geometry_msgs/msg/PoseWithCovarianceStamped")
 ODOMETRY = "nav_msgs/msg/Odometry"
-LATE_STAMPS = "How much later than the truth its stamps are."
+LATE_STAMPS = "Delay of its stamps behind the true time of measurement."
 
 
 @dataclass(frozen=True)
 class Imu(Section):
-    """Attitude, angular rate and specific force."""
+    """IMU: attitude, angular rate and specific force."""
 
     NAME = "imu"
     enabled: bool = setting(True, "Use this sensor.")
     topic: str = setting("imu/data", "Topic name.")
     type: str = setting(
-        "sensor_msgs/msg/Imu", "Message type. Odometry and poses have attitude and rates (those of "
-        "a pose by differentiation) but no force: the acceleration comes from the velocity then.",
+        "sensor_msgs/msg/Imu", "Message type. Odometry and poses have attitude and rates (a pose "
+                               "by differentiation) but no specific force; the acceleration then "
+                               "comes from the velocity.",
         choices=("sensor_msgs/msg/Imu", ODOMETRY, *POSES))
-    frame: str = setting("flu", "Axes of rates and force: 'flu' (REP-103, mavros) or 'frd'.",
+    frame: str = setting("flu", "Axes of angular rate and specific force: 'flu' (REP-103, mavros) "
+                                "or 'frd'.",
                          choices=("flu", "frd"))
-    world: str = setting("enu", "World of the orientation: 'enu' (REP-103) or 'ned'.",
+    world: str = setting("enu", "World frame of the orientation: 'enu' (REP-103) or 'ned'.",
                          choices=("enu", "ned"))
     orientation: str = setting(
-        "auto", "Where the attitude comes from: 'message'; 'own' (gyro, accelerometer and DVL, for "
-                "an IMU that publishes none; its heading starts at zero); 'auto' (the message's, "
-                "own where it has none: covariance -1, a quaternion of zeros or one never set).",
+        "auto", "Source of the attitude: 'message'; 'own' (estimated from gyro, accelerometer and "
+                "DVL, for an IMU without one; heading starts at zero); 'auto' (the message's, or "
+                "own if the message has none: covariance -1, an all-zero or never-set quaternion).",
         choices=("auto", "message", "own"))
-    xyz: tuple[float, ...] = setting((0.0, 0.0, 0.0), "Place of the IMU in the body (FLU).", "m")
+    xyz: tuple[float, ...] = setting((0.0, 0.0, 0.0), "Position of the IMU in the body (FLU).", "m")
     rpy: tuple[float, ...] = setting(
         (0.0, 0.0, 0.0), "Orientation of the IMU's axes in the body, in its own kind of axes.",
         "rad")
     delay: float = setting(0.0, LATE_STAMPS, "s", -1.0, 1.0)
-    timeout: float = setting(0.1, "Older than this, or than 1.5 periods of a slow IMU, its rows "
-                                  "are masked.", "s", 0.001)
+    timeout: float = setting(
+        0.1, "Rows are masked when the newest sample is older than this, or than 1.5 periods of a "
+             "slow IMU.", "s", 0.001)
     gravity_time: float = setting(
-        0.6, "Time over which gravity's direction is averaged: the attitude's noise falls with it, "
-             "while the gyro's bias turns the direction by bias times this (0.06 deg for the 0.1 "
-             "deg/s of a MEMS gyro).", "s", 0.01, 10.0)
+        0.6, "Averaging time for the direction of gravity. A longer time lowers attitude noise, "
+             "but tilts the direction by gyro bias times this time (0.06 deg for the 0.1 deg/s of "
+             "a MEMS gyro).", "s", 0.01, 10.0)
 
     @property
     def measures_force(self) -> bool:
-        """Whether its messages have a specific force."""
+        """Whether its messages contain a specific force."""
         return self.type == "sensor_msgs/msg/Imu"
 
 
 @dataclass(frozen=True)
 class Dvl(Section):
-    """Velocity over ground (bottom track)."""
+    """DVL: velocity over ground (bottom track)."""
 
     NAME = "dvl"
     enabled: bool = setting(True, "Use this sensor.")
     topic: str = setting("dvl/twist", "Topic name.")
     type: str = setting(
-        "geometry_msgs/msg/TwistWithCovarianceStamped", "Message type. Odometry is read at its "
-        "twist, in the child frame (by REP-103 'flu'); poses are differentiated.",
+        "geometry_msgs/msg/TwistWithCovarianceStamped", "Message type. Of odometry the twist is "
+                                                        "used, in the child frame ('flu' by "
+                                                        "REP-103); poses are differentiated.",
         choices=("geometry_msgs/msg/TwistWithCovarianceStamped", "geometry_msgs/msg/TwistStamped",
                  "dvl_msgs/msg/DVL", "marine_acoustic_msgs/msg/Dvl", ODOMETRY, *POSES))
-    frame: str = setting("frd", "Axes of the velocity, or of the body whose pose it is: 'frd' (A50 "
-                                "drivers) or 'flu' (odometry).",
+    frame: str = setting("frd", "Axes of the velocity, or of the body that a pose refers to: 'frd' "
+                                "(A50 drivers) or 'flu' (odometry).",
                          choices=("flu", "frd"))
     xyz: tuple[float, ...] = setting(
-        (-0.06, 0.0, -0.105), "Place of the DVL, or of the point whose velocity or pose it is, in "
-                              "the body (FLU).", "m")
+        (-0.06, 0.0, -0.105), "Position of the DVL, or of the point that the velocity or pose "
+                              "refers to, in the body (FLU).", "m")
     rpy: tuple[float, ...] = setting(
         (0.0, 0.0, 0.0), "Orientation of the DVL's axes in the body, in its own kind of axes.",
         "rad")
     delay: float = setting(0.0, LATE_STAMPS, "s", -1.0, 1.0)
     timeout: float = setting(
-        0.35, "Without a sample within this time of the tick, or 2.2 periods of a slow DVL, its "
-              "rows are masked.", "s", 0.01)
+        0.35, "Rows are masked without a sample within this time of the tick, or within 2.2 "
+              "periods of a slow DVL.", "s", 0.01)
     stddev: float = setting(
-        0.01, "Noise of a velocity on each axis: its scatter at rest, or the data sheet's; 1 cm/s "
-              "is a small DVL's near the bottom, at altitude it is more.", "m/s", 1e-4, 1.0)
+        0.01, "Velocity noise per axis, one standard deviation: scatter at rest, or from the data "
+              "sheet. 1 cm/s is typical of a small DVL near the bottom; it is larger at altitude.",
+        "m/s", 1e-4, 1.0)
     max_stddev: float = setting(
-        0.2, "A velocity with a larger stated standard deviation counts as no lock.", "m/s", 1e-6)
-    max_speed: float = setting(5.0, "A larger velocity counts as no lock.", "m/s", 0.01)
+        0.2, "A velocity whose message states a larger standard deviation counts as no lock.",
+        "m/s", 1e-6)
+    max_speed: float = setting(5.0, "A velocity above this counts as no lock.", "m/s", 0.01)
 
 
 @dataclass(frozen=True)
 class Depth(Section):
-    """Absolute pressure or depth."""
+    """Depth sensor: absolute pressure or depth."""
 
     NAME = "depth"
     enabled: bool = setting(True, "Use this sensor.")
@@ -110,24 +116,26 @@ class Depth(Section):
     type: str = setting("sensor_msgs/msg/FluidPressure", "Message type.",
                         choices=("sensor_msgs/msg/FluidPressure", "std_msgs/msg/Float64"))
     unit: str = setting(
-        "auto", "Unit of the value: 'auto' (Pa in a FluidPressure, m in a Float64), 'm' below the "
-                "surface, or that of an absolute pressure (hPa is mbar).",
+        "auto", "Unit of the value: 'auto' (Pa for FluidPressure, m for Float64), 'm' (depth below "
+                "the surface), or a unit of absolute pressure (hPa is mbar).",
         choices=("auto", "m", "Pa", "hPa", "kPa", "bar"))
     xyz: tuple[float, ...] = setting(
-        (0.0, 0.0, 0.0), "Place of the pressure sensor in the body (FLU).", "m")
+        (0.0, 0.0, 0.0), "Position of the pressure sensor in the body (FLU).", "m")
     delay: float = setting(0.0, LATE_STAMPS, "s", -1.0, 1.0)
     timeout: float = setting(
-        1.0, "Older than this, it no longer says where the vehicle is.", "s", 0.01)
+        1.0, "A depth older than this is ignored: it masks no rows.", "s", 0.01)
     minimum: float = setting(
-        0.3, "Shallower than this the vehicle counts as at the surface: vehicle rows masked.", "m",
+        0.3, "Shallower than this the vehicle counts as at the surface and its rows are masked.",
+        "m",
         -10.0)
     maximum: float = setting(
-        1e4, "Deeper than this the vehicle counts as on the floor: vehicle rows masked.", "m", 0.0)
+        1e4, "Deeper than this the vehicle counts as on the bottom and its rows are masked.",
+        "m", 0.0)
 
 
 @dataclass(frozen=True)
 class Joints(Section):
-    """Joint positions, velocities and efforts."""
+    """Joint states: positions, velocities and efforts."""
 
     NAME = "joint_states"
     topic: str = setting("joint_states", "Topic name.")
@@ -135,47 +143,52 @@ class Joints(Section):
         "sensor_msgs/msg/JointState", "Message type.",
         choices=("sensor_msgs/msg/JointState", "control_msgs/msg/DynamicJointState"))
     names: tuple[str, ...] = setting(
-        (), "What the messages call each of robot.joints, in that order; empty: by these names.",
+        (), "Names of robot.joints in the messages, in the same order; empty: the same names.",
         kind="strings")
-    unit: str = setting("rad", "Unit of positions and velocities, per second: 'rad' or 'deg'.",
+    unit: str = setting("rad", "Unit of positions, and of velocities per second: 'rad' or 'deg'.",
                         choices=("rad", "deg"))
     delay: float = setting(0.0, LATE_STAMPS, "s", -1.0, 1.0)
     timeout: float = setting(
-        0.1, "Without a sample within this time of the tick, or 1.5 periods of slow joint states, "
-             "its rows are masked.", "s", 0.001)
+        0.1, "Rows are masked without a sample within this time of the tick, or within 1.5 periods "
+             "of slow joint states.", "s", 0.001)
     effort_scale: tuple[float, ...] = setting(
-        (), "Torque or force of one unit of effort, per joint, sign included; empty: 1.", "N m")
+        (), "Torque or force per unit of effort, with sign, for each joint; empty: 1. For motor "
+            "current: torque constant times gear ratio.", "N m")
     effort_scale_negative: tuple[float, ...] = setting(
-        (), "The same for efforts below their offset, where a gear loses more one way than the "
-            "other; empty: effort_scale. For motor current: torque constant times gear ratio.",
+        (), "The same for efforts below their offset, for a gear that loses more in one direction; "
+            "empty: effort_scale.",
         "N m")
     effort_offset: tuple[float, ...] = setting(
-        (), "Effort at zero torque, per joint, in the topic's unit; empty: 0.")
+        (), "Effort in the topic at zero torque, for each joint, in the topic's unit; empty: 0.")
     effort_masked: tuple[str, ...] = setting(
-        (), "Joints whose effort means nothing: their rows are masked.", kind="strings")
+        (), "Joints whose effort is not usable; their rows are masked.", kind="strings")
     position_offset: tuple[float, ...] = setting(
-        (), "Position in the topic at which the URDF's joint is zero, per joint; empty: 0.", "rad")
+        (), "Position in the topic at which the URDF's joint is zero, for each joint; empty: 0.",
+        "rad")
     rest_velocity: float = setting(
-        0.02, "Slower than this a joint is at rest: Coulomb friction is set-valued, row masked.",
+        0.02, "Joint speed below which a joint counts as at rest and its row is masked, since "
+              "Coulomb friction is undetermined at rest.",
         "rad/s", 0.0)
     stop_margin: float = setting(
-        0.02, "Nearer than this to a position limit a joint may lean on its stop: row masked.",
+        0.02, "Distance to a position limit below which a joint may touch its stop and its row is "
+              "masked.",
         "rad", 0.0)
     limits_low: tuple[float, ...] = setting(
-        (), "Position at the lower stop, per joint; empty: the URDF's.", "rad")
+        (), "Position of each joint's lower stop; empty: the URDF's limits.", "rad")
     limits_high: tuple[float, ...] = setting(
-        (), "Position at the upper stop, per joint; empty: the URDF's.", "rad")
+        (), "Position of each joint's upper stop; empty: the URDF's limits.", "rad")
     position_stddev: float = setting(
-        0.001, "Noise of a position: its scatter at rest, or the encoder's last digit (3 decimals "
-               "in most drivers).", "rad", 1e-9)
+        0.001, "Position noise, one standard deviation: scatter at rest, or the last digit of the "
+               "encoder (3 decimals in most drivers).", "rad", 1e-9)
     velocity_stddev: float = setting(
-        0.01, "Noise of a velocity: its scatter at rest, or that of two positions 0.1 s apart.",
+        0.01, "Velocity noise, one standard deviation: scatter at rest, or that of the difference "
+              "of two positions 0.1 s apart.",
         "rad/s", 1e-9)
 
 
 @dataclass(frozen=True)
 class Battery(Section):
-    """Voltage for the thrust curve."""
+    """Battery voltage for the thrust curve."""
 
     NAME = "battery"
     enabled: bool = setting(False, "Use the measured voltage instead of thrusters.voltage.")

@@ -14,8 +14,8 @@
 
 """Self-describing settings: dataclass fields with unit, range and choices, checked on construction.
 
-The node's ROS parameters, their descriptions and ranges, the YAML reader and the README's table are
-all generated from these fields; nothing else declares a setting.
+ROS parameters with their descriptions and ranges, the YAML reader and the README's table are all
+generated from these fields; settings are declared nowhere else.
 """
 from __future__ import annotations
 
@@ -29,9 +29,9 @@ from ..errors import ConfigError, brief
 
 def setting(default: Any, doc: str, unit: str = "", low: float | None = None,
             high: float | None = None, choices: tuple[str, ...] = (), kind: str = "") -> Any:
-    """A dataclass field that knows its unit, its range and its meaning.
+    """A dataclass field with description, unit and range.
 
-    `low` and `high` are inclusive and hold for every element of an array; `kind` is needed only for
+    `low` and `high` are inclusive and apply to every element of an array; `kind` is only needed for
     empty arrays.
     """
     if not kind:
@@ -53,8 +53,7 @@ def _kind_of(value: Any) -> str:
 
 
 def checked(section: str, field: dataclasses.Field[Any], value: Any) -> Any:
-    """`value` as the field's kind, or a ConfigError that names the setting, what was got and what
-    is expected."""
+    """Convert `value` to the field's kind; raises ConfigError with setting, got and expected."""
     name, meta = f"{section}.{field.name}", field.metadata
     try:
         value = _convert(meta["kind"], value)
@@ -124,8 +123,8 @@ def _expected(meta: Mapping[str, Any]) -> str:
 
 @dataclasses.dataclass(frozen=True)
 class Section:
-    """Base of a group of settings (a frozen dataclass): converts and checks fields on construction.
-    """
+    """Base of a group of settings, a frozen dataclass; converts and checks fields on
+    construction."""
 
     NAME: ClassVar[str] = ""
 
@@ -136,9 +135,9 @@ class Section:
         self.validate()
 
     def validate(self) -> None:
-        """Cross-checks between fields of one section; the default has none."""
+        """Check fields of one section against each other; does nothing by default."""
 
     def refuse(self, field: str, got: Any, expected: str) -> NoReturn:
-        """Raise the ConfigError for a field of this section."""
+        """Raise a ConfigError for a field of this section."""
         raise ConfigError(
             f"setting '{self.NAME}.{field}' is {brief(got)}; expected {expected}.")

@@ -12,7 +12,7 @@
 # See the License for the specific language governing permissions and
 # limitations under the License.
 
-"""The teaching parameter file, generated from the settings.
+"""The documented parameter file, generated from the settings.
 
     python -m uvms_adaptive_dynamics.config.template > config/bluerov2_alpha5.yaml
 """
@@ -31,25 +31,25 @@ TEMPLATE_WIDTH = 98
 TEMPLATE_HEAD = """\
 # BlueROV2 Heavy with a Reach Alpha 5: every setting of uvms_adaptive_dynamics with its default.
 #
-# One form for everything: the node (--ros-args --params-file, or params_file:= of
-# estimator.launch.py) and the offline evaluation (--config) read this file. Leave out what you do
-# not change. The values here are the defaults; this file is generated from the code
-# (python -m uvms_adaptive_dynamics.config.template), so copy it before you edit.
+# The node (--ros-args --params-file, or params_file:= of estimator.launch.py) and the offline
+# evaluation (--config) read the same file. Keep only the settings that you change. This file is
+# generated from the code (python -m uvms_adaptive_dynamics.config.template): copy it before you
+# edit.
 #
-# - Units are in brackets, ranges are inclusive. Places and axes of sensors are in REP-103 body
-#   axes: x forward, y left, z up, from the body's origin. A wrong value is refused at start with a
-#   sentence that names the setting.
-# - ROS wants the numbers of one list all with, or all without, a decimal point.
-# - Lines that start with '#' and a name are lists that are empty by default.
-# - The QoS of an input can be set as for any ROS node, for example
+# - Units are in brackets; ranges are inclusive. Positions and axes of sensors are in REP-103 body
+#   axes (x forward, y left, z up), from the body's origin. An invalid value is refused at start
+#   with a message that names the setting.
+# - In ROS the numbers of a list must either all have a decimal point or all have none.
+# - Commented lines with a setting's name are lists that are empty by default.
+# - Override the QoS of an input as for any ROS node, for example
 #   qos_overrides./imu/data.subscription.reliability: "reliable"
-# - Timeouts, gates, masks, estimation.follow_changes and the periods of outputs may be changed
-#   while the node runs (docs/ros_interface.md); everything else takes effect at its next start.
+# - Timeouts, gates, masks, estimation.follow_changes and output periods can be changed while the
+#   node runs (docs/ros_interface.md); all other settings take effect at the next start.
 """
 
 
 def settings_file(config: Config | None = None) -> str:
-    """The whole parameter file as text, with the values of `config` (default: the defaults)."""
+    """The complete parameter file as text, with the values of `config` (default: the defaults)."""
     config = config or Config()
     lines = ["/**:", "  ros__parameters:"]
     for section in fields(config):
@@ -62,7 +62,7 @@ def settings_file(config: Config | None = None) -> str:
 
 
 def setting_lines(entry: Any, value: Any) -> list[str]:
-    """A setting, a dataclass field, with a value, under its meaning, unit and range."""
+    """YAML lines of one setting: description, unit and range as a comment, then the value."""
     meta = entry.metadata
     comment = commented(meta["doc"] + _limits(meta), 6)
     if value == ():
@@ -91,7 +91,7 @@ def _list(name: str, elements: list[str]) -> list[str]:
     one_line = f"      {name}: [{', '.join(elements)}]"
     if len(one_line) <= TEMPLATE_WIDTH:
         return [one_line]
-    # The allocation matrix is the only long list, and reads best as its six rows.
+    # The allocation matrix is the only long list; print it as its six rows.
     columns = len(elements) // 6 if len(elements) % 6 == 0 else 10
     rows = [", ".join(f"{element:>7}" for element in elements[i:i + columns])
             for i in range(0, len(elements), columns)]
@@ -99,8 +99,7 @@ def _list(name: str, elements: list[str]) -> list[str]:
 
 
 def _scalar(value: Any) -> str:
-    """YAML that both PyYAML and ROS read as the same type: floats always with a point, texts always
-    quoted."""
+    """YAML that PyYAML and ROS read as the same type: floats have a point, strings are quoted."""
     if isinstance(value, bool):
         return "true" if value else "false"
     if isinstance(value, str):
@@ -112,7 +111,7 @@ def _scalar(value: Any) -> str:
 
 
 def commented(text: str, indent: int) -> list[str]:
-    """The text as lines of a comment."""
+    """The text wrapped into comment lines."""
     return textwrap.wrap(text, TEMPLATE_WIDTH, initial_indent=" " * indent + "# ",
                          subsequent_indent=" " * indent + "#   ",
                          break_long_words=False, break_on_hyphens=False)

@@ -12,7 +12,7 @@
 # See the License for the specific language governing permissions and
 # limitations under the License.
 
-"""From the thruster command to the wrench: topic, allocation, curve and lag."""
+"""Settings of the thrusters: command topic, allocation, thrust curve and lag."""
 from __future__ import annotations
 
 from dataclasses import dataclass
@@ -31,12 +31,12 @@ BLUEROV2_HEAVY_ALLOCATION = (
 
 @dataclass(frozen=True)
 class Thrusters(Section):
-    """From the thruster command to the wrench on the vehicle."""
+    """Thrusters: from the command to the wrench on the vehicle."""
 
     NAME = "thrusters"
     source: str = setting(
         "thrusters",
-        "Where the wrench comes from: thruster commands, a wrench topic, or 'zero' (drifting).",
+        "Source of the wrench: thruster commands, a wrench topic, or 'zero' (drifting vehicle).",
         choices=("thrusters", "wrench", "zero"))
     topic: str = setting("thruster_commands", "Topic of the thruster commands.")
     type: str = setting(
@@ -44,36 +44,39 @@ class Thrusters(Section):
         choices=("std_msgs/msg/Float64MultiArray", "mavros_msgs/msg/RCOut",
                  "mavros_msgs/msg/OverrideRCIn"))
     channels: tuple[float, ...] = setting(
-        (), "Which value of the message is each thruster's command, counted from 1, such as "
-            "9 10 11 12 13 14 15 16 of an RCOut; empty: the first ones.", "", 1, 64, kind="floats")
+        (), "Index of each thruster's command in the message, counted from 1, such as "
+            "9 10 11 12 13 14 15 16 for an RCOut; empty: the first ones.", "", 1, 64, kind="floats")
     wrench_topic: str = setting("wrench", "Topic of the body wrench (geometry_msgs/WrenchStamped).")
-    wrench_frame: str = setting("flu", "Axes of that wrench.", choices=("flu", "frd"))
+    wrench_frame: str = setting("flu", "Axes of the wrench on wrench_topic.",
+                                choices=("flu", "frd"))
     unit: str = setting(
         "pwm", "Unit of a command: 'pwm' [us], 'normalized' (-1..1) or 'newton'.",
         choices=("pwm", "normalized", "newton"))
     signs: tuple[float, ...] = setting(
-        (1.0,) * 8, "+1 or -1 per thruster, as MOT_n_DIRECTION: the command of a motor that turns "
-                    "the other way is mirrored about neutral. A thruster that is mounted the other "
-                    "way round is a column of `allocation` with the other sign.", "", -1.0, 1.0)
+        (1.0,) * 8, "+1 or -1 per thruster, like MOT_n_DIRECTION: -1 mirrors the command about "
+                    "neutral, for a motor that turns in reverse. For a thruster that is mounted in "
+                    "reverse, change the sign of its column in `allocation`.", "", -1.0, 1.0)
     allocation: tuple[float, ...] = setting(
         BLUEROV2_HEAVY_ALLOCATION,
-        "6 x N matrix row by row (X Y Z K M N; FRD): wrench of 1 N of each thruster.")
+        "6 x N matrix, row by row (X Y Z K M N; FRD): wrench on the body per newton of each "
+        "thruster.")
     curve: str = setting(
         "t200",
         "Thrust curve: 't200', or the path of a CSV with PWM and thrust at one or more voltages.")
     efficiency: tuple[float, ...] = setting(
-        (), "Factor on the curve's thrust, per thruster; empty: 1.", "", 0.0, 3.0)
+        (), "Factor on the curve's thrust for each thruster; empty: 1.", "", 0.0, 3.0)
     voltage: float = setting(
-        16.0, "Battery voltage where no battery topic says it.", "V", 6.0, 30.0)
+        16.0, "Battery voltage if there is no battery topic.", "V", 6.0, 30.0)
     time_constant: float = setting(
-        0.11, "First-order lag of the rotors: some 0.1 s for a T200 with its ESC; the delay check "
-              "measures how much lag and dead time are off.", "s", 0.0, 2.0)
+        0.11, "First-order lag of the rotors, about 0.1 s for a T200 with its ESC. The delay check "
+              "measures the error of lag and dead time.", "s", 0.0, 2.0)
     delay: float = setting(0.0, "Dead time from a command's stamp to the motor.", "s", -1.0, 2.0)
     timeout: float = setting(
-        0.5, "Without a command for this time the wrench is unknown: vehicle rows masked.", "s",
-        0.01)
+        0.5, "After this time without a command the wrench is unknown and vehicle rows are masked.",
+        "s", 0.01)
     saturation: float = setting(
-        0.98, "Share of the curve's range from which a thruster counts as saturated: row masked.",
+        0.98, "Fraction of the curve's range above which a thruster counts as saturated and the "
+              "row is masked.",
         "", 0.5, 1.1)
 
     def validate(self) -> None:

@@ -12,7 +12,7 @@
 # See the License for the specific language governing permissions and
 # limitations under the License.
 
-"""The digital twin: how far it looks ahead, how it takes commands, how well it knows its start."""
+"""Settings of the digital twin: forecast horizon, commands, uncertainty of the initial state."""
 from __future__ import annotations
 
 from dataclasses import dataclass
@@ -22,28 +22,32 @@ from .settings import Section, setting
 
 @dataclass(frozen=True)
 class Twin(Section):
-    """Digital twin: the motion of the next seconds, with bands (node uvms_twin)."""
+    """Digital twin: forecast of the next seconds of motion, with bands (node uvms_twin)."""
 
     NAME = "twin"
-    horizon: float = setting(5.0, "How far it looks ahead.", "s", 0.5, 30.0)
-    rate: float = setting(1.0, "Forecasts per second; one takes about 0.05 s of processor time for "
-                               "each second ahead.", "Hz", 0.01, 10.0)
+    horizon: float = setting(5.0, "Length of a forecast.", "s", 0.5, 30.0)
+    rate: float = setting(1.0, "Forecast rate; a forecast takes about 0.05 s of processor time per "
+                               "second of horizon.", "Hz", 0.01, 10.0)
     arm: str = setting(
-        "positions", "What the joints follow: 'positions' (servos hold the planned or present "
-                     "ones, and the arm's motion is given) or 'efforts' (given or held).",
+        "positions", "Arm commands in the forecast: 'positions' (servos follow the planned "
+                     "positions or hold the present ones, so that the arm's motion is given) or "
+                     "'efforts' (planned or held).",
         choices=("positions", "efforts"))
     estimator_node: str = setting(
-        "uvms_estimator", "Name of the estimator node, whose trusted parameters are used.")
+        "uvms_estimator", "Name of the estimator node that provides the trusted parameters.")
     frame: str = setting(
-        "twin_start", "frame_id of predicted poses: axes east, north, up (with output.frame 'frd' "
-                      "north, east, down), origin where the body is at the forecast's stamp.")
+        "twin_start", "frame_id of predicted poses. Axes: east, north, up (north, east, down with "
+                      "output.frame 'frd'); origin: the body's position at the forecast's stamp.")
     memory: float = setting(
-        120.0, "Time over which it watches what the model leaves unexplained.", "s", 10.0, 3600.0)
+        120.0, "Time window over which the model's residuals are observed.", "s", 10.0, 3600.0)
     attitude_stddev: float = setting(
-        0.0035, "Noise of the start's attitude (an attitude sensor's 0.2 deg).", "rad", 0.0, 1.0)
+        0.0035, "Uncertainty of the initial attitude, one standard deviation (0.2 deg, as of an "
+                "attitude sensor).", "rad", 0.0, 1.0)
     rate_stddev: float = setting(
-        0.003, "Noise of the start's angular rates (a MEMS gyro's with its bias).", "rad/s", 0.0,
+        0.003, "Uncertainty of the initial angular rates, one standard deviation (MEMS gyro with "
+               "bias).", "rad/s", 0.0,
         1.0)
     velocity_stddev: float = setting(
-        0.004, "Noise of the start's velocity: what a DVL of 1 cm/s at 10 Hz leaves beside an IMU "
-               "(of simulated robots 0.0037 to 0.004 on each axis).", "m/s", 0.0, 1.0)
+        0.004, "Uncertainty of the initial velocity, one standard deviation: a DVL with 1 cm/s at "
+               "10 Hz fused with an IMU (0.0037 to 0.004 per axis on simulated robots).",
+        "m/s", 0.0, 1.0)

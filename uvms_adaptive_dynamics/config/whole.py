@@ -12,7 +12,7 @@
 # See the License for the specific language governing permissions and
 # limitations under the License.
 
-"""All settings together, and the checks between sections."""
+"""All settings together, with checks across sections."""
 from __future__ import annotations
 
 import difflib
@@ -78,7 +78,7 @@ class Config:
         unknown = set(self.joint_states.effort_masked) - set(self.robot.joints)
         if unknown:
             self.joint_states.refuse("effort_masked", sorted(unknown),
-                                     f"names out of robot.joints {list(self.robot.joints)}")
+                                     f"names from robot.joints {list(self.robot.joints)}")
         channels = n + (6 if self.robot.vehicle else 0)
         noise = self.estimation.noise_stddev
         if noise and len(noise) != channels:
@@ -86,13 +86,15 @@ class Config:
                                    f"nothing or {channels} numbers (one per channel)")
 
     def _check_odometry(self) -> None:
-        """Odometry and poses: what needs a force, and what two readers of a topic must agree on."""
+        """Check odometry and poses: they have no specific force, and readers of one topic must
+        agree."""
         if not self.imu.measures_force:
             if self.imu.orientation == "own":
-                self.imu.refuse("orientation", "own", f"'message': {self.imu.type} has no force")
+                self.imu.refuse("orientation", "own", f"'message': {self.imu.type} has no specific "
+                                                      "force")
             if self.filter.linear_acceleration == "imu":
                 self.filter.refuse("linear_acceleration", "imu",
-                                   f"'dvl': imu.type {self.imu.type} has no force")
+                                   f"'dvl': imu.type {self.imu.type} has no specific force")
         if self.imu.enabled and self.dvl.enabled and self.imu.topic == self.dvl.topic:
             for name in ("type", "frame", "rpy"):
                 if getattr(self.dvl, name) != getattr(self.imu, name):
@@ -122,7 +124,8 @@ class Config:
                 if value != values[name]}
 
     def with_values(self, values: Mapping[str, Any]) -> Config:
-        """A copy with settings replaced by dotted name; ConfigError for a bad name or value."""
+        """A copy with settings replaced by dotted name; raises ConfigError for a bad name or
+        value."""
         known = {name for name, _, _ in self.settings()}
         changes: dict[str, dict[str, Any]] = {}
         for name, value in values.items():

@@ -12,4 +12,5 @@
 # See the License for the specific language governing permissions and
 # limitations under the License.
 
-"""Files from outside and results on disk: read within limits, written whole or kept elsewhere."""
+"""File access: input files are read within limits, results are written atomically or kept
+elsewhere."""

@@ -12,7 +12,7 @@
 # See the License for the specific language governing permissions and
 # limitations under the License.
 
-"""One writer for a folder: a lock that ends with the process, however that ends."""
+"""One writer per folder: a lock that is released when the process ends, however it ends."""
 from __future__ import annotations
 
 import errno
@@ -21,12 +21,12 @@ import os
 from pathlib import Path
 
 LOCK = ".lock"
-# File systems without locks, such as some network shares: there nobody can be kept out.
+# Errors of file systems without locks, such as some network shares: no exclusion is possible.
 WITHOUT_LOCKS = (errno.ENOLCK, errno.EOPNOTSUPP, errno.ENOSYS)
 
 
 class FolderLock:
-    """Held from `take` to `release`, or to the end of the process."""
+    """A lock held from `take` to `release`, or until the process ends."""
 
     def __init__(self, folder: Path):
         self._folder = folder
@@ -38,8 +38,10 @@ class FolderLock:
         return self._handle is not None
 
     def take(self) -> bool:
-        """Whether this process is the folder's writer now; raises OSError where the folder cannot
-        be made or written."""
+        """Try to become the folder's writer; returns whether this process is.
+
+        Raises OSError if the folder cannot be created or written.
+        """
         if self.held:
             return True
         self._folder.mkdir(parents=True, exist_ok=True)
@@ -56,7 +58,7 @@ class FolderLock:
         return True
 
     def release(self) -> None:
-        """Let another process have it."""
+        """Release the lock for another process."""
         if self._handle is not None:
             os.close(self._handle)
             self._handle = None

@@ -12,7 +12,7 @@
 # See the License for the specific language governing permissions and
 # limitations under the License.
 
-"""Files that grow, brought to the disk at intervals: a power cut costs what came since."""
+"""Periodic sync of growing files: a power cut loses only the data since the last sync."""
 from __future__ import annotations
 
 import contextlib
@@ -22,7 +22,7 @@ from pathlib import Path
 
 
 class FolderSync:
-    """Syncs the files of a folder on a thread of its own, since a disk may take a second for it."""
+    """Syncs the files of a folder on its own thread, since a sync may take a second."""
 
     def __init__(self, folder: Path, period: float):
         """period [s]"""
@@ -32,7 +32,7 @@ class FolderSync:
         self._thread.start()
 
     def stop(self) -> None:
-        """Sync for the last time and join the thread."""
+        """Sync one last time and join the thread."""
         if not self._stopped.is_set():
             self._stopped.set()
             self._thread.join()
@@ -43,7 +43,7 @@ class FolderSync:
             self._sync()
 
     def _sync(self) -> None:
-        # Where the folder is gone or the disk full, the writer itself fails, and says so.
+        # If the folder is gone or the disk is full, the writer itself fails and reports it.
         with contextlib.suppress(OSError):
             for path in (*self._folder.iterdir(), self._folder):
                 handle = os.open(path, os.O_RDONLY)

@@ -12,7 +12,7 @@
 # See the License for the specific language governing permissions and
 # limitations under the License.
 
-"""What stands at a path, in a word: only a regular file ends, and can be replaced."""
+"""Kind of file at a path: only regular files are finite and can be replaced."""
 from __future__ import annotations
 
 import os
@@ -24,9 +24,9 @@ _KINDS = ((stat.S_ISDIR, "a folder"), (stat.S_ISFIFO, "a FIFO"), (stat.S_ISSOCK,
 
 
 def special_kind(path: str | Path) -> str:
-    """'a folder', 'a FIFO', 'a device', 'a socket'; '' for a regular file or for nothing.
+    """'a folder', 'a FIFO', 'a device' or 'a socket'; '' for a regular file or none.
 
-    Links are followed. Raises OSError or ValueError where the path itself is impossible.
+    Links are followed. Raises OSError or ValueError if the path itself is impossible.
     """
     try:
         mode = os.stat(path).st_mode
@@ -36,6 +36,6 @@ def special_kind(path: str | Path) -> str:
 
 
 def reason_of(error: Exception) -> str:
-    """An OSError's words without number and path, any other error's first line."""
+    """Text of an OSError without number and path; the first line of any other error."""
     text = getattr(error, "strerror", None) or str(error)
     return (text.splitlines() or [type(error).__name__])[0].rstrip(".")

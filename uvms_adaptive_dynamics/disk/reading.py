@@ -12,10 +12,10 @@
 # See the License for the specific language governing permissions and
 # limitations under the License.
 
-"""Text from files that others made: of bounded length, from regular files alone.
+"""Read text from external files: bounded length, regular files only.
 
-A device or a FIFO may never end, and a file of gigabytes is not what it was taken for: each is
-refused before it costs time or memory.
+A device or FIFO may never end, and a file of gigabytes is not a settings file: both are refused
+before they cost time or memory.
 """
 from __future__ import annotations
 
@@ -27,29 +27,29 @@ from .kinds import reason_of, special_kind
 
 
 def _where(path: str | Path, error: Exception) -> str:
-    """Where a file that does not exist was looked for, unless its path says so."""
+    """Where a missing file with a relative path was looked for; '' otherwise."""
     if not isinstance(error, FileNotFoundError) or Path(path).is_absolute():
         return ""
     try:
-        return f" in '{Path.cwd()}', from where its relative path counts; give its whole path"
+        return f" (looked for in '{Path.cwd()}'; give an absolute path)"
     except OSError:     # the folder of this process was removed
         return ""
 
 
 def read_text(path: str | Path, what: str, limit: int, refused: type[UvmsError],
               expected: str) -> str:
-    """The file's text (UTF-8, with or without a byte order mark).
+    """Text of a file (UTF-8, with or without a byte order mark).
 
-    limit [bytes]. Raises `refused`, in a sentence that starts with `what` (such as "configuration
-    'x.yaml'") and ends with `expected`, for what is no regular file, cannot be read, is longer than
-    the limit or is not UTF-8.
+    limit [bytes]. Raises `refused` if it is not a regular file, cannot be read, exceeds the limit
+    or is not UTF-8; the message starts with `what` (such as "configuration 'x.yaml'") and ends with
+    `expected`.
     """
     try:
         path = Path(path).expanduser()
         kind = special_kind(path)
         if kind:
             raise refused(f"{what} cannot be read: it is {kind}; expected {expected}.")
-        # Not blocking: nothing that took the file's place since the line above can hold us up.
+        # Non-blocking, in case a FIFO has replaced the file since the check above.
         with open(path, "rb", opener=lambda name, flags: os.open(name, flags | os.O_NONBLOCK)
                   ) as stream:
             data = stream.read(limit + 1)

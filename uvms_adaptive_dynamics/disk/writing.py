@@ -12,10 +12,10 @@
 # See the License for the specific language governing permissions and
 # limitations under the License.
 
-"""Results on disk: checked for before a run, written whole, and never lost at its end.
+"""Write results: check outputs before a run, write atomically, never lose a result.
 
-A link is followed, as by a shell or an editor: `latest.yaml -> /data/today.yaml` stays a link, and
-the file behind it is replaced. Devices, FIFOs and folders are never replaced by a file.
+Links are followed, as by a shell or an editor: `latest.yaml -> /data/today.yaml` stays a link, and
+the file it points to is replaced. Devices, FIFOs and folders are never replaced by a file.
 """
 from __future__ import annotations
 
@@ -33,13 +33,15 @@ from pathlib import Path
 from ..errors import UvmsError
 from .kinds import reason_of, special_kind
 
-# [bytes] Written to find out whether a folder takes anything at all; one block of a file system.
+# [bytes] Written to test whether a folder is writable; one file system block.
 PROBE = 4096
 
 
 def output_folder(path: str | Path, needed: int = 0) -> Path:
-    """The folder, made if need be and tried for writing, with `needed` [bytes] free; raises
-    UvmsError."""
+    """Create the folder if needed and check that it is writable with `needed` [bytes] free.
+
+    Raises UvmsError.
+    """
     try:
         path = Path(path).expanduser()
         path.mkdir(parents=True, exist_ok=True)
@@ -51,17 +53,19 @@ def output_folder(path: str | Path, needed: int = 0) -> Path:
         free = shutil.disk_usage(path).free
     except (OSError, RuntimeError, ValueError) as error:
         raise UvmsError(f"output folder '{path}' cannot be written: {_why_not(path, error)}. Give "
-                        "another folder, or make room in it.") from None
+                        "another folder, or free space in it.") from None
     if free < needed:
         raise UvmsError(f"output folder '{path}' has {_size(free)} of free space; expected at "
-                        f"least {_size(needed)} for these results. Make room, or give another "
+                        f"least {_size(needed)} for these results. Free space, or give another "
                         "folder.")
     return path
 
 
 def output_file(path: str | Path, needed: int = PROBE) -> Path:
-    """The path of a file that may be made or replaced: its folder made and tried, with `needed`
-    [bytes] free; raises UvmsError."""
+    """Check that the file can be created or replaced, with `needed` [bytes] free in its folder.
+
+    Creates the folder if needed. Raises UvmsError.
+    """
     try:
         path = Path(path).expanduser()
         target = Path(os.path.realpath(path))
@@ -76,7 +80,7 @@ def output_file(path: str | Path, needed: int = PROBE) -> Path:
 
 
 class WriteError(UvmsError):
-    """A result that could not be written: its path, why, and the file that keeps it (or None)."""
+    """A result could not be written: path, reason, and the file it is kept in instead (or None)."""
 
     def __init__(self, path: Path, reason: str, kept: Path | None):
         super().__init__(path, reason, kept)
@@ -84,16 +88,15 @@ class WriteError(UvmsError):
 
     def __str__(self) -> str:
         return f"'{self.path}' cannot be written: {self.reason}. " + (
-            f"Nor could it be kept in '{tempfile.gettempdir()}'." if self.kept is None else
-            f"It is kept as '{self.kept}'; copy it to where there is room.")
+            f"It could not be kept in '{tempfile.gettempdir()}' either." if self.kept is None else
+            f"It is kept as '{self.kept}'; copy it to a disk with free space.")
 
 
 def write_file(path: str | Path, content: str | bytes, keep: bool = True) -> Path:
-    """Replace the file in one step: also after a power cut it is the old one or the whole new one.
+    """Replace the file atomically: even after a power cut it is either the old or the new one.
 
-    Anybody may read it whom the umask allows. Where writing fails the content is kept in a
-    temporary folder, and the WriteError says where; without `keep`, for what is written again
-    soon, it is not.
+    Permissions follow the umask. If writing fails the content is kept in a temporary folder, which
+    the WriteError names; with `keep` False, for files that are rewritten soon, it is dropped.
     """
     path = Path(path).expanduser()
     data = content.encode("utf-8") if isinstance(content, str) else content
@@ -107,14 +110,14 @@ def write_file(path: str | Path, content: str | bytes, keep: bool = True) -> Pat
 
 
 def remove_partials(folder: Path) -> None:
-    """Remove what writes that were killed have left in a folder that nobody else writes to."""
+    """Remove leftovers of killed writes; the folder must have no other writer."""
     for partial in folder.glob(_partial_name("*")):
         with contextlib.suppress(OSError):
             partial.unlink()
 
 
 def attempt_all(*writes: Callable[[], object]) -> None:
-    """Run each, whatever becomes of the others; then raise their failures as one UvmsError."""
+    """Run every write even if others fail, then raise all failures as one UvmsError."""
     failures = []
     for write in writes:
         try:
@@ -130,7 +133,7 @@ def attempt_all(*writes: Callable[[], object]) -> None:
 
 
 class Failures(UvmsError):
-    """Several failures of one run, in one sentence for each folder that keeps what is left."""
+    """Several failures of one run; the message has one sentence per folder that keeps results."""
 
     def __init__(self, failures: list[UvmsError]):
         super().__init__(failures)
@@ -145,8 +148,8 @@ class Failures(UvmsError):
             else:
                 sentences.append(str(error))
         for (reason, folder), names in kept.items():
-            sentences.append(f"{', '.join(names)} cannot be written where they belong: {reason}. "
-                             f"They are kept in '{folder}'; copy them to where there is room.")
+            sentences.append(f"{', '.join(names)} cannot be written to the output: {reason}. "
+                             f"They are kept in '{folder}'; copy them to a disk with free space.")
         return " ".join(sentences)
 
 
@@ -159,7 +162,7 @@ def _replace(target: Path, data: bytes) -> None:
     try:
         _write_new(partial, data)
         if target.exists():
-            with contextlib.suppress(OSError):  # file systems without permissions refuse this
+            with contextlib.suppress(OSError):  # refused by file systems without permissions
                 partial.chmod(stat.S_IMODE(target.stat().st_mode))
         os.replace(partial, target)
     except BaseException:
@@ -176,7 +179,7 @@ def _write_new(path: Path, data: bytes) -> None:
 
 
 def _sync_folder(folder: Path) -> None:
-    """Make the new name last through a power cut, where the file system can."""
+    """Make the new name survive a power cut, if the file system supports it."""
     with contextlib.suppress(OSError):
         handle = os.open(folder, os.O_RDONLY | os.O_DIRECTORY)
         try:
@@ -186,7 +189,7 @@ def _sync_folder(folder: Path) -> None:
 
 
 def _keep(name: str, data: bytes) -> Path | None:
-    """The file that keeps the content instead; None where that fails too."""
+    """The temporary file that keeps the content; None if that fails too."""
     try:
         folder, number = _kept_folder(tempfile.gettempdir()), 1
         kept = folder / name
@@ -201,24 +204,24 @@ def _keep(name: str, data: bytes) -> Path | None:
 
 @cache
 def _kept_folder(temporary: str) -> Path:
-    """One for all results of this process, which nobody else could have made."""
+    """A private temporary folder for all results of this process."""
     return Path(tempfile.mkdtemp(prefix="uvms_kept_", dir=temporary))
 
 
 def _partial_name(which: str = "") -> str:
-    # Not the target's own name with something behind it, which may be too long for a file system.
+    # Not the target's name with a suffix: that could be too long for the file system.
     return f".uvms_{which or secrets.token_hex(6)}.partial"
 
 
 def _why_not(path: str | Path, error: Exception) -> str:
-    """Which part of the path is in the way, or else the error's reason."""
+    """The part of the path that prevents writing, or else the error's reason."""
     there = next((part for part in (Path(path), *Path(path).parents) if os.path.lexists(part)),
                  None)
     if there is None or there.is_dir():
         return reason_of(error)
     if there.is_file():
-        return f"'{there}' is a file, in which no folder can be"
-    return f"'{there}' is {special_kind(there) if there.exists() else 'a link to nothing'}"
+        return f"'{there}' is a file, not a folder"
+    return f"'{there}' is {special_kind(there) if there.exists() else 'a broken link'}"
 
 
 def _size(count: int) -> str:

@@ -12,10 +12,10 @@
 # See the License for the specific language governing permissions and
 # limitations under the License.
 
-"""YAML as data: every key once, no aliases, nesting and numbers of a sane length.
+"""Safe YAML: no duplicate keys, no aliases, limited nesting and number length.
 
-ROS 2's own reader of parameter files refuses aliases too. Without them a text cannot contain
-itself, nor be a billion values on a page.
+ROS 2's own parameter file reader refuses aliases too. Without them a document cannot contain
+itself, nor expand to a billion values.
 """
 from __future__ import annotations
 
@@ -27,35 +27,36 @@ import yaml
 from ..errors import UvmsError
 from .kinds import reason_of
 
-# libyaml's parser where PyYAML has it: 16 times as fast on our own files (20 kB: 1.5 ms for 25).
+# libyaml's parser if PyYAML has it: 16 times as fast on our own files (20 kB: 1.5 ms, not 25 ms).
 LOADER: Any = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
-# Its emitter: it holds up the other threads of a node a third as long.
+# libyaml's emitter blocks the other threads of a node for a third of the time.
 DUMPER: Any = getattr(yaml, "CSafeDumper", yaml.SafeDumper)
-# Our files nest 4 deep. PyYAML composes by recursion: Python's ends below 1000, and that of
-# libyaml's wrapper in a crash of the process somewhere below 5000.
+# Our files nest 4 deep. PyYAML composes recursively: Python's recursion limit is reached below a
+# depth of 1000, and libyaml's wrapper crashes the process somewhere below 5000.
 DEEPEST = 100
-# No float needs half as many characters, written out in full: 309 digits before the point, or 324
-# behind it and 17 that count. Whole numbers take quadratic time to convert.
+# A float written out in full needs less than half of this: 309 digits before the point, or 324
+# zeros after it and 17 significant digits. Converting integers takes quadratic time.
 LONGEST_NUMBER = 1000
 LONGEST_REPR = 24   # of a float: sign, 17 digits, point, e, sign, three digits
 NUMBERS = ("tag:yaml.org,2002:int", "tag:yaml.org,2002:float")
 
 
 def number_list(values: Iterable[float], width: int) -> str:
-    """A list of numbers as YAML text in lines of at most `width` characters, exact to the last bit.
-    """
-    # YAML 1.1 reads 1e-05 as text and 1.0e-05 as a number.
+    """Numbers as a YAML list, exact to the last bit, in lines of at most `width` characters."""
+    # YAML 1.1 reads 1e-05 as a string and 1.0e-05 as a number.
     words = [text if "." in text or "e" not in text else text.replace("e", ".0e")
              for text in map(repr, map(float, values))]
-    # Lines of equally many: filling each takes textwrap most of what a state takes as text.
+    # The same count on every line: textwrap would dominate the time to write a state.
     count = max(1, (width - 3) // (LONGEST_REPR + 2))
     lines = [", ".join(words[k:k + count]) for k in range(0, len(words), count)]
     return f"[{(',' + chr(10) + '  ').join(lines)}]"
 
 
 def parse_yaml(text: str, what: str, refused: type[UvmsError], advice: str = "") -> Any:
-    """The value of a YAML text in plain types; `refused`, in a sentence that starts with `what` and
-    ends with `advice`, for whatever is wrong with it."""
+    """Parse a YAML text into plain types.
+
+    Raises `refused` for any defect; the message starts with `what` and ends with `advice`.
+    """
     try:
         _check_events(text)
         loader = LOADER(text)
@@ -67,7 +68,7 @@ def parse_yaml(text: str, what: str, refused: type[UvmsError], advice: str = "")
             return loader.construct_document(root)
         finally:
             loader.dispose()
-    except Exception as error:  # beside YAMLError, constructors raise what int() and date() raise
+    except Exception as error:  # YAMLError, and whatever int() and date() raise in constructors
         mark = getattr(error, "problem_mark", None)
         place = f" at line {mark.line + 1}" if mark is not None else ""
         reason = getattr(error, "problem", None) or reason_of(error)
@@ -76,22 +77,22 @@ def parse_yaml(text: str, what: str, refused: type[UvmsError], advice: str = "")
 
 
 def _check_events(text: str) -> None:
-    """Refuse aliases and endless nesting, before anything is built of the text."""
+    """Refuse aliases and deep nesting before anything is built from the text."""
     depth = 0
     for event in yaml.parse(text, Loader=LOADER):
         if isinstance(event, yaml.AliasEvent):
-            raise _problem(f"alias '*{str(event.anchor)[:60]}', which ROS parameter files cannot "
-                           "have either; write its value out", event)
+            raise _problem(f"alias '*{str(event.anchor)[:60]}', which ROS parameter files do not "
+                           "allow either; write out its value", event)
         if isinstance(event, yaml.CollectionStartEvent):
             depth += 1
         elif isinstance(event, yaml.CollectionEndEvent):
             depth -= 1
         if depth > DEEPEST:
-            raise _problem(f"nested more than {DEEPEST} deep", event)
+            raise _problem(f"nested more than {DEEPEST} levels deep", event)
 
 
 def _check_nodes(root: Any) -> None:
-    """Refuse keys that stand twice, and numbers without end."""
+    """Refuse duplicate keys and excessively long numbers."""
     waiting = [root]
     while waiting:
         node = waiting.pop()
@@ -111,7 +112,7 @@ def _check_keys(mapping: Any) -> None:
             continue
         line = key.start_mark.line + 1
         if (key.tag, key.value) in lines:
-            raise _problem(f"key '{key.value[:60]}' stands there and at line "
+            raise _problem(f"duplicate key '{key.value[:60]}', also at line "
                            f"{lines[key.tag, key.value]}; delete one of them", key)
         lines[key.tag, key.value] = line
 

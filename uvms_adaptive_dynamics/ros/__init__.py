@@ -12,4 +12,4 @@
 # See the License for the specific language governing permissions and
 # limitations under the License.
 
-"""The ROS layer: node, messages, recording and demo. Nothing outside this folder imports rclpy."""
+"""The ROS layer: nodes, messages, recording and demo. Only this folder imports rclpy."""

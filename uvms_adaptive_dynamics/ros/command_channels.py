@@ -12,7 +12,7 @@
 # See the License for the specific language governing permissions and
 # limitations under the License.
 
-"""The topics on which the identification node commands the robot, and who else is on them."""
+"""Command topics of the identification node, with their subscribers and other publishers."""
 from __future__ import annotations
 
 import array
@@ -35,16 +35,19 @@ from ..model.robot import RobotModel
 from . import messages
 from .publishers import NEWEST_ONLY, NO_PUBLISHER_EVENTS, UNKNOWN_NODE
 
-RC_NO_CHANGE, RC_CHANNELS = 65535, 18     # of mavros_msgs/OverrideRCIn
+RC_NO_CHANGE, RC_CHANNELS = 65535, 18     # see mavros_msgs/OverrideRCIn
 SET_POINT = {"effort": "joint_torque", "position": "mu", "velocity": "mu_dot"}
 
 
 class CommandChannels:
-    """Publishes commands. listeners: how many hear each topic; strangers: who else publishes on
-    it, both as of the last `look_around`."""
+    """Publishes commands.
+
+    listeners: number of subscribers per topic; strangers: other publishers per topic; both as of
+    the last `look_around`.
+    """
 
     def __init__(self, node: Node, config: Config, robot: RobotModel):
-        """Raises ConfigError for a topic or a message that cannot be published."""
+        """Raises ConfigError if a topic or message type cannot be published."""
         self._node, self._config, self._robot = node, config, robot
         settings = config.identification
         self._made: dict[str, tuple[Any, Callable[[float, Commands], Any]]] = {}
@@ -61,14 +64,14 @@ class CommandChannels:
         self.strangers: dict[str, list[str]] = {}
 
     def publish(self, t: float, commands: Commands) -> None:
-        """Commands of time t [s]; what is not finite is never sent."""
+        """Publish the commands of time t [s], except those that are not finite."""
         for publisher, build in self._made.values():
             message = build(t, commands)
             if message is not None:
                 publisher.publish(message)
 
     def look_around(self) -> None:
-        """Bring listeners and strangers up to date, which asks the middleware."""
+        """Update listeners and strangers from the middleware."""
         self.listeners = {topic: publisher.get_subscription_count()
                           for topic, (publisher, _) in self._made.items()}
         self.strangers = {topic: self._others(topic) for topic in self._made
@@ -79,7 +82,7 @@ class CommandChannels:
         names = [f"{info.node_namespace.rstrip('/')}/{info.node_name}"
                  for info in self._node.get_publishers_info_by_topic(topic)]
         if own in names:
-            names.remove(own)       # once: another node may have the same name
+            names.remove(own)       # remove one entry only: another node may have the same name
         return ["a participant without a ROS name" if UNKNOWN_NODE in name else name
                 for name in names]
 

@@ -12,7 +12,7 @@
 # See the License for the specific language governing permissions and
 # limitations under the License.
 
-"""The robot's description: at once, or as soon as it arrives on its topic."""
+"""The robot description: from a file at once, or as soon as it arrives on its topic."""
 from __future__ import annotations
 
 from collections.abc import Callable
@@ -26,12 +26,15 @@ from ..config import Config
 from .publishers import LATCHED
 
 DESCRIPTION_TOPIC = "robot_description"
-DESCRIPTION_WARNING_S = 5.0  # between warnings that the robot's description is missing
+DESCRIPTION_WARNING_S = 5.0  # between warnings that the robot description is missing
 
 
 class Description:
-    """Calls `start(text)` once: at once with None where a file is the robot's description, or where
-    it has no arm; otherwise when the topic has said it."""
+    """Calls `start(text)` once.
+
+    Immediately with None if the description is a file or there is no arm; otherwise with the text
+    from the topic, when it arrives.
+    """
 
     def __init__(self, node: Node, config: Config, start: Callable[[str | None], None]):
         self._node, self._start, self._started = node, start, False
@@ -43,8 +46,8 @@ class Description:
                   "robot_state_publisher, or set robot.urdf to a file")
         node.get_logger().info(f"waiting for the {advice}")
         self._waiting = node.create_timer(DESCRIPTION_WARNING_S, lambda: node.get_logger().warning(
-            f"nothing is done yet: no {advice} ({node.count_publishers(topic)} publishers)"),
-            clock=Clock(clock_type=ClockType.STEADY_TIME))    # goes on before any /clock
+            f"not started yet: no {advice} ({node.count_publishers(topic)} publishers)"),
+            clock=Clock(clock_type=ClockType.STEADY_TIME))    # runs even before /clock does
         self._subscription: Any = node.create_subscription(
             String, DESCRIPTION_TOPIC, self._described, LATCHED)
 

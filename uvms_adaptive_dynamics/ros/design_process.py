@@ -12,13 +12,12 @@
 # See the License for the specific language governing permissions and
 # limitations under the License.
 
-"""Designs one motion in a process of its own, whose seconds of computing hold up no control loop:
-`python -m uvms_adaptive_dynamics.ros.design_process FOLDER [--under-way SECONDS]`.
+"""Design one motion in a separate process, so that seconds of computing do not block a control
+loop: `python -m uvms_adaptive_dynamics.ros.design_process FOLDER [--under-way SECONDS]`.
 
-FOLDER holds settings.yaml, parameters.yaml and request.yaml (`write_request`), and gets
-trajectory.yaml, or refused.txt with the sentence why there is none. With --under-way it holds the
-trajectory that has been flown for so long, which gets the promise of now (`write_question`).
-"""
+FOLDER contains settings.yaml, parameters.yaml and request.yaml (`write_request`). The result is
+trajectory.yaml, or refused.txt with the reason. With --under-way FOLDER contains the trajectory
+that has been flown for SECONDS, and its promise is updated (`write_question`)."""
 from __future__ import annotations
 
 import os
@@ -27,7 +26,7 @@ from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
 
-# Before numpy: its matrices are 75 x 75 here, where BLAS threads cost more than they win.
+# Before numpy is imported: for our 75 x 75 matrices BLAS threads cost more than they gain.
 os.environ.setdefault("OMP_NUM_THREADS", "1")
 
 import numpy as np
@@ -51,7 +50,7 @@ from ..model.parameter_file import ParameterSet, load_parameters, save_parameter
 from ..model.robot import RobotModel
 from ..signals.filters.thrust_curve import ThrustCurve
 
-# [bytes] of a request; a robot's description may be long.
+# [bytes] of a request; a robot description may be long.
 LARGEST_REQUEST = 10_000_000
 SETTINGS, PARAMETERS, REQUEST, DESCRIPTION = (
     "settings.yaml", "parameters.yaml", "request.yaml", "description.urdf")
@@ -61,7 +60,7 @@ UNDER_WAY = "--under-way"
 
 def write_request(folder: Path, config: Config, description: str | None, known: ParameterSet,
                   free: Sequence[str], request: Request, depth: float) -> None:
-    """What `main` reads; depth [m] of the robot."""
+    """Write the input of `main`; depth [m] of the robot."""
     _write_robot(folder, config, description)
     save_parameters(folder / PARAMETERS, known)
     write_file(folder / REQUEST, yaml.safe_dump({
@@ -72,7 +71,7 @@ def write_request(folder: Path, config: Config, description: str | None, known: 
 
 def write_question(folder: Path, config: Config, description: str | None, trajectory: Trajectory,
                    known: str) -> None:
-    """What `main` reads with --under-way; known: text of a parameter file."""
+    """Write the input of `main` with --under-way; known: text of a parameter file."""
     _write_robot(folder, config, description)
     write_file(folder / PARAMETERS, known)
     save_trajectory(folder / TRAJECTORY_FILE, trajectory)
@@ -87,7 +86,7 @@ def _write_robot(folder: Path, config: Config, description: str | None) -> None:
 
 
 def read_answer(folder: Path) -> Trajectory:
-    """What `main` wrote; raises UvmsError, with its sentence where it refused."""
+    """Read the result of `main`; raises UvmsError, with the reason if it refused."""
     refused = folder / REFUSED_FILE
     if refused.exists():
         raise ParameterError(read_text(refused, "the answer of the design", LARGEST_REQUEST,
@@ -96,7 +95,7 @@ def read_answer(folder: Path) -> Trajectory:
 
 
 def answer(folder: Path) -> None:
-    """Design what the folder asks for, and write it there."""
+    """Design the requested motion and write it to the folder."""
     config, robot = _read_robot(folder)
     asked = parse_yaml(read_text(folder / REQUEST, "request", LARGEST_REQUEST, ParameterError,
                                  "a mapping"), "request", ParameterError)
@@ -113,15 +112,17 @@ def answer(folder: Path) -> None:
 
 
 def answer_under_way(folder: Path, at: float) -> None:
-    """Give the folder's trajectory, flown for `at` [s], the promise of now; `present` stays what
-    was known before it."""
+    """Update the promise of the folder's trajectory, flown for `at` [s].
+
+    `present` stays at what was known before the motion.
+    """
     config, robot = _read_robot(folder)
     trajectory = load_trajectory(folder / TRAJECTORY_FILE)
     known = load_parameters(folder / PARAMETERS).for_table(robot.table, "parameters")
     before = trajectory.promise
     if before is None:
-        raise ParameterError("the motion under way promises nothing; expected one that was "
-                             "designed here.")
+        raise ParameterError("the current motion has no promise; expected a motion that was "
+                             "designed by this node.")
     now = promise_of(trajectory, robot, noise_of(known, robot, config), config,
                      Knowledge(robot, known, before.free, config), at)
     save_trajectory(folder / TRAJECTORY_FILE, replace(trajectory, promise=now._replace(
@@ -136,7 +137,7 @@ def _read_robot(folder: Path) -> tuple[Config, RobotModel]:
 
 
 def main(arguments: Sequence[str]) -> int:
-    """0, also where there is no such motion: the folder says it."""
+    """Returns 0 even if no motion is found; the reason is then in the folder."""
     folder = Path(arguments[0])
     try:
         if UNDER_WAY in arguments:

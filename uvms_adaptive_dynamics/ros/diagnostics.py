@@ -12,9 +12,9 @@
 # See the License for the specific language governing permissions and
 # limitations under the License.
 
-"""What the node says about itself on /diagnostics: inputs, rows, solver, estimate, recording.
+"""The node's /diagnostics: inputs, rows, solver, estimate, recording.
 
-Made from what the front end counts and the worker publishes; the estimator itself is never asked.
+Built from counters of the front end and snapshots of the worker; never accesses the estimator.
 """
 from __future__ import annotations
 
@@ -36,36 +36,36 @@ from .status import ERROR, OK, REPORTS, WARN, Status
 from .unused_data import UnusedData
 from .worker import Worker
 
-# Fewer rows say nothing of a channel.
+# Fewer rows are too few to judge a channel.
 MIN_ROWS = 100
 
-# From this share of masked rows on, over so many reports, an operator should look at the reasons;
-# an arm that is parked is none.
+# Share of masked rows above which an operator should look at the reasons; rows of a parked arm do
+# not count.
 MASKED_WARN = 0.9
-SETTLED_REPORTS = 4     # fewer may be those in which filters fill
+SETTLED_REPORTS = 4     # before, filters may still be filling
 
-# [s] after the first report in which an input that has not come yet is waited for, not missed.
+# [s] after the first report during which a silent input is not yet an error.
 STARTUP_S = 5.0
-# [s] of samples in which doubt is what it must be: a robot that moves on all axes has shown its
-# parameters after 40 s.
+# [s] of samples during which high uncertainty is normal: a robot that moves on all axes has
+# identified its parameters after 40 s.
 LEARNING_S = 120.0
-# Of the solves over REPORTS reports, the share that has to be late before someone should act: with
-# fewer, parameters follow hardly more slowly.
+# Share of late solves over REPORTS reports above which someone should act; below it, parameters
+# follow hardly more slowly.
 LATE_SHARE = 0.25
 
 KNOWN_FROM = ("measured", "weak", "prior", "frozen")
 
 
 class Diagnostics:
-    """Makes the statuses of a moment.
+    """Builds the diagnostic statuses.
 
-    Counts of the last report are kept, so that each report speaks of its own period, and so is
-    when a status left OK. `late`: what this report says of late solves, '' where there were none.
+    Keeps the counters of the last report, so that each report covers its own period, and the time
+    at which a status left OK. `late`: message about late solves in this report, or ''.
     """
 
     def __init__(self, config: Config, table: ParameterTable, worker: Worker, fit: RecentFit,
                  validity: Callable[[], Validity]):
-        """validity: as ~/status says it."""
+        """validity: as published on ~/status."""
         self._horizon, self._table, self._worker = config.estimation.horizon, table, worker
         self._learning_samples = LEARNING_S / config.filter.period
         self._fit, self._validity = fit, validity
@@ -80,7 +80,8 @@ class Diagnostics:
     def statuses(self, front_end: Any, now_s: float, samples: int, dropped: Mapping[str, int],
                  recorder: Recorder | None, topics: Mapping[str, Any],
                  memory: Memory | None = None) -> list[Status]:
-        """All statuses, the overall one first; `now_s` on the node's clock, `topics` by role."""
+        """All statuses, the overall one first; `now_s` [s] on the node's clock, `topics` by
+        role."""
         state = self._worker.snapshot
         self._worker.request_knowledge()     # for the next report
         self._begin = now_s if self._begin is None else min(self._begin, now_s)
@@ -101,12 +102,12 @@ class Diagnostics:
         return [self._overall(found, state, samples)] + found
 
     def _since(self, name: str, total: int) -> int:
-        """Growth of a counter since the last report; one that was reset counts from zero."""
+        """Growth of a counter since the last report; after a counter reset, its value."""
         before, self._before[name] = self._before[name], total
         return total - before if total >= before else total
 
     def _with_duration(self, status: Status, now_s: float) -> Status:
-        """The status with how long it has not been OK."""
+        """The status, with the time for which it has not been OK."""
         if status.level == OK:
             self._bad_since.pop(status.name, None)
             return status
@@ -114,7 +115,7 @@ class Diagnostics:
         return status._replace(values={**status.values, "lasts [s]": max(0.0, now_s - begin)})
 
     def _input(self, status: Status, now_s: float, topics: Mapping[str, Any]) -> Status:
-        """The status of an input with what the graph knows of its topic."""
+        """The status of an input, with what the ROS graph knows about its topic."""
         topic = topics.get(status.name.removeprefix("input "))
         if topic is None:
             return status
@@ -142,7 +143,7 @@ class Diagnostics:
         elif state.learn:
             message = "estimating"
         else:
-            message = "predicting only, parameters stay as they are (~/enable with true resumes)"
+            message = "predicting only, parameters are frozen; call ~/enable with true to resume"
         return Status(worst.level, "overall", message, {
             "enabled": state.learn, "samples": samples, "samples since the last report": fresh})
 
@@ -190,8 +191,8 @@ class Diagnostics:
                           f"({worker.last_error}). Please report it with a recording", values)
         if failed:
             return Status(ERROR, "solver", f"{failed} solves failed since the last report; the "
-                          "last good estimate stays in use. If it lasts, check inputs that are "
-                          "masked or refused, then call ~/reset", values)
+                          "last good estimate stays in use. If this persists, check for "
+                          "masked or refused inputs, then call ~/reset", values)
         if self.late:
             return Status(WARN, "solver", self.late, values)
         return Status(OK, "solver", state.solver, values)
@@ -209,12 +210,13 @@ class Diagnostics:
         if self._since("changes", state.changes):
             return Status(WARN, "estimate", state.last_change, values)
         if self._since("recoveries", state.recoveries):
-            return Status(WARN, "estimate", "solves failed in a row, so old data were dropped; "
-                          f"re-estimating ({state.recoveries} times so far). If it repeats, check "
-                          "the inputs", {**values, "recoveries": state.recoveries})
+            return Status(WARN, "estimate", "several solves in a row failed, so old data were "
+                                            f"dropped; re-estimating ({state.recoveries} times so "
+                                            "far). If this repeats, check the inputs",
+                          {**values, "recoveries": state.recoveries})
         if not state.status:
             return Status(OK, "estimate", "no estimate yet: the prior is in use", values)
-        # What a loaded file knew does not show in how much of its deviation is left.
+        # After loading a file, known_from does not reflect the file's knowledge.
         if self._worker.knowledge is not None and not state.started_from_file:
             words = self._worker.knowledge.known_from
             if note := link_note(self._table, words):
@@ -226,7 +228,7 @@ class Diagnostics:
         return Status(OK, "estimate", f"last solve: {state.status}", values)
 
     def _knowledge(self) -> dict[str, object]:
-        """Rank, and the names of the parameters that are known from each source."""
+        """Identifiable rank, and parameter names by source of knowledge."""
         knowledge = self._worker.knowledge
         if knowledge is None:
             return {"identifiable rank": "-"}
@@ -250,12 +252,11 @@ class Diagnostics:
             said = "; ".join(warnings)
             return Status(OK if self._learning else WARN, "predictions",
                           f"learning: {said}" if self._learning else said, values)
-        return Status(OK, "predictions", f"each row predicted before it was used, last "
-                      f"{self._fit.seconds:g} s", values)
+        return Status(OK, "predictions", "one-step predictions (each row before it was used), last "
+                                         f"{self._fit.seconds:g} s", values)
 
     def _trust(self, state: EstimatorSnapshot) -> Status:
-        """Whether channels may be relied on, what is likely where not, and values that cannot be.
-        """
+        """Trust in each channel, the likely cause of distrust, and implausible values."""
         knowledge = self._worker.knowledge
         findings = () if knowledge is None else knowledge.findings
         values = dict(zip(self._fit.channels, state.trust))
@@ -268,16 +269,16 @@ class Diagnostics:
 
 
 def _late_solves(skipped: int, cut: int, ticks: int) -> str:
-    """A sentence about solves that came late of so many ticks."""
-    parts = [f"{skipped} solves skipped because newer samples waited"] if skipped else []
-    parts += [f"{cut} solves ended by estimation.deadline"] if cut else []
-    return (f"{' and '.join(parts)}, of the last {ticks} samples; every sample still counts, "
-            "parameters follow more slowly. Relieve the computer, or take a shorter "
+    """Message about late solves among `ticks` samples."""
+    parts = [f"{skipped} solves skipped because newer samples were waiting"] if skipped else []
+    parts += [f"{cut} solves stopped by estimation.deadline"] if cut else []
+    return (f"{' and '.join(parts)}, out of the last {ticks} samples; all samples are still used, "
+            "but parameters follow more slowly. Reduce the load on the computer, or shorten "
             "estimation.horizon")
 
 
 def _times(name: str, milliseconds) -> dict[str, object]:
-    found = timing(list(milliseconds))   # a copy: the worker appends meanwhile
+    found = timing(list(milliseconds))   # a copy, since the worker appends concurrently
     if found["median"] is None:
         return {}
     return {f"{name} median [ms]": found["median"], f"{name} 99th percentile [ms]": found["p99"]}

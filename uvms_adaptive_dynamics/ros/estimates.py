@@ -12,7 +12,7 @@
 # See the License for the specific language governing permissions and
 # limitations under the License.
 
-"""An estimator's parameters as another node receives them, checked and by name."""
+"""Receive an estimator's parameters in another node: checked, and matched by name."""
 from __future__ import annotations
 
 import threading
@@ -33,22 +33,27 @@ from .publishers import LATCHED
 
 
 class EstimatorStatus(NamedTuple):
-    """state: a word of docs/validity.md; noise (C,) [N, N m] of the channels' predictions, None
-    where the status does not name it for all channels."""
+    """Content of ~/status.
+
+    state: a state of docs/validity.md; noise (C,) [N, N m]: prediction noise per channel, None if
+    the status lacks it for any channel.
+    """
 
     state: str
     noise: np.ndarray | None
 
 
 class EstimateReader:
-    """Decodes what an estimator node says, for this robot, in any order of names; raises UvmsError
-    for what cannot be used."""
+    """Decodes messages of an estimator node for this robot, with names in any order.
+
+    Raises UvmsError for unusable messages.
+    """
 
     def __init__(self, robot: RobotModel):
         self._names, self._channels = robot.table.names, robot.channels
 
     def parameters(self, message: JointState) -> tuple[float, np.ndarray]:
-        """(stamp [s], values (p,) in the table's order) of ~/parameters or ~/trusted_parameters."""
+        """(stamp [s], values (p,) in table order) from ~/parameters or ~/trusted_parameters."""
         places, stamp = self._places(message.name), message.header.stamp
         if len(message.position) != len(message.name):
             raise MessageError(f"{len(message.position)} positions for {len(message.name)} names; "
@@ -56,21 +61,21 @@ class EstimateReader:
         values = np.array(message.position, float)[places]
         if not np.isfinite(values).all():
             worst = self._names[int(np.argmin(np.isfinite(values)))]
-            raise ParameterError(f"'{worst}' is not finite; expected an estimate.")
+            raise ParameterError(f"'{worst}' is not finite; expected a finite estimate.")
         return stamp.sec + 1e-9 * stamp.nanosec, values
 
     def covariance(self, message: Float64MultiArray) -> np.ndarray:
-        """(p, p) in the table's order, symmetric, of ~/covariance or ~/trusted_covariance."""
+        """Symmetric matrix (p, p) in table order from ~/covariance or ~/trusted_covariance."""
         read = read_covariance(message)
         places = self._places(read.names)
         found = read.matrix[np.ix_(places, places)]
         if not np.isfinite(found).all() or (np.diagonal(found) < 0).any():
             raise ParameterError("an entry is not finite, or a variance is negative; expected a "
-                                 "covariance.")
+                                 "covariance matrix.")
         return (found + found.T) / 2
 
     def status(self, message: DiagnosticArray) -> EstimatorStatus:
-        """~/status."""
+        """Decode ~/status."""
         said = {pair.key: pair.value for status in message.status for pair in status.values}
         if "state" not in said:
             raise MessageError(f"a status with {len(said)} values and no 'state'; expected the "
@@ -81,14 +86,14 @@ class EstimateReader:
         try:
             noise = np.array([float(said[key]) for key in keys])
         except ValueError as error:
-            raise MessageError(f"a channel's noise is no number: {error}.") from None
+            raise MessageError(f"a channel's noise is not a number: {error}.") from None
         if not (np.isfinite(noise).all() and (noise > 0).all()):
-            raise MessageError(f"noise of channels is {noise.tolist()}; expected positive "
-                               "deviations.")
+            raise MessageError(f"channel noise is {noise.tolist()}; expected positive "
+                               "standard deviations.")
         return EstimatorStatus(said["state"], noise)
 
     def _places(self, names: Sequence[str]) -> list[int]:
-        """Place of each parameter of this robot among names."""
+        """Index in `names` of each parameter of this robot."""
         if tuple(names) == self._names:
             return list(range(len(names)))
         places = {name: k for k, name in enumerate(names)}
@@ -97,21 +102,21 @@ class EstimateReader:
             raise ParameterError(
                 f"got {len(names)} parameters, expected the {len(self._names)} of this robot"
                 + (f" ('{missing[0]}' is missing)" if missing else "")
-                + ". Give both nodes the same settings.")
+                + ". Start both nodes with the same settings.")
         return [places[name] for name in self._names]
 
 
 class HeardEstimate:
     """Subscribes to parameters, covariance and ~/status of an estimator node.
 
-    state: its last word; node: its full name. `latest()` may be called on any thread.
+    state: its last reported state; node: its full name. `latest()` may be called on any thread.
     """
 
     def __init__(self, node: Node, robot: RobotModel, estimator: str, lane: str):
-        """lane: 'trusted_' for the last parameters that were, '' for those of now."""
+        """lane: 'trusted_' for the last trusted parameters, '' for the present ones."""
         self._names, self._reader = robot.table.names, EstimateReader(robot)
         self._lock, self._log = threading.Lock(), node.get_logger()
-        self._values: tuple[float, np.ndarray] | None = None     # stamp [s], in the table's order
+        self._values: tuple[float, np.ndarray] | None = None     # stamp [s], values in table order
         self._covariance: np.ndarray | None = None
         self._noise: np.ndarray | None = None
         self._ros, self._source, self._lane = node, estimator, lane
@@ -122,7 +127,7 @@ class HeardEstimate:
             self._listen(kind, topic, add)
 
     def latest(self) -> tuple[float, ParameterSet] | None:
-        """(stamp [s], values with covariance and noise), None while one of them is missing."""
+        """(stamp [s], values with covariance and noise); None while any of them is missing."""
         with self._lock:
             if self._values is None or self._covariance is None or self._noise is None:
                 return None
@@ -131,13 +136,13 @@ class HeardEstimate:
 
     @property
     def missing(self) -> str:
-        """What has not come yet, in words; '' where nothing lacks."""
+        """What has not arrived yet, in words; '' if complete."""
         lacks = self._lacks()
-        return f"{', '.join(lacks)} of '{self.node}'" if lacks else ""
+        return f"{', '.join(lacks)} from '{self.node}'" if lacks else ""
 
     @property
     def values(self) -> np.ndarray | None:
-        """(p,) the values alone."""
+        """(p,) the values only."""
         latest = self._values
         return None if latest is None else latest[1]
 
@@ -148,8 +153,10 @@ class HeardEstimate:
             ("noise in the status", self._noise)) if have is None]
 
     def _listen(self, kind: type, topic: str, add: Callable[[Any], None]) -> None:
-        """Hand a topic of the estimator to `add`; anything that cannot be used is refused in one
-        sentence, and what was known stays."""
+        """Pass messages of an estimator topic to `add`.
+
+        An unusable message is refused with a warning; earlier values stay.
+        """
         def received(message: Any) -> None:
             try:
                 with self._lock:

@@ -12,9 +12,9 @@
 # See the License for the specific language governing permissions and
 # limitations under the License.
 
-"""The ROS node `uvms_estimator`: wires inputs, worker, outputs, services and diagnostics.
+"""The ROS node `uvms_estimator`: connects inputs, worker, outputs, services and diagnostics.
 
-Its interface: docs/ros_interface.md.
+Interface: docs/ros_interface.md.
 """
 from __future__ import annotations
 
@@ -57,12 +57,14 @@ from .subscriptions import Repeated
 from .validity import ValidityMonitor
 from .worker import Worker
 
-SPEAK_S = 0.5     # between looks at the inputs: what happens is in the log within a second
+SPEAK_S = 0.5     # period of checking the inputs: events are logged within a second
 
 
 class EstimatorNode(rclpy.node.Node):
-    """Threads: `inputs` reads messages and makes samples of them, the worker estimates and
-    publishes, `status` says what no tick would show, `memory` saves the state, `sync` a recording;
+    """The estimator node.
+
+    Threads: `inputs` turns messages into samples, the worker estimates and publishes, `status`
+    publishes changes that occur without a tick, `memory` saves the state, `sync` syncs a recording;
     everything else runs on the executor (docs/architecture.md, "Threads").
 
     Create it, call `begin()`, spin it on a SingleThreadedExecutor, and `close()` it.
@@ -75,7 +77,7 @@ class EstimatorNode(rclpy.node.Node):
         self.inputs: NodeInputs | None = None
         self.memory: Memory | None = None
         self._announcing: Repeated | None = None
-        # Wall time, so that diagnostics and warnings go on while simulated time stands still.
+        # Wall time, so that diagnostics and warnings continue while simulated time is paused.
         self._wall = Clock(clock_type=ClockType.STEADY_TIME)
         self._diagnostics_publisher = self.create_publisher(DiagnosticArray, "/diagnostics", 10)
         self._log_handler = RosLogHandler(self)
@@ -85,9 +87,9 @@ class EstimatorNode(rclpy.node.Node):
     # --- start ----------------------------------------------------------------------------------
 
     def begin(self) -> None:
-        """Start at once, or as soon as the robot's description arrives.
+        """Start at once, or as soon as the robot description arrives.
 
-        Raises UvmsError for anything that cannot be used.
+        Raises UvmsError for anything unusable.
         """
         watch_changes(self, lambda: self.config, self._change)
         self._description = Description(self, self.config, self._start)
@@ -99,13 +101,13 @@ class EstimatorNode(rclpy.node.Node):
         self._fit = RecentFit(self.robot.channels, self.robot.units, config.filter.period)
         self._judged = RecentFit(self.robot.channels, self.robot.units, config.filter.period,
                                  JUDGED)
-        # refused at start, not at the end of a dive
+        # checked at start, so that saving does not fail at the end of a dive
         folder = robot_folder(parameter_folder(config.output), self.get_namespace(),
                               self.get_name(), self.robot)
         memory = self.memory = Memory(config, self.robot, folder, self.get_logger())
         start = memory.start()
-        # From worker.start() on the estimator is the worker's alone: other threads read what it
-        # publishes, or send it a request. The stages that have it run on the worker's thread.
+        # After worker.start() only the worker may use the estimator: other threads read what the
+        # worker publishes or send it requests. The stages also run on the worker's thread.
         estimator = Estimator(config, robot=self.robot, real_time=True, start=start.parameters)
         node_name = self.get_fully_qualified_name().lstrip("/")
         stages = self._stages = NodeStages(estimator, self._outputs.publish,
@@ -153,7 +155,7 @@ class EstimatorNode(rclpy.node.Node):
         worker.start()
         memory.run(worker.request, lambda: validity.latest.state == FAILED)
         inputs.start()
-        # Not on the executor, which waits while a service does.
+        # Not on the executor, which blocks during service calls.
         self._announcing = Repeated(SILENCE_LOOK_S, self._parameter_outputs.announce,
                                     self._not_announced, "status")
 
@@ -186,8 +188,10 @@ class EstimatorNode(rclpy.node.Node):
         self._stages.follow(prediction.t)
 
     def _state_stages(self) -> None:
-        """After a stage: what is known, where the state is saved too. On the executor, since a
-        statement waits for the worker."""
+        """Write a statement after each stage, beside the saved state.
+
+        Runs on the executor, since a statement waits for the worker.
+        """
         before, self._stages_stated = self._stages_stated, self._stages.ended
         if self._stages_stated <= before or self.memory is None or not self.memory.saving:
             return
@@ -199,18 +203,18 @@ class EstimatorNode(rclpy.node.Node):
             self.get_logger().info(f"{path}: {made.verdict.word}")
 
     def _now(self) -> float:
-        """[s] on the node's clock."""
+        """Node clock [s]."""
         return self.get_clock().now().nanoseconds * 1e-9
 
     def _seconds(self) -> float:
-        """[s] on a clock that does not step; a simulation's stands still with it."""
+        """A clock that does not step [s]; with simulated time it pauses with the simulation."""
         return self._now() if self.get_clock().ros_time_is_active else time.monotonic()
 
     def _worker_failed(self, error: Exception, so_far: int) -> None:
-        if self.context.ok():     # else shutting down: there is nobody left to publish to
+        if self.context.ok():     # else shutting down: publishing is no longer possible
             self.get_logger().error(
                 f"a sample was lost to an internal error ({type(error).__name__}: {error}), "
-                f"{so_far} so far; the node goes on. Please report it with a recording "
+                f"{so_far} so far; the node continues. Please report it with a recording "
                 "(output.record)", throttle_duration_sec=5.0)
 
     def _not_announced(self, error: Exception) -> None:
@@ -235,8 +239,8 @@ class EstimatorNode(rclpy.node.Node):
             for s in statuses]))
 
     def _change(self, config: Config) -> None:
-        """Settings have changed: the inputs' thread follows at its next message, the worker after
-        the samples that wait."""
+        """Apply changed settings: the input thread at its next message, the worker after the
+        samples already queued."""
         before, self.config = self.config, config
         for name, (old, new) in before.differences(config).items():
             self.get_logger().info(f"setting '{name}' changed from {old!r} to {new!r}")
@@ -251,8 +255,8 @@ class EstimatorNode(rclpy.node.Node):
 
     def close(self) -> None:
         """Join the threads, save, finish the recording, leave the graph."""
-        # The last one first, each whatever becomes of the others: a thread that is left would keep
-        # the process alive.
+        # Callbacks run in reverse order, and all of them even if one fails: a remaining thread
+        # would keep the process alive.
         with ExitStack() as ending:
             ending.callback(self.destroy_node)
             ending.callback(CORE_LOG.removeHandler, self._log_handler)
@@ -260,15 +264,15 @@ class EstimatorNode(rclpy.node.Node):
             if self.worker is not None:
                 ending.callback(self.worker.stop)
             if self.memory is not None:
-                ending.callback(self.memory.stop)       # needs the worker's last answer
-                ending.callback(self._last_statement)   # as well
+                ending.callback(self.memory.stop)       # needs an answer of the worker
+                ending.callback(self._last_statement)   # needs the worker too
             if self.inputs is not None:
                 ending.callback(self.inputs.stop)
             if self._announcing is not None:
                 ending.callback(self._announcing.stop)
 
     def _last_statement(self) -> None:
-        """What is known at the end, where the state is saved too."""
+        """Write a final statement beside the saved state."""
         if self.memory is None or not self.memory.saving:
             return
         try:

@@ -12,8 +12,8 @@
 # See the License for the specific language governing permissions and
 # limitations under the License.
 
-"""What the identification node hears of an estimator: parameters, their covariance, its state, and
-the stage that its schedule is in."""
+"""What the identification node receives from an estimator: parameters, covariance, state, and the
+stage of its schedule."""
 from __future__ import annotations
 
 import time
@@ -37,8 +37,11 @@ from .trusted_lane import TrustedLane
 
 
 class EstimatorWatch(HeardEstimate):
-    """The parameters of now, and the stage; progress: of the stage, in words; waits: whether its
-    stages wait for the robot, None where there are none that could."""
+    """The present parameters and the stage.
+
+    progress: of the stage, in words; waits: whether the stages wait for the robot, None if there is
+    no stage that could.
+    """
 
     def __init__(self, node: Node, robot: RobotModel, estimator: str):
         self._stage: StageView | None = None
@@ -49,8 +52,10 @@ class EstimatorWatch(HeardEstimate):
         self._listen(DiagnosticArray, "stage", self._add_stage)
 
     def lead(self, feedforward: Feedforward, now: Callable[[float], float]) -> None:
-        """Give a feedforward what the estimator trusts; now(receive) [s] is the time of reception
-        on the clock of its calls."""
+        """Feed the trusted parameters to a feedforward.
+
+        now(receive) [s]: the time of reception on the clock of the feedforward's calls.
+        """
         lane = TrustedLane(feedforward, now)
         clock = self._ros.get_clock()
 
@@ -64,15 +69,15 @@ class EstimatorWatch(HeardEstimate):
 
     @property
     def age(self) -> float:
-        """[s] since its last sign of life; inf before any."""
+        """Time [s] since the last message of the estimator; inf before the first."""
         return time.monotonic() - self._heard_at
 
     def stage(self) -> StageView | None:
-        """The stage at hand; None without a schedule, or before it was heard."""
+        """The current stage; None without a schedule or before the first message."""
         return self._stage
 
     def known(self) -> tuple[ParameterSet, tuple[str, ...]] | None:
-        """(what is known, names of the free parameters); None while anything of it is missing."""
+        """(parameter set, names of the free parameters); None while anything is missing."""
         latest = self.latest()
         return None if latest is None else (latest[1], self._free)
 

@@ -14,7 +14,7 @@
 
 """The ROS node `uvms_feedforward`: `ros2 run uvms_adaptive_dynamics feedforward`.
 
-Its interface: docs/feedforward.md.
+Interface: docs/feedforward.md.
 """
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ from collections import Counter
 from collections.abc import Callable
 from typing import Any
 
-# Before numpy: its matrices are 75 x 75 here, where BLAS threads cost more than they win.
+# Before numpy is imported: for our 75 x 75 matrices BLAS threads cost more than they gain.
 os.environ.setdefault("OMP_NUM_THREADS", "1")
 
 import rclpy.node
@@ -52,17 +52,17 @@ from .subscriptions import InputPoll, InputSubscription, Received, Repeated
 from .trusted_lane import TrustedLane
 
 FEEDFORWARD_NODE = "uvms_feedforward"
-# [s] between statuses that say the same, and between looks at the estimator and at who listens: new
-# parameters come in over feedforward.blend_time, so that more of them would show nothing.
+# [s] between unchanged statuses, and between checks of the estimator and of subscribers. New
+# parameters are blended in over feedforward.blend_time, so checking more often has no effect.
 SLOW_PERIOD = 0.1
 SLOW_INPUTS = ("trusted_parameters", "trusted_covariance", "estimator_status")
-RELIABLE = QoSProfile(depth=10)     # a trajectory that is sent once must not get lost
+RELIABLE = QoSProfile(depth=10)     # a trajectory is sent only once and must not get lost
 QOS = {"vehicle_trajectory": RELIABLE, "arm_trajectory": RELIABLE, "trusted_parameters": LATCHED,
        "trusted_covariance": LATCHED, "estimator_status": LATCHED}
 
 
 class FeedforwardNode(rclpy.node.Node):
-    """One thread reads, computes and publishes at feedforward.rate; the executor has the rest.
+    """One thread reads, computes and publishes at feedforward.rate; the executor does the rest.
 
     Create it, call `begin()`, spin it on a SingleThreadedExecutor, and `close()` it.
     """
@@ -76,7 +76,7 @@ class FeedforwardNode(rclpy.node.Node):
         self._repeated: Repeated | None = None
 
     def begin(self) -> None:
-        """Start at once, or as soon as the robot's description arrives; raises UvmsError."""
+        """Start at once, or as soon as the robot description arrives; raises UvmsError."""
         watch_changes(self, lambda: self.config, self._change)
         self._description = Description(self, self.config, self._start)
 
@@ -92,7 +92,7 @@ class FeedforwardNode(rclpy.node.Node):
         self._last: LatestState | None = None
         self._said: tuple[int, str] = (-1, "")
         self._said_at = -math.inf
-        # imu before dvl where both read one topic: a velocity needs the rates of its instant
+        # imu before dvl if both read one topic: a velocity needs the angular rates of its instant
         sources = [InputSubscription(self, of[0], sorted((each.role for each in of), reverse=True),
                                      QOS.get(of[0].role))
                    for of in by_topic(feedforward_inputs(config))]
@@ -104,16 +104,16 @@ class FeedforwardNode(rclpy.node.Node):
         self._actions = self._by_role()
         log = self.get_logger()
         log.info(f"{config.feedforward.rate:g} efforts per second from "
-                 f"'{self.resolve_topic_name(config.feedforward.estimator_node)}'; without it: "
+                 f"'{self.resolve_topic_name(config.feedforward.estimator_node)}'; fallback: "
                  f"{config.feedforward.fallback}")
         log.info(changes_sentence(config))
         self._collections.begin()
         self._repeated = Repeated(1 / config.feedforward.rate, self._tick, self._failed)
 
     def _change(self, config: Config) -> None:
-        """Settings have changed, to take effect at the next call."""
+        """Apply changed settings at the next call."""
         self.config = config
-        if self._repeated is not None:     # else it has not begun
+        if self._repeated is not None:     # else not started yet
             self.feedforward.settings = self._motions.settings = config.feedforward
 
     def close(self) -> None:
@@ -136,7 +136,7 @@ class FeedforwardNode(rclpy.node.Node):
         for message in came:
             self._receive(message)
         now = self.get_clock().now().nanoseconds * 1e-9
-        if now > 0.0:      # else simulated time has not begun
+        if now > 0.0:      # else simulated time has not started
             self._compute(now)
 
     def _compute(self, now: float) -> None:
@@ -147,7 +147,7 @@ class FeedforwardNode(rclpy.node.Node):
             if self._last is None:
                 return self._say(now, ERROR, "no state yet: waiting for " + " and ".join(
                     role for role in STATE_ROLES if role in self._needed), {})
-            t, latest = now, self._last     # lost, as with a clock that jumped: fade out
+            t, latest = now, self._last     # state lost, for example by a clock jump: fade out
         motion = self._motions.at(now, latest.state)
         efforts = self._efforts(t, latest, motion, fresh)
         self._outputs.efforts(now, efforts)
@@ -162,7 +162,7 @@ class FeedforwardNode(rclpy.node.Node):
         if self.config.feedforward.velocity == "wanted":
             state = type(state)(state.R_nb, state.nu if motion.nu is None else motion.nu, state.mu,
                                 state.mu_dot if motion.mu_dot is None else motion.mu_dot)
-        # At the first call nothing acts, and the efforts come in from there.
+        # The first call starts from zero efforts, which then fade in.
         engaged = fresh and self._last is not None
         self._last = latest
         return self.feedforward.efforts(t, state, motion.nu_dot, motion.mu_ddot, motion.mu_dot,
@@ -173,15 +173,15 @@ class FeedforwardNode(rclpy.node.Node):
         dvl_age, vehicle = t - latest.velocity_t, self._robot.vehicle
         level, said = OK, f"efforts from the {efforts.source} parameters"
         if efforts.source == "blend":
-            said = "efforts blending over to other parameters"
+            said = "efforts are blending to new parameters"
         elif efforts.source != "trusted":
             level, said = WARN, (f"efforts from {efforts.source}: no trusted parameters, or no "
-                                 "sign of life of the estimator" if efforts.source == "prior" else
+                                 "message from the estimator" if efforts.source == "prior" else
                                  "no efforts: no trusted parameters")
         if self._lane.refused:
             level, said = WARN, f"parameters refused: {self._lane.refused}"
         if vehicle and self.config.dvl.enabled and dvl_age > self.config.dvl.timeout:
-            level, said = WARN, "no DVL velocity: continued on the IMU alone, fading"
+            level, said = WARN, "no DVL velocity: continuing on the IMU alone, fading out"
         if not fresh:
             level, said = ERROR, "the state is too old, efforts fade to zero; check the sensors"
         self._say(now, level, said, {
@@ -200,7 +200,7 @@ class FeedforwardNode(rclpy.node.Node):
 
     def _failed(self, error: Exception) -> None:
         if self.context.ok():     # else shutting down
-            self.get_logger().error(f"a call was lost ({type(error).__name__}: {error})",
+            self.get_logger().error(f"a call failed ({type(error).__name__}: {error})",
                                     throttle_duration_sec=5.0)
 
     # --- messages ---------------------------------------------------------------------------------
@@ -226,12 +226,12 @@ class FeedforwardNode(rclpy.node.Node):
 
     def _receive(self, message: Received) -> None:
         source, receive_ns, data = message
-        if receive_ns == 0:     # simulated time has not begun
+        if receive_ns == 0:     # simulated time has not started
             return
         for role in source.roles:
             try:
                 self._actions[role](source.decode(data), receive_ns * 1e-9)
-            except Exception as error:  # garbage raises anything; one message is lost
+            except Exception as error:  # garbage may raise anything; only this message is lost
                 self.dropped[role] += 1
                 self.get_logger().warning(
                     f"message on '{source.topic}' dropped ({in_words(error)}); "
@@ -240,7 +240,7 @@ class FeedforwardNode(rclpy.node.Node):
 
 
 def main(args: list[str] | None = None) -> int:
-    """Run the node until SIGINT or SIGTERM; 0, or 1 after a sentence about what cannot be used."""
+    """Run the node until SIGINT or SIGTERM; returns 0, or 1 after an error message."""
     return run_node(sys.argv if args is None else args, FeedforwardNode, argparse.ArgumentParser(
         prog="feedforward", description="Wrench and joint efforts for a wanted motion, from the "
         "estimator's trusted parameters (node uvms_feedforward). Settings are ROS parameters: "

@@ -12,7 +12,7 @@
 # See the License for the specific language governing permissions and
 # limitations under the License.
 
-"""What the feedforward node publishes, at every call."""
+"""Publishers of the feedforward node."""
 from __future__ import annotations
 
 from collections.abc import Mapping
@@ -40,7 +40,7 @@ FEEDFORWARD_NEEDS_VEHICLE = ("wrench", "wrench_reference", "wrench_stddev", "arm
 
 
 class FeedforwardPublishers:
-    """Publishes what has a subscriber; the status is latched and always published."""
+    """Publishes outputs that have subscribers; the latched status is always published."""
 
     def __init__(self, node: Node, config: Config, robot: RobotModel):
         self._robot, self._output = robot, config.output
@@ -56,7 +56,7 @@ class FeedforwardPublishers:
             and (robot.joints or output.name not in FEEDFORWARD_NEEDS_ARM)}
 
     def efforts(self, t: float, efforts: FeedforwardEfforts) -> None:
-        """Efforts, their deviations and the arm's reaction of time t [s]."""
+        """Publish efforts, their standard deviations and the arm's reaction at time t [s]."""
         vehicle, arm, joints = self._robot.vehicle_rows, self._robot.arm_rows, self._robot.joints
         output = self._output
         if self._heard("wrench", "wrench_reference"):
@@ -77,7 +77,7 @@ class FeedforwardPublishers:
                           messages.wrench_message(t, efforts.arm_reaction, output))
 
     def motion(self, t: float, latest: LatestState) -> None:
-        """Velocity and acceleration of time t [s]."""
+        """Publish velocity and acceleration at time t [s]."""
         if self._heard("velocity"):
             self._publish("velocity", messages.twist_message(t, latest.state.nu, self._output))
         if self._heard("acceleration"):
@@ -87,17 +87,17 @@ class FeedforwardPublishers:
             self._publish("accelerations", messages.twist_message(t, latest.nu_dot, self._output))
 
     def status(self, t: float, level: int, message: str, values: Mapping[str, Any]) -> None:
-        """The status of time t [s]; numbers get four significant digits."""
+        """Publish the status at time t [s]; numbers have four significant digits."""
         self._publish("status", messages.status_array(t, self._name, "feedforward", level, message,
                                                       values))
 
     def look_around(self) -> None:
-        """Learn who listens, which asks the middleware; call it every tenth of a second or so."""
+        """Update which outputs have subscribers, from the middleware; call about every 0.1 s."""
         self._listened = {name: publisher.get_subscription_count() > 0
                           for name, publisher in self._publishers.items()}
 
     def _heard(self, *names: str) -> bool:
-        """Whether anyone listens: building a message costs most here."""
+        """Whether any of the outputs has a subscriber; building a message is the main cost."""
         return any(self._listened.get(name, False) for name in names)
 
     def _publish(self, name: str, message: Any) -> None:

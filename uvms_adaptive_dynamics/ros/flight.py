@@ -40,20 +40,20 @@ from .command_channels import CommandChannels
 from .estimator_watch import EstimatorWatch
 from .subscriptions import InputPoll, InputSubscription, Received
 
-COMMANDS_LOOK_S = 0.04  # between looks at who listens to the commands, and who else sends some
-NEUTRAL_S = 1.0     # of neutral commands after a stop; then nothing is sent, and others may command
+COMMANDS_LOOK_S = 0.04  # between checks for subscribers and other publishers of the commands
+NEUTRAL_S = 1.0     # of neutral commands after a stop; then nothing is sent, so others may command
 
 
 class Flight:
-    """`tick` is called by the control thread alone; all else by any thread.
+    """Senses, judges and commands in each tick of the control thread.
 
-    lock: of pilot, and of whoever tells it what to do. t [s]: the present time on the states'
-    clock, None until it is known.
+    Only the control thread calls `tick`; any thread may call the rest. lock: guards the pilot. t
+    [s]: present time on the clock of the states, None until known.
     """
 
     def __init__(self, node: Node, config: Config, robot: RobotModel, watch: EstimatorWatch,
                  say: Callable[[Cause], None]):
-        """say: is told of every stop, once. Raises UvmsError for what cannot be used."""
+        """say: called once for every stop. Raises UvmsError for unusable settings."""
         self._node, self._config, self._robot, self._watch = node, config, robot, watch
         self._say = say
         self.lock = threading.RLock()
@@ -61,7 +61,7 @@ class Flight:
             config.thrusters.curve)
         self.limits = MotionLimits.from_config(config, robot, curve)
         self._guard = MotionGuard(config, self.limits)
-        # What nobody has measured yet moves nothing ahead of the errors.
+        # No feedforward from parameters that are not measured yet; feedback acts alone.
         self.feedforward = Feedforward(robot, prior, config.with_values(
             {"feedforward.fallback": "nothing"}))
         self.pilot = Pilot(config, robot, prior, curve, self.feedforward,
@@ -71,7 +71,7 @@ class Flight:
         self._heard: dict[str, float] = dict.fromkeys((each.role for each in inputs), -math.inf)
         self._decoder = TimedDecoder(config, self._heard, self._clock_jumped)
         self._poll = InputPoll(node, [InputSubscription(node, each) for each in inputs])
-        self.dropped: Counter = Counter()       # messages that could not be used, by role
+        self.dropped: Counter = Counter()       # unusable messages, by role
         self.t: float | None = None
         self.depth = self._voltage = math.nan
         self._filter = StateFilter(config, np.zeros(3))
@@ -79,10 +79,11 @@ class Flight:
         self._looked = self._neutral_until = self._beat = -math.inf     # steady [s]
         self._armed_at = 0.0
 
-    # --- what others ask for ----------------------------------------------------------------------
+    # --- requests ------------------------------------------------------------------------------
 
     def arm(self) -> list[Cause]:
-        """Hold station from now on; all that forbids it, in which case nothing has changed."""
+        """Hold station from now on; returns the causes that forbid it, in which case nothing
+        changes."""
         with self.lock:
             now = time.monotonic()
             causes = self._causes(now, armed=False)
@@ -91,26 +92,26 @@ class Flight:
             assert self.t is not None and self._state is not None
             self._armed_at = self._beat = now
             self.pilot.arm(self.t, self._state)
-            self._neutral_until = math.inf      # until neutral has been commanded
+            self._neutral_until = math.inf      # until neutral is commanded
             return []
 
     def doubt(self) -> float:
-        """[m] by which the place may be off when a motion that is designed now has been flown."""
+        """Position uncertainty [m] at the end of a motion that is designed now."""
         with self.lock:
             if self.t is None or self._state is None:
                 return 0.0
             return self.pilot.doubt_after(self.t, self._state, self._config.excitation.duration)
 
     def renew(self) -> None:
-        """The operator is still there, and the longest time begins anew."""
+        """Confirm that the operator is present; restarts the arming time limit."""
         self._armed_at = self._beat = time.monotonic()
 
     def beat(self) -> None:
-        """A heartbeat."""
+        """Note a heartbeat."""
         self._beat = time.monotonic()
 
     def stop(self, cause: Cause) -> bool:
-        """To neutral, from the next tick on; whether it was armed."""
+        """Go to neutral from the next tick on; returns whether the robot was armed."""
         with self.lock:
             if not self.pilot.armed:
                 return False
@@ -120,7 +121,7 @@ class Flight:
 
     @property
     def at_rest(self) -> bool:
-        """Whether nothing is commanded, and nothing will be until it is armed."""
+        """Whether nothing is commanded, nor will be until the robot is armed."""
         return not self.pilot.armed and time.monotonic() > self._neutral_until
 
     # --- on the control thread --------------------------------------------------------------------
@@ -131,17 +132,17 @@ class Flight:
             self._sense()
             if self.pilot.armed:
                 self._judge(time.monotonic())
-        except Exception as error:      # whatever it is, the robot must not go on as it was
+        except Exception as error:      # whatever the error, the robot must not continue its motion
             if not self._stop_for(error):
                 self._node.get_logger().error(
-                    f"a tick was lost to {_of_program(error)}", throttle_duration_sec=5.0)
+                    f"a tick failed: {_of_program(error)}", throttle_duration_sec=5.0)
         self._command()
 
     def _stop_for(self, error: Exception) -> bool:
         return self.stop(Cause("internal", _of_program(error)))
 
     def _judge(self, now: float) -> None:
-        """Stop where the guard has a cause; break a motion off that is not followed well."""
+        """Stop if the guard finds a cause; break off a motion that is tracked badly."""
         look = self._look(now, armed=True)
         causes = self._guard.causes(now, look)
         if causes:
@@ -160,7 +161,7 @@ class Flight:
                 f"motion broken off, a smaller one follows: {unsteady.sentence}")
 
     def _hold_back(self, t: float) -> None:
-        """Leave out a motion at whose start the robot needs too much to hold still."""
+        """Skip a motion if holding still at its start needs too much effort."""
         with self.lock:
             overloaded = self.pilot.hold_back_if(t, self._guard.overloaded)
         if overloaded is not None:
@@ -173,7 +174,7 @@ class Flight:
                 return
             try:
                 commands = self.pilot.commands(self.t or 0.0, self._state)
-            except Exception as error:      # what follows a stop needs the last commands alone
+            except Exception as error:      # stopping needs only the last commands
                 self._stop_for(error)
                 commands = self.pilot.commands(self.t or 0.0, None)
         if commands is None:
@@ -197,14 +198,14 @@ class Flight:
 
     def _receive(self, message: Received) -> None:
         source, receive_ns, data = message
-        if receive_ns == 0:     # simulated time has not begun
+        if receive_ns == 0:     # simulated time has not started
             return
         for role in source.roles:
             try:
                 reading = self._decoder.decode(role, source.decode(data), receive_ns * 1e-9)
             except MessageError:
                 reading = None
-            except Exception as error:  # garbage raises anything; one message is lost
+            except Exception as error:  # garbage may raise anything; only this message is lost
                 reading = None
                 self._node.get_logger().warning(
                     f"message on '{source.topic}' dropped ({in_words(error)})",
@@ -213,7 +214,7 @@ class Flight:
                 self.dropped[role] += 1
                 continue
             t, values = reading
-            # As a message is good, not only new: the filter refuses what is not finite.
+            # Only a good message counts as heard; the filter refuses what is not finite.
             if role == "joint_states":
                 values = values[:2 * len(self._robot.joints)]
             if np.isfinite(values).all():
@@ -222,25 +223,26 @@ class Flight:
                 self._voltage = values[0]
                 continue
             if role == "depth":
-                if math.isnan(self.depth):      # it would take seconds to come there by corrections
+                if math.isnan(self.depth):      # corrections would take seconds to get there
                     self._filter = StateFilter(self._config, np.array([0.0, 0.0, values[0]]))
                 self.depth = values[0]
             self._filter.add(role, t, reading[1])
 
     def _clock_jumped(self) -> None:
-        """All that was reckoned is of another time."""
+        """Drop the state, which belongs to another time, and stop."""
         self._decoder.reset()
         self._filter = StateFilter(self._config, np.zeros(3))
         self._state, self.t, self.depth = None, None, math.nan
-        self.stop(Cause("clock", "a clock jumped, so that nobody knows where the robot is; arm "
+        self.stop(Cause("clock", "a clock jumped, so the robot's position is unknown; arm "
                                  "again where it is now"))
 
     def _causes(self, now: float, armed: bool) -> list[Cause]:
-        """What the guard says of this moment (steady time [s])."""
+        """Causes to stop at this moment (steady time [s])."""
         return self._guard.causes(now, self._look(now, armed))
 
     def _look(self, now: float, armed: bool) -> Look:
-        """What is known at this moment (steady time [s]); armed False: as if it were armed here."""
+        """Input of the guard at this moment (steady time [s]); armed False: as if armed here
+        now."""
         pilot, state = self.pilot, self._state
         watched = {role: now - at for role, at in self._heard.items() if role != "battery"}
         wanted = moved = None
@@ -255,4 +257,4 @@ class Flight:
 
 
 def _of_program(error: Exception) -> str:
-    return f"an error of the program ({type(error).__name__}: {error}); please report it"
+    return f"internal error ({type(error).__name__}: {error}); please report it"

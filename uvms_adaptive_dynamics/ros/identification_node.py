@@ -22,7 +22,7 @@ import os
 import sys
 import time
 
-# Before numpy: its matrices are 75 x 75 here, where BLAS threads cost more than they win.
+# Before numpy is imported: for our 75 x 75 matrices BLAS threads cost more than they gain.
 os.environ.setdefault("OMP_NUM_THREADS", "1")
 
 import rclpy.node
@@ -51,39 +51,41 @@ from .services import parameter_folder
 from .subscriptions import Repeated
 
 IDENTIFICATION_NODE = "uvms_identification"
-STAGE_LOOK_S = 0.1  # between looks at stage and design
-DRY_RUN_WARNING_S = 5.0  # between words on what a dry run waits for
-ANSWER_S = 1.0      # in which the estimator's stages go on or wait as told; then told again
+STAGE_LOOK_S = 0.1  # between checks of stage and design
+DRY_RUN_WARNING_S = 5.0  # between warnings about what a dry run is waiting for
+ANSWER_S = 1.0      # for the estimator's stages to continue or wait as told, before telling again
 
 
 class IdentificationNode(rclpy.node.Node):
-    """Two threads: `inputs` flies (`Flight`), the executor has services, stages and designs, which
-    another process makes. Create it, call `begin()`, spin it, and `close()` it. `wind_down()` stops
-    the robot, after which `wound_down` becomes true.
+    """Moves the robot through the stages of an identification.
+
+    Two threads: `inputs` runs the control loop (`Flight`); the executor handles services, stages
+    and designs, which run in another process. Create it, call `begin()`, spin it, and `close()` it.
+    `wind_down()` stops the robot, after which `wound_down` becomes true.
     """
 
     def __init__(self, dry_run: bool = False, **kwargs):
-        """dry_run: never move; show the motion of the stage at hand, and end."""
+        """dry_run: never move; show the motion of the current stage, then end."""
         super().__init__(IDENTIFICATION_NODE, **kwargs)
         self.config: Config = config_from_parameters(self)
         if not self.config.robot.vehicle:
             raise ConfigError("setting 'robot.vehicle' is false; expected a vehicle. This node "
-                              "moves no arm on a fixed base: run the estimator with "
+                              "does not move an arm on a fixed base: run the estimator with "
                               "estimation.schedule, design a motion for its stage with the "
-                              "command excite (--schedule, --stage), and send that to the arm's "
+                              "command excite (--schedule, --stage), and send it to the arm's "
                               "own controller. See docs/guided.md, 'An arm on a fixed base'.")
         self._dry_run, self._ending, self._at_once = dry_run, False, False
         self._collections = ShortCollections()
         self._repeated: Repeated | None = None
         self._guide: Guide | None = None
-        self._shown: Request | None = None      # a dry run's, on its way
+        self._shown: Request | None = None      # request of a dry run in progress
         self._motion = self._last_stop = ""
         self._armings = 0
-        self._waits_since = time.monotonic()    # of a dry run, or since it said so
-        self._told_at = -math.inf      # steady [s], of telling the stages
+        self._waits_since = time.monotonic()    # start of a dry run, or of its last warning
+        self._told_at = -math.inf      # steady [s], when the stages were last told
 
     def begin(self) -> None:
-        """Start at once, or as soon as the robot's description arrives; raises UvmsError."""
+        """Start at once, or as soon as the robot description arrives; raises UvmsError."""
         self._description = Description(self, self.config, self._start)
 
     def _start(self, description: str | None) -> None:
@@ -114,8 +116,8 @@ class IdentificationNode(rclpy.node.Node):
         self._timer = self.create_timer(STAGE_LOOK_S, self._look)
         self._repeated = Repeated(1 / config.identification.rate, self.flight.tick, self._failed)
         self.get_logger().info(changes_sentence(config))
-        self.get_logger().info("moves the robot once ~/arm is called with true" if self._may_move
-                               else "never moves the robot: "
+        self.get_logger().info("the robot moves once ~/arm is called with true" if self._may_move
+                               else "the robot is never moved: "
                                + ("--dry-run" if self._dry_run else "identification.move is false"))
 
     def _on_states_clock(self, receive: float) -> float:
@@ -128,7 +130,7 @@ class IdentificationNode(rclpy.node.Node):
     # --- ending -----------------------------------------------------------------------------------
 
     def wind_down(self) -> None:
-        """Stop the robot; a second time, without waiting for neutral."""
+        """Stop the robot; when called again, do not wait for neutral."""
         if self._repeated is None or self._ending:
             self._at_once = True
         self._ending = True
@@ -137,7 +139,7 @@ class IdentificationNode(rclpy.node.Node):
 
     @property
     def wound_down(self) -> bool:
-        """Whether the process may end: it was asked to, and the robot is left at neutral."""
+        """Whether the process may end: it was asked to, and the robot is at neutral."""
         return self._ending and (self._at_once or self._repeated is None
                                  or self.flight.at_rest)
 
@@ -162,16 +164,16 @@ class IdentificationNode(rclpy.node.Node):
         return response
 
     def _armed(self) -> tuple[bool, str]:
-        before = f" The last stop: {self._last_stop}." if self._last_stop else ""
+        before = f" Last stop: {self._last_stop}." if self._last_stop else ""
         if not self._may_move:
             why = "the node was started with --dry-run" if self._dry_run else (
                 "setting 'identification.move' is false")
             return False, f"Not armed: {why}.{before}"
         if self.flight.pilot.armed:
             self.flight.renew()
-            return True, "Armed already: renewed."
+            return True, "Already armed; arming time restarted."
         if not self.flight.at_rest:
-            return False, f"Not armed: the robot is still being stopped. Try again.{before}"
+            return False, f"Not armed: the robot is still stopping. Try again.{before}"
         missing = self._watch.missing
         causes = [cause.sentence for cause in self.flight.arm()] if not missing else (
             [f"waiting for {missing}"])
@@ -181,7 +183,7 @@ class IdentificationNode(rclpy.node.Node):
         self._shown = None
         self._guide = Guide(self.flight.pilot, self.config.identification.design_time)
         self._armings += 1
-        return True, f"Armed: the robot holds its place, then moves by itself.{before}"
+        return True, f"Armed: the robot holds its position, then moves by itself.{before}"
 
     def _disarmed(self) -> tuple[bool, str]:
         if self.flight.stop(Cause("disarmed", "~/arm was called with false")):
@@ -200,7 +202,8 @@ class IdentificationNode(rclpy.node.Node):
         return response
 
     def _try_to_show(self) -> None:
-        """Of a dry run, which ends once it has shown a motion: say what it waits for."""
+        """Try to start a dry run, which ends after showing a motion; warn what it is waiting
+        for."""
         shown, said = self._begin_to_show()
         if not shown and time.monotonic() - self._waits_since > DRY_RUN_WARNING_S:
             self._waits_since = time.monotonic()
@@ -208,11 +211,11 @@ class IdentificationNode(rclpy.node.Node):
 
     def _begin_to_show(self) -> tuple[bool, str]:
         if self.flight.pilot.armed or self._designer.busy:
-            return False, "A motion is being designed or flown already; see ~/status."
+            return False, "A motion is already being designed or flown; see ~/status."
         stage = self._watch.stage()
         if stage is None or self._watch.missing or math.isnan(self.flight.depth):
             lacks = self._watch.missing or (
-                "a depth: its sensor, the IMU and the DVL give it, as the estimator has them")
+                "a depth, which needs depth sensor, IMU and DVL as the estimator does")
             return False, f"Nothing to show yet: waiting for {lacks}."
         self._shown = Request(stage, 1)
         try:
@@ -220,8 +223,8 @@ class IdentificationNode(rclpy.node.Node):
         except UvmsError as error:
             self._shown = None
             return False, f"No motion: {error}"
-        return True, (f"Designing a motion for '{stage.title}' without moving; it will be in "
-                      f"'{self._designer.folder}', and what it uses in the log.")
+        return True, (f"Designing a motion for '{stage.title}' without moving. It will be written "
+                      f"to '{self._designer.folder}'; its use of the limits will be logged.")
 
     # --- stages and designs, on the executor ------------------------------------------------------
 
@@ -230,7 +233,7 @@ class IdentificationNode(rclpy.node.Node):
         self._let_stages_run(flight.pilot.armed)
         self._say_what_is_flown()
         if not flight.pilot.armed and self._shown is None:
-            self._designer.cancel()     # of a flight that was stopped
+            self._designer.cancel()     # design for a flight that was stopped
         if self._guide is not None and flight.pilot.armed and stage is not None and flight.t:
             with flight.lock:
                 wanted = self._guide.next(flight.t, stage)
@@ -268,7 +271,7 @@ class IdentificationNode(rclpy.node.Node):
         self._promises.look(trajectory, flown, deviations(covariance))
 
     def _let_stages_run(self, go: bool) -> None:
-        """A stage's time is that of a robot that this node moves: they go on while it is armed."""
+        """Let the stages run only while this node is armed and moves the robot."""
         now = time.monotonic()
         if (self._may_move and self._watch.waits is go and now - self._told_at > ANSWER_S
                 and self._stages.service_is_ready()):
@@ -276,7 +279,7 @@ class IdentificationNode(rclpy.node.Node):
             self._stages.call_async(SetBool.Request(data=go))
 
     def _say_what_is_flown(self) -> None:
-        """Which stage's motion: the estimator counts no other for the stage at hand."""
+        """Publish the stage whose motion is flown; the estimator counts only that motion."""
         if not self._may_move:
             return
         flight, flown = self.flight, ""
@@ -308,10 +311,10 @@ class IdentificationNode(rclpy.node.Node):
         elif self._guide is not None and self._guide.designing:
             self.flight.stop(self._guide.failed(why))
 
-    # --- words ------------------------------------------------------------------------------------
+    # --- reports ----------------------------------------------------------------------------------
 
     def _stopped(self, cause: Cause) -> None:
-        """On any thread, once for each stop."""
+        """Log a stop; called once per stop, on any thread."""
         self._last_stop = cause.sentence
         log = self.get_logger()
         if cause.code in ENDED_WELL:
@@ -332,19 +335,19 @@ class IdentificationNode(rclpy.node.Node):
 
     def _failed(self, error: Exception) -> None:
         if self.context.ok():     # else shutting down
-            self.get_logger().error(f"a command was lost ({type(error).__name__}: {error})",
+            self.get_logger().error(f"a command failed ({type(error).__name__}: {error})",
                                     throttle_duration_sec=5.0)
 
 
 def main(args: list[str] | None = None) -> int:
-    """Run the node until SIGINT or SIGTERM; 0, or 1 after a sentence about what cannot be used."""
+    """Run the node until SIGINT or SIGTERM; returns 0, or 1 after an error message."""
     arguments = sys.argv if args is None else args
     parser = argparse.ArgumentParser(
         prog="identify", description="Move the robot through the stages of an identification (node "
         "uvms_identification). Settings are ROS parameters: --ros-args --params-file FILE, or -p "
         "NAME:=VALUE.")
     parser.add_argument("--dry-run", action="store_true",
-                        help="never move; show the motion of the stage at hand, and end")
+                        help="never move; show the motion of the current stage, then end")
     dry_run = "--dry-run" in arguments
     return run_node(arguments, lambda: IdentificationNode(dry_run), parser, IDENTIFICATION_NODE,
                     winds_down=True)

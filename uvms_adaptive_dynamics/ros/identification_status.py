@@ -12,7 +12,7 @@
 # See the License for the specific language governing permissions and
 # limitations under the License.
 
-"""What the identification node says: its latched ~/status, and a motion in words."""
+"""The identification node's latched ~/status, and summaries of motions."""
 from __future__ import annotations
 
 import math
@@ -28,13 +28,13 @@ from . import messages
 from .publishers import LATCHED, NO_PUBLISHER_EVENTS
 from .status import ERROR, OK, WARN
 
-SAME_STATUS_S = 0.5  # between statuses that say the same
-MOST_USES = 5       # limits that are named of a motion
+SAME_STATUS_S = 0.5  # between unchanged statuses
+MOST_USES = 5       # limits listed in the summary of a motion
 ENDED_WELL = ("done", "disarmed")
 
 
 class IdentificationStatus:
-    """Publishes ~/status, at once when it changes and else now and then."""
+    """Publishes ~/status: changes at once, otherwise every SAME_STATUS_S."""
 
     def __init__(self, node: Node, may_move: bool):
         self._node, self._may_move = node, may_move
@@ -45,8 +45,10 @@ class IdentificationStatus:
 
     def publish(self, pilot: Pilot, t: float, at_rest: bool, progress: str,
                 values: Mapping[str, object]) -> None:
-        """Where the pilot is at time t [s] of its clock; progress: of the stage, in words; values:
-        what else there is to say."""
+        """Publish the pilot's state at time t [s] of its clock.
+
+        progress: of the stage, in words; values: further key-value pairs.
+        """
         cause = pilot.cause
         if pilot.armed:
             state = "moving" if pilot.following(t) else "holding"
@@ -56,7 +58,7 @@ class IdentificationStatus:
             bad = cause is not None and cause.code not in ENDED_WELL
             level = ERROR if bad else (OK if self._may_move else WARN)
             said = cause.sentence if cause is not None else (
-                "not armed yet" if self._may_move else "never moves the robot")
+                "not armed yet" if self._may_move else "the robot is never moved")
         key = level, state, said
         if key == self._said and time.monotonic() - self._said_at < SAME_STATUS_S:
             return
@@ -70,8 +72,8 @@ class IdentificationStatus:
 
 
 def summary(trajectory: Trajectory) -> str:
-    """What a motion would use of the limits, the most first."""
+    """Summary of a motion: the limits it uses most, largest first."""
     uses = sorted(trajectory.made.get("uses", {}).items(), key=lambda each: -each[1])
     listed = ", ".join(f"{name} {share:.0%}" for name, share in uses[:MOST_USES])
     return (f"a motion of {trajectory.duration:.0f} s for stage '{trajectory.made.get('stage')}' "
-            f"that uses most of: {listed} (by what is believed)")
+            f"uses of its limits: {listed} (with present parameters)")

@@ -12,7 +12,7 @@
 # See the License for the specific language governing permissions and
 # limitations under the License.
 
-"""From topics to samples: messages are taken, recorded, decoded and given to the front end."""
+"""From topics to samples: messages are read, recorded, decoded and passed to the front end."""
 from __future__ import annotations
 
 import threading
@@ -36,17 +36,16 @@ NO_SIMULATED_TIME = "no simulated time on /clock yet"
 
 
 class NodeInputs:
-    """Reads all input topics on a thread of its own; whoever else touches the front end holds
-    `lock`.
+    """Reads all input topics on its own thread; hold `lock` to access the front end elsewhere.
 
-    `submit(sample)` is called for each sample, `time_jumped()` when the node's clock jumped back.
+    Calls `submit(sample)` for each sample, and `time_jumped()` when the node's clock jumped back.
     """
 
     def __init__(self, node: Node, config: Config, robot: RobotModel,
                  submit: Callable[[Sample], None], time_jumped: Callable[[], None],
                  recording: Path | None = None):
-        """recording: the new bag to record into. Raises ConfigError where a topic cannot be
-        subscribed or the bag not be written."""
+        """recording: the new bag to record into. Raises ConfigError if a topic cannot be subscribed
+        or the bag cannot be written."""
         self._node, self._submit, self._time_jumped = node, submit, time_jumped
         self._period = config.filter.period
         self._log = node.get_logger()
@@ -69,7 +68,7 @@ class NodeInputs:
         self._findings = FindingVoice()
 
     def start(self) -> None:
-        """Begin to read."""
+        """Start reading."""
         self._poll = InputPoll(self._node, self.subscriptions)
         self._repeated = Repeated(self._period, self._collect, self._collect_failed)
 
@@ -81,12 +80,12 @@ class NodeInputs:
             self.recorder.close()
 
     def change_settings(self, config: Config) -> None:
-        """Have the front end go on with other settings."""
+        """Apply other settings to the front end."""
         with self.lock:
             self.front_end.change_settings(config)
 
     def restart_front_end(self) -> None:
-        """Forget all signals."""
+        """Drop all signals."""
         with self.lock:
             self.front_end.reset()
 
@@ -96,7 +95,7 @@ class NodeInputs:
         return {source.input.role: source for source in self.subscriptions}
 
     def speak(self) -> None:
-        """Log what has changed about the inputs since the last call; call it every second or so."""
+        """Log changes of the inputs since the last call; call about every second."""
         steady, now_ns = time.monotonic(), self._node.get_clock().now().nanoseconds
         for source in self.subscriptions:
             source.look_around()
@@ -110,8 +109,9 @@ class NodeInputs:
                 self._log.info(text)
         if now_ns == 0 and steady >= self._no_time_at:
             self._no_time_at = steady + SILENT_AGAIN_S
-            self._log.warning("use_sim_time is true and nothing has come on /clock: all messages "
-                              "are dropped. Play the bag with --clock, or set use_sim_time false")
+            self._log.warning("use_sim_time is true but nothing has arrived on /clock, so all "
+                              "messages are dropped. Play the bag with --clock, or set "
+                              "use_sim_time to false")
 
     # --- on the thread that reads ---------------------------------------------------------------
 
@@ -144,26 +144,26 @@ class NodeInputs:
             for sample in self.front_end.samples():
                 self.samples += 1
                 self._submit(sample)
-        except Exception as error:  # garbage raises anything; one message is lost
+        except Exception as error:  # garbage may raise anything; only this message is lost
             reason = f"{source.input.role}: {type(error).__name__}"
             self.dropped[reason] += 1
             self._log.warning(f"message on '{source.topic}' dropped ({reason}: {error}); "
                               f"{self.dropped[reason]} so far", throttle_duration_sec=10.0)
 
     def _check_resets(self) -> None:
-        """Log what the front end found in the sensors' stamps; the estimator sees the gap."""
+        """Log restarts that the front end made because of stamps; the estimator sees a gap."""
         resets = self.front_end.resets.total()
         if resets != self._resets:
             self._resets = resets
             reasons = ", ".join(f"{reason}, {count} times so far"
                                 for reason, count in self.front_end.resets.items())
-            self._log.warning(f"signals restart, the estimate is kept: {reasons}. If it repeats, "
+            self._log.warning(f"signals restarted, estimate kept: {reasons}. If this repeats, "
                               "check the stamps of the drivers", throttle_duration_sec=5.0)
 
     def _restart_after_jump(self) -> None:
         now = self._node.get_clock().now().nanoseconds * 1e-9
-        self._log.warning(f"time jumped back to {now:.2f} s: signals and window restart, the "
-                          "estimate is kept")
+        self._log.warning(f"time jumped back to {now:.2f} s: signals and window restarted, "
+                          "estimate kept")
         self.front_end.reset()
         self._time_jumped()
         if self.recorder is not None:

@@ -12,7 +12,7 @@
 # See the License for the specific language governing permissions and
 # limitations under the License.
 
-"""The node's log: what the core says, which knows nothing of ROS, and why a node ends."""
+"""The node's log: messages of the ROS-free core, and the reason why a node ends."""
 from __future__ import annotations
 
 import logging
@@ -27,19 +27,19 @@ from rclpy.node import Node
 CORE_LOG = logging.getLogger(__package__.rpartition(".")[0])
 
 ROSOUT = "/rosout"
-DISCOVERY_S = 0.5    # that a node which ends waits for listeners: on one computer a tenth of it
-DELIVERY_S = 0.2     # and then for its last line to reach them
+DISCOVERY_S = 0.5    # wait of an ending node for listeners; a tenth suffices on one computer
+DELIVERY_S = 0.2     # wait for its last line to reach them
 
 
 class RosLogHandler(logging.Handler):
-    """Writes records of Python's logging to the node's log."""
+    """Forwards records of Python's logging to the node's log."""
 
     def __init__(self, node: Node):
         super().__init__()
         self._logger = node.get_logger()
 
     def emit(self, record: logging.LogRecord) -> None:
-        """One line per severity: rclpy ties a severity to the line that it is logged from."""
+        """One call per severity: rclpy ties the severity to the source line of the call."""
         text = self.format(record)
         if record.levelno >= logging.ERROR:
             self._logger.error(text)
@@ -50,10 +50,10 @@ class RosLogHandler(logging.Handler):
 
 
 def last_words(sentence: str, node: Node | None, name: str, arguments: Sequence[str]) -> None:
-    """Say why the node ends: FATAL in the log file, on /rosout and on stderr.
+    """Report why the node ends: FATAL in the log file, on /rosout and on stderr.
 
-    Where no node came to be, because its settings or arguments cannot be used, one of this name
-    says it, in the namespace of the arguments.
+    If no node was created because settings or arguments are unusable, a temporary node of this name
+    reports it, in the namespace given by the arguments.
     """
     if node is not None and node.context.ok():
         _say(sentence, node)
@@ -64,7 +64,7 @@ def last_words(sentence: str, node: Node | None, name: str, arguments: Sequence[
         speaker = rclpy.create_node(name, context=context, start_parameter_services=False)
         _say(sentence, speaker)
         speaker.destroy_node()
-    except Exception:     # whatever is wrong with ROS, the sentence must not be lost
+    except Exception:     # whatever is wrong with ROS, the message must not be lost
         print(f"{name}: {sentence}", file=sys.stderr)
     finally:
         rclpy.try_shutdown(context=context)
@@ -80,7 +80,7 @@ def _say(sentence: str, node: Node) -> None:
 
 
 def _names(arguments: Sequence[str]) -> Iterator[str]:
-    """The remappings of a node's name and namespace among the arguments."""
+    """The remappings of node name and namespace among the arguments."""
     for flag, value in zip(arguments, arguments[1:]):
         if flag in ("-r", "--remap") and value.startswith(("__ns:=", "__node:=", "__name:=")):
             yield from (flag, value)

@@ -12,9 +12,9 @@
 # See the License for the specific language governing permissions and
 # limitations under the License.
 
-"""Keeps what is learned: the state is saved at intervals and at exit, off all other threads.
+"""Save what is learned, at intervals and at exit, on a thread of its own.
 
-The worker copies the state between two ticks; a thread of its own writes it. docs/memory.md.
+The worker copies the state between two ticks; the memory thread writes it. See docs/memory.md.
 """
 from __future__ import annotations
 
@@ -36,27 +36,27 @@ from ..estimation.saved_state import SavedState, Start
 from ..model.parameter_file import ParameterSet
 from ..model.robot import RobotModel
 
-# Stands where others have their namespace; no ROS name has a hyphen.
+# Folder name for nodes without a namespace; no ROS name contains a hyphen.
 WITHOUT_NAMESPACE = "no-namespace"
-COPY_TIMEOUT_S = 10.0     # of the worker, as for a service
-# At exit: `ros2 launch` sends SIGTERM 5 s after its SIGINT, and SIGKILL after that.
+COPY_TIMEOUT_S = 10.0     # for an answer of the worker, as for a service
+# At exit: `ros2 launch` sends SIGTERM 5 s after SIGINT, then SIGKILL.
 EXIT_TIMEOUT_S = 3.0
-# That a start waits for another node of the folder: one that is just ending takes at most so long.
+# How long a start waits for another node to release the folder; an ending node needs no longer.
 LOCK_TIMEOUT_S = 2.0
 
 
 class Log(Protocol):
-    """What a ROS logger and a test's have in common."""
+    """Common interface of ROS loggers and test loggers."""
 
     def info(self, message: str) -> Any: ...
     def warning(self, message: str) -> Any: ...
 
 
 def robot_folder(directory: Path, namespace: str, name: str, robot: RobotModel) -> Path:
-    """The folder of a node's robot in `output.directory`: <namespace>/<robot>.
+    """The robot's folder in `output.directory`: <namespace>/<robot>.
 
-    Levels of a namespace are joined by dots; a node of another name than NODE_NAME has it behind a
-    plus. Neither can stand in a ROS name, so that no two nodes share a folder.
+    Namespace levels are joined by dots; a node name other than NODE_NAME is appended after a plus.
+    ROS names contain neither, so no two nodes share a folder.
     """
     place = ".".join(filter(None, namespace.split("/"))) or WITHOUT_NAMESPACE
     if name != NODE_NAME:
@@ -65,28 +65,28 @@ def robot_folder(directory: Path, namespace: str, name: str, robot: RobotModel) 
 
 
 class _Copy(NamedTuple):
-    """The state of an estimate, None where nothing is new; line: what the estimate began from."""
+    """State of an estimate, None if nothing is new; line: what the estimate started from."""
 
     parameters: ParameterSet | None
     line: ParameterSet
 
 
 class Memory:
-    """Finds the saved state that an estimator starts from, and saves it while it runs.
+    """Finds the saved state that an estimator starts from, and saves the state while it runs.
 
-    `start`, then `run` when the worker runs; `keep` just before the estimate starts again from
-    something else; `stop` asks for the last copy and writes it.
+    Call `start`, then `run` when the worker runs; `keep` just before the estimate restarts from
+    something else; `stop` to write the last copy.
     """
 
     def __init__(self, config: Config, robot: RobotModel, folder: Path, log: Log):
         self._config, self._log = config, log
         self._state = SavedState(folder, robot.table, measuring_settings(config))
         self._lock = FolderLock(folder)
-        self._stopped, self._woken = False, threading.Event()     # by an end, or something to do
-        self._writing = threading.Lock()      # the thread and the one that stops
+        self._stopped, self._woken = False, threading.Event()     # at the end, or for work
+        self._writing = threading.Lock()      # memory thread versus the stopping thread
         self._thread: threading.Thread | None = None
-        self._kept: deque[_Copy] = deque()    # to be written before anything else
-        self._line: ParameterSet | None = None        # that the file is of, once written
+        self._kept: deque[_Copy] = deque()    # copies to write first
+        self._line: ParameterSet | None = None        # start of the saved estimate, once written
         self._saved_rows = 0
         self._request: Callable[[Callable[[Any], Any]], Future] | None = None
         self._failed: Callable[[], bool] = lambda: False
@@ -100,14 +100,14 @@ class Memory:
 
     @property
     def saving(self) -> bool:
-        """Whether the state is saved here, by this node."""
+        """Whether this node saves the state in this folder."""
         return self._thread is not None
 
     def start(self) -> Start:
-        """What an estimate starts from: the saved state where `prior.file` is AUTO and one fits,
-        else the prior (None)."""
+        """Start of the estimate: the saved state if `prior.file` is AUTO and a state fits,
+        otherwise the prior (None)."""
         if self._config.output.save_period:
-            self._take_lock(LOCK_TIMEOUT_S)      # before reading: who still holds it may yet save
+            self._take_lock(LOCK_TIMEOUT_S)      # before reading: another holder may still save
         file = self._config.prior.file
         if file != AUTO:
             return Start(None, f"prior file '{file}'" if file else "built-in prior")
@@ -120,20 +120,23 @@ class Memory:
 
     def run(self, request: Callable[[Callable[[Any], Any]], Future],
             failed: Callable[[], bool] = lambda: False) -> None:
-        """Save every `output.save_period`; `request(action)` has the action run on the estimator
-        by whoever owns it. failed: whether the estimator has, so that nothing is worth saving."""
+        """Start saving, twice per `output.save_period`.
+
+        `request(action)` runs the action on the estimator's own thread; failed: whether the
+        estimator has failed, so that there is nothing worth saving.
+        """
         self._request, self._failed = request, failed
         held = self._lock.held
         if not self._config.output.save_period or not self._take_lock():
             return
         if not held:
-            self._state.begin_anew()      # whoever held it may have saved since the start
+            self._state.begin_anew()      # the previous holder may have saved since the start
         remove_partials(self.folder)
         self._thread = threading.Thread(target=self._run, name="memory")
         self._thread.start()
 
     def change_settings(self, config: Config) -> None:
-        """Save at other intervals from now on, also where nothing was saved until now."""
+        """Change the save interval; starts saving if it was off."""
         before, self._config = self._config.output.save_period, config
         if config.output.save_period == before:
             return
@@ -142,17 +145,17 @@ class Memory:
             self.run(self._request, self._failed)
 
     def keep(self, estimator: Any) -> None:
-        """Copy what is known now, to be saved soon; what is saved later does not go on from it.
+        """Copy the present state for saving; later saves start a new line.
 
-        Call it on the thread that owns the estimator, just before a restart: no row in between is
-        lost, and nobody waits for the disk.
+        Call it on the estimator's own thread just before a restart: no row is lost in between, and
+        nothing waits for the disk.
         """
         if self._thread is not None and not self._failed():
             self._kept.append(self._copy(estimator, False))
             self._woken.set()
 
     def stop(self) -> None:
-        """Save for the last time and end the thread; the estimator must still answer."""
+        """Save one last time and end the thread; the estimator must still answer requests."""
         self._stopped = True
         self._woken.set()
         if self._thread is not None:
@@ -161,19 +164,22 @@ class Memory:
         self._lock.release()
 
     def save(self, described: bool = False) -> None:
-        """Save the state if something was learned since; a failure is logged, and tried again at
-        the next interval. described: with what people want to read, which takes half a tick."""
+        """Save the state if something was learned; a failure is logged and retried at the next
+        interval.
+
+        described: include the human-readable description, which takes half a tick.
+        """
         if self._thread is None or self._request is None:
             return
         with self._writing:
             try:
                 self._write_kept()
-                # The file has the last good estimate, and a failed one may not even answer.
+                # The file has the last good estimate, and a failed estimator may not even answer.
                 copied = None if self._failed() else self._copied(self._request, described)
                 if copied is not None:
                     self._write(copied)
                 self._say("")
-            except Exception as error:  # whatever it is, saving must go on
+            except Exception as error:  # whatever the error, saving must continue
                 self._say(f"the state was not saved: {in_words(error)}")
 
     def _run(self) -> None:
@@ -181,7 +187,7 @@ class Memory:
         while not self._stopped:
             period = self._config.output.save_period
             due = min(due, time.monotonic() + period / 2)
-            # Without a period until something changes.
+            # Without a save period, wait until something changes.
             if self._woken.wait(max(due - time.monotonic(), 0.0) if period else None):
                 self._woken.clear()
                 if self._kept:
@@ -189,20 +195,20 @@ class Memory:
             else:
                 begin = time.monotonic()
                 self.save()
-                # A kill just before the next file is there costs all since the copy in this one:
-                # half an interval and what the next save takes, for which the other half is left.
-                # A disk that is slower than that is used half of the time.
+                # A kill just before the next save completes loses all data since this copy: half an
+                # interval plus the duration of the next save, for which the other half remains.
+                # A slower disk is kept busy at most half of the time.
                 end = time.monotonic()
                 due = max(begin + period / 2, end + (end - begin))
 
     def _take_lock(self, timeout: float = 0.0) -> bool:
-        """Whether the folder is ours now, within `timeout` [s]; why not is said."""
+        """Try to lock the folder within `timeout` [s]; logs the reason on failure."""
         reason, end = "", time.monotonic() + timeout
         try:
             while not self._lock.take():
                 if time.monotonic() >= end:
-                    reason = (f"another node saves in '{self.folder}': nothing is saved here. Give "
-                              "this node a namespace, a name or an output.directory of its own")
+                    reason = (f"another node saves in '{self.folder}', so this node saves nothing. "
+                              "Give it a namespace, a name or an output.directory of its own")
                     break
                 time.sleep(0.05)
         except OSError as error:
@@ -213,13 +219,15 @@ class Memory:
 
     def _copied(self, request: Callable[[Callable[[Any], Any]], Future],
                 described: bool) -> _Copy | None:
-        """A copy from the estimator's own thread, None where nobody wants it any more; raises
-        UvmsError where it does not come."""
+        """A copy made on the estimator's own thread, None if it is no longer needed.
+
+        Raises UvmsError if the estimator does not answer in time.
+        """
         answer = request(lambda estimator: self._copy(estimator, described))
         limit = EXIT_TIMEOUT_S if described else COPY_TIMEOUT_S
         end = time.monotonic() + limit
         while not wait([answer], 0.1).done:
-            if self._stopped and not described:      # an end asks for a copy itself
+            if self._stopped and not described:      # `stop` requests its own copy
                 answer.cancel()
                 return None
             if time.monotonic() > end:
@@ -229,7 +237,7 @@ class Memory:
         return answer.result()
 
     def _copy(self, estimator: Any, described: bool) -> _Copy:
-        """The state, on the thread that owns the estimator: an untouched prior is never saved."""
+        """Copy the state on the estimator's thread; an unchanged prior is never saved."""
         learned, line = estimator.information.rows_learned, estimator.prior
         known = line is self._line or self._line is None
         if not learned or known and known_rows(line) + learned == self._saved_rows:
@@ -251,7 +259,7 @@ class Memory:
             self.saves += 1
 
     def _say(self, error: str) -> None:
-        """Log what is wrong, and that it is over, once."""
+        """Log an error once, and its end once."""
         before, self.error = self.error, error
         if error and error != before:
             self._log.warning(error)

@@ -12,10 +12,10 @@
 # See the License for the specific language governing permissions and
 # limitations under the License.
 
-"""Builders of the messages that go out; the one place where FRD becomes FLU (docs/conventions.md).
+"""Build outgoing messages; the only place that converts FRD to FLU (docs/conventions.md).
 
-Numbers become `float` or `array.array('d')` here: rclpy silently serializes anything else as
-garbage. A builder returns None when a number is not finite: NaN is never published.
+Numbers are converted to `float` or `array.array('d')`: rclpy silently serializes other types as
+garbage. A builder returns None if a number is not finite, so that NaN is never published.
 """
 from __future__ import annotations
 
@@ -41,28 +41,28 @@ from std_msgs.msg import Float64MultiArray, Header, MultiArrayDimension, MultiAr
 from ..config import Output
 from ..errors import MessageError, brief
 
-# Components of a six-vector that change sign between FRD and FLU.
+# Signs of a six-vector's components between FRD and FLU.
 FLU_SIGNS = np.array([1., -1., -1., 1., -1., -1.])
 
 
 def time_message(t: float) -> Time:
-    """`t` [s since the epoch] to the microsecond, which is what a double holds today."""
+    """`t` [s since the epoch] to the microsecond, the resolution of a double today."""
     seconds, micro = divmod(round(t * 1e6), 1_000_000)
     return Time(sec=int(seconds), nanosec=int(micro) * 1000)
 
 
 def doubles(values) -> array.array:
-    """Values as the flat float64 array that rclpy copies fastest."""
+    """Values as a flat float64 array, which rclpy copies fastest."""
     return array.array("d", np.ascontiguousarray(values, dtype=float).tobytes())
 
 
 def header(t: float, frame_id: str = "") -> Header:
-    """Header with the time of the tick."""
+    """Header with stamp t [s]."""
     return Header(stamp=time_message(t), frame_id=frame_id)
 
 
 def frame_id(output: Output) -> str:
-    """Name of the body frame that wrenches and accelerations are published in."""
+    """Name of the body frame of published wrenches and accelerations."""
     return output.base_frame + ("_frd" if output.frame == "frd" else "")
 
 
@@ -73,8 +73,11 @@ def in_output_axes(six: np.ndarray, output: Output) -> np.ndarray:
 
 def parameters_message(t: float, names: Sequence[str], pi: np.ndarray,
                        stddev: np.ndarray, state: str = "") -> JointState | None:
-    """name: parameter, position: estimate, effort: standard deviation; SI, FRD; frame_id: the
-    state of docs/validity.md."""
+    """Parameters as a JointState; SI, FRD.
+
+    name: parameter, position: estimate, effort: standard deviation, frame_id: state of
+    docs/validity.md.
+    """
     if not _finite(pi, stddev):
         return None
     return JointState(header=header(t, state), name=list(names), position=doubles(pi),
@@ -83,15 +86,19 @@ def parameters_message(t: float, names: Sequence[str], pi: np.ndarray,
 
 def covariance_message(t: float, names: Sequence[str],
                        covariance: np.ndarray) -> Float64MultiArray | None:
-    """Covariance (p, p) row by row of the parameters `names`, those stamped t; the labels of its
-    dimensions bear names and stamp, which the type has no place for (docs/validity.md)."""
+    """Covariance (p, p), row by row, of the parameters `names` stamped t.
+
+    Dimension labels carry names and stamp, for which the type has no field (docs/validity.md).
+    """
     return _labelled(t, names, names, covariance)
 
 
 def intervals_message(t: float, names: Sequence[str],
                       intervals: np.ndarray) -> Float64MultiArray | None:
-    """Lower and upper ends (2, p) of the parameters' 95 % intervals within P, a row for each
-    parameter, labelled as a covariance is."""
+    """Bounds (2, p) of the parameters' 95 % intervals within P, one row per parameter.
+
+    Labelled like a covariance.
+    """
     return _labelled(t, names, ("lower", "upper"), intervals.T)
 
 
@@ -109,7 +116,7 @@ def _labelled(t: float, rows: Sequence[str], columns: Sequence[str],
 
 
 class NamedCovariance(NamedTuple):
-    """names of the parameters; stamp: of the parameters that it belongs to; matrix (p, p)."""
+    """names: parameters; stamp: of the parameters that it belongs to; matrix (p, p)."""
 
     names: tuple[str, ...]
     stamp: Time
@@ -117,7 +124,7 @@ class NamedCovariance(NamedTuple):
 
 
 def read_covariance(message: Float64MultiArray) -> NamedCovariance:
-    """What ~/covariance and ~/trusted_covariance hold; raises MessageError for anything else."""
+    """Decode ~/covariance or ~/trusted_covariance; raises MessageError for anything else."""
     dims = message.layout.dim
     words = [dimension.label.partition(": ") for dimension in dims]
     if [word for word, _, _ in words] != ["rows", "columns", "stamp"]:
@@ -147,7 +154,7 @@ def wrench_message(t: float, wrench: np.ndarray, output: Output) -> WrenchStampe
 
 
 def wrench_stddev_message(t: float, stddev: np.ndarray, output: Output) -> WrenchStamped | None:
-    """Standard deviations (6,) [N, N m]: magnitudes, the same in either frame."""
+    """Standard deviations (6,) [N, N m]; magnitudes are the same in FRD and FLU."""
     if not _finite(stddev):
         return None
     force, torque = _vectors(np.abs(stddev))
@@ -156,7 +163,7 @@ def wrench_stddev_message(t: float, stddev: np.ndarray, output: Output) -> Wrenc
 
 
 def effort_message(t: float, joints: Sequence[str], effort: np.ndarray) -> JointState | None:
-    """Efforts (n,) [N m or N] by joint; a joint whose value is not finite is left out."""
+    """Efforts (n,) [N m or N] by joint; joints with a non-finite value are left out."""
     known = np.isfinite(effort)
     if not known.any():
         return None
@@ -174,7 +181,7 @@ def acceleration_message(t: float, nu_dot: np.ndarray, output: Output) -> AccelS
 
 
 def twist_message(t: float, six: np.ndarray, output: Output) -> TwistStamped | None:
-    """nu (6,) [m/s, rad/s], or nu_dot for those who want it so, given in FRD."""
+    """nu (6,) [m/s, rad/s], or nu_dot as a twist, given in FRD."""
     if not _finite(six):
         return None
     linear, angular = _vectors(in_output_axes(six, output))
@@ -184,7 +191,8 @@ def twist_message(t: float, six: np.ndarray, output: Output) -> TwistStamped | N
 
 def diagnostic_status(level: int, name: str, message: str, values: Mapping[str, object],
                       hardware_id: str) -> DiagnosticStatus:
-    """One status; `level` 0 ok, 1 warning, 2 error, 3 stale; values get four significant digits."""
+    """One status; `level` 0 ok, 1 warning, 2 error, 3 stale; numbers have four significant
+    digits."""
     pairs = [KeyValue(key=str(key),
                       value=f"{value:.4g}" if isinstance(value, (float, np.floating))
                       else str(value))
@@ -194,13 +202,13 @@ def diagnostic_status(level: int, name: str, message: str, values: Mapping[str, 
 
 
 def diagnostic_array(t: float, statuses: Sequence[DiagnosticStatus]) -> DiagnosticArray:
-    """The statuses of one moment."""
+    """Statuses with the stamp t [s]."""
     return DiagnosticArray(header=header(t), status=list(statuses))
 
 
 def status_array(t: float, node: str, what: str, level: int, message: str,
                  values: Mapping[str, object]) -> DiagnosticArray:
-    """The one status `what` of a node, whose full name is `node`, at time t [s]."""
+    """An array with the single status `what` of the node with full name `node`, at time t [s]."""
     return diagnostic_array(t, [diagnostic_status(level, f"{node}: {what}", message, values, node)])
 
 

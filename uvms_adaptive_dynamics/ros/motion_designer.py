@@ -12,7 +12,7 @@
 # See the License for the specific language governing permissions and
 # limitations under the License.
 
-"""Motions designed beside the node, one at a time, in a folder that keeps them."""
+"""Design motions in a separate process, one at a time, in a folder that keeps them."""
 from __future__ import annotations
 
 import subprocess
@@ -29,41 +29,45 @@ from ..model.parameter_file import ParameterSet
 from .design_process import UNDER_WAY, read_answer, write_question, write_request
 
 MODULE = f"{__package__}.design_process"
-# Of the seconds that the design may compute, until it is given up: a busy machine, and its start.
+# Give up a design after PATIENCE times its processor time, for a busy machine, plus START_S.
 PATIENCE, START_S = 5.0, 20.0
 
 
 class MotionDesigner:
-    """`start` begins a design and `restate` the promise of a motion under way, `poll` has the
-    result; all of it on one thread, since a process that is cancelled may not vanish while it is
-    polled."""
+    """`start` begins a design, `restate` updates the promise of the current motion, `poll` returns
+    the result.
+
+    Call all of them on one thread, since a process must not be cancelled while it is polled.
+    """
 
     def __init__(self, config: Config, description: str | None, folder: Path):
-        """folder: an existing one, which keeps the last motion and what it was designed from."""
+        """folder: an existing folder, which keeps the last motion and the input of its design."""
         self._config, self._description, self.folder = config, description, folder
         self._process: subprocess.Popen | None = None
         self._until = 0.0
 
     @property
     def busy(self) -> bool:
-        """Whether a design is on its way."""
+        """Whether a design is in progress."""
         return self._process is not None
 
     def start(self, known: ParameterSet, free: Sequence[str], request: Request,
               depth: float) -> None:
-        """Begin; raises UvmsError where the folder cannot be written."""
+        """Begin a design; raises UvmsError if the folder cannot be written."""
         write_request(self.folder, self._config, self._description, known, free, request, depth)
         self._begin()
 
     def restate(self, trajectory: Trajectory, known: str, at: float) -> None:
-        """Begin to state anew what a motion promises that has been flown for `at` [s], from what is
-        known now (text of a parameter file); raises UvmsError where the folder cannot be written.
+        """Begin to update the promise of a motion flown for `at` [s].
+
+        known: present knowledge, text of a parameter file. Raises UvmsError if the folder cannot be
+        written.
         """
         write_question(self.folder, self._config, self._description, trajectory, known)
         self._begin(UNDER_WAY, str(at))
 
     def _begin(self, *options: str) -> None:
-        # Nicer than the control loop and the estimator, with which it shares the machine.
+        # At lower priority than the control loop and the estimator on the same machine.
         self._process = subprocess.Popen(
             ["nice", "-n", "10", sys.executable, "-m", MODULE, str(self.folder), *options],
             stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, text=True, start_new_session=True)
@@ -71,14 +75,14 @@ class MotionDesigner:
                        + PATIENCE * self._config.identification.design_time)
 
     def poll(self) -> Trajectory | None:
-        """The motion, once it is there; raises UvmsError where there will be none."""
+        """The motion, once it is ready, else None; raises UvmsError if the design failed."""
         if self._process is None:
             return None
         if self._process.poll() is None:
             if time.monotonic() > self._until:
                 self.cancel()
-                raise ParameterError("the design took too long on this machine; give it less to "
-                                     "do: excitation.iterations, .starts, .duration.")
+                raise ParameterError("the design took too long on this machine; reduce "
+                                     "excitation.iterations, .starts or .duration.")
             return None
         process, self._process = self._process, None
         said = process.communicate()[1].strip()
@@ -88,7 +92,7 @@ class MotionDesigner:
         return read_answer(self.folder)
 
     def cancel(self) -> None:
-        """Give up what is on its way."""
+        """Cancel a design in progress."""
         if self._process is not None:
             self._process.kill()
             self._process.communicate()

@@ -12,7 +12,7 @@
 # See the License for the specific language governing permissions and
 # limitations under the License.
 
-"""What a motion promises, stated anew while it is flown, and how that was kept
+"""Update the promise of a motion while it is flown, and report how it was kept
 (docs/excitation.md)."""
 from __future__ import annotations
 
@@ -26,32 +26,34 @@ from ..control.excitation.trajectory import Promise, Trajectory
 from ..errors import UvmsError
 from .motion_designer import MotionDesigner
 
-# [s] of a motion, or half of a shorter one, after which its promise is stated anew: by then the
-# noise of the robot in motion is measured, which nobody knew before.
+# [s] after which the promise of a motion is updated (half the duration of a shorter motion): by
+# then the noise of the moving robot is measured.
 RESTATED_AFTER = 20.0
 
 
 class MotionPromises:
-    """`look` now and then, on the executor; said: of the motion at hand or the last one, in words.
-    """
+    """Call `look` regularly on the executor; said: message on the current or last motion."""
 
     def __init__(self, node: Node, estimator: str, designer: MotionDesigner,
                  say: Callable[[str], None]):
-        """designer: one of its own, in whose folder the trajectory has the promise of then."""
+        """designer: used for this only; its folder keeps the trajectory with the updated
+        promise."""
         self._designer, self._say, self.said = designer, say, ""
         self._estimate = node.create_client(Trigger, f"{estimator}/parameter_file")
         self._trajectory: Trajectory | None = None
-        self._asked: float | None = None        # [s] of the motion when the estimate was asked for
+        self._asked: float | None = None    # [s] into the motion when the estimate was requested
         self._promise: Promise | None = None
 
     def look(self, trajectory: Trajectory | None, flown: float, deviations: np.ndarray) -> None:
-        """trajectory that has been flown for `flown` [s] (negative: not yet), None without one;
-        deviations (p,) that the estimator states now."""
+        """Follow a trajectory flown for `flown` [s] (negative: not started), None without one.
+
+        deviations (p,): present standard deviations of the estimator.
+        """
         if trajectory is not self._trajectory:
             if self._asked is not None and (trajectory is None or flown < 0.0):
-                self._tell("the motion was over before its promise could be stated anew"
+                self._tell("the motion ended before its promise could be updated"
                            if self._promise is None else
-                           f"the motion is over: {self._promise.kept(deviations)}")
+                           f"the motion has ended: {self._promise.kept(deviations)}")
             self.drop()
             self._trajectory = trajectory
         if trajectory is None or trajectory.promise is None:
@@ -64,7 +66,7 @@ class MotionPromises:
         try:
             restated = self._designer.poll()
         except UvmsError as error:
-            self._tell(f"the promise cannot be stated anew: {error}")
+            self._tell(f"the promise could not be updated: {error}")
             return
         if restated is not None and restated.promise is not None:
             self._promise = restated.promise
@@ -72,21 +74,21 @@ class MotionPromises:
                        f"promises: {self._promise.sentence()}")
 
     def drop(self) -> None:
-        """Forget the motion at hand."""
+        """Drop the current motion."""
         self._designer.cancel()
         self._trajectory, self._promise, self._asked = None, None, None
 
     def _restate(self, trajectory: Trajectory, flown: float,
                  answer: Trigger.Response | None) -> None:
         if trajectory is not self._trajectory or answer is None:
-            return      # another motion by now, or the node ends
+            return      # another motion by now, or the node is ending
         if not answer.success:
-            self._tell(f"the promise cannot be stated anew: {answer.message}")
+            self._tell(f"the promise could not be updated: {answer.message}")
             return
         try:
             self._designer.restate(trajectory, answer.message, flown)
         except UvmsError as error:
-            self._tell(f"the promise cannot be stated anew: {error}")
+            self._tell(f"the promise could not be updated: {error}")
 
     def _tell(self, sentence: str) -> None:
         self.said = sentence

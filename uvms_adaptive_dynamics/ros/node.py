@@ -12,15 +12,15 @@
 # See the License for the specific language governing permissions and
 # limitations under the License.
 
-"""The node's process: `ros2 run uvms_adaptive_dynamics estimator`."""
+"""Process of the estimator node: `ros2 run uvms_adaptive_dynamics estimator`."""
 from __future__ import annotations
 
 import argparse
 import os
 import sys
 
-# Before numpy: its matrices are 75 x 75 here, and BLAS threads cost more in waiting for each other
-# than they win; on a busy machine a run without this line skipped a third of its solves.
+# Before numpy is imported: for our 75 x 75 matrices BLAS threads cost more in waiting for each
+# other than they gain. Without this line a run on a busy machine skipped a third of its solves.
 os.environ.setdefault("OMP_NUM_THREADS", "1")
 
 from ..config import NODE_NAME
@@ -29,7 +29,7 @@ from .process import run_node
 
 
 def main(args: list[str] | None = None) -> int:
-    """Run the node until SIGINT or SIGTERM; 0, or 1 after a sentence about what cannot be used."""
+    """Run the node until SIGINT or SIGTERM; returns 0, or 1 after an error message."""
     return run_node(sys.argv if args is None else args, EstimatorNode, _parser(), NODE_NAME)
 
 

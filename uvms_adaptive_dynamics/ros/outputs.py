@@ -12,7 +12,7 @@
 # See the License for the specific language governing permissions and
 # limitations under the License.
 
-"""Publishers of the node's results, stamped with the tick that they belong to."""
+"""Publishers of the node's results, stamped with their tick."""
 from __future__ import annotations
 
 from collections.abc import Callable
@@ -45,14 +45,14 @@ OUTPUTS_NEED_ARM = ("predicted_joint_states", "joint_stddev", "measured_joint_st
 
 
 class OutputPublishers:
-    """Publishes predictions, on the worker's thread, and what `ParameterOutputs` makes.
+    """Publishes predictions, on the worker's thread, and the messages of `ParameterOutputs`.
 
-    not_finite: results that were not published for that reason.
+    not_finite: number of results not published because they were not finite.
     """
 
     def __init__(self, node: Node, robot: RobotModel):
         self._robot = robot
-        self._output = lambda: node.config.output  # its periods may change while the node runs
+        self._output = lambda: node.config.output  # periods may change while the node runs
         self.not_finite = 0
         self._publishers = {
             output.name: node.create_publisher(OUTPUT_CLASSES[output.type], f"~/{output.name}",
@@ -63,8 +63,8 @@ class OutputPublishers:
             and (robot.joints or output.name not in OUTPUTS_NEED_ARM)}
 
     def prediction(self, prediction: Any) -> None:
-        """Wrench, joint efforts, their standard deviations, and the acceleration of one tick; what
-        was measured where it counts."""
+        """Publish wrench, joint efforts, standard deviations and acceleration of one tick, and
+        valid measurements."""
         t, output = prediction.t, self._output()
         vehicle, arm = self._robot.vehicle_rows, self._robot.arm_rows
         if self._robot.vehicle:
@@ -89,13 +89,13 @@ class OutputPublishers:
                               prediction.measured[arm][counts])
 
     def publish(self, name: str, message: Any) -> None:
-        """Publish a message, or count it where it could not be made (None)."""
+        """Publish a message; None is counted as not finite."""
         if message is None:
             self.not_finite += 1
         else:
             self._publishers[name].publish(message)
 
     def _publish(self, name: str, make: Callable[..., Any], *content: Any) -> None:
-        # Building a message costs most here; only latched ones may get listeners later.
+        # Building a message is the main cost, and only latched ones may get subscribers later.
         if self._publishers[name].get_subscription_count():
             self.publish(name, make(*content))

@@ -12,11 +12,10 @@
 # See the License for the specific language governing permissions and
 # limitations under the License.
 
-"""Parameter files of the command line: read before rcl reads them, and held against the node's
-name.
+"""Check parameter files on the command line before rcl reads them, and against the node's name.
 
-rcl waits for a FIFO, takes the last of two equal keys, and says nothing of a file whose parameters
-are for nodes of other names.
+rcl blocks on a FIFO, silently takes the last of duplicate keys, and silently ignores a file whose
+parameters are only for nodes of other names.
 """
 from __future__ import annotations
 
@@ -32,8 +31,10 @@ ParameterFiles = dict[str, list[tuple[str, Mapping[str, Any]]]]
 
 
 def read_parameter_files(arguments: Sequence[str]) -> ParameterFiles:
-    """The files behind `--params-file` among the ROS arguments; raises ConfigError for one that is
-    no ROS parameter file."""
+    """Read the `--params-file` files among the ROS arguments.
+
+    Raises ConfigError if one is not a ROS parameter file.
+    """
     paths, ros, before = [], False, ""
     for argument in arguments:
         if argument == "--ros-args":
@@ -47,8 +48,8 @@ def read_parameter_files(arguments: Sequence[str]) -> ParameterFiles:
 
 
 def check_reached(files: ParameterFiles, node: str) -> None:
-    """Raise ConfigError for a file of which nothing reaches the node of this fully qualified name,
-    or that gives it a setting twice."""
+    """Raise ConfigError if a file has no parameters for the node of this fully qualified name, or
+    gives it a setting twice."""
     for path, nodes in files.items():
         reaching = [parameters for name, parameters in nodes if fits_node(name, node)]
         if not reaching:

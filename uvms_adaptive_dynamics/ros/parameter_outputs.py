@@ -12,8 +12,8 @@
 # See the License for the specific language governing permissions and
 # limitations under the License.
 
-"""The parameters on their topics, each with what may be relied on: ~/parameters, ~/status and
-~/covariance of the same stamp, and the last of them that were trusted (docs/validity.md)."""
+"""Publish parameters with their validity: ~/parameters, ~/status and ~/covariance of equal stamp,
+and the last trusted ones (docs/validity.md)."""
 from __future__ import annotations
 
 import threading
@@ -29,33 +29,33 @@ from ..uncertainty.parameter_intervals import parameter_intervals
 from . import messages
 from .validity import Report, ValidityMonitor
 
-SILENCE_LOOK_S = 0.25  # between looks for what no tick would show: that none comes
-STATUS_PERIOD_S = 0.5  # between statuses at most: silence means that the node is gone
-LANES = "", "trusted_"      # of topics' names
+SILENCE_LOOK_S = 0.25  # between checks for changes without a tick, such as missing ticks
+STATUS_PERIOD_S = 0.5  # longest time between statuses: silence means that the node is gone
+LANES = "", "trusted_"      # prefixes of topic names
 ROUNDING_S = 1e-6   # of stamps
 
 
 class ParameterOutputs:
-    """Publishes a new estimate on the worker's thread, and on any thread what changed without one.
-    """
+    """Publishes new estimates on the worker's thread, and changes without an estimate on any
+    thread."""
 
     def __init__(self, publish: Callable[[str, Any], None], physical: PhysicalSet,
                  monitor: ValidityMonitor, output: Callable[[], Output], node_name: str):
-        """publish(topic's name, message); physical: the parameters, and what they can be; output:
-        the settings as they are now."""
+        """publish(topic name, message); physical: the set of physical parameters; output: returns
+        the present settings."""
         self._publish, self._physical, self._monitor = publish, physical, monitor
         self._names = physical.table.names
         self._output, self._node_name = output, node_name
         self._started = messages.time_message(time.time())
         self._lock = threading.Lock()
-        self._t = 0.0     # stamp of the values published last; zero: they belong to no tick
-        self._message: JointState | None = None     # the values published last
-        self._said: tuple = ()                      # state, trust, jumps as published last
+        self._t = 0.0     # stamp of the last published values; zero: no tick yet
+        self._message: JointState | None = None     # the last published values
+        self._said: tuple = ()                      # state, trust, jumps as last published
         self._status_at = 0.0                       # [s] steady
         self._covariance_t: dict[str, float | None] = dict.fromkeys(LANES)
 
     def estimate(self) -> None:
-        """Publish the estimate of the worker's snapshot."""
+        """Publish the estimate in the worker's snapshot."""
         with self._lock:
             report = self._monitor.report(new_tick=True)
             t = report.snapshot.t
@@ -66,19 +66,21 @@ class ParameterOutputs:
                 self._publish_values(report, t)
 
     def announce(self) -> None:
-        """Publish what is not as it was said last; a status at least every STATUS_PERIOD_S."""
+        """Publish changes since the last report, and a status at least every STATUS_PERIOD_S."""
         with self._lock:
             report = self._monitor.report()
             if _saying(report) != self._said:
-                # Values of a command belong to no tick: they have the stamp of the last one.
+                # Values set by a command belong to no tick: they get the stamp of the last one.
                 self._publish_values(report, self._t)
             elif time.monotonic() - self._status_at > STATUS_PERIOD_S - SILENCE_LOOK_S:
-                # the next look is too late
+                # the next check would be too late
                 self._publish_status(report)
 
     def _publish_values(self, report: Report, t: float) -> None:
-        """Everything about the values of a snapshot, stamped t; values that are not finite are
-        replaced by the last ones."""
+        """Publish the values of a snapshot with everything that belongs to them, stamped t.
+
+        Non-finite values are replaced by the last finite ones.
+        """
         state, trusted, _ = report.validity
         values = report.snapshot.parameters
         message = messages.parameters_message(t, self._names, values.pi, values.stddev, state)
@@ -91,7 +93,7 @@ class ParameterOutputs:
                 self._publish("trusted_parameters", message)
             self._publish_covariance(report, t, LANES if trusted else LANES[:1], jumped)
         else:
-            self._publish("parameters", None)       # is counted
+            self._publish("parameters", None)       # only counted
             if self._message is not None:
                 self._message.header.frame_id = state
                 self._publish("parameters", self._message)
@@ -107,11 +109,12 @@ class ParameterOutputs:
 
     def _publish_covariance(self, report: Report, t: float, lanes: tuple[str, ...],
                             jumped: bool) -> None:
-        """Of the values stamped t, where it is due; a lane's first one at once."""
+        """Publish the covariance of the values stamped t if due; the first one of a lane at
+        once."""
         period, message = self._output().covariance_period, None
         for lane in lanes:
             last = self._covariance_t[lane]
-            # Less than none: data time has jumped back.
+            # Negative: data time has jumped back.
             if last is None or jumped or not 0 <= t - last < period:
                 message = message or messages.covariance_message(
                     t, self._names, report.snapshot.parameters.covariance)
@@ -127,5 +130,5 @@ class ParameterOutputs:
 
 
 def _saying(report: Report) -> tuple:
-    """What is published at once when it changes."""
+    """The values that are published at once when they change."""
     return (report.validity.state, report.validity.trusted, report.snapshot.progress.jumps)

@@ -12,7 +12,8 @@
 # See the License for the specific language governing permissions and
 # limitations under the License.
 
-"""ROS parameters generated from the settings: types, descriptions, ranges, and back to a Config."""
+"""ROS parameters generated from the settings (types, descriptions, ranges), and read into a
+Config."""
 from __future__ import annotations
 
 import sys
@@ -39,10 +40,11 @@ INT_MAX = 2**63 - 1
 
 
 def config_from_parameters(node: Node) -> Config:
-    """Declare every setting on `node`; the settings with its overrides (YAML, command line).
+    """Declare every setting on `node`; returns the settings with its overrides (YAML, command
+    line).
 
-    A whole number stands for a float and `[]` for an empty list. Raises ConfigError, which names
-    the setting, what was got and what is expected, for an unknown name or a bad value.
+    An integer is accepted for a float and `[]` for an empty list. Raises ConfigError with setting,
+    got and expected for an unknown name or a bad value.
     """
     config = Config().with_values(overrides(node))
     for name, entry, value in config.settings():
@@ -51,16 +53,16 @@ def config_from_parameters(node: Node) -> Config:
 
 
 def overrides(node: Node) -> dict[str, Any]:
-    """Settings given in parameter files and on the command line, by dotted name, without ROS's own
+    """Settings from parameter files and the command line, by dotted name, without ROS's own
     parameters."""
-    # rclpy has no public way to see overrides of undeclared names, which misspelt ones are.
+    # rclpy has no public access to overrides of undeclared names, such as misspelt ones.
     given = node._parameter_overrides
     return {name: [] if parameter.type_ is Parameter.Type.NOT_SET else parameter.value
             for name, parameter in given.items() if name.split(".")[0] not in ROS_OWN}
 
 
 def changes_sentence(config: Config) -> str:
-    """How many settings differ from the defaults, and which."""
+    """Message that lists the settings that differ from the defaults."""
     names = list(config.changed_settings())
     if not names:
         return "no setting differs from the defaults"
@@ -70,8 +72,11 @@ def changes_sentence(config: Config) -> str:
 
 def watch_changes(node: Node, get_config: Callable[[], Config],
                   set_config: Callable[[Config], None]) -> None:
-    """Check changes of settings at run time as at start; `set_config(new)` after a valid one. Of
-    settings that are set together all change or none."""
+    """Check changes of settings at run time as at start; calls `set_config(new)` after a valid
+    change.
+
+    Settings that are set together change all or none.
+    """
     kinds = {name: entry.metadata["kind"] for name, entry, _ in get_config().settings()}
 
     def changed(parameters: Iterable[Parameter]) -> Config:
@@ -98,7 +103,7 @@ def watch_changes(node: Node, get_config: Callable[[], Config],
 
 
 def _as_declared(parameter: Parameter, kind: str | None) -> Parameter:
-    """Whole numbers for a float and `[]` without a type as the setting's own type, as at start."""
+    """Convert integers for a float, and `[]` without a type, to the setting's type, as at start."""
     given, value = parameter.type_, parameter.value
     if kind == "float" and given is Parameter.Type.INTEGER:
         return Parameter(parameter.name, PARAMETER_TYPES[kind], float(value))
@@ -113,7 +118,7 @@ def _as_declared(parameter: Parameter, kind: str | None) -> Parameter:
 def descriptor(name: str, entry: Any) -> ParameterDescriptor:
     """Description, unit and range of a setting, as `ros2 param describe` shows them."""
     meta = entry.metadata
-    # Not read-only where it is fixed: ROS would refuse a change without saying why.
+    # Fixed settings are not read-only, since ROS would then refuse a change without the reason.
     made = ParameterDescriptor(name=name, type=PARAMETER_TYPES[meta["kind"]].value,
                                description=meta["doc"] + (f" [{meta['unit']}]" if meta["unit"]
                                                           else ""))
@@ -142,8 +147,8 @@ def descriptor(name: str, entry: Any) -> ParameterDescriptor:
 def _declare(node: Node, name: str, entry: Any, value: Any) -> None:
     made = descriptor(name, entry)
     if isinstance(value, tuple) and not value:
-        # rclpy takes the type of an empty list for BYTE_ARRAY: declare the type, set the value,
-        # then describe it.
+        # rclpy infers BYTE_ARRAY from an empty list: declare the type, set the value, then the
+        # description.
         kind = PARAMETER_TYPES[entry.metadata["kind"]]
         node.declare_parameter(name, kind, ParameterDescriptor(name=name), ignore_override=True)
         node.set_parameters([Parameter(name, kind, [])])

@@ -12,7 +12,7 @@
 # See the License for the specific language governing permissions and
 # limitations under the License.
 
-"""What the arm holds, on ~/payload (docs/payload.md)."""
+"""Publish the payload in the gripper on ~/payload (docs/payload.md)."""
 from __future__ import annotations
 
 from collections.abc import Callable
@@ -25,12 +25,15 @@ from ..estimation.payload import Payload
 from . import messages
 from .status import OK
 
-PERIOD_S = 1.0      # between messages while something is held
+PERIOD_S = 1.0      # between messages while a payload is held
 
 
 class PayloadOutput:
-    """Asks the estimator once in PERIOD_S, and publishes its answer at the next look: nobody waits.
-    `look` on one thread at a time."""
+    """Requests the payload every PERIOD_S and publishes the answer at the next `look`, without
+    waiting.
+
+    Call `look` on one thread at a time.
+    """
 
     def __init__(self, publish: Callable[[str, Any], None],
                  request: Callable[[Callable[[Any], Any]], Future], node_name: str):
@@ -39,7 +42,7 @@ class PayloadOutput:
         self._said_empty = False
 
     def look(self) -> None:
-        """Publish what was answered since the last look, and ask again."""
+        """Publish an answer received since the last call, and request again."""
         if self._asked is not None and self._asked.done() and not self._asked.cancelled():
             t, held = self._asked.result()
             if held is not None or not self._said_empty:
@@ -51,7 +54,7 @@ class PayloadOutput:
 
 
 def payload_message(t: float, node: str, held: Payload | None) -> Any:
-    """The status of what is held (None: nothing) at stamp t [s]; what is not known has no key."""
+    """Status of the payload (None: nothing held) at stamp t [s]; unknown values have no key."""
     if held is None:
         return messages.status_array(t, node, "payload", OK, "nothing is held", {"held": "false"})
     low, high = held.mass_interval

@@ -12,7 +12,7 @@
 # See the License for the specific language governing permissions and
 # limitations under the License.
 
-"""Planned commands from messages, in the axes of the settings."""
+"""Read planned commands from messages, in the axes of the settings."""
 from __future__ import annotations
 
 import threading
@@ -33,8 +33,8 @@ PLAN_COLUMNS = 7  # of a planned wrench: time, X, Y, Z, K, M, N
 
 
 class Plans:
-    """Callbacks that give plans to `planned`; what cannot be used is refused with a warning, and
-    the plan before it stays."""
+    """Callbacks that pass plans to `planned`; an unusable plan is refused with a warning, and the
+    previous one stays."""
 
     def __init__(self, node: Node, robot: RobotModel, config: Config, planned: Planned,
                  lock: threading.Lock):
@@ -42,18 +42,18 @@ class Plans:
         self._signs = FLU_SIGNS if config.output.frame == "flu" else np.ones(6)
 
     def wrench(self, message: Float64MultiArray) -> None:
-        """Rows of 7: seconds from now on, then the thruster wrench in the axes of output.frame."""
+        """Rows of 7: seconds from now, then the thruster wrench in the axes of output.frame."""
         def take() -> None:
             if len(message.data) % PLAN_COLUMNS:
                 raise ParameterError(f"{len(message.data)} numbers; expected rows of "
-                                     f"{PLAN_COLUMNS} (seconds from now on, X, Y, Z, K, M, N).")
+                                     f"{PLAN_COLUMNS} (seconds from now, X, Y, Z, K, M, N).")
             rows = np.array(message.data, float).reshape(-1, PLAN_COLUMNS)
             self._planned.plan_wrench(self._now(), rows[:, 0], rows[:, 1:] * self._signs)
         self._guarded("~/planned_wrench", take)
 
     def joints(self, message: JointTrajectory) -> None:
-        """Positions (or efforts, with twin.arm 'efforts') of all joints by name; time from the
-        stamp, or from now on without one."""
+        """Positions (or efforts, with twin.arm 'efforts') of all joints by name; times count from
+        the stamp, or from now without one."""
         def take() -> None:
             names, mine = list(message.joint_names), self._robot.joints
             if sorted(names) != sorted(mine):
@@ -62,7 +62,7 @@ class Plans:
             field = "effort" if self._planned.arm == "efforts" else "positions"
             values = [getattr(point, field) for point in message.points]
             if any(len(row) != len(names) for row in values):
-                raise ParameterError(f"a point without {field} of all joints; expected them.")
+                raise ParameterError(f"a point lacks {field}; expected a value for every joint.")
             t = [point.time_from_start.sec + 1e-9 * point.time_from_start.nanosec
                  for point in message.points]
             stamp = message.header.stamp.sec + 1e-9 * message.header.stamp.nanosec

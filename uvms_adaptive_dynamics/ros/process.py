@@ -12,7 +12,7 @@
 # See the License for the specific language governing permissions and
 # limitations under the License.
 
-"""The life of a node's process: arguments, parameter files, spinning, signals, exit status."""
+"""Process of a node: arguments, parameter files, spinning, signals, exit status."""
 from __future__ import annotations
 
 import argparse
@@ -32,25 +32,25 @@ from ..errors import UvmsError
 from .log import last_words
 from .parameter_files import check_reached, read_parameter_files
 
-# [s] between looks for a signal of a node that winds down.
+# [s] between checks for a signal, for a node that winds down.
 SIGNAL_PERIOD = 0.02
 
 
 def run_node(arguments: Sequence[str], make: Callable[[], Any], parser: argparse.ArgumentParser,
              name: str, winds_down: bool = False) -> int:
-    """Run the node of `make`, which has begin() and close(), until SIGINT or SIGTERM; 0, or 1
-    after a sentence, begun with its `name`, about what cannot be used.
+    """Run the node that `make` returns until SIGINT or SIGTERM; returns 0, or 1 after an error
+    message.
 
-    winds_down: the node still has something to publish then: it is told by wind_down(), once for
-    each signal, and the process ends when its `wound_down` is true.
+    The node has begin() and close(). winds_down: the node still has to publish after a signal: it
+    gets wind_down() once per signal, and the process ends when its `wound_down` is true.
     """
     node = None
     try:
-        files = read_parameter_files(arguments)     # before rcl, which would wait for a FIFO
+        files = read_parameter_files(arguments)     # before rcl, which would block on a FIFO
         parser.parse_args(remove_ros_args(list(arguments))[1:])
         if not winds_down:
-            # rclpy's handler ends the spinning, and calls this one. An exception as well could come
-            # anywhere: in a destructor of rclpy's it was printed with its traceback.
+            # rclpy's handler stops the spinning and calls this one. Without it KeyboardInterrupt is
+            # raised anywhere; in an rclpy destructor it printed a traceback.
             signal.signal(signal.SIGINT, lambda *_: None)
         rclpy.init(args=list(arguments), signal_handler_options=SignalHandlerOptions.NO
                    if winds_down else None)
@@ -58,7 +58,7 @@ def run_node(arguments: Sequence[str], make: Callable[[], Any], parser: argparse
         check_reached(files, node.get_fully_qualified_name())
         node.begin()
         if not node.context.ok():
-            return 0        # a signal came already, and no executor can be made
+            return 0        # a signal has arrived already; no executor can be created
         executor = SingleThreadedExecutor()
         executor.add_node(node)
         if winds_down:
@@ -70,14 +70,14 @@ def run_node(arguments: Sequence[str], make: Callable[[], Any], parser: argparse
         return 0
     except (UvmsError, ParameterException) as error:
         return _refuse(name, str(error), node, arguments)
-    except RuntimeError as error:  # rcl refuses arguments and parameter files with this kind
+    except RuntimeError as error:  # raised by rcl for bad arguments and parameter files
         if node is None:
             return _refuse(name, _without_places(str(error)), node, arguments)
         if node.context.ok():
             raise
-        return 0     # a signal came between two waits: the executor finds the context gone
+        return 0     # a signal came between two waits and the context is gone
     except Exception as error:
-        _refuse(name, f"{type(error).__name__}: {error}. This is an error of the program; please "
+        _refuse(name, f"internal error ({type(error).__name__}: {error}); please "
                 "report it with the traceback", node, arguments)
         raise
     finally:
@@ -88,7 +88,7 @@ def run_node(arguments: Sequence[str], make: Callable[[], Any], parser: argparse
 
 
 def _spin_and_wind_down(executor: SingleThreadedExecutor, node: Any) -> None:
-    """rclpy's own handlers would end the context at the signal, and with it all publishers."""
+    """Spin with own signal handlers: rclpy's would shut down the context and all publishers."""
     asked = threading.Event()
     for each in (signal.SIGINT, signal.SIGTERM):
         signal.signal(each, lambda *_: asked.set())
@@ -105,14 +105,14 @@ def _refuse(name: str, sentence: str, node: Node | None, arguments: Sequence[str
 
 
 def _without_places(text: str) -> str:
-    """rcl's message without places in C source, and with what a person can do about it."""
+    """rcl's message without C source locations, with advice added."""
     sentence = " ".join(text.split(", at /")[0].split())
     if sentence.startswith("["):
         sentence = (f"unknown ROS arguments {sentence}; expected --params-file FILE, "
                     "-p NAME:=VALUE, -r FROM:=TO or --log-level LEVEL")
     elif "Sequence should be of same type" in sentence:
-        sentence += (". ROS wants the numbers of a list all with or all without a decimal point: "
+        sentence += (". In ROS either all numbers of a list have a decimal point or none: "
                      "[1.0, 2.5]")
     elif "No value at" in sentence:
-        sentence += ". Write a value, or leave the line out"
+        sentence += ". Write a value, or delete the line"
     return sentence + "."

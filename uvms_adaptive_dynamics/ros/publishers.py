@@ -12,7 +12,7 @@
 # See the License for the specific language governing permissions and
 # limitations under the License.
 
-"""Who publishes on an input's topic, whether it can be heard, and how we publish ourselves."""
+"""Publishers on input topics and their compatibility; QoS of our own topics."""
 from __future__ import annotations
 
 from collections.abc import Iterable
@@ -24,17 +24,19 @@ from rclpy.qos import DurabilityPolicy, QoSCompatibility, QoSProfile, qos_check_
 
 # Latched: a controller that starts later gets the last parameters at once.
 LATCHED = QoSProfile(depth=1, durability=DurabilityPolicy.TRANSIENT_LOCAL)
-# The newest counts alone: an older command or effort is of another moment.
+# Only the newest message matters: older commands or efforts are obsolete.
 NEWEST_ONLY = QoSProfile(depth=1)
 # The executor visits every event handler at every message, in Python; a subscriber with an
-# incompatible QoS is told so on its own side.
+# incompatible QoS is warned on its own side.
 NO_PUBLISHER_EVENTS = PublisherEventCallbacks(use_default_callbacks=False)
-UNKNOWN_NODE = "_UNKNOWN_"  # in the names of nodes that are not known, or not yet
+UNKNOWN_NODE = "_UNKNOWN_"  # part of the names of nodes that are not known (yet)
 
 
 class Publisher(NamedTuple):
-    """A publisher on a topic: its node's full name, type, QoS in words; `misfit`: why it cannot be
-    heard, '' where it can."""
+    """A publisher on a topic: full node name, type, QoS in words.
+
+    misfit: why its messages cannot be received, '' if they can.
+    """
 
     node: str
     type: str
@@ -65,9 +67,9 @@ def qos_text(qos: QoSProfile) -> str:
 
 
 def several(publishers: Iterable[Publisher], topic: str) -> str:
-    """A sentence if more than one publisher is heard on a topic, else ''."""
+    """Warning if messages of more than one publisher are received, else ''."""
     heard = [publisher.node for publisher in publishers if not publisher.misfit]
     if len(heard) < 2:
         return ""
     return (f"{len(heard)} publishers on '{topic}': {', '.join(heard)}. Their messages mix; stop "
-            "all but one, or remap them apart")
+            "all but one, or remap them to different topics")

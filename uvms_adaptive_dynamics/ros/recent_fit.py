@@ -12,7 +12,7 @@
 # See the License for the specific language governing permissions and
 # limitations under the License.
 
-"""How well the last seconds were predicted, per channel, for the node's diagnostics."""
+"""Prediction quality of the last seconds per channel, for the node's diagnostics."""
 from __future__ import annotations
 
 import threading
@@ -25,7 +25,7 @@ from ..uncertainty.advisories import doubt
 
 
 class RecentFit:
-    """A ring of the last `seconds` of predictions; the worker fills it, other threads read it."""
+    """Ring buffer of the last `seconds` of predictions; filled by the worker, read by others."""
 
     def __init__(self, channels: tuple[str, ...], units: tuple[str, ...], period: float,
                  seconds: float = 10.0):
@@ -38,8 +38,10 @@ class RecentFit:
         self._lock = threading.Lock()
 
     def add(self, prediction: Any, counted: np.ndarray | None = None) -> None:
-        """Add the rows of a tick, which were predicted before they were used; counted (C,): those
-        of them that are judged, all that are valid if None."""
+        """Add the rows of a tick, predicted before they were used.
+
+        counted (C,): rows to judge; None: all valid rows.
+        """
         with self._lock:
             i = self._next % len(self._valid)
             self._measured[i], self._predicted[i] = prediction.measured, prediction.predicted
@@ -48,8 +50,8 @@ class RecentFit:
             self._next += 1
 
     def metrics(self) -> dict[str, dict[str, Any]]:
-        """`channel_metrics` of each channel over the ring, and 'doubt': the share of the
-        parameters in the predictions' variance. None where a figure does not exist."""
+        """`channel_metrics` of each channel over the buffer, and 'doubt': the parameters' share of
+        the prediction variance. None where undefined."""
         with self._lock:
             measured, predicted, stddev, noise, valid = (array.copy() for array in (
                 self._measured, self._predicted, self._stddev, self._noise, self._valid))

@@ -12,13 +12,12 @@
 # See the License for the specific language governing permissions and
 # limitations under the License.
 
-"""Records what the node receives: raw bytes, in the order and with the times of the front end.
+"""Record received messages: raw bytes, in the order and with the times of the front end.
 
-`evaluate` on the bag therefore repeats the run. What is older than two seconds is on the disk: a
-bag that a power cut has cut off can be read up to there. The bag is rosbag2 in mcap, written with
-`rosbags` (pip) or, on a ROS installation without it, with `rosbag2_py` (apt); neither is needed by
-a node that does not record.
-"""
+`evaluate` on the bag therefore reproduces the run. Data older than two seconds are on the disk, so
+a bag that ends in a power cut can be read up to there. Bags are rosbag2 in mcap, written with
+`rosbags` (pip) or, on a ROS installation without it, with `rosbag2_py` (apt). A node that does not
+record needs neither."""
 from __future__ import annotations
 
 import os
@@ -33,15 +32,15 @@ from ..disk.folder_sync import FolderSync
 from ..disk.writing import output_folder
 from ..errors import BagError, ConfigError, UvmsError
 
-# [bytes] Ten minutes of the default inputs at 62 kB/s, and the same again: less is no recording.
+# [bytes] Ten minutes of the default inputs at 62 kB/s, twice: the least room for a recording.
 LEAST_FREE = 75_000_000
-# [s] What a power cut may cost, twice: once until it is flushed, once until it is on the disk.
+# [s] Period of flushing and of syncing; a power cut loses up to two periods of data.
 FLUSH_S = 1.0
 TIME_FIELD = "{time}"
 
 
 class BagWriter(Protocol):
-    """The one signature behind which the two libraries stand."""
+    """Common interface of the two libraries."""
 
     def __init__(self, path: Path, topics: Mapping[str, str]) -> None: ...
 
@@ -68,14 +67,14 @@ class RosbagsWriter:
         self._bag.write(self._connections[topic], receive_ns, data)
 
     def flush(self) -> None:
-        """Hand what was written to the system, as a chunk that can be read."""
+        """Pass written data to the operating system as a readable chunk."""
         storage = self._bag.storage
         if storage.chunk.bio.tell():
             storage.close_chunk()
         storage.bio.flush()
 
     def close(self) -> None:
-        """Write index and metadata: without them the bag cannot be read."""
+        """Write index and metadata, without which the bag cannot be read."""
         self._bag.close()
 
 
@@ -85,7 +84,7 @@ class Rosbag2PyWriter:
     def __init__(self, path: Path, topics: Mapping[str, str]):
         import rosbag2_py
         self._bag = rosbag2_py.SequentialWriter()
-        # Without cache and chunks every message goes straight into the file.
+        # Without cache and chunks, every message is written straight to the file.
         self._bag.open(rosbag2_py.StorageOptions(uri=str(path), storage_id="mcap",
                                                  max_cache_size=0,
                                                  storage_preset_profile="fastwrite"),
@@ -99,17 +98,18 @@ class Rosbag2PyWriter:
         self._bag.write(topic, data, receive_ns)
 
     def flush(self) -> None:
-        """Nothing: it has no cache of its own."""
+        """Do nothing: there is no cache."""
 
     def close(self) -> None:
-        """Drop the writer: its destructor closes the bag in every release, `close()` in some."""
+        """Drop the writer: its destructor closes the bag in every release, `close()` only in
+        some."""
         self._bag = None
 
 
 class Recorder:
-    """A recording that never disturbs the node: a failing disk ends it and is kept in `error`.
+    """A recording that never disturbs the node: a disk failure ends it and is kept in `error`.
 
-    Bags are read in order of time, so when time jumps back `split` continues in `<path>_2`.
+    Bags are read in time order, so `split` continues in `<path>_2` when time jumps back.
     """
 
     def __init__(self, path: str | Path, topics: Mapping[str, str],
@@ -140,7 +140,7 @@ class Recorder:
             if time.monotonic() - self._flushed > FLUSH_S:
                 self._flushed = time.monotonic()
                 self._bag.flush()
-        except Exception as error:  # a full disk, a removed drive: each library has its own kinds
+        except Exception as error:  # full disk, removed drive: each library has its own exceptions
             self.error = f"recording stopped after {self.messages} messages: {error}"
             self.close()
 
@@ -190,10 +190,11 @@ class Recorder:
 
 
 def recording_path(setting: str, folder: Path) -> Path:
-    """The path that `output.record` asks for now: 'auto' is recordings/{time} in the robot's
-    folder, '{time}' the local time; with either the path is one that is still free.
+    """Path for a recording: 'auto' is recordings/{time} in the robot's folder, '{time}' the local
+    time.
 
-    Raises ConfigError where '~' cannot be resolved.
+    With either, the path is one that does not exist yet. Raises ConfigError if '~' cannot be
+    resolved.
     """
     wanted = str(folder / "recordings" / TIME_FIELD) if setting == AUTO else setting
     try:
@@ -202,13 +203,13 @@ def recording_path(setting: str, folder: Path) -> Path:
         raise ConfigError(f"setting 'output.record' is '{setting}': {error}") from None
     if TIME_FIELD not in wanted:
         return path
-    # Not '_2', which is the second part of a recording.
+    # Not '_2', which marks the second part of a recording.
     names = chain([path.name], (f"{path.name}-{number}" for number in count(2)))
     return next(path.with_name(name) for name in names if not os.path.lexists(path.with_name(name)))
 
 
 def available_writer() -> type[BagWriter]:
-    """The writer whose library is installed; raises ConfigError where none is."""
+    """The writer whose library is installed; raises ConfigError if there is none."""
     for module, writer in (("rosbags.rosbag2", RosbagsWriter), ("rosbag2_py", Rosbag2PyWriter)):
         try:
             __import__(module)
@@ -221,7 +222,7 @@ def available_writer() -> type[BagWriter]:
 
 
 def _type_store(types) -> Any:
-    """Jazzy's message definitions, with those of other installed packages that `types` need."""
+    """Jazzy's message definitions, plus those of other installed packages that `types` need."""
     from rosbags.typesys import Stores, get_types_from_msg, get_typestore
     store = get_typestore(Stores.ROS2_JAZZY)
     found: dict[str, Any] = {}
@@ -229,7 +230,7 @@ def _type_store(types) -> Any:
         from ament_index_python.packages import get_package_share_directory
         try:
             files = sorted(Path(get_package_share_directory(package)).glob("msg/*.msg"))
-        except (LookupError, OSError):  # no such package; no ament index at all
+        except (LookupError, OSError):  # no such package, or no ament index
             files = []
         if not files:
             raise BagError(f"messages of package '{package}' cannot be recorded: its definitions "

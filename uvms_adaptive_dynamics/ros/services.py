@@ -44,17 +44,17 @@ from .stages import NodeStages
 from .statements import Statements
 from .worker import Worker
 
-LONGEST_FILE_NAME = 100  # of a file, well below the 255 bytes of a file system
+LONGEST_FILE_NAME = 100  # well below the 255 bytes of a file system
 
 
 class NodeServices:
-    """Every answer is a sentence; what fails is `success=False` with the reason, and the node
-    goes on."""
+    """Every answer is a sentence; a failure gives `success=False` with the reason, and the node
+    continues."""
 
     def __init__(self, node: Node, worker: Worker, table: ParameterTable,
                  get_config: Callable[[], Config], restart_front_end: Callable[[], None],
                  memory: Memory, statements: Statements, stages: NodeStages):
-        """`get_config`: the settings as they are now, since output.file may change."""
+        """get_config: returns the present settings, since output.file may change."""
         self._log, self._worker, self._table = node.get_logger(), worker, table
         self._config, self._restart_front_end = get_config, restart_front_end
         self._memory, self._statements, self._stages = memory, statements, stages
@@ -62,12 +62,12 @@ class NodeServices:
                              ("next_stage", self._next_stage), ("statement", self._statement),
                              ("released", self._released)):
             node.create_service(Trigger, f"~/{name}", self._answering(name, action))
-        # for programs: some hundred kilobytes are nothing for a log
+        # for programs: several hundred kilobytes do not belong in a log
         node.create_service(Trigger, "~/parameter_file", self._answering(
             "parameter_file", self._parameter_file, logged=False))
         for name, switch in (("enable", self._enable), ("run_stages", self._run_stages)):
             node.create_service(SetBool, f"~/{name}", self._answering(name, switch))
-        # The one service of the standard packages that takes a string and answers like Trigger.
+        # The only standard service that takes a string and answers like Trigger.
         for name, action in (("save_as", self._save_as), ("load_from", self._load_from),
                              ("gripped", self._gripped)):
             node.create_service(AddDiagnostics, f"~/{name}", self._answering(name, action))
@@ -89,7 +89,7 @@ class NodeServices:
         self._restart(None)
         file = self._config().prior.file
         start = f"prior file '{file}'" if file not in ("", AUTO) else "built-in prior"
-        return f"Estimate reset to the {start}; all data are forgotten, estimating anew."
+        return f"Estimate reset to the {start}; all data were dropped, estimating from scratch."
 
     def _enable(self, request) -> str:
         def switch(estimator) -> bool:
@@ -101,8 +101,8 @@ class NodeServices:
         if before == request.data:
             return f"Estimation was already {'on' if before else 'off'}; nothing changed."
         return ("Estimation is on: parameters follow the data again." if request.data else
-                "Estimation is off: parameters stay as they are, predictions go on. "
-                "~/enable with true resumes it.")
+                "Estimation is off: parameters are frozen, predictions continue. "
+                "Call ~/enable with true to resume.")
 
     def _save(self, request) -> str:
         return self._save_to(parameter_path(self._memory.folder, self._config().output.file))
@@ -120,7 +120,7 @@ class NodeServices:
     def _load(self, request) -> str:
         output = self._config().output
         path = parameter_path(self._memory.folder, output.file)
-        # Where version 0.1.0 saved, with one folder for all robots.
+        # Version 0.1.0 saved here, with one folder for all robots.
         before = parameter_folder(output) / output.file
         return self._load_path(before if before.is_file() and not path.exists() else path)
 
@@ -136,11 +136,11 @@ class NodeServices:
     def _load_path(self, path: Path) -> str:
         parameters = load_parameters(path).for_table(self._table, f"parameter file '{path}'")
         self._restart(parameters)
-        return (f"Loaded {_contents(parameters)} from '{path}'; all data are forgotten, estimating "
-                f"from there. {_defaults(parameters)}").rstrip()
+        return (f"Loaded {_contents(parameters)} from '{path}'; all data were dropped, estimating "
+                f"from these values. {_defaults(parameters)}").rstrip()
 
     def _restart(self, parameters: ParameterSet | None) -> None:
-        """Start again from parameters, or from the prior; what was known until then is saved."""
+        """Restart from parameters, or from the prior; the state before is saved."""
         def restart(estimator) -> None:
             self._memory.keep(estimator)
             estimator.restart(parameters)
@@ -154,8 +154,8 @@ class NodeServices:
     def _gripped(self, request) -> str:
         name = request.load_namespace.strip()
         if len(name) > LONGEST_FILE_NAME:
-            raise UvmsError(f"load_namespace is {brief(name)}; expected the name of what is "
-                            f"gripped, up to {LONGEST_FILE_NAME} characters, or nothing.")
+            raise UvmsError(f"load_namespace is {brief(name)}; expected the name of the gripped "
+                            f"object, up to {LONGEST_FILE_NAME} characters, or nothing.")
         return self._worker.call(lambda estimator: note_grip(estimator, name))
 
     def _released(self, request) -> str:
@@ -169,7 +169,7 @@ class NodeServices:
 
 
 def parameter_folder(output: Output) -> Path:
-    """output.directory, which need not exist; raises ParameterError where no folder can be."""
+    """output.directory, which need not exist; raises ParameterError if it cannot be a folder."""
     try:
         directory = Path(output.directory).expanduser().resolve()
         kind = special_kind(directory)
@@ -178,35 +178,38 @@ def parameter_folder(output: Output) -> Path:
     except NotADirectoryError:
         kind, in_the_way = "", directory
     except (OSError, RuntimeError, ValueError) as error:  # no home folder; a NUL in the name
-        raise ParameterError(f"setting 'output.directory' is '{output.directory}', which is no "
+        raise ParameterError(f"setting 'output.directory' is '{output.directory}', which is not a "
                              f"folder: {reason_of(error)}.") from None
     if in_the_way:
         raise ParameterError(f"setting 'output.directory' is '{output.directory}', where "
-                             f"'{in_the_way}' is {kind or 'a file'}; expected a folder that is "
-                             "there or can be made.")
+                             f"'{in_the_way}' is {kind or 'a file'}; expected a folder that "
+                             "exists or can be created.")
     return directory
 
 
 def parameter_path(folder: Path, file: str) -> Path:
-    """The file of save and load, output.file; raises ParameterError where it is not inside the
-    robot's folder."""
+    """Path of output.file, for save and load; raises ParameterError if it is not inside the robot's
+    folder."""
     folder = folder.resolve()
     path = (folder / file).resolve()
     if not file or path == folder or not path.is_relative_to(folder):
         raise ParameterError(
-            f"setting 'output.file' is {file!r}, which is no file inside the robot's folder in "
+            f"setting 'output.file' is {file!r}, which is not a file inside the robot's folder in "
             f"output.directory, '{folder}'; expected a plain file name such as 'parameters.yaml'.")
     return path
 
 
 def file_name(name: str, of_node: bool = False) -> str:
-    """The file behind a name given to save_as or load_from; raises ParameterError for what is no
-    plain name, and without `of_node` for a name of the node's own files."""
+    """File name for a name given to save_as or load_from.
+
+    Raises ParameterError unless it is a plain name, and, without `of_node`, for names of the node's
+    own files.
+    """
     stem = name.removesuffix(".yaml")
     plain = re.fullmatch(r"[\w-][\w .+-]*", stem) and len(stem) <= LONGEST_FILE_NAME
     own = not of_node and re.match(r"state(\.|$)", stem)
     if not plain or own:
-        why = "the name of the node's own files" if own else "no name of a file"
+        why = "reserved for the node's own files" if own else "not a file name"
         raise ParameterError(
             f"load_namespace is {brief(name)}, which is {why}; expected a name such as "
             "'pool_2026' ('.yaml' is added): letters, digits and _ - + . in up to "
@@ -215,7 +218,7 @@ def file_name(name: str, of_node: bool = False) -> str:
 
 
 def _contents(parameters: ParameterSet) -> str:
-    """What the set holds: '75 parameters (56 measured, ...), their covariance and ...'."""
+    """Contents of a set: '75 parameters (56 measured, ...), their covariance and ...'."""
     counts = Counter(parameters.known_from)
     words = ", ".join(f"{count} {word}" for word, count in counts.most_common())
     parts = [f"{len(parameters.names)} parameters" + (f" ({words})" if words else "")]
@@ -227,7 +230,7 @@ def _contents(parameters: ParameterSet) -> str:
 
 
 def _defaults(parameters: ParameterSet) -> str:
-    """What stands in for that which a file does not have."""
+    """The defaults used for what a file does not contain."""
     missing = [words for found, words in (
         (parameters.covariance, "no covariance: estimation.prior_stddev is used"),
         (parameters.noise_stddev, "no noise: estimation.noise_stddev is used")) if found is None]

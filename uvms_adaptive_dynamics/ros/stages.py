@@ -12,8 +12,8 @@
 # See the License for the specific language governing permissions and
 # limitations under the License.
 
-"""The stages of a schedule in the node: followed on the worker's thread, said on ~/stage and in the
-log (docs/identification.md)."""
+"""Stages of a schedule in the node: run on the worker's thread, reported on ~/stage and in the log
+(docs/identification.md)."""
 from __future__ import annotations
 
 import time
@@ -33,9 +33,9 @@ from ..estimation.estimator import Estimator
 from . import messages
 from .status import OK, WARN
 
-# [s] without word of the node that moves the robot, after which no motion counts as flown
+# [s] without a message of the node that moves the robot, after which no motion counts as flown
 FLOWN_TIMEOUT = 1.0
-SAY_EVERY = 10.0        # [s] of rows between two lines on the progress
+SAY_EVERY = 10.0        # [s] of rows between log lines on progress
 UNTIL = ("until the node that moves the robot is armed (its ~/arm), or ~/run_stages is called "
          "with true")
 WITHOUT = ("no schedule is configured; all parameters that are not frozen are estimated "
@@ -43,30 +43,34 @@ WITHOUT = ("no schedule is configured; all parameters that are not frozen are es
 
 
 class NodeStages:
-    """Runs the schedule of the settings, if there is one, and publishes where it is. All of it on
-    the worker's thread once that runs, but for `ended`, how many stages have, and `hear_flown`."""
+    """Runs the schedule of the settings, if any, and publishes its progress.
+
+    Use it on the worker's thread once that runs, except for `ended` (the number of ended stages)
+    and `hear_flown`.
+    """
 
     def __init__(self, estimator: Estimator, publish: Callable[[str, Any], None],
                  say: Callable[[str], None], node_name: str):
-        """publish(topic's name, message); say: gets lines for the log. Where a node may move the
-        robot (identification.move), stages wait until it is armed. Raises ConfigError for a
-        schedule that cannot be used."""
+        """publish(topic name, message); say(line): writes to the log.
+
+        If a node may move the robot (identification.move), stages wait until it is armed. Raises
+        ConfigError for an unusable schedule.
+        """
         self._publish, self._say, self._node_name = publish, say, node_name
         self._t, self._said_at, self.ended = 0.0, 0.0, 0
-        # name of the stage whose motion is flown, and when that was heard; None: by no node
+        # name of the stage whose motion is flown, and time of the message; None: no message
         self._flown: tuple[str, float] | None = None
         self._runner = runner_of_settings(estimator, say)
         if self._runner is not None and estimator.config.identification.move:
             self._runner.waits = True
-            say(f"the stages wait: {UNTIL}")
+            say(f"the stages are waiting {UNTIL}")
 
     def hear_flown(self, stage: str) -> None:
-        """The node that moves the robot flies the motion of this stage, '' for none. On the
-        executor."""
+        """Note the stage whose motion the robot is flying, '' for none; called on the executor."""
         self._flown = stage, time.monotonic()
 
     def follow(self, t: float) -> None:
-        """After each `add` of the estimator that gave a prediction, for time t [s]."""
+        """Update at time t [s]; call after each `add` of the estimator that gave a prediction."""
         if self._runner is None:
             return
         if (flown := self._flown) is None:
@@ -84,7 +88,9 @@ class NodeStages:
         self.announce()
 
     def next(self) -> str:
-        """End the stage by hand; the answer for an operator. Raises UvmsError without a schedule.
+        """End the stage by hand; returns the answer for the operator.
+
+        Raises UvmsError without a schedule.
         """
         if self._runner is None:
             raise UvmsError(f"{WITHOUT}.")
@@ -93,8 +99,11 @@ class NodeStages:
         return answer
 
     def run(self, go: bool) -> str:
-        """Let the stage at hand go on, or wait; the answer. Raises UvmsError without a schedule.
-        Whoever calls it moves the robot: all motion counts, until a node says what it flies."""
+        """Let the current stage run or wait; returns the answer.
+
+        The caller moves the robot: all motion counts until a node reports what it flies. Raises
+        UvmsError without a schedule.
+        """
         if self._runner is None:
             raise UvmsError(f"{WITHOUT}.")
         self._flown = None
@@ -103,17 +112,17 @@ class NodeStages:
         return f"{sentence(self._runner.progress())}."
 
     def restart(self) -> None:
-        """The estimator has begun anew: from the first stage."""
+        """Start again from the first stage, after a restart of the estimator."""
         if self._runner is not None:
             self._runner.restart()
         self.announce()
 
     def summary(self) -> dict[str, str] | None:
-        """How each stage went, in words; None without a schedule."""
+        """Result of each stage, in words; None without a schedule."""
         return None if self._runner is None else self._runner.summary()
 
     def announce(self) -> None:
-        """Publish where the run is."""
+        """Publish the progress."""
         runner = self._runner
         if runner is None:
             self._publish_status(OK, WITHOUT, {"schedule": "", "state": NO_SCHEDULE})
@@ -134,19 +143,19 @@ class NodeStages:
 
 
 def sentence(progress: StageProgress) -> str:
-    """Where a run is, for an operator."""
+    """Progress of a run, for the operator."""
     where = f"stage {progress.index + 1} of {progress.count}, {progress.stage.title}"
     if progress.state == STAGE_COMPLETE:
         return f"the schedule is complete; what {progress.stage.title} freed stays free"
     if progress.state == STAGE_WAITING:
-        return f"{where}: waits at {progress.elapsed:.0f} s, {UNTIL}"
+        return f"{where}: waiting at {progress.elapsed:.0f} s, {UNTIL}"
     lacking = "; ".join(progress.missing) or "nothing"
     return (f"{where}: {progress.done:.0%} after {progress.elapsed:.0f} s (at most "
             f"{progress.stage.at_most:g} s); missing: {lacking}")
 
 
 def figures(progress: StageProgress) -> dict[str, object]:
-    """Keys and values of ~/stage about a stage."""
+    """Keys and values of ~/stage."""
     stage = progress.stage
     missing = dict(one.partition(": ")[::2] for one in progress.missing)
     return {

@@ -12,7 +12,7 @@
 # See the License for the specific language governing permissions and
 # limitations under the License.
 
-"""The statement of a running estimator: made on request, after each stage and at the end, written
+"""The statement of a running estimator: made on request, after each stage and at exit, and written
 beside its state (docs/statement.md)."""
 from __future__ import annotations
 
@@ -37,13 +37,13 @@ from .recent_fit import RecentFit
 from .stages import NodeStages
 from .worker import Worker
 
-STATEMENT_FILE = "statement"  # of the files: .md, .json, and .yaml with the parameters
-# [s] of rows in motion that are judged: long enough for several manoeuvres.
+STATEMENT_FILE = "statement"  # file name; .md, .json, and .yaml with the parameters
+# [s] of rows in motion to judge: long enough for several manoeuvres.
 JUDGED = 60.0
 
 
 class _Asked(NamedTuple):
-    """What only the estimator's own thread may tell."""
+    """Data that only the estimator's own thread may read."""
 
     parameters: ParameterSet
     sentences: tuple[str, ...]
@@ -56,24 +56,26 @@ class _Asked(NamedTuple):
 
 
 class Statements:
-    """Makes and writes statements; any thread but the worker's."""
+    """Makes and writes statements; on any thread but the worker's."""
 
     def __init__(self, robot: RobotModel, config: Callable[[], Config], worker: Worker,
                  inputs: NodeInputs, fit: RecentFit, stages: NodeStages, folder: Path, node: str):
-        """config: the settings as they are now; fit: of the last JUDGED seconds in motion."""
+        """config: returns the present settings; fit: of the last JUDGED seconds in motion."""
         self._robot, self._config, self._worker = robot, config, worker
         self._inputs, self._fit, self._stages = inputs, fit, stages
         self._folder, self._node = folder, node
         self._physical = PhysicalSet(robot.table, config().estimation)
 
     def write(self) -> tuple[Path, Statement]:
-        """(path of statement.md, the statement); beside it statement.json and statement.yaml, the
-        parameters that the next dive starts from. Raises UvmsError where it cannot be made or
-        written."""
+        """Write a statement; returns (path of statement.md, the statement).
+
+        Also writes statement.json, and statement.yaml with the parameters that the next dive starts
+        from. Raises UvmsError if it cannot be made or written.
+        """
         return self._write(self._worker.call(self._asked))
 
     def write_learned(self) -> tuple[Path, Statement] | None:
-        """The same; None, and nothing written, where nothing was learnt."""
+        """Like `write`; returns None and writes nothing if nothing was learnt."""
         asked = self._worker.call(self._asked)
         return self._write(asked) if asked.rows_learned else None
 

@@ -12,7 +12,7 @@
 # See the License for the specific language governing permissions and
 # limitations under the License.
 
-"""One diagnostic status, and its levels."""
+"""A diagnostic status and its levels."""
 from __future__ import annotations
 
 from collections.abc import Mapping
@@ -22,12 +22,12 @@ from ..signals.decode.input_state import ERROR, OK, WARN
 
 __all__ = ["ERROR", "OK", "REPORTS", "WARN", "Status"]
 
-# Reports, each about a second, over which shares are taken.
+# Number of reports, each about a second, over which shares are computed.
 REPORTS = 10
 
 
 class Status(NamedTuple):
-    """One diagnostic: level, name, sentence, values."""
+    """A diagnostic status: level, name, message, values."""
 
     level: int
     name: str

@@ -12,11 +12,11 @@
 # See the License for the specific language governing permissions and
 # limitations under the License.
 
-"""Subscriptions of the node: raw bytes with their receive times, read once per tick.
+"""Input subscriptions of the nodes: raw bytes with receive times, read once per tick.
 
-The executor never sees them: it would rebuild its wait set in Python at every message, which takes
-longer than using the message. A thread reads the topics instead, with the middleware's times of
-reception.
+They bypass the executor, which would rebuild its wait set in Python at every message; that takes
+longer than processing the message. A thread reads the topics instead, with the receive times of the
+middleware.
 """
 from __future__ import annotations
 
@@ -40,20 +40,20 @@ from ..errors import ConfigError
 from ..signals.topics import Input, topic_setting
 from .publishers import Publisher, publishers_on, qos_text, several
 
-# Best effort matches every publisher; the depth holds one second of a 100 Hz sensor.
+# Best effort matches every publisher; the depth is one second of a 100 Hz sensor.
 SENSOR_DEPTH = 100
-# Nodes of this package that use an estimate: what they publish is no input of it.
+# Nodes of this package: their topics are no inputs of the estimator.
 OF_PACKAGE = (NODE_NAME, "uvms_identification", "uvms_feedforward", "uvms_twin")
-MOST_PUBLISHERS = 5     # that diagnostics name
+MOST_PUBLISHERS = 5     # listed in diagnostics
 
-# The executor visits every event handler at every message; `why_silent` reports what they would.
+# The executor visits every event handler at every message; `why_silent` reports the same problems.
 NO_SUBSCRIPTION_EVENTS = SubscriptionEventCallbacks(use_default_callbacks=False)
-# A clock that goes back by less is jitter between two readings, not a jump.
+# A clock that goes back by less than this is jitter between two readings, not a jump.
 JITTER_NS = 100_000_000
 
 
 class _NotForTheExecutor(CallbackGroup):
-    """Members of this group are in no executor's wait set."""
+    """A callback group that is in no executor's wait set."""
 
     def can_execute(self, entity) -> bool:
         return False
@@ -66,17 +66,20 @@ class _NotForTheExecutor(CallbackGroup):
 
 
 class InputSubscription:
-    """One input topic: subscribed raw, decoded by us, so that a recording holds the bytes as they
-    came."""
+    """One input topic: subscribed raw and decoded here, so that a recording has the original
+    bytes."""
 
     def __init__(self, node: Node, wanted: Input, roles: Sequence[str] = (),
                  qos: QoSProfile | None = None):
-        """Of all `roles` that read this topic, by default of one, with a QoS, by default a
-        sensor's. Raises ConfigError where the message's package is not installed, or the topic's
-        name or QoS override is unusable."""
+        """roles: all roles that read this topic (default: that of `wanted`); qos: default of a
+        sensor.
+
+        Raises ConfigError if the message's package is not installed, or the topic name or QoS
+        override is unusable.
+        """
         self.input, self.roles = wanted, tuple(roles) or (wanted.role,)
-        self.messages = 0      # read so far; counted by the reader
-        # As of the last look_around: who publishes, and what an operator can do about silence.
+        self.messages = 0      # messages read so far; counted by the reader
+        # As of the last look_around: the publishers, and advice for a silent topic.
         self.publishers: list[Publisher] = []
         self.why_silent = ""
         self._node = node
@@ -96,8 +99,8 @@ class InputSubscription:
                               f"{str(error).split(', at /')[0]}.") from None
 
     def taken(self) -> Iterator[tuple[int, bytes]]:
-        """(the middleware's time of reception [ns] or 0, bytes) of every message that has come
-        since the last call."""
+        """(receive time of the middleware [ns] or 0, bytes) of every message since the last
+        call."""
         handle = self._subscription.handle
         with handle:
             for _ in range(SENSOR_DEPTH):     # a flooded topic must not starve the others
@@ -107,22 +110,22 @@ class InputSubscription:
                 yield message[1]["received_timestamp"], message[0]
 
     def decode(self, data: bytes):
-        """The message; raises whatever the middleware raises on garbage."""
+        """Deserialize a message; raises whatever the middleware raises on garbage."""
         return deserialize_message(data, self._type)
 
     def look_around(self) -> None:
-        """Bring `publishers` and `why_silent` up to date, which asks the middleware."""
+        """Update `publishers` and `why_silent` from the middleware."""
         self.publishers = publishers_on(self._node, self.topic, self.input.type,
                                         self._subscription.qos_profile)
         self.why_silent = self._why_silent()
 
     @property
     def several(self) -> str:
-        """A sentence if more than one publisher is heard, else ''."""
+        """Warning if messages of more than one publisher are received, else ''."""
         return several(self.publishers, self.topic)
 
     def figures(self) -> dict[str, str]:
-        """Resolved topic, type, QoS, and who publishes, for diagnostics."""
+        """Resolved topic, type, QoS and publishers, for diagnostics."""
         shown = [f"{p.node} ({p.misfit or p.qos})" for p in self.publishers[:MOST_PUBLISHERS]]
         return {"resolved topic": self.topic, "type": self.input.type,
                 "QoS": qos_text(self._subscription.qos_profile),
@@ -155,8 +158,8 @@ class InputSubscription:
 
 
 class _Reading(NamedTuple):
-    """The node's clock and the middleware's at one moment [ns]; the node's is 0 before simulated
-    time begins."""
+    """Clocks of node and middleware at one moment [ns]; the node's is 0 before simulated time
+    starts."""
 
     node: int
     wall: int
@@ -171,8 +174,10 @@ class Received(NamedTuple):
 
 
 class Repeated:
-    """Calls `action()` every `period` [s] on a thread of this name until `stop`, and
-    `on_error(exception)` for whatever it raises."""
+    """Calls `action()` every `period` [s] on its own thread until `stop`.
+
+    Calls `on_error(exception)` for whatever the action raises.
+    """
 
     def __init__(self, period: float, action: Callable[[], None],
                  on_error: Callable[[Exception], None], name: str = "inputs"):
@@ -191,15 +196,15 @@ class Repeated:
         while not self._stopped.wait(max(due - time.monotonic(), 0.0)):
             try:
                 self._action()
-            except Exception as error:  # whatever it is, reading must go on
+            except Exception as error:  # whatever the error, reading must continue
                 self._on_error(error)
             due = max(due, time.monotonic() - self._period) + self._period
 
 
 class InputPoll:
-    """Collects the messages of all inputs in the order of reception.
+    """Collects the messages of all inputs in order of reception.
 
-    Receive times increase strictly, so that a bag sorted by time keeps that order.
+    Receive times increase strictly, so that a bag sorted by time keeps this order.
     """
 
     def __init__(self, node: Node, sources: Sequence[InputSubscription]):
@@ -210,7 +215,7 @@ class InputPoll:
     def collect(self) -> tuple[list[Received], bool]:
         """(messages since the last call, whether the node's clock jumped back since then).
 
-        Receive times are 0 while simulated time has not begun.
+        Receive times are 0 until simulated time starts.
         """
         before, self._read = self._read, _Reading(self._clock.now().nanoseconds, time.time_ns())
         jumped = 0 < self._read.node < before.node - JITTER_NS
@@ -222,7 +227,7 @@ class InputPoll:
                 for at, source, data in came], jumped
 
     def _receive_ns(self, at: int, before: _Reading) -> int:
-        """Time of reception on the node's clock: linear between the last two readings of both
+        """Receive time on the node's clock [ns], interpolated between the last two readings of both
         clocks, since simulated time may run at another rate."""
         now = self._read
         if now.node == 0:
@@ -235,7 +240,7 @@ class InputPoll:
 
 
 def message_class(wanted: Input) -> type:
-    """The Python class of an input's type; raises ConfigError naming the package to install."""
+    """The Python class of an input's type; raises ConfigError with the package to install."""
     package, _, name = wanted.type.split("/")
     try:
         return getattr(import_module(f"{package}.msg"), name)

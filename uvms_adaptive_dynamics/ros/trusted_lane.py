@@ -12,7 +12,7 @@
 # See the License for the specific language governing permissions and
 # limitations under the License.
 
-"""What the estimator says, on its way into a feedforward: parameters by name, covariance, state."""
+"""Feeds an estimator's trusted parameters, covariance and state into a feedforward."""
 from __future__ import annotations
 
 from collections.abc import Callable
@@ -26,10 +26,10 @@ from .estimates import EstimateReader
 
 
 class TrustedLane:
-    """Hands ~/trusted_parameters, ~/trusted_covariance and ~/status of an estimator on; anything
-    that cannot be used raises. refused: why the last parameters were, '' where they were not.
+    """Passes ~/trusted_parameters, ~/trusted_covariance and ~/status to a feedforward.
 
-    now(receive) [s] is the time of reception on the clock of the feedforward's calls.
+    Raises for unusable messages. refused: why the last parameters were refused, '' if they were
+    not. now(receive) [s]: the time of reception on the clock of the feedforward's calls.
     """
 
     def __init__(self, feedforward: Feedforward, now: Callable[[float], float]):
@@ -39,7 +39,7 @@ class TrustedLane:
         self.refused = ""
 
     def add_parameters(self, message: Any, receive: float) -> None:
-        """~/trusted_parameters; what is refused ends trust."""
+        """Add ~/trusted_parameters; refused parameters end trust."""
         try:
             stamp, values = self._reader.parameters(message)
             self._feedforward.update(values, self._covariance, stamp, True)
@@ -51,11 +51,11 @@ class TrustedLane:
         self._feedforward.confirm(self._now(receive))
 
     def add_covariance(self, message: Any, receive: float) -> None:
-        """~/trusted_covariance, which goes with the next parameters."""
+        """Add ~/trusted_covariance, used with the next parameters."""
         self._covariance = self._reader.covariance(message)
 
     def add_status(self, message: Any, receive: float) -> None:
-        """~/status: a sign of life, or that the estimator has failed."""
+        """Add ~/status: confirms the parameters, or ends trust if the estimator has failed."""
         if self._reader.status(message).state == FAILED:
             self._feedforward.distrust()
         else:

@@ -12,7 +12,8 @@
 # See the License for the specific language governing permissions and
 # limitations under the License.
 
-"""Messages of a forecast: poses, trajectories, deviations; axes as in docs/twin.md, "Topics"."""
+"""Messages of a forecast: poses, trajectories, standard deviations; axes: docs/twin.md,
+"Topics"."""
 from __future__ import annotations
 
 import numpy as np
@@ -52,35 +53,35 @@ class ForecastMessages:
     def __init__(self, config: Config, robot: RobotModel):
         self._robot, self._config, output = robot, config, config.output
         flu = output.frame == "flu"
-        # From NED and FRD to the axes of the world and the body that are published.
+        # From NED and FRD to the published world and body axes.
         self._world = NED_FROM_ENU if flu else np.eye(3)
         self._axes = FRD_FROM_FLU if flu else np.eye(3)
         self._body = output.base_frame if flu else output.base_frame + "_frd"
 
     def path(self, t: float, run: Forward) -> Path:
-        """The body's poses; the frame's origin is where the body is at t."""
+        """Poses of the body; the frame's origin is its position at t."""
         frame = self._config.twin.frame
         return Path(header=header(t, frame), poses=[
             PoseStamped(header=header(t + after, frame), pose=self._pose(state, place))
             for after, state, place in zip(run.t.tolist(), run.states, run.position)])
 
     def vehicle(self, t: float, run: Forward) -> MultiDOFJointTrajectory:
-        """Poses, and velocities in the body's axes."""
+        """Poses of the body, and velocities in body axes."""
         return MultiDOFJointTrajectory(
             header=header(t, self._config.twin.frame), joint_names=[self._body],
             points=[self._vehicle_point(*each) for each in zip(run.t.tolist(), run.states,
                                                                run.position)])
 
     def arm(self, t: float, run: Forward) -> JointTrajectory:
-        """Positions and velocities of the joints."""
+        """Joint positions and velocities."""
         return JointTrajectory(
             header=header(t), joint_names=list(self._robot.joints),
             points=[_point(after, state.mu, state.mu_dot)
                     for after, state in zip(run.t.tolist(), run.states)])
 
     def stddev(self, t: float, run: Forward) -> JointTrajectory:
-        """Standard deviations of positions and velocities, by name: x y z in the frame of the
-        poses, roll pitch yaw about the body's axes, then the joints."""
+        """Standard deviations of positions and velocities by name: x y z in the frame of the poses,
+        roll pitch yaw about body axes, then the joints."""
         n, vehicle = self._robot.table.n, self._robot.vehicle
         d, points = run.stddev, []
         for after, row in zip(run.t.tolist(), d):
@@ -97,10 +98,10 @@ class ForecastMessages:
                                points=points)
 
     def end(self, t: float, run: Forward) -> PoseWithCovarianceStamped:
-        """The last pose with its covariance: position and rotation about the frame's fixed axes."""
+        """The last pose with its covariance, about the fixed axes of the frame."""
         state, found = run.states[-1], run.covariance
-        assert found is not None     # a twin's forecast has one
-        # The error's attitude is about the body's axes; position is along NED already.
+        assert found is not None     # forecasts of the twin have one
+        # The attitude error is about body axes; the position error is in NED.
         turn = np.zeros((6, 6))
         turn[:3, :3] = self._world.T
         turn[3:, 3:] = self._world.T @ state.R_nb

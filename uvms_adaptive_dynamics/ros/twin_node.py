@@ -23,7 +23,7 @@ import time
 from collections.abc import Callable
 from typing import Any
 
-# Before numpy: its matrices are small here, and BLAS threads cost more than they win.
+# Before numpy is imported: for our small matrices BLAS threads cost more than they gain.
 os.environ.setdefault("OMP_NUM_THREADS", "1")
 
 import rclpy.node
@@ -57,22 +57,25 @@ from .subscriptions import Repeated
 from .twin_messages import ForecastMessages
 
 TWIN_NODE = "uvms_twin"
-# [s] of the newest sample: the front end waits for slow sensors for up to 2 s, and a forecast from
-# farther back would be mostly of what has been.
+# [s] Largest age of the newest sample: the front end waits up to 2 s for slow sensors, and a
+# forecast from an older sample would mostly cover the past.
 OLDEST = 2.5
-WATCH_S = 5.0       # between looks at what the model leaves unexplained: minutes' worth of data
+WATCH_S = 5.0       # between updates of the residual process, which covers minutes of data
 
 
 class TwinNode(rclpy.node.Node):
-    """Three threads: `inputs` makes samples, one forecasts and publishes, the executor has the
-    rest. Create it, call `begin()`, spin it on a SingleThreadedExecutor, and `close()` it."""
+    """Forecasts the robot's motion.
+
+    Three threads: `inputs` makes samples, one forecasts and publishes, the executor does the rest.
+    Create it, call `begin()`, spin it on a SingleThreadedExecutor, and `close()` it.
+    """
 
     def __init__(self, **kwargs):
         super().__init__(TWIN_NODE, **kwargs)
         self.config: Config = config_from_parameters(self)
         self.inputs: NodeInputs | None = None
         self._repeated: Repeated | None = None
-        self._lock = threading.Lock()      # of what samples and forecasts share
+        self._lock = threading.Lock()      # guards data shared by samples and forecasts
         self._sample: Sample | None = None
         self._made: tuple[float, Twin] | None = None
         self._unexplained: Unexplained | None = None
@@ -80,7 +83,7 @@ class TwinNode(rclpy.node.Node):
         self.forecasts = 0
 
     def begin(self) -> None:
-        """Start at once, or as soon as the robot's description arrives; raises UvmsError."""
+        """Start at once, or as soon as the robot description arrives; raises UvmsError."""
         watch_changes(self, lambda: self.config, self._change)
         self._description = Description(self, self.config, self._start)
 
@@ -125,9 +128,9 @@ class TwinNode(rclpy.node.Node):
         return found
 
     def _change(self, config: Config) -> None:
-        """Settings have changed: the inputs follow at their next message."""
+        """Apply changed settings: inputs follow at their next message."""
         self.config = config
-        if self.inputs is not None:     # else it has not begun
+        if self.inputs is not None:     # else not started yet
             self.inputs.change_settings(config)
 
     def close(self) -> None:
@@ -166,7 +169,7 @@ class TwinNode(rclpy.node.Node):
             return self._say(now, ERROR, f"no forecast: the newest sample is {age:.1f} s old; "
                              "check the sensors", {"age of start [s]": age})
         if not sample.valid[self._robot.vehicle_rows].all():
-            return self._say(now, WARN, "no forecast: the vehicle's motion is not known, see the "
+            return self._say(now, WARN, "no forecast: the vehicle's motion is unknown; see the "
                              "estimator's diagnostics", {"age of start [s]": age})
         begin = time.perf_counter()
         stamp, _ = latest
@@ -190,14 +193,13 @@ class TwinNode(rclpy.node.Node):
     def _judged(self) -> tuple[int, str]:
         if self._ms > 1e3 / self.config.twin.rate:
             return WARN, (f"a forecast takes {self._ms:.0f} ms, longer than twin.rate allows; "
-                          "forecasts come as fast as they can")
+                          "forecasting as fast as possible")
         if self.estimate.state == FAILED:
-            return WARN, "the estimator has failed: forecasts of the last trusted parameters"
+            return WARN, "the estimator has failed: forecasting with the last trusted parameters"
         return OK, "forecasting"
 
     def _twin(self, stamp: float, parameters, now: float) -> Twin:
-        """A twin of the newest parameters; what they leave unexplained is looked at now and then.
-        """
+        """A twin of the newest parameters; the residual process is updated every WATCH_S."""
         if self._unexplained is None or not 0 <= now - self._watched < WATCH_S:
             with self._lock:
                 watched = self._residuals.copy()
@@ -209,7 +211,7 @@ class TwinNode(rclpy.node.Node):
 
     def _say(self, now: float, level: int, message: str, values: dict[str, object],
              stamp: float | None = None) -> None:
-        """~/status; its stamp is the forecast's where there is one."""
+        """Publish ~/status, with the forecast's stamp if there is a forecast."""
         valid = stamp is not None
         name = self.get_fully_qualified_name().lstrip("/")
         self._status.publish(messages.status_array(
@@ -221,12 +223,12 @@ class TwinNode(rclpy.node.Node):
 
     def _failed(self, error: Exception) -> None:
         if self.context.ok():     # else shutting down
-            self.get_logger().error(f"a forecast was lost ({type(error).__name__}: {error})",
+            self.get_logger().error(f"a forecast failed ({type(error).__name__}: {error})",
                                     throttle_duration_sec=5.0)
 
 
 def main(args: list[str] | None = None) -> int:
-    """Run the node until SIGINT or SIGTERM; 0, or 1 after a sentence about what cannot be used."""
+    """Run the node until SIGINT or SIGTERM; returns 0, or 1 after an error message."""
     return run_node(sys.argv if args is None else args, TwinNode, argparse.ArgumentParser(
         prog="twin", description="Forecasts of the robot's motion with bands (node uvms_twin). "
         "Settings are ROS parameters: --ros-args --params-file FILE, or -p NAME:=VALUE."),

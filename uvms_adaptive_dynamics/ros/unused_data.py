@@ -12,8 +12,8 @@
 # See the License for the specific language governing permissions and
 # limitations under the License.
 
-"""The statuses of what was refused (messages, rows, samples) and of what was doubted (single values
-of messages that are used)."""
+"""Statuses of refused data (messages, rows, samples) and of doubted single values in used
+messages."""
 from __future__ import annotations
 
 from collections import Counter, deque
@@ -23,14 +23,14 @@ from typing import Any
 from ..estimation.snapshot import EstimatorSnapshot
 from .status import OK, REPORTS, WARN, Status
 
-# Of an input's messages, or of all samples: from this share and number on someone should act.
-# Single outliers are every sensor's, and the first messages after a silence are few.
+# Share of an input's messages, or of all samples, and their number, above which someone should act.
+# Every sensor has single outliers, and the first messages after a silence are few.
 UNUSED_SHARE, MIN_UNUSED = 0.1, 20
-MOST_LISTED = 40      # that are listed
+MOST_LISTED = 40      # reasons listed
 
 
 class UnusedData:
-    """Keeps the counts of the last reports, so that each report speaks of its own time."""
+    """Keeps the counts of the last REPORTS reports, to report only recent data."""
 
     def __init__(self) -> None:
         self._refused: deque[Counter] = deque([Counter()], maxlen=REPORTS)
@@ -39,7 +39,7 @@ class UnusedData:
 
     def statuses(self, front_end: Any, state: EstimatorSnapshot, samples: int,
                  dropped: Mapping[str, int]) -> list[Status]:
-        """Both statuses; `dropped`: what the node itself could not use."""
+        """Both statuses; `dropped`: messages the node itself could not use, by reason."""
         inputs = front_end.inputs
         self._refused.append(_by_input(inputs, "rejected") + Counter(dropped) + Counter({
             "implausible rows": state.implausible,
@@ -59,10 +59,10 @@ def _by_input(inputs: Mapping[str, Any], kind: str) -> Counter:
 
 
 def _status(name: str, verb: str, reports: deque[Counter], totals: Counter) -> Status:
-    """`totals`: messages of each input, and samples, over the same reports."""
+    """`totals`: messages per input, and samples, over the same reports."""
     fresh, values = reports[-1] - reports[0], dict(reports[-1].most_common(MOST_LISTED))
     if not fresh:
-        return Status(OK, name, "none lately", values)
+        return Status(OK, name, "none recently", values)
     by_input: Counter = Counter()
     for reason, count in fresh.items():
         by_input[reason.partition(":")[0]] += count

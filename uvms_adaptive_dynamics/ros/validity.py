@@ -12,8 +12,8 @@
 # See the License for the specific language governing permissions and
 # limitations under the License.
 
-"""How valid the present parameters are, from the worker, its snapshot and the time since its newest
-tick; docs/validity.md."""
+"""Validity of the present parameters, from the worker, its snapshot and the time since its newest
+tick; see docs/validity.md."""
 from __future__ import annotations
 
 from collections.abc import Callable
@@ -30,8 +30,8 @@ from .worker import Knowledge, Worker
 
 
 class Report(NamedTuple):
-    """The validity of a snapshot's parameters, and row_age (C,) [s]: since the newest row of each
-    channel that was learnt, as of now."""
+    """Validity of a snapshot's parameters; row_age (C,) [s]: age of each channel's newest learnt
+    row."""
 
     validity: Validity
     snapshot: EstimatorSnapshot
@@ -39,7 +39,7 @@ class Report(NamedTuple):
 
     @property
     def level(self) -> int:
-        """As of a diagnostic status."""
+        """Level of a diagnostic status."""
         if self.validity.trusted:
             return OK
         wrong = self.validity.state == FAILED or "wrong" in self.snapshot.trust
@@ -47,11 +47,11 @@ class Report(NamedTuple):
 
 
 class ValidityMonitor:
-    """Makes reports; one thread at a time. `latest`: the last validity, for any thread."""
+    """Makes reports, on one thread at a time. `latest`: last validity, for any thread."""
 
     def __init__(self, worker: Worker, channels: tuple[str, ...], table: ParameterTable,
                  now: Callable[[], float]):
-        """now [s]: a clock that does not step, or the simulation's."""
+        """now [s]: a clock that does not step, or that of the simulation."""
         self._worker, self._channels, self._table, self._now = worker, channels, table, now
         self._done, self._tick_at, self._busy_since = 0, -np.inf, np.inf
         self._knowledge: Knowledge | None = None
@@ -59,8 +59,8 @@ class ValidityMonitor:
         self.latest = self.report().validity
 
     def report(self, new_tick: bool = False) -> Report:
-        """The validity of the worker's snapshot at this moment; new_tick: the worker is just about
-        to be done with the sample behind it."""
+        """Present validity of the worker's snapshot; new_tick: the worker is just finishing the
+        sample of this snapshot."""
         worker, snapshot = self._worker, self._worker.snapshot
         tick_age, stuck = self._ages(worker.done + new_tick)
         situation = Situation.of(snapshot, self._channels, tick_age, not worker.ended,
@@ -88,8 +88,8 @@ class ValidityMonitor:
                                                                    snapshot.noise_stddev.tolist())}}
 
     def _ages(self, done: int) -> tuple[float, float]:
-        """[s] since the newest of the samples that are `done`, inf before the first; [s] for which
-        the next one has been worked on, as far as was seen."""
+        """(age [s] of the newest finished sample, inf before the first; observed time [s] for which
+        the next one has been in work)."""
         now = self._now()
         if done != self._done or now < self._tick_at:       # or the clock jumped back
             self._done, self._tick_at, self._busy_since = done, now, np.inf

@@ -12,10 +12,10 @@
 # See the License for the specific language governing permissions and
 # limitations under the License.
 
-"""What the node says in its log about each input: one line when something changes.
+"""Log messages about the inputs: one line when something changes.
 
-Silent and back, refused and used again, another clock, another rate, several publishers. Each kind
-of line is throttled, and what lasts is said again after a while.
+Covers silence, refused messages, clock offset, rate, several publishers, and the return to normal.
+Each kind of line is throttled; lasting problems are repeated after a while.
 """
 from __future__ import annotations
 
@@ -26,44 +26,45 @@ from ..signals.decode.input_state import MAX_REJECTED_IN_A_ROW, SILENCE_TIMEOUTS
 from ..signals.decode.sensor_clock import StampStatus, clock_sentence
 from ..signals.front_end import DEFAULT_SILENCE_TIMEOUT
 
-# A topic without a message is warned of after this time, and again while it stays silent.
+# Warn about a silent topic after this time, and repeat while it stays silent.
 SILENT_AFTER_S, SILENT_AGAIN_S = 3.0, 30.0
 THROTTLE_S = 10.0         # between lines of one kind about one input
-RATE_WINDOW_S = 2.0       # over which a rate is taken, of so many messages at least:
+RATE_WINDOW_S = 2.0       # for measuring a rate, with at least RATE_MESSAGES messages
 RATE_MESSAGES = 5
-# Another rate: by this factor, in two windows in a row. Executors under load lose a third.
+# A rate has changed if it differs by this factor in two windows in a row. Executors under load lose
+# a third of the messages.
 RATE_FACTOR = 1.6
-CLOCK_STEP_S = 0.1        # of a clock's error, that is worth another line
-# Messages refused by their stamps: within this time [s] a clock that stepped is found out, which
-# has a line of its own.
+CLOCK_STEP_S = 0.1        # change of a clock offset that is logged again
+# [s] For messages refused because of their stamps: time to detect a stepped clock, which has its
+# own message.
 STEP_FOUND_S = 1.0
 BY_STAMP = (StampStatus.AHEAD.value, StampStatus.LATE.value)
-FINDING_AGAIN_S = 60.0    # after a finding is gone, before it is said again
+FINDING_AGAIN_S = 60.0    # absence of a finding after which it is logged again
 
 
 class Topic(Protocol):
-    """What is known of a topic in the graph."""
+    """What the ROS graph knows about a topic."""
 
     topic: str
-    why_silent: str     # what an operator can do about a topic without messages
+    why_silent: str     # advice for a silent topic
 
     @property
     def several(self) -> str:
-        """A sentence if more than one publisher is heard."""
+        """Warning if messages of more than one publisher are received."""
 
 
 class Line(NamedTuple):
-    """A line for the log; `warn`: something is wrong, else it is right again."""
+    """A line for the log; `warn`: a problem, else its end."""
 
     warn: bool
     text: str
 
 
 class InputVoice:
-    """Follows one input; call `lines` every second or so."""
+    """Follows one input; call `lines` about every second."""
 
     def __init__(self, state: InputState, topic: Topic, type_name: str, begin: float):
-        """begin [s]: the time of the caller's steady clock."""
+        """begin [s]: present time on the caller's steady clock."""
         self._state, self._topic, self._type = state, topic, type_name
         self._timeout = SILENCE_TIMEOUTS.get(state.role, DEFAULT_SILENCE_TIMEOUT)
         self._begin = begin
@@ -80,7 +81,7 @@ class InputVoice:
         self._window: tuple[int, float] | None = None
 
     def lines(self, now: float, steady: float) -> Iterator[Line]:
-        """What has changed; `now` [s] on the clock of reception, `steady` [s] never jumps."""
+        """Lines about changes; `now` [s] on the clock of reception, `steady` [s] never jumps."""
         for kind, again, line in self._all(now, steady):
             last = self._said.get(kind)
             if last is None or steady - last >= again:
@@ -89,7 +90,7 @@ class InputVoice:
 
     def _all(self, now: float, steady: float) -> Iterator[tuple[str, float, Line]]:
         """(kind, least time between two of them [s], line)."""
-        # Names of nodes may come a moment after their publishers: what is said stood there twice.
+        # Node names may appear after their publishers: report only what was seen twice.
         several, self._several = self._topic.several, (self._several[1], self._topic.several)
         if several and several == self._several[0] != self._several_said:
             yield "several", THROTTLE_S, Line(True, several)
@@ -121,7 +122,7 @@ class InputVoice:
             yield "back", THROTTLE_S, Line(False, f"messages on {name} again after {gap:.1f} s")
 
     def _silence_kind(self, kind: str) -> tuple[str, float]:
-        """(kind, least time between two of them [s]) of a line about silence: the reason may become
+        """(kind, minimum time between lines of this kind [s]) for silence: its reason may become
         known later, or change."""
         before, self._reason = self._reason, self._topic.why_silent
         if not before:
@@ -168,7 +169,7 @@ class InputVoice:
             return
         self._window, rate, before = (received, at), count / seconds, self._rate
         if before is None:
-            # The first window may hold what came late at the start.
+            # The first window may contain messages that were late at the start.
             self._rate, self._settled = rate if self._settled else None, True
         elif max(rate / before, before / rate) < RATE_FACTOR:
             self._other_rate = None
@@ -179,17 +180,17 @@ class InputVoice:
             self._rate, self._other_rate = rate, None
             yield "rate", THROTTLE_S, Line(True, (
                 f"'{self._topic.topic}' now comes at {rate:.3g} Hz, {before:.3g} Hz before. If "
-                "that was not intended, check its driver"))
+                "this is not intended, check its driver"))
 
 
 class FindingVoice:
-    """Follows the front end's findings: a line for each when it appears."""
+    """Follows the front end's findings: one line when a finding appears."""
 
     def __init__(self) -> None:
-        self._there: dict[str, float] = {}     # code -> steady time at which it was there last
+        self._there: dict[str, float] = {}     # code -> steady time when last present
 
     def lines(self, findings: Iterable[str], steady: float) -> Iterator[Line]:
-        """Those that are new at `steady` [s]; one input's clock is its own voice's."""
+        """New findings at `steady` [s], except clock offsets, which InputVoice reports."""
         for text in findings:
             code, _, sentence = text.partition(": ")
             if sentence.startswith("its clock"):

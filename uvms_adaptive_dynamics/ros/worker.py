@@ -12,9 +12,9 @@
 # See the License for the specific language governing permissions and
 # limitations under the License.
 
-"""The thread that owns the estimator. Others read what it publishes, or send it a request.
+"""The thread that owns the estimator; other threads read what it publishes or send it requests.
 
-Every sample enters the window; when solves are late, the latest tick wins.
+Every sample enters the window; when solves are late, only the latest tick is solved.
 """
 from __future__ import annotations
 
@@ -37,17 +37,17 @@ from ..garbage import ShortCollections
 from ..model.sample import Sample
 from ..solvers.problem import OUT_OF_TIME
 
-# A solve is skipped only when newer samples wait and this one has waited so many periods: ticks
-# come in twos and threes when messages do, and each of them should be solved as in `evaluate`.
+# Skip a solve only if newer samples are waiting and this one has waited for this many periods.
+# Ticks arrive in twos and threes when messages do, and each should be solved as in `evaluate`.
 LATE_AFTER_PERIODS = 2.5
 
-# Solve times kept for median and 99th percentile: twenty seconds at 50 Hz.
+# Solve times kept for median and 99th percentile: 20 s at 50 Hz.
 TIMES_KEPT = 1000
 
 CALL_TIMEOUT_S = 10.0
 
-# [s] after which Python lets another thread run. At its own 5 ms a tick waits as long again and
-# again while a state is made into text or the sensors are checked: 12 late ticks in five minutes.
+# [s] Python's thread switch interval. With the default of 5 ms a tick waits repeatedly while a
+# state is serialized or sensors are checked: 12 late ticks in five minutes.
 SWITCH_S = 1e-3
 
 
@@ -57,9 +57,11 @@ class WorkerBusyError(UvmsError):
 
 @dataclass(frozen=True)
 class Knowledge:
-    """How many directions the data determine, and for each parameter where its value comes from:
-    'measured', 'weak', 'prior' or 'frozen' (docs/uncertainty.md). findings: sentences on values
-    that cannot be."""
+    """What the data determine (docs/uncertainty.md).
+
+    identifiable_rank: number of determined directions; known_from: source of each parameter
+    ('measured', 'weak', 'prior' or 'frozen'); findings: messages about implausible values.
+    """
 
     identifiable_rank: int
     known_from: tuple[str, ...]
@@ -69,13 +71,13 @@ class Knowledge:
 class Worker:
     """Runs an Estimator off the executor.
 
-    `on_prediction(prediction)`, `on_estimate(estimate)` and, before a request is answered,
-    `on_request()` are called on this thread, and so is `on_error(exception)` for whatever is raised
-    here; that costs one sample and never the thread.
+    Calls `on_prediction(prediction)`, `on_estimate(estimate)` and, before a request is answered,
+    `on_request()` on this thread; also `on_error(exception)` for any exception, which costs one
+    sample but never the thread.
 
-    Published for other threads, replaced and never changed: `snapshot` after each sample and each
-    request, and before others hear of either; `knowledge` after `request_knowledge`. They reach the
-    estimator itself by `request` and `call` alone.
+    Publishes immutable objects for other threads: `snapshot` after each sample and request, before
+    either is announced; `knowledge` after `request_knowledge`. Other threads access the estimator
+    only through `request` and `call`.
     """
 
     def __init__(self, estimator: Any, period: float, on_prediction: Callable[[Any], None],
@@ -89,8 +91,8 @@ class Worker:
         self._thread = threading.Thread(target=self._run, name="estimator")
         self._collections = ShortCollections()
         self._asked: Future | None = None
-        self._submitted = 0   # written by the submitting thread alone
-        self._done = 0        # written by the worker alone
+        self._submitted = 0   # written only by the submitting thread
+        self._done = 0        # written only by the worker
         self.snapshot: EstimatorSnapshot = estimator.snapshot()
         self.knowledge: Knowledge | None = None
         self.skipped = 0
@@ -102,29 +104,31 @@ class Worker:
 
     @property
     def backlog(self) -> int:
-        """Samples that wait or are worked on."""
+        """Number of samples waiting or in work."""
         return self._submitted - self._done
 
     @property
     def done(self) -> int:
-        """Samples that have been worked on."""
+        """Number of finished samples."""
         return self._done
 
     @property
     def ended(self) -> bool:
-        """Whether the thread was started and runs no more."""
+        """Whether the thread was started and has ended."""
         return self._thread.ident is not None and not self._thread.is_alive()
 
     def start(self) -> None:
-        """Start the thread; call it when everything else is set up (see ShortCollections). Until
-        `stop`, threads of the whole process give way to others after SWITCH_S."""
+        """Start the thread, when everything else is set up (see ShortCollections).
+
+        Until `stop`, the whole process uses the thread switch interval SWITCH_S.
+        """
         self._collections.begin()
         self._switched_after = sys.getswitchinterval()
         sys.setswitchinterval(SWITCH_S)
         self._thread.start()
 
     def stop(self) -> None:
-        """Finish what is queued and join the thread: left running, it would abort the process."""
+        """Finish queued work and join the thread; left running, it would abort the process."""
         if self._thread.ident is None:
             return
         if self._thread.is_alive():
@@ -139,7 +143,7 @@ class Worker:
         self._queue.put((sample, time.perf_counter()))
 
     def request(self, action: Callable[[Any], Any]) -> Future:
-        """Have `action(estimator)` run on the worker's thread, after the samples before it."""
+        """Run `action(estimator)` on the worker's thread, after the samples already queued."""
         answer: Future = Future()
         self._queue.put((action, answer))
         return answer
@@ -147,23 +151,22 @@ class Worker:
     def call(self, action: Callable[[Any], Any], timeout: float = CALL_TIMEOUT_S) -> Any:
         """`request`, and wait for the result or the exception.
 
-        Raises WorkerBusyError after `timeout` [s]; the action is then withdrawn if it has not
-        begun.
+        Raises WorkerBusyError after `timeout` [s] and withdraws the action if it has not started.
         """
         answer = self.request(action)
         try:
             return answer.result(timeout)
         except (FutureTimeoutError, TimeoutError):
             if answer.done():
-                return answer.result()    # it came just now, or the exception is the action's own
+                return answer.result()    # it arrived just now, or the action itself timed out
             outcome = ("Nothing was changed; try again" if answer.cancel()
-                       else "It is being carried out and may still take effect")
+                       else "The request is in progress and may still take effect")
             raise WorkerBusyError(
-                f"the estimator did not answer within {timeout:g} s, {self.backlog} samples wait. "
-                f"{outcome}. Is the computer overloaded?") from None
+                f"the estimator did not answer within {timeout:g} s, {self.backlog} samples are "
+                f"waiting. {outcome}. Is the computer overloaded?") from None
 
     def request_knowledge(self) -> None:
-        """Have `knowledge` brought up to date, unless that is still under way."""
+        """Request an update of `knowledge`, unless one is pending."""
         if self._asked is None or self._asked.done():
             self._asked = self.request(self._publish_knowledge)
 
@@ -177,7 +180,7 @@ class Worker:
             try:
                 self._work(*item)
                 self.exceptions_in_a_row = 0
-            except Exception as error:  # whatever it is: the node must go on, and say so
+            except Exception as error:  # whatever the error, the node must continue and report it
                 self.exceptions += 1
                 self.exceptions_in_a_row += 1
                 self.last_error = f"{type(error).__name__}: {error}"
@@ -194,7 +197,7 @@ class Worker:
             self._on_estimate(estimate)
 
     def _estimate(self, sample: Sample, submitted: float) -> Any:
-        """The estimate with this sample, None where there is none."""
+        """Process a sample; returns the estimate, or None."""
         begin = time.perf_counter()
         prediction = self._estimator.add(sample)
         if prediction is None:
@@ -219,12 +222,12 @@ class Worker:
         result, failure = None, None
         try:
             result = action(self._estimator)
-        except Exception as error:  # handed to the caller, who can say what was asked
+        except Exception as error:  # passed to the caller, who knows the request
             failure = error
         self.snapshot = self._estimator.snapshot()
         try:
             self._on_request()
-        except Exception as error:  # nothing can be published any more; the action is done anyway
+        except Exception as error:  # publishing failed; the action is complete anyway
             self._on_error(error)
         if failure is None:
             answer.set_result(result)

@@ -12,4 +12,4 @@
 # See the License for the specific language governing permissions and
 # limitations under the License.
 
-"""The demonstration: simulated robot, node and live view on real ROS 2 topics."""
+"""The demonstration: simulated robot, estimator node and live view on real ROS 2 topics."""

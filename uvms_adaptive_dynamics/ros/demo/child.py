@@ -12,7 +12,7 @@
 # See the License for the specific language governing permissions and
 # limitations under the License.
 
-"""Processes of the demonstration: nodes in the background, commands of the package in front."""
+"""Processes of the demonstration: nodes in the background, package commands in the foreground."""
 from __future__ import annotations
 
 import os
@@ -32,8 +32,8 @@ LAST_LINES = 15
 
 
 class Child:
-    """A module of the package as a process of its own; its words go to a file, and to the
-    terminal when it fails."""
+    """A module of the package in its own process; its output goes to a file, and to the terminal if
+    it fails."""
 
     def __init__(self, name: str, log: Path, *arguments: str):
         self.name, self.log = name, log
@@ -43,13 +43,13 @@ class Child:
                 stderr=subprocess.STDOUT, start_new_session=True)
 
     def check(self) -> None:
-        """Raises UvmsError with its last lines when it has ended badly."""
+        """Raise UvmsError with its last lines if it has failed."""
         if self.process.poll() not in (None, 0):
             raise UvmsError(f"the {self.name} ended with status {self.process.returncode}. Its "
                             f"last lines ({self.log}):\n{self.last_lines()}")
 
     def wait_for(self, condition: Callable[[], bool], what: str) -> None:
-        """Until `condition()`; raises UvmsError when the process ends or takes too long."""
+        """Wait until `condition()`; raises UvmsError if the process fails or takes too long."""
         end = time.monotonic() + START_TIMEOUT_S
         while not condition():
             self.check()
@@ -58,12 +58,12 @@ class Child:
                                 f"({self.log}):\n{self.last_lines()}")
 
     def last_lines(self) -> str:
-        """The end of what it said."""
+        """The last lines of its output."""
         lines = self.log.read_text(errors="replace").splitlines()[-LAST_LINES:]
         return "\n".join(f"  | {line}" for line in lines)
 
     def stop(self) -> None:
-        """Ask it to end, and insist if it does not."""
+        """Ask it to end; kill it if it does not."""
         if self.process.poll() is None:
             self.process.send_signal(signal.SIGTERM)
         try:
@@ -74,18 +74,18 @@ class Child:
 
 
 def run_command(*arguments: str | Path, quiet: bool = False) -> None:
-    """Run `python -m uvms_adaptive_dynamics ...` to its end; raises UvmsError when it fails."""
+    """Run `python -m uvms_adaptive_dynamics ...` to its end; raises UvmsError if it fails."""
     words = [str(argument) for argument in arguments]
     done = subprocess.run([sys.executable, "-m", PACKAGE, *words], env=environment(), check=False,
                           stdout=subprocess.DEVNULL if quiet else None)
     if done.returncode:
-        raise UvmsError(f"'{PACKAGE} {' '.join(words)}' ended with status {done.returncode}; its "
-                        "reason stands above.")
+        raise UvmsError(f"'{PACKAGE} {' '.join(words)}' ended with status {done.returncode}; see "
+                        "the reason above.")
 
 
 def environment() -> dict[str, str]:
-    """This process's environment for a child that may import rclpy."""
-    # Both or neither: with one of them alone, rclpy from wheels does not find its libraries.
+    """Environment for a child that may import rclpy."""
+    # Remove both or neither: with only one of them, rclpy from wheels does not find its libraries.
     bootstrapped = "_ROS_WHEELS_BOOTSTRAP_COMPLETE"
     left_out = {bootstrapped, "LD_LIBRARY_PATH"} if bootstrapped in os.environ else set()
     found = {key: value for key, value in os.environ.items() if key not in left_out}

@@ -14,7 +14,7 @@
 
 """`demo`: a simulated robot and the estimator over real topics, then `evaluate` on the recording.
 
-For a machine with rclpy and without `ros2 launch`; the node uses nothing of it.
+For machines with rclpy but without `ros2 launch`; the estimator node does not use this module.
 """
 from __future__ import annotations
 
@@ -34,7 +34,8 @@ from ...model.prior import perturbed, prior_from_config
 from ...model.robot import RobotModel
 from .child import PACKAGE, Child, run_command
 
-# The prior that the estimator starts from: every parameter wrong by this factor, up or down.
+# Error of the prior that the estimator starts from: each parameter is off by this factor, up or
+# down.
 DEMO_PRIOR_FACTOR = 2.0
 SHORTEST_DEMO_S, DEMO_HELD_OUT_S = 10.0, 60.0
 
@@ -47,20 +48,20 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--duration", type=float, default=90.0,
                         help="length of the live run [s]; default 90")
     parser.add_argument("--seed", type=int, default=0,
-                        help="another seed is another motion, noise and prior; default 0")
+                        help="seed of motion, noise and prior; default 0")
     parser.add_argument("--output", type=Path, default=Path("demo_output"), metavar="DIR",
-                        help="new folder for everything; default demo_output")
+                        help="new folder for all output; default demo_output")
     parser.add_argument("--solver", default="auto", help="setting estimation.solver; default auto")
     parser.add_argument("--no-held-out", action="store_true",
-                        help="leave out the test on a second recording")
+                        help="skip the test on a second recording")
 
 
 def run(args: argparse.Namespace) -> int:
-    """Run the demonstration; the exit status. Raises UvmsError where something cannot be used."""
-    # For both nodes; BLAS threads only stand in each other's way at this size (see ros/node.py).
+    """Run the demonstration and return the exit status; raises UvmsError for unusable input."""
+    # For both nodes: at this size BLAS threads only block each other (see ros/node.py).
     os.environ.setdefault("OMP_NUM_THREADS", "1")
     try:
-        # First of all: rclpy from wheels starts the whole process anew to set its library path.
+        # First of all: rclpy from wheels restarts the process to set its library path.
         import rclpy  # noqa: F401
     except ImportError as error:
         raise UvmsError(
@@ -68,7 +69,7 @@ def run(args: argparse.Namespace) -> int:
             "install the extras: pip install '.[standalone,ros,evaluation]'.") from None
     if not args.duration >= SHORTEST_DEMO_S:
         raise UvmsError(f"--duration is {args.duration:g} s; expected at least "
-                        f"{SHORTEST_DEMO_S:g} s, or there is nothing to see.")
+                        f"{SHORTEST_DEMO_S:g} s, since a shorter run shows nothing.")
     folder = args.output.expanduser().resolve()
     if folder.exists():
         raise UvmsError(f"--output '{folder}' exists; expected a new folder. Remove it or give "
@@ -97,10 +98,10 @@ def _wrong_prior(path: Path, seed: int) -> Path:
 # --- the live part ------------------------------------------------------------------------------
 
 def _live(args: argparse.Namespace, folder: Path, prior: Path) -> None:
-    """Both nodes in a ROS domain of their own, watched until the robot is done."""
+    """Run both nodes in their own ROS domain until the robot is done, with a live view."""
     # Never the caller's domain: a real vehicle there would obey the simulated thruster commands.
     os.environ.update(ROS_DOMAIN_ID=_other_domain(), ROS_AUTOMATIC_DISCOVERY_RANGE="LOCALHOST")
-    from .view import View  # only now, since it starts ROS in that domain
+    from .view import View  # imported late, since it starts ROS in that domain
     view, children = View(prior), []
     try:
         estimator = Child("estimator", folder / "estimator.log", f"{PACKAGE}.ros.node",
@@ -115,7 +116,7 @@ def _live(args: argparse.Namespace, folder: Path, prior: Path) -> None:
                       "-p", f"seed:={args.seed}", "-p", f"duration:={args.duration}")
         children.append(robot)
         print(f"A simulated BlueROV2 Heavy with an Alpha 5 moves for {args.duration:g} s; the "
-              f"prior is wrong by a factor of {DEMO_PRIOR_FACTOR:g}.\n(To look on: export "
+              f"prior is wrong by a factor of {DEMO_PRIOR_FACTOR:g}.\n(To watch: export "
               f"ROS_DOMAIN_ID={os.environ['ROS_DOMAIN_ID']} "
               "ROS_AUTOMATIC_DISCOVERY_RANGE=LOCALHOST; then ros2 launch "
               f"{PACKAGE} view.launch.py (RViz), or with layouts/ of the package: plotjuggler "
@@ -124,7 +125,7 @@ def _live(args: argparse.Namespace, folder: Path, prior: Path) -> None:
             view.spin(0.2)
             estimator.check()
         robot.check()
-        view.spin(0.3)  # what is still on its way
+        view.spin(0.3)  # messages still in transit
         view.finish()
         estimator.stop()
         estimator.check()
@@ -135,7 +136,7 @@ def _live(args: argparse.Namespace, folder: Path, prior: Path) -> None:
 
 
 def _other_domain() -> str:
-    """A ROS domain of the demonstration's own, below 102 as DDS's ports on Linux ask for."""
+    """A ROS domain for the demonstration, below 102 because of DDS's port range on Linux."""
     domain = 1 + os.getpid() % 100
     return str(domain + 1 if str(domain) == os.environ.get("ROS_DOMAIN_ID") else domain)
 
@@ -143,7 +144,7 @@ def _other_domain() -> str:
 # --- the offline part ---------------------------------------------------------------------------
 
 def _test_held_out(args: argparse.Namespace, folder: Path, prior: Path) -> None:
-    """Prior and result, both fixed, on a motion that the estimator has not seen."""
+    """Test prior and result, both frozen, on a motion that the estimator has not seen."""
     from ...simulation.bag import write_bag
     print(f"\nHeld-out test: another motion of {DEMO_HELD_OUT_S:g} s, predicted with fixed "
           "parameters ...", flush=True)
@@ -160,7 +161,7 @@ def _test_held_out(args: argparse.Namespace, folder: Path, prior: Path) -> None:
 
 
 def held_out_table(before: dict[str, Any], after: dict[str, Any]) -> str:
-    """R^2 of prior and result, and coverage of the result, per channel."""
+    """Table of R^2 of prior and result, and coverage of the result, per channel."""
     lines = [f"\n{'channel':<12}{'R^2 prior':>12}{'R^2 learnt':>12}{'95 % interval holds':>22}"]
     lines += [f"{name:<12}{_figure(before[name]['r2'], '.2f'):>12}"
               f"{_figure(channel['r2'], '.3f'):>12}{_figure(channel['coverage95'], '.1%'):>22}"

@@ -14,8 +14,8 @@
 
 """ROS 2 node `closed_loop_controller`: the example controller on the simulated robot's topics.
 
-In: the sensors, and the estimator's trusted parameters. Out: `thruster_input`, PWM [us], and
-`joint_effort_input` [N m]. After `duration` it says how well it followed, and ends.
+In: the sensors and the estimator's trusted parameters. Out: `thruster_input`, PWM [us], and
+`joint_effort_input` [N m]. After `duration` it prints the tracking errors and exits.
 """
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ import math
 import os
 import sys
 
-# Before numpy: its matrices are 75 x 75 here, where BLAS threads cost more than they win.
+# Before numpy is imported: for our 75 x 75 matrices BLAS threads cost more than they gain.
 os.environ.setdefault("OMP_NUM_THREADS", "1")
 
 import numpy as np
@@ -55,18 +55,19 @@ from ..trusted_lane import TrustedLane
 from .simulated_robot import MESSAGE_CLASSES
 
 CONTROLLER_NODE = "closed_loop_controller"
-CONTROLLER_PERIOD = 0.01  # [s] of the controller: that of the IMU
-RUN_PARTS = 4           # of a run, in the words at its end
+CONTROLLER_PERIOD = 0.01  # [s] of the controller, equal to that of the IMU
+RUN_PARTS = 4           # of a run, in the summary at its end
 FEEDFORWARDS = ("adapted", "prior", "none")
 
 
 class ControllerNode(rclpy.node.Node):
-    """Follows the motion of the simulated robot's seed from when the first state is known."""
+    """Tracks the motion of the simulated robot's seed, starting when the first state is known."""
 
     def __init__(self, **kwargs):
         super().__init__(CONTROLLER_NODE, **kwargs)
         self._duration = self._declare("duration", 90.0, "Length of the run [s]; 0: endless.")
-        seed = self._declare("seed", 0, "The simulated robot's seed, whose motion is wanted.")
+        seed = self._declare("seed", 0, "Seed of the simulated robot, which defines the wanted "
+                                        "motion.")
         self._kind = self._declare("feedforward", "adapted",
                                    f"Parameters of the feedforward: {', '.join(FEEDFORWARDS)}.")
         if self._kind not in FEEDFORWARDS:
@@ -89,7 +90,7 @@ class ControllerNode(rclpy.node.Node):
         self._errors: list[tuple] = []          # t, position, attitude, joints, source
 
     def begin(self) -> None:
-        """Listen and act."""
+        """Subscribe to sensors and start commanding."""
         for topic, role in ROLE_OF_TOPIC.items():
             if role in ("imu", "dvl", "depth", "joint_states"):
                 self.create_subscription(
@@ -105,7 +106,7 @@ class ControllerNode(rclpy.node.Node):
         self.get_logger().info(f"feedforward: {self._kind}")
 
     def close(self) -> None:
-        """Say how it went, and leave the graph."""
+        """Print the summary and leave the graph."""
         print(self.summary(), flush=True)
         self.destroy_node()
 
@@ -135,7 +136,7 @@ class ControllerNode(rclpy.node.Node):
                 self._act(stamp)
 
     def _learn(self, message: JointState) -> None:
-        """Trusted parameters: those of this robot, by name."""
+        """Use trusted parameters of this robot, matched by name."""
         assert self._lane is not None
         try:
             self._lane.add_parameters(message, stamp_of(message) or 0.0)
@@ -143,7 +144,7 @@ class ControllerNode(rclpy.node.Node):
             self.get_logger().warning(str(error), throttle_duration_sec=5.0)
 
     def _hear(self, message: JointState) -> None:
-        """A sign of life, or that the estimator has failed."""
+        """Confirm the parameters, or distrust them if the estimator has failed."""
         assert self._feedforward is not None
         if message.header.frame_id == FAILED:
             self._feedforward.distrust()
@@ -157,8 +158,8 @@ class ControllerNode(rclpy.node.Node):
         return desired_motion(*self._motion.at(t - (self._start or t)))
 
     def _act(self, now: float) -> None:
-        """Command at every message of the IMU, at its time: where a machine is too busy for real
-        time, robot and controller are late together."""
+        """Command at every IMU message, at its time: on a machine too busy for real time, robot and
+        controller are late together."""
         state = self._filter.motion(now)
         if state is None or self._start is None:
             return
@@ -179,10 +180,10 @@ class ControllerNode(rclpy.node.Node):
             np.linalg.norm(wanted.mu - state.mu), source))
 
     def summary(self) -> str:
-        """RMS errors by the controller's own sensors, and where the feedforward came from, for
-        each part of the run."""
+        """RMS errors measured by the controller's sensors, and sources of the feedforward, for each
+        part of the run."""
         if not self._errors:
-            return "no state was ever known: nothing was followed"
+            return "no state was received, so no motion was tracked"
         t = np.array([row[0] for row in self._errors])
         errors = 1e3 * np.array([row[1:4] for row in self._errors])
         edges = np.linspace(0.0, t[-1] + CONTROLLER_PERIOD, RUN_PARTS + 1)
@@ -202,8 +203,8 @@ class ControllerNode(rclpy.node.Node):
 
 
 def main(args: list[str] | None = None) -> int:
-    """Run the node until its duration is over, SIGINT or SIGTERM; 0, or 1 after a sentence about
-    what cannot be used."""
+    """Run the node until its duration is over, SIGINT or SIGTERM; returns 0, or 1 after an error
+    message."""
     return run_node(sys.argv if args is None else args, ControllerNode, argparse.ArgumentParser(
         prog="closed_loop_controller", description="The example controller for the simulated "
         "robot. Parameters: duration, seed, feedforward (--ros-args -p NAME:=VALUE)."),

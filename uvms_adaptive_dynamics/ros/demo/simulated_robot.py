@@ -14,10 +14,9 @@
 
 """ROS 2 node `simulated_robot`: the simulated robot in real time on the default topics.
 
-It follows a motion of its own until a command comes from outside: thrusters by `thruster_input`
-(PWM [us]) or `wrench_input` (body axes FLU), joints by `joint_effort_input` [N m], as
-ros2_control sends them. What the thrusters do is on `thruster_commands` either way.
-"""
+It moves by itself until it receives an external command: thrusters by `thruster_input` (PWM [us])
+or `wrench_input` (body axes FLU), joints by `joint_effort_input` [N m], as ros2_control sends them.
+`thruster_commands` always shows the present thruster commands."""
 from __future__ import annotations
 
 import array
@@ -51,30 +50,32 @@ MESSAGE_CLASSES = {"imu/data": Imu, "dvl/twist": TwistWithCovarianceStamped, "de
                    "joint_states": JointState,
                    "thruster_commands": Float64MultiArray}
 TICK = 0.005  # [s] between publications; every message leaves at most this late
-# [s] that one tick simulates at most while it obeys commands from outside: on a busy machine it
-# rather falls behind real time than moves on without hearing them.
+# [s] Longest time simulated per tick under external commands: on a busy machine the robot falls
+# behind real time rather than moving on without them.
 LONGEST_TICK = 0.01
-LONGEST_CATCH_UP = 1.0  # [s] of standstill that is simulated afterwards; a longer one is left out
+LONGEST_CATCH_UP = 1.0  # [s] Longest pause that is simulated afterwards; a longer one is skipped
 
 
 class SimulatedRobotNode(Node):
-    """Publishes what `SimulatedRobot` measures, when it would arrive; `finished` is set when the
-    duration is over."""
+    """Publishes measurements of `SimulatedRobot` at their time of arrival.
+
+    `finished` is set when the duration is over.
+    """
 
     def __init__(self):
         super().__init__("simulated_robot")
         seed = self._declare("seed", 0, 2**31 - 1,
-                             "Another seed is another motion and other noise.")
+                             "Seed of motion and noise.")
         duration = self._declare("duration", 0.0, 1e6,
                                  "Length of the run [s]; 0 runs until stopped.")
         delay = self._declare("start_delay", 0.0, 3600.0, "Wait before the first message [s].")
         timeout = self._declare("input_timeout", INPUT_TIMEOUT, 3600.0,
-                                "Without a command from outside for this time thrusters are "
+                                "After this time without an external command thrusters are "
                                 "neutral and joints limp [s].")
         # The arm lifts no more than 2 kg.
         self._payload = self._declare("payload", 0.38, 2.0, "Mass that ~/grip picks up [kg].")
         self._pick_up_at = self._declare("pick_up_at", 0.0, 1e6,
-                                         "When the payload is picked up [s]; 0: by ~/grip alone.")
+                                         "When the payload is picked up [s]; 0: only by ~/grip.")
         self._drop_at = self._declare("drop_at", 0.0, 1e6, "When it is dropped [s]; 0: never.")
         self._publishers_by_topic = {
             topic: self.create_publisher(
@@ -82,26 +83,26 @@ class SimulatedRobotNode(Node):
                 qos_overriding_options=QoSOverridingOptions.with_default_policies())
             for topic, kind in MESSAGE_CLASSES.items()}
         clock = self.declare_parameter("publish_clock", False, ParameterDescriptor(
-            description="Publish this node's time on /clock, for others with use_sim_time.",
+            description="Publish this node's time on /clock, for nodes with use_sim_time.",
             read_only=True)).value
         self._clock_publisher = self.create_publisher(Clock, "/clock", 10) if clock else None
         self._duration, self._delay_ns = duration or None, round(delay * 1e9)
         self._robot = SimulatedRobot(seed, self._duration, truth_period=None,
                                      input_timeout=timeout)
         if self.declare_parameter("waits", False, ParameterDescriptor(
-                description="Float until a command comes, in place of a motion of its own.",
+                description="Float freely until a command arrives, instead of moving by itself.",
                 read_only=True)).value:
             self._robot.float_freely()
         self._listen()
         self._start: int | None = None
-        self._driven = False    # a command has come from outside
+        self._driven = False    # an external command has arrived
         self.finished = False
         until = f"{duration:g} s" if duration else "until stopped"
         self.get_logger().info(f"simulating seed {seed}, {until}")
         self.create_timer(TICK, self._tick)
 
     def _listen(self) -> None:
-        """Take commands from outside."""
+        """Subscribe to external commands."""
         robot, flu = self._robot, FLU_TO_FRD.diagonal()
 
         def wrench(message: WrenchStamped) -> None:
@@ -137,7 +138,7 @@ class SimulatedRobotNode(Node):
         self.get_logger().info(self._holding)
 
     def _handle_payload(self) -> None:
-        """Pick up and drop once each, when it is time."""
+        """Pick up and drop the payload when due, once each."""
         if 0.0 < self._pick_up_at <= self._robot.t:
             self._pick_up_at = 0.0
             self._hold(True)
@@ -146,7 +147,7 @@ class SimulatedRobotNode(Node):
             self._hold(False)
 
     def _declare(self, name: str, default, highest, meaning: str):
-        """Value of a read-only parameter between 0 and `highest`; `duration:=30` is as good as
+        """Value of a read-only parameter between 0 and `highest`; `duration:=30` is accepted for
         `30.0`."""
         descriptor = ParameterDescriptor(description=meaning, read_only=True, dynamic_typing=True)
         value, kind = self.declare_parameter(name, default, descriptor).value, type(default)
@@ -158,7 +159,7 @@ class SimulatedRobotNode(Node):
 
     def _tick(self) -> None:
         now = self.get_clock().now().nanoseconds
-        if now == 0 or self.finished:  # simulated time has not begun
+        if now == 0 or self.finished:  # simulated time has not started
             return
         if self._clock_publisher is not None:
             self._clock_publisher.publish(Clock(clock=_time(now)))
@@ -166,7 +167,7 @@ class SimulatedRobotNode(Node):
             self._set_start(now + self._delay_ns)
         late = (now - self._start) * 1e-9 - self._robot.t
         if abs(late) > LONGEST_CATCH_UP + self._delay_ns * 1e-9:
-            self.get_logger().warning(f"clock moved by {late:.1f} s at once; the robot goes on "
+            self.get_logger().warning(f"clock jumped by {late:.1f} s; the robot continues "
                                       "from where it was")
             self._set_start(now - round(self._robot.t * 1e9))
         until = (now - self._start) * 1e-9
@@ -186,7 +187,7 @@ class SimulatedRobotNode(Node):
 
 
 def ros_message(message: Message):
-    """The rclpy message of a simulated one; headers carry the time of measurement."""
+    """The rclpy message for a simulated one; headers have the time of measurement."""
     result, p = MESSAGE_CLASSES[message.topic](), message.payload
     if message.topic == "thruster_commands":
         result.data = array.array("d", p["data"])
@@ -222,8 +223,8 @@ def _fill(target, fields: str, values) -> None:
 
 
 def main(args=None) -> int:
-    """Entry point: runs until the duration is over or the process is asked to stop, 0 in both
-    cases; 2 for a bad parameter."""
+    """Run until the duration is over or the process is asked to stop; returns 0, or 2 for a bad
+    parameter."""
     executor = node = None
     try:
         rclpy.init(args=args)
@@ -237,7 +238,7 @@ def main(args=None) -> int:
         print(f"simulated_robot: {error}", file=sys.stderr)
         return 2
     except Exception:
-        if rclpy.ok():  # else a shutdown between two calls of rclpy, raised by the second
+        if rclpy.ok():  # else a shutdown between two rclpy calls, raised by the second
             raise
     finally:
         signal.signal(signal.SIGINT, signal.SIG_IGN)

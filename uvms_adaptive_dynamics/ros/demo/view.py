@@ -12,7 +12,7 @@
 # See the License for the specific language governing permissions and
 # limitations under the License.
 
-"""What the demonstration shows while it runs: a table on a terminal, plain lines elsewhere."""
+"""Live view of the demonstration: a table on a terminal, plain lines elsewhere."""
 from __future__ import annotations
 
 import shutil
@@ -30,14 +30,14 @@ from sensor_msgs.msg import JointState
 from ...config import NODE_NAME
 from ...model.parameter_file import load_parameters
 
-# Parameters that a person can follow: masses with water, drag, restoring, friction.
+# Parameters that are easy to follow: masses with added mass, drag, restoring, friction.
 SHOWN_PARAMETERS = ("m_X_du", "m_Z_dw", "Iz_N_dr", "X_uu", "Y_vv", "N_r", "zgW_zbB", "axis_d.fv",
                     "axis_c.fv", "axis_b.m")
 PLAIN_EVERY_S, TABLE_EVERY_S = 5.0, 0.5
 
 
 class View:
-    """Listens to the estimator's topics as any other node would."""
+    """Subscribes to the estimator's topics like any other node."""
 
     def __init__(self, prior: Path):
         start = load_parameters(prior)
@@ -59,12 +59,12 @@ class View:
         self._lines = 0
 
     def estimator_is_up(self) -> bool:
-        """Whether the estimator listens to its sensors; spins a little."""
+        """Whether the estimator has subscribed to its sensors; spins briefly."""
         self._executor.spin_once(timeout_sec=0.1)
         return all(self._node.count_subscribers(topic) for topic in ("joint_states", "imu/data"))
 
     def spin(self, seconds: float) -> None:
-        """Listen for a while, and show what there is."""
+        """Receive messages for a while and update the view."""
         end = time.monotonic() + seconds
         while (left := end - time.monotonic()) > 0:
             self._executor.spin_once(timeout_sec=left)
@@ -75,7 +75,7 @@ class View:
             self._show(self._table() if terminal else self._plain(), terminal)
 
     def finish(self) -> None:
-        """The last state as a table, wherever the words go."""
+        """Show the last state as a table, on any output."""
         self._show(self._table(), sys.stdout.isatty())
 
     def close(self) -> None:
@@ -137,7 +137,8 @@ class View:
 
     def _show(self, lines: list[str], terminal: bool) -> None:
         if terminal:
-            # Back to the table's first line, and clear; a wrapped line would count twice.
+            # Back to the first line of the table, and clear; truncate, as a wrapped line would
+            # count twice.
             sys.stdout.write(f"\x1b[{self._lines}F\x1b[J" if self._lines else "")
             width = shutil.get_terminal_size().columns - 1
             lines = [line[:width] for line in lines]
@@ -147,5 +148,5 @@ class View:
 
 
 def _bounded(r2: float, form: str) -> str:
-    """A wrong prior's R^2 is a huge negative number that nobody needs to read."""
+    """Format R^2, abbreviating the huge negative values of a wrong prior."""
     return "< -9" if r2 < -9 else format(r2, form)
