@@ -197,7 +197,7 @@ def test_an_impossible_estimate_is_refused_and_ends_trust(change, part):
     assert first.source == "trusted" and np.any(after.tau != first.tau)
     ff.update(good, None, 0.02, True)
     assert ff.efforts(60.0, state(), NU_DOT, MU_DDOT).source != "trusted"    # dead since
-    with pytest.raises(ParameterError, match="are no covariance"):
+    with pytest.raises(ParameterError, match="not finite or negative variances"):
         ff.update(good, np.full((75, 75), np.nan), 60.0, True)
     ff.update(good, None, 60.01, True)
     assert ff.efforts(70.0 - 8.5, state(), NU_DOT, MU_DDOT).source == "trusted"

@@ -91,7 +91,7 @@ def test_frozen_by_settings_is_left_out():
     stages = load_schedule("arm_distal_to_proximal", table_of(), frozen=["elbow.*", "wrist.m"])
     assert [stage.name for stage in stages.stages] == ["wrist", "shoulder"]
     assert "wrist.m" not in stages.stages[0].free
-    assert stages.notes[0] == ("stage 'elbow' is left out: estimation.frozen freezes all of its "
+    assert stages.notes[0] == ("stage 'elbow' is left out: estimation.frozen freezes all its "
                                "parameters")
     assert "no stage frees m_X_du, m_Y_dv" in stages.notes[1] and "27 of 63" in stages.notes[1]
 
@@ -124,9 +124,9 @@ def one(**values):
 
 
 @pytest.mark.parametrize("text, said", [
-    ("", "not a list of stages"), ("stages: 3", "not a list of stages"),
+    ("", "with a list of stages"), ("stages: 3", "with a list of stages"),
     ("stages: []", "no stage for this robot"), ("stages: [3]", "a stage is 3"),
-    ("stages: [{name: a, title: b}]", "no 'free'"), (one(free=[]), "frees none"),
+    ("stages: [{name: a, title: b}]", "no 'free'"), (one(free=[]), "at least one parameter"),
     (one(free=["X_uuu"]), "'X_uuu', which fits no parameter; expected names such as 'X_uu'"),
     (one(free=["elbow.fw"]), "fits no parameter"), (one(free=["W", "!W"]), "frees nothing"),
     (one(mov=["roll"]), "'move'"), (one(move=["rol"]), "no channel"),

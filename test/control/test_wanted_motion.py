@@ -124,7 +124,8 @@ def test_joints_come_in_any_order():
 
 @pytest.mark.parametrize("add, part", [
     (lambda m: m.add_vehicle_trajectory(vehicle([]), 1.0), "got 0 points"),
-    (lambda m: m.add_vehicle_trajectory(vehicle([(1, ONE, ONE), (1, ONE, ONE)]), 1.0), "increases"),
+    (lambda m: m.add_vehicle_trajectory(vehicle([(1, ONE, ONE), (1, ONE, ONE)]), 1.0),
+     "increasing"),
     (lambda m: m.add_vehicle_trajectory(vehicle([(0, ONE, None)]), 1.0), "no accelerations"),
     (lambda m: m.add_vehicle_trajectory(vehicle([(0, None, ONE * np.nan)]), 1.0), "not finite"),
     (lambda m: m.add_vehicle_trajectory(Message(), 1.0), "lacks a field"),
