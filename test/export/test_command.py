@@ -34,7 +34,7 @@ def test_every_format_is_written(name, saved, tmp_path, capsys):
     target = tmp_path / "there" / name
     assert main(["export", name, saved, "--output", str(target)]) == 0
     said = capsys.readouterr().out
-    assert "parameters are held as they were estimated" in said and str(target) in said
+    assert "parameters exactly as estimated" in said and str(target) in said
     assert read_export(name, target.read_text(), CONFIG)
 
 
@@ -59,8 +59,8 @@ def test_the_robot_is_that_of_the_settings(saved, tmp_path, capsys):
 @pytest.mark.parametrize("arguments, part", [
     (["rdml"], "--output: got nothing"), (["collada"], "invalid choice"),
     (["rdml", "--output", "x", "--mass", "-1"], "--mass: got '-1'"),
-    (["rdml", "--output", "x", "--mass", "99"], "added mass would be negative"),
-    (["table", "--output", "x.txt"], "ends in .json or .csv")])
+    (["rdml", "--output", "x", "--mass", "99"], "make added mass negative"),
+    (["table", "--output", "x.txt"], "ending in .json or .csv")])
 def test_what_cannot_be_done_is_one_sentence(arguments, part, saved, tmp_path, capsys,
                                              monkeypatch):
     """Status 2, and no file."""

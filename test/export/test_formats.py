@@ -92,7 +92,8 @@ def test_what_the_prior_alone_says_is_named():
     words = tuple("prior" if name == "N_rr" else "measured" for name in table.names)
     identified = Identified(CONFIG, estimate().robot, ParameterSet(
         table.names, estimate().values, known_from=words))
-    assert export_as(identified, "fossen").notes[-1] == "Set by the prior, not by data: N_rr."
+    assert export_as(identified, "fossen").notes[-1] == (
+        "Determined by the prior, not by data: N_rr.")
 
 
 @pytest.mark.parametrize("name", FORMATS)

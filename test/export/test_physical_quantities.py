@@ -165,5 +165,5 @@ def test_the_table_is_shown_and_saved():
     rows = list(csv.DictReader(io.StringIO(saved(physical_quantities(estimate(6)), Path("x.csv")))))
     assert rows[0]["name"] == "vehicle.net_weight" and rows[0]["stddev"] == ""
     assert float(rows[0]["value"]) == quantities[0].value
-    with pytest.raises(ExportError, match=r"ends in \.json or \.csv"):
+    with pytest.raises(ExportError, match=r"ending in \.json or \.csv"):
         saved(quantities, Path("x.txt"))

@@ -98,7 +98,7 @@ def test_the_mass_is_the_one_stated_or_weighed():
 
 
 @pytest.mark.parametrize("changes, part", [
-    ({"W": 0.0}, "mass is 0 kg"), ({"mass": 30.0}, "added mass would be negative"),
+    ({"W": 0.0}, "mass is 0 kg"), ({"mass": 30.0}, "make added mass negative"),
     ({"m_Z_dw": -1.0}, "m_Z_dw is -1"),
     ({"Iz_N_dr": 0.0}, "Iz_N_dr is 0"), ({"Y_vv": 1.0}, "Y_vv is 1, which would drive"),
     ({"mzg_M_du": 0.9}, "symmetric"), ({"W": 170.0, "B": 5.0, "mass": 10.0}, "no buoyancy left")])

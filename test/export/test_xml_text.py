@@ -43,7 +43,7 @@ def test_a_comment_may_say_anything():
 
 @pytest.mark.parametrize("text, part", [
     ("<a>" + "x" * 4_000_001 + "</a>", "longer than 4 MB"), ("<!DOCTYPE a><a/>", "entities"),
-    ("<a", "not well-formed"), ("<b/>", "outermost element <b>; expected <a>")])
+    ("<a", "not well-formed"), ("<b/>", "root element <b>; expected <a>")])
 def test_what_is_no_export_is_refused(text, part):
     with pytest.raises(ExportError, match=part):
         xml_text.parsed(text, "a", "it")
