@@ -67,7 +67,7 @@ def test_promises_from_a_recording_and_under_way(tmp_path, capsys):
     assert main(["excite", *QUICK, *simulated, "--hover", str(tmp_path / "bag"), "--output",
                  str(tmp_path)]) == 0
     said = capsys.readouterr().out
-    assert "| deviation now | at best | promised |" in said and "which nobody has measured" in said
+    assert "| deviation now | at best | promised |" in said and "which has not been measured" in said
     promise = load_trajectory(tmp_path / "trajectory.yaml").promise
     gains = promise.at_best / promise.promised
     assert np.median(gains) < 0.9 and gains.min() < 0.3
@@ -81,7 +81,7 @@ def test_promises_from_a_recording_and_under_way(tmp_path, capsys):
         assert main(["excite", "--under-way", str(tmp_path / "trajectory.yaml"), "--parameters",
                      str(tmp_path / "now.yaml"), "--at", at, "--output", str(tmp_path / at)]) == 0
         said = capsys.readouterr().out
-        assert f"{at} s after the start" in said and "came with the parameters: surge 0.2 N" in said
+        assert f"{at} s after the start" in said and "with the parameters: surge 0.2 N" in said
         found.append(sum(float(line.split("|")[5].strip(" %")) for line in said.splitlines()
                          if line.endswith("% |")))
     assert found[0] < found[1] < 100.0 * robot.table.size + 1
@@ -144,8 +144,8 @@ def test_a_campaign_counts_what_was_refused_and_touched():
                {"robot": 2, "refused": "no room"},
                {"robot": 3, "design_s": 9.0, "touched": ["yaw"], "most used": {"yaw": 1.1}}]
     text = campaign_table(results)
-    assert text.startswith("2 of 3 robots designed for, in 9.0 s (median) to 9.0 s")
-    assert "touched on 1 of them" in text and "no room" in text
+    assert text.startswith("Motions designed for 2 of 3 robots, in 9.0 s (median) to 9.0 s")
+    assert "1 of them touched a limit" in text and "no room" in text
 
 
 def test_an_interrupted_campaign_goes_on(tmp_path, monkeypatch):
