@@ -67,7 +67,8 @@ def test_promises_from_a_recording_and_under_way(tmp_path, capsys):
     assert main(["excite", *QUICK, *simulated, "--hover", str(tmp_path / "bag"), "--output",
                  str(tmp_path)]) == 0
     said = capsys.readouterr().out
-    assert "| deviation now | at best | promised |" in said and "which has not been measured" in said
+    assert "| deviation now | at best | promised |" in said
+    assert "which has not been measured" in said
     promise = load_trajectory(tmp_path / "trajectory.yaml").promise
     gains = promise.at_best / promise.promised
     assert np.median(gains) < 0.9 and gains.min() < 0.3

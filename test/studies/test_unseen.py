@@ -45,7 +45,7 @@ def test_hours_changes_and_findings_are_counted():
     and the strongest evidence first."""
     said = constancy_report([Constancy("robot 1", 1800.0, ["axis_b link changed"], [], 31.0),
                              Constancy("robot 2", 1800.0, [], ["dvl scale"], 12.0)])
-    assert said.splitlines()[0].startswith("1.00 h without a change: 1 believed, 1 findings")
+    assert said.splitlines()[0].startswith("1.00 h without a change: 1 false changes, 1 false findings")
     assert "robot 1: axis_b link changed" in said and "robot 2: dvl scale" in said
     assert "31.0 (robot 1), 12.0 (robot 2)" in said
 
@@ -74,7 +74,7 @@ def test_a_finished_robot_is_not_run_again(campaign, capsys, monkeypatch):
     monkeypatch.setattr("uvms_adaptive_dynamics.studies.unseen.run_robot", None)
     assert main(["unseen", "--robots", "1", "--duration", "10", "--held-out", "10",
                  "--solve-every", "25", "--output", str(campaign)]) == 0
-    assert "0.01 h without a change: 0 believed" in capsys.readouterr().out
+    assert "0.01 h without a change: 0 false changes" in capsys.readouterr().out
 
 
 def test_recordings_at_hand_are_counted_too(campaign, tmp_path, capsys):
@@ -83,4 +83,4 @@ def test_recordings_at_hand_are_counted_too(campaign, tmp_path, capsys):
     assert main(["unseen", "--bags", str(bag), "--solve-every", "25", "--output",
                  str(tmp_path)]) == 0
     said = capsys.readouterr().out
-    assert "0.00 h without a change: 0 believed" in said and "coverage" not in said
+    assert "0.00 h without a change: 0 false changes" in said and "coverage" not in said

@@ -12,7 +12,7 @@
 # See the License for the specific language governing permissions and
 # limitations under the License.
 
-"""A sensor that was right is not any more, and stays so: knocked, restarted, heated, worn."""
+"""Lasting changes of a sensor that was right before: knocked, restarted, heated, worn."""
 from __future__ import annotations
 
 import math
@@ -35,13 +35,13 @@ from ...simulation.faults.values import (
 )
 from .case import TOUCHES_ALL, TOUCHES_VEHICLE, Case, Limits, Said
 
-# Rows of the first seconds count until a fault that shows by and by is found.
+# Until a gradual fault is found, the rows of its first seconds count.
 CORRECTED = Limits(vehicle=0.9, arm=0.9, wrong=0.005, loss=0.02, detect=5.0, recover=None)
 CHANGE_FOUND = Limits(wrong=None, loss=None, detect=45.0, recover=None)
-# Named, and what was learnt since it began is undone.
+# The fault is named, and what was learnt since its onset is undone.
 CHANGE_UNDONE = replace(CHANGE_FOUND, loss=0.02)
 EITHER = Said("dvl", ("does not fit the IMU|contradicted the IMU",))
-# Until it is found it may look like a change of the robot.
+# Before it is found, the fault may look like a change of the robot.
 MEANWHILE = (Said("trust|change"), EITHER)
 
 
@@ -101,11 +101,11 @@ def change_cases(onset: float) -> list[Case]:
 
 
 def _warming(pressure: np.ndarray, seconds: float) -> np.ndarray:
-    """A sensor that warms up: 300 Pa/s, 3 cm/s of depth."""
+    """A warming sensor: 300 Pa/s, 3 cm/s of depth."""
     return pressure + 300.0 * seconds
 
 
 def _weaker(pwm: np.ndarray, seconds: float) -> np.ndarray:
-    """Commands of which two thirds act after 30 s, as a battery sags; thrust goes about with the
-    square of the command."""
+    """Commands with two thirds of their effect after 30 s, as from a sagging battery; thrust is
+    roughly quadratic in the command."""
     return 1500.0 + (pwm - 1500.0) * math.sqrt(1.0 + 0.5 * min(1.0, seconds / 30.0))
