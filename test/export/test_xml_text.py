@@ -25,14 +25,14 @@ from uvms_adaptive_dynamics.export.identified import ExportError
 
 @given(st.floats(allow_nan=False, allow_infinity=False))
 def test_numbers_keep_all_their_digits(value):
-    """With a point before any exponent, and no negative zero."""
+    """Numbers have a point before any exponent, and no negative zero."""
     text = xml_text.number(value)
     assert float(text) == value and text != "-0.0"
     assert "." in text.partition("e")[0]
 
 
 def test_a_comment_may_say_anything():
-    """Options with two dashes too, which XML's comments cannot hold."""
+    """Even options with two dashes, which XML comments cannot hold."""
     root = ET.Element("a")
     xml_text.element(root, "b", 1.0, c=1e-5, d="e")
     text = xml_text.commented(xml_text.written(root), ["by --mass", "--->", "<&"])
