@@ -47,8 +47,9 @@ MEANWHILE = (Said("trust|change"), EITHER)
 
 def change_cases(onset: float) -> list[Case]:
     """The cases of kind 'change', from `onset` [s] on."""
-    taken, named = "found against another sensor and taken off", "named, since when"
-    undone = "named, since when; not learnt from then on, and what was learnt since is undone"
+    taken, named = "found by comparison with another sensor and corrected", "named, with its onset"
+    undone = ("named, with its onset; excluded from learning from then on, and what was learnt "
+              "since its onset is undone")
     found: list[tuple[str, str, Fault, Said, Limits, tuple[Said, ...], str]] = [
         ("gyro off by .05 rad/s", taken, altered("gyro", plus(0.05, -0.03, 0.02), onset),
          Said("imu", ("rates have been off by",)), CORRECTED, (), ""),
@@ -64,14 +65,14 @@ def change_cases(onset: float) -> list[Case]:
         ("dvl 15 % fast from then on", named, altered("velocity", times(1.15), onset),
          Said("dvl", ("times those",)), CHANGE_FOUND, (Said("depth", ("DVL's scale",)),),
          TOUCHES_ALL),
-        ("imu knocked by 10 degrees", "turned back, and named",
+        ("imu knocked by 10 degrees", "rotated back, and named",
          Rewritten("imu", onset, change=TurnedImu(roll=math.radians(10.0))),
          Said("imu", ("tilted by 10|rpy",)),
          replace(CHANGE_UNDONE, vehicle=0.9, arm=0.9, wrong=0.002), (), ""),
         ("dvl turned to the other frame", undone,
          altered("velocity", times(1.0, -1.0, -1.0), onset),
          Said("dvl", ("wrong sign|does not fit the IMU",)), CHANGE_UNDONE, MEANWHILE, ""),
-        ("dvl repeats its last velocity for 20 s", "cut off from when it froze",
+        ("dvl repeats its last velocity for 20 s", "masked from when it froze",
          Frozen("dvl", onset, onset + 20.0), Said("dvl", ("identical",)),
          Limits(arm=0.95, recover=3.0, detect=1.0), (), TOUCHES_VEHICLE),
         ("depth drifts by 3 cm/s", "used as it is",

@@ -75,12 +75,12 @@ def glitch_cases(onset: float) -> list[Case]:
                    (altered(f, change, onset, onset + LONG_GLITCH),),
                    Said(FIELD_ROLES[f], REJECTED), replace(REJECTED_LIMITS, rmse=None))
               for name, f, change in wrong]
-    found += [Case(f"{role} frozen for {SHORT_GLITCH} s", "glitch", "cut off from when it froze",
+    found += [Case(f"{role} frozen for {SHORT_GLITCH} s", "glitch", "masked from when it froze",
                    (Frozen(role, onset, end),),
                    None if role in SLOW_ROLES else Said(role, ("frozen|identical",)),
                    REJECTED_LIMITS)
               for role in SIMULATED_ROLES if role != "thrusters"]
-    found += [Case(f"{role} frozen for 3 s", "glitch", "cut off from when it froze",
+    found += [Case(f"{role} frozen for 3 s", "glitch", "masked from when it froze",
                    (Frozen(role, onset, onset + 3.0),), Said(role, ("frozen|identical",)),
                    REJECTED_LIMITS)
               for role in ("imu", "dvl", "joint_states")]
@@ -88,11 +88,11 @@ def glitch_cases(onset: float) -> list[Case]:
                    (altered(f, filled(math.nan), onset, end),), Said(role, ("finite|NaN",)),
                    REJECTED_LIMITS, short=f == "effort") for f, role in FIELD_ROLES.items()]
     found += [
-        Case("heading turned by 30 degrees for 5 s", "glitch", "masked where it turns",
+        Case("heading turned by 30 degrees for 5 s", "glitch", "masked where it jumps",
              (altered("orientation", headed(math.radians(30.0)), onset, onset + 5.0),),
              Said("imu", REJECTED), REJECTED_LIMITS),
         Case("encoder slips by 5 degrees", "glitch",
-             "arm's and vehicle's rows masked until that is the new zero",
+             "rows of arm and vehicle masked until the new zero is accepted",
              (altered("position", one_of(1, plus(math.radians(5.0))), onset),),
              Said("joint_states", REJECTED),
              replace(REJECTED_LIMITS, rmse=None, recover=None, wrong=0.002))]
@@ -112,7 +112,7 @@ def outage_cases(onset: float) -> list[Case]:
             noticed = length > timeout + 1.0
             found.append(Case(
                 f"{role} silent for {length:g} s", "outage",
-                "rows that need it are masked, all others go on; back by itself",
+                "rows that need it are masked, all others continue; recovers by itself",
                 (Lost(role, onset, onset + length),),
                 Said(role, ("no message|silent",)) if noticed else None,
                 replace(SILENT, detect=timeout + 1.0,

@@ -179,8 +179,8 @@ def _harmless(onset: float) -> list[Case]:
 
 
 def _changes(onset: float) -> list[Case]:
-    named = ("named, though it may be taken for a change of the robot before; not learnt from then "
-             "on, and what was learnt since it began is undone")
+    named = ("named, possibly after being mistaken for a change of the robot; excluded from "
+             "learning from then on, and what was learnt since its onset is undone")
     found: list[tuple[str, Fault, Said]] = [
         ("dvl in the world's axes from then on", InWorld("dvl", onset, change=_to_world),
          Said("dvl|imu", DOUBTED)),
@@ -223,7 +223,7 @@ def _changes(onset: float) -> list[Case]:
 
 
 def _several(onset: float) -> list[Case]:
-    masked = "each as by itself"
+    masked = "each handled as if alone"
     times_of = np.arange(10.0, 2.1 * onset, 20.0)
     found: list[tuple[str, str, tuple[Fault, ...], Limits, str]] = [
         ("imu and dvl silent for 5 s", "outage",
