@@ -12,7 +12,7 @@
 # See the License for the specific language governing permissions and
 # limitations under the License.
 
-"""Shared by the converters: gzipped CSV in, rosbag2 out (mcap, Jazzy types), for `evaluate` and for
+"""Shared by the converters: read gzipped CSV, write rosbag2 (mcap, Jazzy types) for `evaluate` and
 `ros2 bag play`."""
 from __future__ import annotations
 
@@ -78,11 +78,11 @@ def joint_state(stamp_ns: int, names: Iterable[str], position: np.ndarray, veloc
 
 
 def write_bag(path: Path, messages: Iterable[Message], notes: Mapping[str, str]) -> int:
-    """Write the messages in order of time and the notes into the bag's metadata; returns the number
+    """Write the messages in time order, and the notes into the bag's metadata; returns the number
     of messages."""
     if path.exists():
         raise ConversionError(
-            f"'{path}' exists already; a bag is never overwritten. Remove it or choose another "
+            f"'{path}' exists already, and bags are never overwritten. Remove it or choose another "
             "--output."
         )
     ordered = sorted(messages, key=lambda message: (message.stamp_ns, message.topic))

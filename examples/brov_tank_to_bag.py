@@ -12,12 +12,11 @@
 # See the License for the specific language governing permissions and
 # limitations under the License.
 
-"""Recordings of a BlueROV2 Heavy in a tank with motion capture (some 6 Hz) as rosbag2 bags: the
-vehicle's odometry, and the thruster commands that its flight controller makes of the pilot's
-sticks.
+"""Convert recordings of a BlueROV2 Heavy in a tank with motion capture (some 6 Hz) to rosbag2 bags.
 
-From the tables `dictfiles_plot/*_data_all.npz` of SAABmarine-MEX/saabmarineMEX_learning, which hold
-means over .1 s and more (see README.md).
+Output: the vehicle's odometry, and the thruster commands that its flight controller derives from
+the pilot's sticks. Input: the tables `dictfiles_plot/*_data_all.npz` of
+SAABmarine-MEX/saabmarineMEX_learning, which hold means over .1 s and more (see README.md).
 """
 from __future__ import annotations
 
@@ -33,9 +32,9 @@ from scipy.spatial.transform import Rotation
 from uvms_adaptive_dynamics.config import Config
 
 COLUMNS = ("timestamps", "positions", "velocities", "scaled_controls")
-# Column of each stick (surge, sway, heave, roll, pitch, yaw; body FRD) among the recorded ones.
+# Recorded column of each stick (surge, sway, heave, roll, pitch, yaw; body FRD).
 STICKS = (4, 5, 2, 1, 0, 3)
-LEVER = 0.1     # [m] least arm by which a thruster is mixed into roll and pitch
+LEVER = 0.1     # [m] smallest lever arm of a thruster that is mixed into roll and pitch
 
 
 def main(arguments: list[str] | None = None) -> int:
@@ -74,7 +73,7 @@ def read(path: Path) -> dict[str, np.ndarray]:
 
 
 def messages(table: dict[str, np.ndarray]) -> Iterator[Message]:
-    """Odometry in the middle of the time that each row is the mean of, commands at its begin."""
+    """Yields odometry at the middle of each row's averaging time, and commands at its beginning."""
     mixing = mixer()
     times = table["timestamps"].astype(np.int64)
     for k, sticks in enumerate(table["scaled_controls"]):
@@ -84,16 +83,16 @@ def messages(table: dict[str, np.ndarray]) -> Iterator[Message]:
 
 
 def mixer() -> np.ndarray:
-    """(thrusters, 6) share of each stick in each command: the signs of the default allocation, as
-    ArduSub mixes a vectored frame with six degrees of freedom."""
+    """(thrusters, 6) share of each stick in each command: the signs of the default allocation, like
+    ArduSub's mixer of a vectored frame with six degrees of freedom."""
     allocation = np.reshape(Config().thrusters.allocation, (6, -1)).copy()
     allocation[3:5][np.abs(allocation[3:5]) < LEVER] = 0.0
     return np.sign(allocation).T
 
 
 def odometry(stamp_ns: int, position: np.ndarray, velocity: np.ndarray) -> Message:
-    """position: place [m] and roll, pitch, yaw [rad] since the begin; velocity: of the body [m/s,
-    rad/s], FRD. The world's axes point north, east, down."""
+    """An odometry message. position: [m] and roll, pitch, yaw [rad], relative to the start;
+    velocity: of the body [m/s, rad/s], FRD. The world's axes point north, east, down."""
     kinds = TYPES.types
     x, y, z, w = Rotation.from_euler("xyz", position[3:]).as_quat()
     pose = kinds["geometry_msgs/msg/Pose"](
@@ -109,7 +108,7 @@ def odometry(stamp_ns: int, position: np.ndarray, velocity: np.ndarray) -> Messa
 
 
 def command(stamp_ns: int, shares: np.ndarray) -> Message:
-    """Commands of the thrusters, -1 to 1."""
+    """A message with thruster commands, -1 to 1."""
     kinds = TYPES.types
     layout = kinds["std_msgs/msg/MultiArrayLayout"](dim=[], data_offset=0)
     return Message(stamp_ns, "/thruster_commands",

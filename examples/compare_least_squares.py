@@ -12,15 +12,15 @@
 # See the License for the specific language governing permissions and
 # limitations under the License.
 
-"""What does the estimator predict on motion it has not seen, and what would plain least squares?
+"""Compare predictions of the estimator and of ordinary least squares on unseen motion.
 
-Learnt on the first 70 % of the samples of a recording, frozen, tested on the rest:
+Learn from the first 70 % of a recording's samples, freeze, and test on the rest:
 
     estimator         as on a robot: prior, robust, within the physical set
-    least squares     plain, on the same rows with the same regressor, no prior, no constraints
-    with an offset    the same with a constant beside each channel's row
+    least squares     ordinary, on the same rows with the same regressor, no prior, no constraints
+    with an offset    the same with a constant offset for each channel
 
-With --test BAG all of the first recordings is learnt and the other one tested.
+With --test BAG, learn from all of the given recordings and test on BAG.
 """
 from __future__ import annotations
 
@@ -30,9 +30,9 @@ from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
 from typing import NamedTuple
 
-# Threads of BLAS only wait for each other on matrices of this size.
+# On matrices of this size BLAS threads only wait for each other.
 os.environ.setdefault("OMP_NUM_THREADS", "1")
-# Appended: an installed package is used where there is one, the checkout otherwise.
+# Appended, so that an installed package takes precedence over the checkout.
 sys.path.append(str(Path(__file__).resolve().parent.parent))
 
 import numpy as np
@@ -55,8 +55,8 @@ METHODS = ("estimator", "least squares", "with an offset")
 
 
 class Rows(NamedTuple):
-    """Low-passed rows of a run: Y (T, C, p), and (T, C) measured less the known load [N, N m],
-    predicted less the known load, standard deviation of that, and whether the row counts."""
+    """Low-passed rows of a run: regressors Y (T, C, p); measured and predicted efforts less the
+    known load, standard deviation of the prediction, and valid, all (T, C) [N, N m]."""
 
     Y: np.ndarray
     measured: np.ndarray
@@ -66,8 +66,9 @@ class Rows(NamedTuple):
 
 
 class Comparison(NamedTuple):
-    """R^2 on the tested rows by method and channel (None: no rows), share of the tested rows inside
-    the estimator's 95 % interval, and what the estimator and the front end said on the way."""
+    """R^2 on the tested rows by method and channel (None: no rows), coverage: share of the tested
+    rows inside the estimator's 95 % interval, number of changes accepted, and messages of estimator
+    and front end."""
 
     learnt: Rows
     tested: Rows
@@ -94,12 +95,12 @@ def main(arguments: list[str] | None = None) -> int:
 
 
 def compare(bags: Sequence[Path], test: Path | None, config: Config) -> Comparison:
-    """All methods learnt on the bags and tested on `test`, or (None) on the last 30 % of the first
-    bag alone; raises UvmsError."""
+    """Learn from the bags with all methods and test on `test`, or, if None, on the last 30 % of the
+    only bag; raises UvmsError."""
     robot, sentences = RobotModel.from_config(config), []
     if test is None:
         if len(bags) > 1:
-            raise UvmsError(f"got {len(bags)} recordings and no --test; expected one recording to "
+            raise UvmsError(f"got {len(bags)} recordings without --test; expected one recording to "
                             "split, or --test BAG.")
         (samples,) = usable_samples(bags, config, robot, sentences)
         cut = round(TRAINING_SHARE * len(samples))
@@ -125,19 +126,19 @@ def compare(bags: Sequence[Path], test: Path | None, config: Config) -> Comparis
 
 def usable_samples(bags: Iterable[Path], config: Config, robot: RobotModel,
                    sentences: list[str]) -> Iterator[list[Sample]]:
-    """The samples of each bag; what the front end has found wrong is appended to `sentences`."""
+    """Yields the samples of each bag, and appends the front end's warnings to `sentences`."""
     for bag in bags:
         front = SignalFrontEnd(config, robot)
         found = samples_of(front, read_messages(bag, inputs(config)))
         if not found:
-            raise UvmsError(f"bag '{bag}' gave no usable sample; try `evaluate`, which says why.")
+            raise UvmsError(f"bag '{bag}' gave no usable sample; run `evaluate` to see why.")
         sentences += [f"{bag.name}: {sentence}" for sentence in front.warnings]
         yield found
 
 
 def rows_of(estimator: Estimator, runs: Iterable[Sequence[Sample]]) -> Rows:
-    """The rows of the runs, each as predicted before it was learnt; an estimator that does not
-    learn predicts only."""
+    """The rows of the runs, each predicted before it is learnt; a frozen estimator only predicts.
+    """
     rows: list[Prediction] = []
     for samples in runs:
         estimator.break_off()
@@ -155,12 +156,11 @@ def rows_of(estimator: Estimator, runs: Iterable[Sequence[Sample]]) -> Rows:
 
 
 def least_squares(learnt: Rows, tested: Rows, robot: RobotModel, offset: bool) -> np.ndarray:
-    """(T, C) predicted on the tested rows by least squares on the learnt ones, each channel's
-    rows divided by the standard deviation of what it measured.
+    """(T, C) predictions on the tested rows by least squares on the learnt ones, each channel's
+    rows divided by the standard deviation of its measurements.
 
-    Parameters that no row tells of stand in combinations with others: of all solutions the
-    smallest in the table's scale is taken. Offsets that the table has are left out: `offset` says
-    whether there are any.
+    If the data do not determine all parameters, takes the minimum-norm solution in the table's
+    scale. The table's own offsets are left out; `offset` adds one for each channel instead.
     """
     scale = np.array(robot.table.scale)
     scale[robot.table.term_slices.get("joint_offsets", slice(0))] = 0.0
@@ -190,14 +190,14 @@ def report(found: Comparison) -> str:
     """The comparison as a table."""
     wide = 2 + max(len("channel"), *map(len, found.coverage))
     shown = lambda value, form: "-" if value is None else format(value, form)
-    lines = [f"R^2 on {len(found.tested.Y)} rows after {len(found.learnt.Y)} that were learnt",
+    lines = [f"R^2 on {len(found.tested.Y)} rows, after learning from {len(found.learnt.Y)}",
              f"{'channel':<{wide}}" + "".join(f"{method:>16}" for method in METHODS)
              + f"{'inside 95 %':>16}"]
     lines += [f"{name:<{wide}}" + "".join(f"{shown(found.r2[method][name], '.3f'):>16}"
                                           for method in METHODS)
               + f"{shown(inside, '.1%'):>16}" for name, inside in found.coverage.items()]
-    return "\n".join([*lines, f"changes believed: {found.changes}",
-                      *(f"said: {sentence}" for sentence in found.sentences)])
+    return "\n".join([*lines, f"changes accepted: {found.changes}",
+                      *(f"note: {sentence}" for sentence in found.sentences)])
 
 
 if __name__ == "__main__":

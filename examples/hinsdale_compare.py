@@ -12,17 +12,17 @@
 # See the License for the specific language governing permissions and
 # limitations under the License.
 
-"""Does the vehicle's own moment balance the arm's on runs that the estimate has not seen? And what
-would plain least squares say?
+"""Check that the vehicle's moment balances the arm's on unseen runs, and compare least squares.
 
-The runs of `hinsdale_to_bag.py --all` are halved, every other one by name. On the first half all 27
-parameters of the vehicle are estimated twice, the arm's fixed to the published ones:
+The runs of `hinsdale_to_bag.py --all` are split into halves, alternating by name. On the first half
+all 27 parameters of the vehicle are estimated in two ways, with the arm's parameters fixed to the
+published ones:
 
     estimator      as on a robot: prior, robust, within the physical set
-    least squares  plain, on the same rows, without prior or constraints
+    least squares  ordinary, on the same rows, without prior or constraints
 
-On the second half the moment Y_v pi_v is compared with -Y_vm pi_m, the arm's: with the thrusters
-off they balance.
+On the second half the vehicle's moment Y_v pi_v is compared with the arm's, -Y_vm pi_m: with the
+thrusters off they balance.
 """
 from __future__ import annotations
 
@@ -33,9 +33,9 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import NamedTuple
 
-# Threads of BLAS only wait for each other on matrices of this size.
+# On matrices of this size BLAS threads only wait for each other.
 os.environ.setdefault("OMP_NUM_THREADS", "1")
-# Appended: an installed package is used where there is one, the checkout otherwise.
+# Appended, so that an installed package takes precedence over the checkout.
 sys.path.append(str(Path(__file__).resolve().parent.parent))
 
 import numpy as np
@@ -50,11 +50,10 @@ RESTORING = ("W", "B", "xgW_xbB", "ygW_ybB", "zgW_zbB")
 
 
 class Comparison(NamedTuple):
-    """Parameters (p,) of both estimates, their R^2 on the tested half by moment, and the run that
-    the estimator learnt from.
+    """Parameters (p,) of both estimates, their R^2 on the tested half by moment, and the runs.
 
-    highest_damping is the largest of all damping coefficients of all (kept) estimates of that run;
-    they are negative numbers.
+    highest_damping: largest damping coefficient over all (kept) estimates while learning; damping
+    coefficients should be negative.
     """
 
     learnt: Run
@@ -67,9 +66,9 @@ class Comparison(NamedTuple):
 def main(arguments: list[str] | None = None) -> int:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("bags", type=Path,
-                        help="folder of the bags that hinsdale_to_bag.py --all has made")
+                        help="folder with the bags from hinsdale_to_bag.py --all")
     parser.add_argument("--config", type=Path, default=Path(__file__).with_name("hinsdale.yaml"),
-                        help="default: hinsdale.yaml beside this file")
+                        help="default: hinsdale.yaml next to this file")
     parser.add_argument("--swap", action="store_true", help="exchange the halves")
     options = parser.parse_args(arguments)
     try:
@@ -88,9 +87,9 @@ def main(arguments: list[str] | None = None) -> int:
 
 
 def compare(learnt_on: Sequence[Path], tested_on: Sequence[Path], config: Config) -> Comparison:
-    """Both estimates from some runs, tested on others; raises UvmsError."""
+    """Make both estimates from some runs and test them on others; raises UvmsError."""
     learnt = run(learnt_on, config)
-    # One frozen run holds the tested rows; each estimate predicts on them.
+    # One frozen run provides the tested rows; each estimate predicts on them.
     tested = run(tested_on, config, learnt.final, frozen=True)
     parameters = {"estimator": learnt.final.values, "least squares": plain_least_squares(learnt)}
     return Comparison(learnt, tested, parameters,
@@ -118,8 +117,8 @@ def balance(tested: Run, pi: np.ndarray) -> dict[str, float]:
 
 
 def plain_least_squares(learnt: Run) -> np.ndarray:
-    """(p,) vehicle by ordinary least squares on the rows of a run, each divided by its channel's
-    noise in the settings."""
+    """(p,) parameters with the vehicle's from ordinary least squares on the rows of a run, each
+    divided by its channel's noise in the settings."""
     rows, table, vehicle = learnt.log.rows(), learnt.robot.table, learnt.robot.vehicle_rows
     pi = learnt.prior.values.copy()
     pi[table.vehicle_slice] = 0.0
@@ -132,8 +131,7 @@ def plain_least_squares(learnt: Run) -> np.ndarray:
     valid = rows.valid[:, vehicle].ravel()
     A = np.column_stack([(column * weight).ravel()[valid] for column in columns])
     b = ((rows.measured - arm)[:, vehicle] * weight).ravel()[valid]
-    # W and B stand in the same rows with opposite signs: lstsq answers with the smallest of all
-    # solutions.
+    # W and B have the same columns with opposite signs: lstsq returns the minimum-norm solution.
     pi[table.vehicle_slice] = np.linalg.lstsq(A, b, rcond=None)[0]
     return pi
 

@@ -12,13 +12,13 @@
 # See the License for the specific language governing permissions and
 # limitations under the License.
 
-"""Does it matter in which order the recordings come?
+"""Test whether the order of the recordings matters.
 
-The runs of `hinsdale_to_bag.py --all` are halved in random orders, and once each with the quiet
-baselines at the beginning and at the end of the learnt half. For each order one estimator learns
-from one half, run after run; on the other half its last estimate is tested as
-`hinsdale_compare.py` tests it: the vehicle's own moment against the arm's. The front end does not
-depend on the order, so the samples of each run are made once.
+The runs of `hinsdale_to_bag.py --all` are split into halves in random orders, and once each with
+the quiet baselines at the beginning and at the end of the learnt half. For each order one estimator
+learns from one half, run after run; its last estimate is tested on the other half as in
+`hinsdale_compare.py`: the vehicle's own moment against the arm's. The front end does not depend on
+the order, so the samples of each run are computed once.
 """
 from __future__ import annotations
 
@@ -31,9 +31,9 @@ from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import NamedTuple
 
-# Threads of BLAS only wait for each other on matrices of this size.
+# On matrices of this size BLAS threads only wait for each other.
 os.environ.setdefault("OMP_NUM_THREADS", "1")
-# Appended: an installed package is used where there is one, the checkout otherwise.
+# Appended, so that an installed package takes precedence over the checkout.
 sys.path.append(str(Path(__file__).resolve().parent.parent))
 
 import numpy as np
@@ -51,12 +51,12 @@ from uvms_adaptive_dynamics.signals.samples import samples_of
 from uvms_adaptive_dynamics.signals.topics import inputs
 
 MOMENTS = ("roll", "pitch")
-QUIET = "baseline"      # beginning of the names of the runs in which the arm is at rest
+QUIET = "baseline"      # name prefix of runs in which the arm is at rest
 LOWEST = 0.97           # R^2 that each moment must reach in every order
 
 
 class Recording(NamedTuple):
-    """One run: its samples, and its low-passed rows of the moments, for tests: regressor
+    """One run: its samples, and its low-passed rows of the moments for the test: regressor
     (T, 2, p), tau_known (T, 2) and valid (T, 2)."""
 
     name: str
@@ -67,7 +67,7 @@ class Recording(NamedTuple):
 
 
 class Order(NamedTuple):
-    """An order of the runs: what is learnt from, in this order, and what is tested."""
+    """An order of the runs: names to learn from, in this order, and names to test on."""
 
     name: str
     learnt: list[str]
@@ -75,9 +75,9 @@ class Order(NamedTuple):
 
 
 class Outcome(NamedTuple):
-    """R^2 by moment on the tested half, of the last estimate, of plain least squares on the rows of
-    the learnt half, and of the same on the tested rows themselves, each moment alone: no vehicle
-    parameters can do better. The last estimate (p,), and the seconds that it took."""
+    """R^2 by moment on the tested half: r2 of the last estimate, plain of ordinary least squares on
+    the learnt half, and best of least squares on the tested rows themselves, for each moment alone:
+    no vehicle parameters can do better. pi (p,): the last estimate; seconds of computing."""
 
     r2: dict[str, float]
     plain: dict[str, float]
@@ -91,16 +91,16 @@ class Outcome(NamedTuple):
 def main(arguments: list[str] | None = None) -> int:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("bags", type=Path,
-                        help="folder of the bags that hinsdale_to_bag.py --all has made")
+                        help="folder with the bags from hinsdale_to_bag.py --all")
     parser.add_argument("--config", type=Path, default=Path(__file__).with_name("hinsdale.yaml"),
-                        help="default: hinsdale.yaml beside this file")
+                        help="default: hinsdale.yaml next to this file")
     parser.add_argument("--random", type=int, default=10, metavar="N",
-                        help="how many random orders, besides the quiet runs first and last "
-                             "(default 10)")
+                        help="number of random orders, in addition to the quiet runs first and "
+                             "last (default 10)")
     parser.add_argument("--only", nargs="+", metavar="ORDER",
-                        help="only the orders of these names, such as 'first' or 'random-3'")
+                        help="only these orders, such as 'first' or 'random-3'")
     parser.add_argument("--set", type=setting, action="append", default=[], dest="settings",
-                        metavar="SETTING=VALUE", help="change a setting for all of it")
+                        metavar="SETTING=VALUE", help="change a setting for all orders")
     options = parser.parse_args(arguments)
     try:
         bags = sorted(path for path in options.bags.glob("*") if path.is_dir())
@@ -118,7 +118,7 @@ def main(arguments: list[str] | None = None) -> int:
 
 
 def recording(bag: Path, config: Config) -> Recording:
-    """A run through the front end and the low-pass; raises UvmsError."""
+    """Pass a run through front end and low-pass; raises UvmsError."""
     robot = RobotModel.from_config(config)
     needed = inputs(config)
     samples = samples_of(SignalFrontEnd(config, robot),
@@ -133,7 +133,7 @@ def recording(bag: Path, config: Config) -> Recording:
 
 
 def orders(names: Sequence[str], count: int) -> Iterator[Order]:
-    """The quiet runs first, the quiet runs last, and `count` random orders."""
+    """Yields the orders: quiet runs first, quiet runs last, and `count` random ones."""
     quiet = [name for name in names if name.startswith(QUIET)]
     lively = [name for name in names if name not in quiet]
     yield Order("first", quiet + lively[::2], lively[1::2])
@@ -145,7 +145,7 @@ def orders(names: Sequence[str], count: int) -> Iterator[Order]:
 
 
 def learn(order: Order, recordings: dict[str, Recording], config: Config) -> Estimator:
-    """An estimator that has seen the learnt half, run after run."""
+    """An estimator that has learnt from the learnt half, run after run."""
     estimator = Estimator(config)
     for number, name in enumerate(order.learnt):
         if number:
@@ -156,7 +156,7 @@ def learn(order: Order, recordings: dict[str, Recording], config: Config) -> Est
 
 
 def outcome(order: Order, recordings: dict[str, Recording], config: Config) -> Outcome:
-    """Learn in one order and test what was learnt."""
+    """Learn in one order and test the estimates."""
     begin = time.perf_counter()
     estimator = learn(order, recordings, config)
     tested = [recordings[name] for name in order.tested]
@@ -170,8 +170,8 @@ def outcome(order: Order, recordings: dict[str, Recording], config: Config) -> O
 
 def least_squares(estimator: Estimator, learnt: Sequence[Recording],
                   moments: Sequence[int] = range(len(MOMENTS))) -> np.ndarray:
-    """The estimate (p,) with the vehicle's parameters of plain least squares on the rows of some
-    moments, without prior, weights or constraints."""
+    """(p,) the estimate with the vehicle's parameters from ordinary least squares on the rows of
+    some moments, without prior, weights or constraints."""
     v, m, pi = estimator.table.vehicle_slice, estimator.table.arm_slice, estimator.pi.copy()
     valid = np.concatenate([run.valid for run in learnt])
     valid &= np.isin(range(len(MOMENTS)), moments)
@@ -196,7 +196,7 @@ def balance(estimator: Estimator, pi: np.ndarray,
 
 
 def report(chosen: Sequence[Order], recordings: dict[str, Recording], config: Config) -> int:
-    """Print a line for each order; 0 where every moment reaches `LOWEST` in every order."""
+    """Print a line for each order; returns 0 if every moment reaches `LOWEST` in every order."""
     stiffness = RobotModel.from_config(config).table.index["zgW_zbB"]
     print(f"{'order':<12}" + "".join(f"{'R^2 ' + name:>12}" for name in MOMENTS)
           + "".join(f"{'plain ' + name:>13}" for name in MOMENTS)

@@ -12,12 +12,11 @@
 # See the License for the specific language governing permissions and
 # limitations under the License.
 
-"""The published Hinsdale recordings (BlueROV2 with a Reach Alpha 5, drifting freely in a pool) as
-rosbag2 bags.
+"""Convert the published Hinsdale recordings of a drifting BlueROV2 with Alpha 5 to rosbag2 bags.
 
-`joint_states` carries the joints by the names and zeros of the recording's own URDF and no effort;
-`imu/data` is the recorded one (it is ENU<-FLU already); `dvl/twist` is made from motion capture,
-forward-right-down, 10 Hz (see README.md).
+`joint_states` has the names and zeros of the recording's own URDF, and no effort; `imu/data` is as
+recorded (already ENU<-FLU); `dvl/twist` is derived from motion capture, forward-right-down, 10 Hz
+(see README.md). The vehicle drifts freely in a pool.
 """
 from __future__ import annotations
 
@@ -41,17 +40,17 @@ from bag_writer import (
 from mocap_velocity import local_fit
 from scipy.spatial.transform import Rotation
 
-# Joint of the recording, joint of their URDF from base to tip, position in the recording at which
-# the URDF's is zero [rad].
+# Joint in the recording, joint in their URDF from base to tip, and position in the recording [rad]
+# at the URDF's zero.
 JOINTS = (("axis_e", "r5m_joint5", 3.07), ("axis_d", "r5m_joint4", 0.0),
           ("axis_c", "r5m_joint3", 0.0), ("axis_b", "r5m_joint2", 2.879))
-EPOCH_NS = 1_690_000_000 * 10**9  # every run starts at zero; any fixed date serves
-# [s] a bit-identical joint row counts as a new measurement only after this time
+EPOCH_NS = 1_690_000_000 * 10**9  # runs start at time zero; any fixed date will do
+# [s] time after which a bit-identical joint row counts as a new measurement
 REPEAT_TIMEOUT = 0.08
 DVL_PERIOD = 0.1                # [s]
-# [m], [rad] smallest noise of the motion capture that is believed
+# [m], [rad] lower bound on the noise of the motion capture
 POSITION_NOISE, YAW_NOISE = 1e-3, 2e-3
-# [s] no velocity where the nearest attitude of the IMU is farther away than this
+# [s] no velocity if the nearest IMU attitude is farther away than this
 MAX_ATTITUDE_GAP = 0.1
 
 
@@ -82,7 +81,7 @@ def main(arguments: list[str] | None = None) -> int:
 
 
 def runs_of(data: Path) -> list[str]:
-    """Sorted names of the runs in a folder; raises ConversionError where there are none."""
+    """Sorted names of the runs in a folder; raises ConversionError if there are none."""
     runs = sorted(path.name.removesuffix("_imu.csv.gz") for path in data.glob("*_imu.csv.gz"))
     if not runs:
         raise ConversionError(f"'{data}' holds no *_imu.csv.gz. Check --data.")
@@ -90,8 +89,8 @@ def runs_of(data: Path) -> list[str]:
 
 
 def notes(data: Path, run: str) -> dict[str, str]:
-    """What goes into the bag's metadata; `arm_start_s` is the time [s after the epoch of the bag]
-    at which the arm moves."""
+    """Entries of the bag's metadata; `arm_start_s` is the time [s after the bag's epoch] at which
+    the arm starts to move."""
     entries = {
         "source": "github.com/hkolano/UVMS-SysID-with-EAs, data/hinsdale-data-2023",
         "licence": "MIT, (c) 2023 Hannah Kolano", "run": run, "epoch_s": str(EPOCH_NS // 10 ** 9),
@@ -107,7 +106,7 @@ def notes(data: Path, run: str) -> dict[str, str]:
 
 
 def messages(data: Path, run: str) -> Iterator[Message]:
-    """All messages of one run, topic after topic; raises ConversionError."""
+    """Yields all messages of one run, topic by topic; raises ConversionError."""
     imu, joints, mocap = (read_table(data / f"{run}_{kind}.csv.gz")
                           for kind in ("imu", "joint_states", "mocap"))
     try:
@@ -123,9 +122,9 @@ def _stamp(time: float) -> int:
 
 
 def joint_messages(table: dict[str, np.ndarray]) -> Iterator[Message]:
-    """JointState [rad, rad/s], without effort. Two of three rows repeat the one before, bit by bit:
-    they are old measurements under new stamps, which would tell a filter that the joint had
-    stopped, and are left out."""
+    """Yields JointState [rad, rad/s] without effort. Two of three rows repeat the previous one bit
+    by bit: old measurements with new timestamps, which would look like a stopped joint to a filter.
+    They are left out."""
     position = np.column_stack([table[f"{axis}_pos"] - zero for axis, _, zero in JOINTS])
     velocity = np.column_stack([table[f"{axis}_vel"] for axis, _, _ in JOINTS])
     names = [joint for _, joint, _ in JOINTS]
@@ -141,7 +140,8 @@ def joint_messages(table: dict[str, np.ndarray]) -> Iterator[Message]:
 
 
 def imu_messages(table: dict[str, np.ndarray]) -> Iterator[Message]:
-    """Imu as recorded: orientation ENU<-FLU, rates [rad/s] and specific force [m/s^2] in FLU."""
+    """Yields Imu as recorded: orientation ENU<-FLU, rates [rad/s], specific force [m/s^2] in FLU.
+    """
     quaternion, rate, force = _imu_columns(table)
     for row, time in enumerate(table["time_secs"]):
         x, y, z, w = (float(value) for value in quaternion[row])
@@ -162,11 +162,11 @@ def _imu_columns(table: dict[str, np.ndarray]) -> tuple[np.ndarray, np.ndarray, 
 
 def velocity_messages(imu: dict[str, np.ndarray],
                       mocap: dict[str, np.ndarray]) -> Iterator[Message]:
-    """TwistWithCovarianceStamped: velocity of the captured point [m/s], forward-right-down, where
-    motion capture is sound.
+    """Yields TwistWithCovarianceStamped: velocity of the captured point [m/s], forward-right-down,
+    at times with good motion capture.
 
-    Heading comes from motion capture, since its world is not the IMU's; roll and pitch from the
-    IMU, which has no glitches.
+    Heading comes from motion capture, whose world differs from the IMU's; roll and pitch come from
+    the IMU, which has no glitches.
     """
     quaternion, _, _ = _imu_columns(imu)
     imu_time, time = imu["time_secs"], mocap["time_secs"]

@@ -12,18 +12,18 @@
 # See the License for the specific language governing permissions and
 # limitations under the License.
 
-"""Velocity of a body from motion capture with glitches and gaps: a robust local polynomial, no
-filter that smears them."""
+"""Velocity of a body from motion capture with glitches and gaps, by a robust local polynomial; a
+filter would smear the glitches."""
 from __future__ import annotations
 
 from typing import NamedTuple
 
 import numpy as np
 
-HALF_WIDTH = 0.3        # [s] half of the window of one fit
-SHARE = 0.5             # of the window's samples that must agree with the fit
+HALF_WIDTH = 0.3        # [s] half the window of a fit
+SHARE = 0.5             # share of the window's samples that must agree with the fit
 AGREEMENT = 4.0         # samples farther from the fit than this many scales are glitches
-# times the believed noise: beyond it the parabola does not describe the motion
+# times the noise floor, above which the parabola does not describe the motion
 MAX_NOISE = 10.0
 ITERATIONS = 8
 
@@ -37,12 +37,11 @@ class LocalFit(NamedTuple):
 
 
 def local_fit(time: np.ndarray, signal: np.ndarray, at: float, floor: float) -> LocalFit | None:
-    """Quadratic through the samples within HALF_WIDTH of `at`, glitches weighted to zero (Tukey's
-    biweight).
+    """Fit a parabola to the samples within HALF_WIDTH of `at`, with glitches weighted to zero
+    (Tukey's biweight).
 
-    `floor` is the smallest scale of the noise that is believed, in the signal's unit. None where
-    the window has a gap longer than half of it, or where fewer than SHARE of its samples agree with
-    one parabola.
+    floor: lower bound on the noise scale, in the signal's unit. Returns None if the window has a
+    gap longer than half of it, or if fewer than SHARE of its samples agree with one parabola.
     """
     first, end = np.searchsorted(time, [at - HALF_WIDTH, at + HALF_WIDTH])
     edges = np.concatenate([[at - HALF_WIDTH], time[first:end], [at + HALF_WIDTH]])
@@ -53,8 +52,8 @@ def local_fit(time: np.ndarray, signal: np.ndarray, at: float, floor: float) -> 
     weight = np.ones_like(lag)
     for _ in range(ITERATIONS):
         root = np.sqrt(weight)
-        # Weights of zero can leave fewer samples than coefficients; lstsq then answers with the
-        # smallest solution.
+        # Zero weights can leave fewer samples than coefficients; lstsq then returns the
+        # minimum-norm solution.
         coefficient = np.linalg.lstsq(design * root[:, None], value * root, rcond=None)[0]
         residual = value - design @ coefficient
         scale = max(1.4826 * float(np.median(np.abs(residual))), floor)

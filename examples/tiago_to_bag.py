@@ -12,11 +12,10 @@
 # See the License for the specific language governing permissions and
 # limitations under the License.
 
-"""The published TIAGo recording (torso lift and 7-joint arm, 100 Hz) as a rosbag2 bag with one
-topic, `joint_states`.
+"""Convert the published TIAGo recording (torso lift and 7-joint arm, 100 Hz) to a rosbag2 bag.
 
-Effort stays what was recorded, motor current [A]; `joint_states.effort_scale` turns it into torque
-(see README.md).
+The bag has one topic, `joint_states`. Efforts remain motor currents [A] as recorded;
+`joint_states.effort_scale` converts them to torque (see README.md).
 """
 from __future__ import annotations
 
@@ -29,12 +28,12 @@ import numpy as np
 from bag_writer import ConversionError, Message, joint_state, read_table, write_bag
 
 JOINTS = ("torso_lift_joint", *(f"arm_{k}_joint" for k in range(1, 8)))
-USEFUL_ROWS = (921, 6791)       # before and after them the arm stands still
+USEFUL_ROWS = (921, 6791)       # the arm stands still before and after them
 TRAINING_SHARE = 0.7
-EPOCH_NS = 1_600_000_000 * 10**9  # the recording starts at zero; any fixed date serves
-# The recorded velocity is a filtered one and late against the positions [s]: moved ahead by this
-# much it differs from their slope by 2-4 % RMS on arm_2 to arm_7, unmoved by 13 % (torso and arm_1
-# fit best at 0.18 and 0.155).
+EPOCH_NS = 1_600_000_000 * 10**9  # the recording starts at time zero; any fixed date will do
+# [s] lag of the recorded velocity, which is filtered, behind the positions: shifted by this much it
+# differs from their slope by 2-4 % RMS on arm_2 to arm_7, unshifted by 13 % (torso and arm_1 fit
+# best at 0.18 and 0.155).
 VELOCITY_DELAY = 0.195
 
 
@@ -50,7 +49,7 @@ def main(arguments: list[str] | None = None) -> int:
                         help="first 70 %%, last 30 %% or all of the rows")
     parser.add_argument(
         "--velocity", choices=("aligned", "recorded", "none"), default="aligned",
-        help="aligned: the recorded velocity moved 0.195 s ahead, onto the positions")
+        help="aligned: the recorded velocity shifted 0.195 s ahead, to match the positions")
     options = parser.parse_args(arguments)
     try:
         first, end = part_of(options.rows, options.part)
@@ -75,14 +74,14 @@ def _rows(text: str) -> tuple[int, int]:
 
 
 def part_of(rows: tuple[int, int], part: str) -> tuple[int, int]:
-    """First and end row of the training part, the test part or all of `rows`."""
+    """(first, end) row of the training part, the test part or all of `rows`."""
     first, end = rows
     cut = first + round(TRAINING_SHARE * (end - first))
     return {"train": (first, cut), "test": (cut, end), "all": (first, end)}[part]
 
 
 def messages(data: Path, first: int, end: int, velocity: str) -> Iterator[Message]:
-    """One JointState [m, rad; m/s, rad/s; A] per row; raises ConversionError."""
+    """Yields one JointState [m, rad; m/s, rad/s; A] per row; raises ConversionError."""
     tables = {
         quantity: read_table(data / f"tiago_{quantity}.csv.gz")
         for quantity in ("position", "velocity", "effort")
@@ -105,8 +104,8 @@ def messages(data: Path, first: int, end: int, velocity: str) -> Iterator[Messag
 
 def _columns(data: Path, quantity: str, table: dict[str, np.ndarray],
              time: np.ndarray) -> np.ndarray:
-    """The joints' columns (rows, 8) in the order of JOINTS; the files name them '-
-    arm_1_joint_position'."""
+    """(rows, 8) the joints' columns in the order of JOINTS; in the files these are called
+    '- arm_1_joint_position'."""
     missing = [joint for joint in JOINTS if f"- {joint}_{quantity}" not in table]
     if missing or not np.array_equal(table["t"], time):
         raise ConversionError(

@@ -12,7 +12,7 @@
 # See the License for the specific language governing permissions and
 # limitations under the License.
 
-"""Commands: between the rows of a table, through planned positions, and what is refused."""
+"""Commands: interpolation of tables, planned positions, and refusals."""
 import numpy as np
 import pytest
 
@@ -50,7 +50,7 @@ def test_what_is_no_table_is_refused(t, values):
     through(np.array([1.0, 2.0]), np.array([0.5, 1.0, 2.0]), np.array([[1.2, 2], [1.1, 1], [1, 1]]))
 ])
 def test_a_plan_begins_where_the_joints_are_and_its_speed_is_its_slope(plan):
-    """Central differences of the positions are the speeds; at the end it stands still."""
+    """Speeds match central differences of the positions; at the end the joints stand still."""
     assert np.allclose(plan(0.0)[0], [1, 2])
     for t in (0.05, 0.3, 0.7, 1.3):
         slope = (plan(t + 1e-5)[0] - plan(t - 1e-5)[0]) / 2e-5
@@ -69,8 +69,8 @@ def test_a_recorded_piece_gives_its_efforts_or_its_arms_motion():
 
 
 def test_plans_are_held_planned_and_over():
-    """Before a plan the present is held, then it goes over to the plan, and after it is over the
-    present is held again."""
+    """Without a plan the present commands are held; then they follow the plan, and are held again
+    after its end."""
     planned = Planned(ROBOT, "positions")
     assert planned.commands(sample(10.0))[1] == "held"
     planned.plan_wrench(10.0, np.array([1.0, 2.0]), np.array([[5.0] * 6, [7.0] * 6]))

@@ -12,7 +12,7 @@
 # See the License for the specific language governing permissions and
 # limitations under the License.
 
-"""A wanted pose over time in the body's own velocities and accelerations."""
+"""A wanted pose over time, converted to body velocities and accelerations."""
 import numpy as np
 
 from uvms_adaptive_dynamics.control.desired_motion import desired_motion
@@ -29,7 +29,7 @@ def motion(t):
 
 
 def test_velocities_are_the_rates_of_the_pose():
-    """R nu is the rate of the position, R S(omega) that of R, by central differences."""
+    """R nu is the rate of the position and R S(omega) that of R, by central differences."""
     h = 1e-5
     for t in np.linspace(0, 5, 11):
         here, before, after = motion(t), motion(t - h), motion(t + h)
@@ -41,7 +41,7 @@ def test_velocities_are_the_rates_of_the_pose():
 
 
 def test_accelerations_are_the_rates_of_the_velocities():
-    """Also where the body turns: nu_dot is the derivative of the components in the body."""
+    """nu_dot is the derivative of the body-frame components, also while the body turns."""
     h = 1e-5
     for t in np.linspace(0, 5, 11):
         here, before, after = motion(t), motion(t - h), motion(t + h)

@@ -12,7 +12,7 @@
 # See the License for the specific language governing permissions and
 # limitations under the License.
 
-"""A motion that ends before its time: as it was until then, no faster after it, and at rest."""
+"""Ending a motion early: it is unchanged before, no faster during the fade, and ends at rest."""
 import numpy as np
 import pytest
 
@@ -23,7 +23,7 @@ DURATION, RAMP = 60.0, 4.0
 
 
 def motion(seed):
-    """Four coordinates of six tones each about another centre, one of them at rest."""
+    """Four coordinates with six tones each about different centres, one of them at rest."""
     rng = np.random.default_rng(seed)
     share = np.array([1.0, 1.0, 0.0, 0.3])[:, None]
     return Trajectory(("a",), DURATION, RAMP, np.arange(4.0),
@@ -33,7 +33,7 @@ def motion(seed):
 
 @pytest.mark.parametrize("seed", range(20))
 def test_it_fades_away_without_becoming_faster(seed):
-    """Rates are those of the whole motion at most, but for a few per cent."""
+    """Rates exceed those of the whole motion by a few per cent at most."""
     whole = motion(seed)
     flown = np.random.default_rng(seed).uniform(9.0, 45.0)
     ended = ended_early(whole, flown, False)
@@ -50,19 +50,19 @@ def test_it_fades_away_without_becoming_faster(seed):
 
 
 def test_at_once_it_goes_on_no_more():
-    """One that is not followed well fades from now on, over as long as makes the least of rates."""
+    """With at_once the fade starts now, with the duration that gives the lowest rates."""
     whole = motion(1)
     ended = ended_early(whole, 20.0, True)
     assert ended.duration == 20.0 + ended.ramp and RAMP <= ended.ramp <= 2 * RAMP
 
 
 def test_one_that_has_hardly_begun_fades_at_once():
-    """Its amplitudes are small still."""
+    """A motion that has hardly begun still has small amplitudes."""
     assert ended_early(motion(0), 1.0, False).duration == 1.0 + RAMP
 
 
 def test_one_that_ends_already_is_left_alone():
-    """Once it fades; before that it can still end at once."""
+    """A fading motion cannot end earlier; before the fade it still can, at once."""
     whole = motion(16)
     assert ended_early(whole, DURATION - RAMP, False) is None
     ended = ended_early(whole, 20.0, False)

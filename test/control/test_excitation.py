@@ -12,8 +12,8 @@
 # See the License for the specific language governing permissions and
 # limitations under the License.
 
-"""Designed motions: the derivative by which they are improved, the limits that they keep, the
-deviations that they promise, and what is refused."""
+"""Designed motions: the gradient of the search, the limits that they keep, the standard deviations
+that they promise, and refusals."""
 from dataclasses import replace
 
 import numpy as np
@@ -60,8 +60,8 @@ def objective(moves=np.ones(10, bool)):
 
 
 def test_the_derivative_is_that_of_the_value():
-    """Central differences in random directions, small motions (information alone) and large ones
-    (every penalty)."""
+    """The gradient matches central differences in random directions, for small motions (information
+    only) and large ones (every penalty)."""
     rng, function = np.random.default_rng(0), objective()
     function.use(Tones(rng.uniform(0.1, 0.4, (10, 2)), np.full((10, 2), 0.3)))
     for size in (0.3, 2.0):
@@ -70,22 +70,22 @@ def test_the_derivative_is_that_of_the_value():
         _, slope = function.value(x)
         h = 1e-5
         difference = (function.value(x + h * way)[0] - function.value(x - h * way)[0]) / (2 * h)
-        # joints that come to rest between the two, and one-sided steps, leave that much
+        # tolerance: joints that come to rest within the difference, and one-sided steps
         assert slope @ way == pytest.approx(difference, rel=2e-3)
 
 
 def test_no_limit_is_exceeded_for_what_is_believed():
-    """All parameters drawn, at twenty instants a second, margins included."""
+    """All drawn parameters keep the limits less margins at twenty instants a second."""
     draws = Knowledge(ROBOT, PRIOR, FREE, CONFIG).draws(LIMITS, CONFIG, 1)
     uses = largest_uses(WHOLE, ROBOT, LIMITS.with_margins(CONFIG, T), draws)
     assert len(uses) == 4 + 3 + 4 + 4 + 8 + 4 and max(uses.values()) <= 1.0
-    # and it is no motion of nothing
+    # and the motion is not trivial
     assert max(uses.values()) > 0.7 and uses["tilt"] > 0.05 and uses["axis_d speed"] > 0.05
 
 
 def test_what_may_be_true_is_physical():
-    """Draws keep the bounds of P after it is known what holds the robot at rest: a joint whose
-    friction drives it would need more effort the slower it is, and allow no motion."""
+    """Draws stay within the bounds of P after conditioning on the efforts at rest: a joint with
+    negative friction would need more effort the slower it is, and allow no motion."""
     draws = Knowledge(ROBOT, PRIOR, FREE, CONFIG).draws(LIMITS, CONFIG, 1)
     physical = PhysicalSet(ROBOT.table, CONFIG.estimation)
     assert (draws >= physical.lower).all() and (draws <= physical.upper).all()
@@ -94,7 +94,7 @@ def test_what_may_be_true_is_physical():
 
 
 def test_the_same_seed_is_the_same_motion():
-    """Iterations, not seconds, end the search; another seed is another motion."""
+    """The search ends by iterations, not time; another seed gives another motion."""
     again = designed()
     np.testing.assert_array_equal(again.sine, WHOLE.sine)
     np.testing.assert_array_equal(again.promise.promised, WHOLE.promise.promised)
@@ -103,7 +103,7 @@ def test_the_same_seed_is_the_same_motion():
 
 
 def test_seconds_end_the_search_with_a_motion_that_keeps_its_limits():
-    """Even where there is time for one random motion alone."""
+    """Holds even if time suffices for only one random motion."""
     hurried = designed(seconds=1e-3)
     assert hurried.made["stopped_by_time"] and hurried.made["evaluations"] == 1
     draws = Knowledge(ROBOT, PRIOR, FREE, CONFIG).draws(LIMITS, CONFIG, 1)
@@ -112,7 +112,7 @@ def test_seconds_end_the_search_with_a_motion_that_keeps_its_limits():
 
 
 def test_only_what_shall_move_moves():
-    """Channels by pattern; the others stand still, joints in the posture given."""
+    """Only channels that match the patterns move; other joints stand still in the given posture."""
     motion = designed(["yaw", "axis_d"], ROBOT.table.match(["N_*", "axis_d.*"]),
                       posture=np.array([2.0, 9.0, 1.0, 1.5]))
     still = ~np.isin(np.arange(10), [5, 7])
@@ -125,7 +125,7 @@ def test_only_what_shall_move_moves():
 
 
 def test_tilts_are_slow():
-    """Accelerations are a small share of those of a motion."""
+    """A tilt's accelerations are a small share of a motion's."""
     tilt = designed(["roll", "pitch"], ROBOT.table.match(["*gW_*", "W", "B"]), kind="tilt")
     t = np.linspace(0, T, 200)
     assert tilt.frequencies.max() <= max(CONFIG.excitation.tilt_band[1], 1 / T)
@@ -133,8 +133,8 @@ def test_tilts_are_slow():
 
 
 def test_promised_deviations_are_those_of_estimates():
-    """Of a thousand estimates by weighted least squares with a prior, from rows with white noise
-    that has passed the low-pass: deviations of all directions that are free, within 10 %."""
+    """Promised deviations of all free directions match, within 10 %, the scatter of a thousand
+    weighted least squares estimates with a prior, from rows with low-passed white noise."""
     rng, config = np.random.default_rng(7), CONFIG.with_values({"estimation.forgetting": 1.0})
     free = ROBOT.table.match(["X_u", "Y_v", "N_r", "zgW_zbB", "axis_d.fv"])
     knowledge = Knowledge(ROBOT, PRIOR, free, config)
@@ -148,7 +148,7 @@ def test_promised_deviations_are_those_of_estimates():
     motion = WHOLE.motions(t)
     Y = regressors(ROBOT, motion)[0][:, :, free]
     Y[:, 6:][np.abs(motion.mu_dot) < config.joint_states.rest_velocity] = 0.0
-    # per unit of the noise after the low-pass; a low-pass is self-adjoint
+    # per unit of the noise behind the low-pass, which is self-adjoint
     passed = np.apply_along_axis(np.convolve, 0, Y, kernel, "same") / NOISE[:, None]
     twice = np.apply_along_axis(np.convolve, 0, passed, kernel, "same").reshape(-1, free.sum())
     stddev = promise.present[free]
@@ -161,7 +161,7 @@ def test_promised_deviations_are_those_of_estimates():
 
 
 def noisy_rows(noise, seconds, still):
-    """(Y, tau, valid, knowledge) of a motion of a robot that is not the one believed."""
+    """(Y, tau, valid, knowledge) of a motion of a robot that differs from the mean parameters."""
     rng, kernel = np.random.default_rng(3), gaussian_kernel(CONFIG.filter)
     knowledge = Knowledge(ROBOT, PRIOR, FREE, CONFIG)
     t = np.arange(0.0, seconds, CONFIG.filter.period)
@@ -176,8 +176,8 @@ def noisy_rows(noise, seconds, still):
 
 @pytest.mark.parametrize("still", [True, False])
 def test_noise_is_measured_under_errors_of_the_parameters(still):
-    """A fiftieth of the settings' noise, beside efforts that are off by a hundred newtons: found
-    to the quarter by which 65 rows tell it (three deviations), at rest and in motion."""
+    """A fiftieth of the settings' noise is found despite efforts wrong by a hundred newtons, at
+    rest and in motion, within a quarter, which is three standard deviations with 65 rows."""
     noise = 0.02 * NOISE
     Y, tau, valid, knowledge = noisy_rows(noise, T, still)
     assert np.abs(tau - Y @ knowledge.values).max() > 50.0
@@ -186,7 +186,7 @@ def test_noise_is_measured_under_errors_of_the_parameters(still):
 
 
 def test_noise_that_cannot_be_measured_stays_as_it_was():
-    """A channel whose rows are masked; a recording of a second is refused."""
+    """A channel with masked rows keeps the assumed noise; a recording of a second is refused."""
     Y, tau, valid, knowledge = noisy_rows(0.1 * NOISE, T, True)
     valid[:, 7], tau[~valid] = False, np.nan
     found = measured_noise(Y, tau, valid, knowledge, NOISE)
@@ -196,7 +196,7 @@ def test_noise_that_cannot_be_measured_stays_as_it_was():
 
 
 def test_a_saved_estimate_brings_its_noise():
-    """That of its rows before that of other times, else the settings'."""
+    """The noise of its rows takes precedence over its long-run noise, then the settings'."""
     np.testing.assert_array_equal(noise_of(PRIOR, ROBOT, CONFIG), NOISE)
     saved = replace(PRIOR, noise_stddev=2 * NOISE)
     np.testing.assert_array_equal(noise_of(saved, ROBOT, CONFIG), 2 * NOISE)
@@ -205,7 +205,7 @@ def test_a_saved_estimate_brings_its_noise():
 
 
 def test_frozen_parameters_keep_their_deviation_and_move_the_others():
-    """Quadratic drag that is frozen and unknown makes the estimated linear one less sure."""
+    """Unknown frozen quadratic drag widens the estimated linear drag."""
     free = ROBOT.table.match(["X_u"])
     surge = ROBOT.table.index["X_u"]
     alone = Knowledge(ROBOT, PRIOR, free, CONFIG)
@@ -217,8 +217,8 @@ def test_frozen_parameters_keep_their_deviation_and_move_the_others():
 
 
 def test_the_next_motion_asks_what_the_last_did_not_tell():
-    """With surge known to a hundredth, less of the room is spent on it, if its drag is all that
-    is free beside that of yaw."""
+    """With surge drag known to a hundredth, and only it and yaw drag free, the motion spends less
+    of its room on surge."""
     free = ROBOT.table.match(["X_u", "X_uu", "N_r", "N_rr"])
     stddev = np.ones(ROBOT.table.size)
     covariance = np.diag(stddev ** 2)
@@ -235,7 +235,8 @@ def test_the_next_motion_asks_what_the_last_did_not_tell():
 
 
 def test_limits_are_named_when_no_room_is_left():
-    """A box smaller than its margins, a start out of depth, a joint without a speed."""
+    """A box smaller than its margins, a start outside the depth range, and unholdable parameters
+    are refused with the name of the limit."""
     small = CONFIG.with_values({"excitation.box": [0.2, 1.0, 1.0]})
     with pytest.raises(ParameterError, match="'forward'.*excitation.box"):
         MotionLimits.from_config(small, ROBOT).with_margins(small, T)
@@ -249,7 +250,7 @@ def test_limits_are_named_when_no_room_is_left():
 
 
 def test_a_place_in_doubt_leaves_less_of_the_box_and_in_the_end_no_way_to_go():
-    """Depth is measured, all else stays."""
+    """Doubt narrows only the horizontal box, since depth is measured."""
     doubtful = LIMITS.doubtful(0.3, CONFIG, 40.0)
     np.testing.assert_allclose(doubtful.high[:3], LIMITS.high[:3] - [0.3, 0.3, 0.0])
     np.testing.assert_allclose(doubtful.low[:3], LIMITS.low[:3] + [0.3, 0.3, 0.0])
@@ -259,7 +260,7 @@ def test_a_place_in_doubt_leaves_less_of_the_box_and_in_the_end_no_way_to_go():
 
 
 def test_half_the_size_is_half_of_what_is_left_for_a_wanted_motion():
-    """Of tilt, speeds and rates; of the tilt beside its margin, which stays."""
+    """Tilt less its margin, speeds and rates are halved."""
     limits = LIMITS
     half = limits.smaller(0.5, CONFIG).with_margins(CONFIG, 0.0)
     whole = limits.with_margins(CONFIG, 0.0)
@@ -282,8 +283,8 @@ def test_halfway_lies_between_the_limits_and_what_is_left():
 
 
 def test_thrusters_are_mixed_as_the_settings_have_them():
-    """A motor that turns the other way has its command mirrored, and pushes as strongly along its
-    column; without a curve the wrench itself is limited."""
+    """A reversed motor has its command mirrored and pushes as strongly along its column; without a
+    curve the wrench itself is limited."""
     signs = [-1.0] + [1.0] * 7
     turned = MotionLimits.from_config(CONFIG.with_values({"thrusters.signs": signs}), ROBOT,
                                       ThrustCurve.t200())
@@ -295,7 +296,7 @@ def test_thrusters_are_mixed_as_the_settings_have_them():
 
 
 def test_a_joint_without_a_speed_is_refused():
-    """Named, with the setting."""
+    """The error names the joint and the setting."""
     arm = RobotModel.from_config(CONFIG)
     arm.arm.speed_limits = np.array([0.4, 0.0, 0.5, 0.9])
     with pytest.raises(RobotError, match="'axis_d' has no speed limit"):
@@ -307,7 +308,7 @@ def test_a_joint_without_a_speed_is_refused():
      "robot.mount_xyz": [0.0, 0.0, 0.0]},
     {"robot.joints": []}])
 def test_arms_on_a_base_and_vehicles_without_an_arm(changes):
-    """What there is moves and is limited; the promise is of its own parameters."""
+    """Only existing coordinates move and are limited; the promise covers the robot's parameters."""
     config = CONFIG.with_values(changes)
     robot = RobotModel.from_config(config)
     limits = MotionLimits.from_config(config, robot, ThrustCurve.t200())

@@ -12,7 +12,7 @@
 # See the License for the specific language governing permissions and
 # limitations under the License.
 
-"""The feedforward without ROS: what it gives, and what a mad estimator can do to it."""
+"""The feedforward without ROS: its efforts, and its robustness to a misbehaving estimator."""
 import math
 import time
 
@@ -51,7 +51,7 @@ def feedforward(**settings):
 
 
 def inside_P(rng, size=1.0):
-    """Parameters of P, up to some e^(3 size) times the prior's: scaled links and vehicles."""
+    """Random parameters within P, scaled by up to about e^(3 size) from the prior."""
     pi, table = PRIOR.values.copy(), ROBOT.table
     for places in table.blocks.values():
         pi[places] *= math.exp(size * rng.normal())
@@ -61,8 +61,8 @@ def inside_P(rng, size=1.0):
 
 
 def test_it_is_the_inverse_dynamics():
-    """With trusted parameters from the start: Y pi and the deviation of Y Sigma Y^T, to rounding.
-    """
+    """With trusted parameters from the start, efforts are Y pi and deviations those of Y Sigma Y^T,
+    to rounding."""
     rng, ff = np.random.default_rng(0), feedforward()
     pi = PRIOR.values * 1.1
     A = rng.normal(size=(75, 75)) * .01
@@ -75,7 +75,7 @@ def test_it_is_the_inverse_dynamics():
 
 
 def test_the_arms_reaction_is_what_the_vehicle_feels_of_the_arm():
-    """The vehicle's wrench with the arm, without it, differ by the reaction."""
+    """The vehicle's wrenches with and without the arm differ by the reaction."""
     vehicle = RobotModel.from_config(CONFIG.with_values({"robot.joints": []}))
     alone = inverse_dynamics(vehicle, State(state().R_nb, state().nu, np.zeros(0), np.zeros(0)),
                              NU_DOT, np.zeros(0), PRIOR.values[:27]).tau
@@ -84,8 +84,8 @@ def test_the_arms_reaction_is_what_the_vehicle_feels_of_the_arm():
 
 
 def test_the_arms_reaction_is_its_weight_and_its_lost_momentum():
-    """Newton's third law by Pinocchio's centroidal momentum of the arm on its carried mount: force
-    and moment about the body's origin in FRD, at rest a weight that pulls down."""
+    """The reaction matches Newton's third law with Pinocchio's centroidal momentum of the arm on
+    its moving mount, about the body's origin in FRD; at rest it is a weight that pulls down."""
     arm = pin.buildModelFromUrdf(str(resolve_urdf(CONFIG.robot.urdf)))
     flip = np.diag([1.0, -1.0, -1.0])
     mount = pin.SE3(flip @ pin.rpy.rpyToMatrix(*map(float, CONFIG.robot.mount_rpy)),
@@ -99,7 +99,7 @@ def test_the_arms_reaction_is_its_weight_and_its_lost_momentum():
     rows, speeds = [j.idx_q for j in moving], [j.idx_v for j in moving]
 
     def momentum(t):
-        """(6,) about the body's origin in FRD, its centre of mass and its mass."""
+        """(momentum (6,) about the body's origin in FRD, centre of mass, mass)."""
         data, q, v = arm.createData(), pin.neutral(arm), np.zeros(arm.nv)
         q[rows], v[speeds] = mu + t * mu_dot + t * t * MU_DDOT / 2, mu_dot + t * MU_DDOT
         h = pin.computeCentroidalMomentum(arm, data, q, v)
@@ -117,7 +117,8 @@ def test_the_arms_reaction_is_its_weight_and_its_lost_momentum():
 
 
 def test_new_parameters_come_without_a_bump_and_are_reached():
-    """No step above max_step of a limit; within five time constants it is the new ones' efforts."""
+    """No step exceeds max_step of a limit; within five time constants the new efforts are reached.
+    """
     ff, pi = feedforward(), 0.5 * (PRIOR.values + inside_P(np.random.default_rng(3)))
     run, sources = [], []
     for k in range(300):
@@ -137,8 +138,7 @@ def test_new_parameters_come_without_a_bump_and_are_reached():
 @pytest.mark.parametrize("fallback, there", [("prior", "prior"), ("nothing", "nothing"),
                                              ("trusted", "trusted")])
 def test_a_dead_estimator_is_left_within_one_period(fallback, there):
-    """In the first call after the timeout the efforts move, at most a step each, to the fallback's.
-    """
+    """In the first call after the timeout each effort moves by at most a step to the fallback."""
     ff, pi = feedforward(fallback=fallback, timeout=.5), inside_P(np.random.default_rng(1), .5)
     ff.update(pi, None, 0.0, True)
     run = [ff.efforts(k * PERIOD, state(), NU_DOT, MU_DDOT) for k in range(400)]
@@ -156,7 +156,7 @@ def test_a_dead_estimator_is_left_within_one_period(fallback, there):
 
 
 def test_old_parameters_hold_while_the_estimator_lives():
-    """Its status alone, or an estimate that is not trusted, keeps the last trusted ones."""
+    """A status message or an untrusted estimate suffices to keep the last trusted parameters."""
     ff, pi = feedforward(), inside_P(np.random.default_rng(1), .2)
     ff.update(pi, None, 0.0, True)
     for k in range(1, 1000):
@@ -172,7 +172,7 @@ def test_old_parameters_hold_while_the_estimator_lives():
 
 
 def test_a_clock_that_jumps_back_ends_trust_until_the_next_sign_of_life():
-    """Stamps of before the jump are no sign of life, however late they say it is."""
+    """Timestamps from before the jump are no sign of life, even if they lie in the future."""
     ff = feedforward()
     ff.update(PRIOR.values, None, 1000.0, True)
     assert ff.efforts(1000.0, state(), NU_DOT, MU_DDOT).source == "trusted"
@@ -187,7 +187,7 @@ def test_a_clock_that_jumps_back_ends_trust_until_the_next_sign_of_life():
     (lambda pi: np.where(np.arange(75) == 3, np.nan, pi), "'mzg_X_dq' is not finite"),
     (lambda pi: -pi, "violate physical consistency")])
 def test_an_impossible_estimate_is_refused_and_ends_trust(change, part):
-    """With its reason; the next call is on its way to the prior, a good estimate mends it."""
+    """The error gives the reason; the next call moves to the prior until a good estimate comes."""
     ff, good = feedforward(), inside_P(np.random.default_rng(2), .5)
     ff.update(good, None, 0.0, True)
     first = ff.efforts(0.0, state(), NU_DOT, MU_DDOT)
@@ -197,15 +197,15 @@ def test_an_impossible_estimate_is_refused_and_ends_trust(change, part):
     assert first.source == "trusted" and np.any(after.tau != first.tau)
     ff.update(good, None, 0.02, True)
     assert ff.efforts(60.0, state(), NU_DOT, MU_DDOT).source != "trusted"    # dead since
-    with pytest.raises(ParameterError, match="are no covariance"):
+    with pytest.raises(ParameterError, match="not finite or negative variances"):
         ff.update(good, np.full((75, 75), np.nan), 60.0, True)
     ff.update(good, None, 60.01, True)
     assert ff.efforts(70.0 - 8.5, state(), NU_DOT, MU_DDOT).source == "trusted"
 
 
 def test_signs_of_life_do_not_bring_back_what_a_refused_estimate_replaced():
-    """The estimator lives on and trusts what cannot be used: the fallback acts until good ones
-    come. A failure ends with the next sign of life."""
+    """While the living estimator trusts unusable parameters, the fallback acts until usable ones
+    come. A failure, by contrast, ends with the next sign of life."""
     ff = feedforward()     # of the same values, so that nothing blends
     ff.update(PRIOR.values, None, 0.0, True)
     with pytest.raises(ParameterError):
@@ -223,8 +223,8 @@ def test_signs_of_life_do_not_bring_back_what_a_refused_estimate_replaced():
 
 
 def test_ten_thousand_mad_updates():
-    """Withheld, stale, NaN, outside P or anywhere inside it: every effort is within its limit, no
-    step is above 5 % of it, and parameters stay within P."""
+    """With updates withheld, stale, NaN, outside P or anywhere inside it, every effort is within
+    its limit, no step exceeds 5 % of it, and parameters stay within P."""
     rng, ff = np.random.default_rng(0), feedforward(timeout=.1)
     physical = PhysicalSet(ROBOT.table, CONFIG.estimation)
     before, refused, sources = None, 0, set()
@@ -254,8 +254,8 @@ def test_ten_thousand_mad_updates():
 
 
 def test_what_was_learnt_at_rest_cannot_hold_the_efforts_at_their_limits():
-    """At rest a mass does nothing, so that an absurd one comes in at once; after it is gone, motion
-    must not be at the limits for longer than a way of steps of 5 %."""
+    """At rest a mass has no effect, so an absurd one is taken in at once. After it is gone, efforts
+    in motion leave the limits within the time that steps of 5 % need."""
     ff = feedforward(blend_time=.05)
     rest = State(np.eye(3), np.zeros(6), np.full(4, 2.0), np.zeros(4))
     mad = PRIOR.values.copy()
@@ -273,7 +273,7 @@ def test_what_was_learnt_at_rest_cannot_hold_the_efforts_at_their_limits():
 
 @given(st.lists(st.floats(-10, 10), min_size=2, max_size=20), st.integers(0, 2**32 - 1))
 def test_time_in_any_order_makes_no_bump(times, seed):
-    """Clocks that stand, jump or run back: at most a step a call."""
+    """With clocks that stop, jump or run back, each call moves at most one step."""
     rng, ff, before = np.random.default_rng(seed), feedforward(), None
     for t in times:
         ff.update(inside_P(rng), None, rng.uniform(-10, 10), True)
@@ -286,7 +286,7 @@ def test_time_in_any_order_makes_no_bump(times, seed):
 @pytest.mark.filterwarnings("ignore:overflow", "ignore:invalid value")
 @pytest.mark.parametrize("value", [np.nan, np.inf, 1e308])
 def test_a_motion_that_is_not_finite_is_refused_and_changes_nothing(value):
-    """Nor one of which the efforts overflow."""
+    """Neither is one whose efforts overflow accepted."""
     ff = feedforward()
     first = ff.efforts(0.0, state(), NU_DOT, MU_DDOT)
     with pytest.raises(ParameterError, match="not finite"):
@@ -297,7 +297,7 @@ def test_a_motion_that_is_not_finite_is_refused_and_changes_nothing(value):
 
 
 def test_friction_follows_the_speed_that_is_wanted():
-    """Coulomb friction at rest of the measured joint but with a wanted speed, and smooth."""
+    """Coulomb friction follows the wanted speed smoothly while the measured joint is at rest."""
     ff, still = feedforward(), State(np.eye(3), np.zeros(6), np.full(4, 2.0), np.zeros(4))
     none = ff.efforts(0.0, still, np.zeros(6), np.zeros(4)).tau
     some = ff.efforts(0.0, still, np.zeros(6), np.zeros(4), np.array([.5, 0, 0, -.5])).tau
@@ -305,7 +305,7 @@ def test_friction_follows_the_speed_that_is_wanted():
 
 
 def test_disengaged_it_fades_to_nothing_and_comes_back():
-    """As with a state that is too old; no step is above max_step."""
+    """Disengaging, as for a stale state, and engaging never step by more than max_step."""
     ff = feedforward()
     run = [ff.efforts(k * PERIOD, state(), NU_DOT, MU_DDOT, engaged=not 100 <= k < 500)
            for k in range(1000)]
@@ -317,7 +317,7 @@ def test_disengaged_it_fades_to_nothing_and_comes_back():
 
 @pytest.mark.parametrize("change", [{"robot.joints": []}, {"robot.vehicle": False}])
 def test_robots_without_an_arm_or_a_vehicle(change):
-    """They have their own channels, and no reaction."""
+    """Such robots have their own channels and no reaction."""
     config = CONFIG.with_values(change)
     robot = RobotModel.from_config(config)
     prior, n = prior_from_config(config, robot), robot.table.n
@@ -328,14 +328,14 @@ def test_robots_without_an_arm_or_a_vehicle(change):
 
 
 def test_a_joint_needs_a_limit():
-    """Of the settings or of the URDF."""
+    """The limit comes from the settings or the URDF."""
     with pytest.raises(RobotError, match="has 3 numbers; expected none or 4"):
         feedforward(joint_limits=[1.0, 1.0, 1.0])
     assert feedforward(joint_limits=[1.0] * 4).limits[6:].tolist() == [1.0] * 4
 
 
 def test_a_call_takes_less_than_a_millisecond():
-    """With the deviation; the least of several, as the machine is shared."""
+    """Includes the deviation; takes the least of several times, since the machine is shared."""
     ff, s = feedforward(), state()
     best = math.inf
     for k in range(200):

@@ -12,7 +12,7 @@
 # See the License for the specific language governing permissions and
 # limitations under the License.
 
-"""Gains begin with the prior's inertias and come to the estimated ones as they become known."""
+"""Gains start from the prior's inertias and move to the estimated ones as these become known."""
 import numpy as np
 import pytest
 
@@ -31,7 +31,7 @@ LONG = 100.0    # [s], many of the times in which parameters come in
 
 
 def told(values, left):
-    """A feedforward with an estimate of which this share of the prior's deviation is left."""
+    """A feedforward with an estimate that has this share of the prior's deviation left."""
     feedforward = Feedforward(MODEL, PRIOR, CONFIG)
     feedforward.update(values, np.diag((left * feedforward.prior_stddev) ** 2), 0.0, True)
     return feedforward
@@ -57,7 +57,8 @@ def test_what_nobody_has_measured_leaves_the_priors_slow_gains(feedforward):
 
 
 def test_what_is_known_makes_its_own_fast_gains():
-    """Thrice the prior's inertia and friction: thrice its gains, at the fast bandwidths."""
+    """Three times the prior's inertia and friction give three times its gains, at the fast
+    bandwidths."""
     values = PRIOR.values.copy()
     values[[MODEL.table.index[name] for name in loads(MODEL.joints)]] *= 3.0
     known = PRIOR.__class__(PRIOR.names, values)

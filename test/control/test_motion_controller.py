@@ -54,7 +54,7 @@ def controller(feedforward=None):
 
 
 def test_the_commands_give_the_wrench_that_is_asked_for():
-    """By the settings' own curve and allocation, thruster by thruster."""
+    """Checked thruster by thruster with the curve and allocation of the settings."""
     rng = np.random.default_rng(1)
     allocation = np.reshape(CONFIG.thrusters.allocation, (6, 8))
     for wrench in rng.normal(0, [10, 10, 10, 1, 1, 1], (20, 6)):
@@ -65,7 +65,7 @@ def test_the_commands_give_the_wrench_that_is_asked_for():
 
 
 def test_the_command_of_a_motor_that_turns_the_other_way_is_mirrored():
-    """The wrench is the same, on the propellers' own sides of the curve."""
+    """The wrench is the same, with each propeller on its own side of the curve."""
     turned = CONFIG.with_values({"thrusters.signs": [-1.0] + [1.0] * 7})
     wrench = np.array([10.0, -5.0, 3.0, 0.5, 1.0, -1.0])
     plain = ThrusterAllocation(CONFIG.thrusters, CURVE).allocate(wrench)
@@ -75,7 +75,7 @@ def test_the_command_of_a_motor_that_turns_the_other_way_is_mirrored():
 
 
 def test_too_large_a_wrench_keeps_its_direction():
-    """And no thruster is where the estimator would call it saturated."""
+    """No thruster exceeds the thrust at which the estimator calls it saturated."""
     wrench = np.array([500.0, 100.0, -800.0, 5.0, 20.0, 30.0])
     given = ThrusterAllocation(CONFIG.thrusters, CURVE).allocate(wrench)
     assert given.limited
@@ -94,8 +94,8 @@ def test_thrusters_of_other_units_are_refused():
 
 
 def test_feedback_pushes_back():
-    """Half a metre too far north-east, a joint too high: a force and a torque against it, in the
-    body's axes."""
+    """A vehicle half a metre too far north-east and a joint too high get an opposing force and
+    torque, in body axes."""
     command = controller().command(0.0, state_at((0.5, 0.2, 5.0), POSE[6:] + [0.0, 0.1, 0, 0]))
     force = at_rest(0).R_nb @ command.effort[:3]
     np.testing.assert_allclose(force / GAINS.proportional[:3], [-0.5, -0.2, 0.0], atol=0.15)
@@ -105,8 +105,8 @@ def test_feedback_pushes_back():
 
 
 def test_the_integral_is_bounded_and_stops_at_the_limits():
-    """An error that cannot be removed: no more than its share, and none where the
-    actuator is at its end."""
+    """With a persistent error the integral stays within its share, and stops while the actuator is
+    at its limit."""
     one = controller()
     for k in range(1000):
         one.command(0.01 * k, state_at((0.02, 0.0, 5.0)))
@@ -118,7 +118,7 @@ def test_the_integral_is_bounded_and_stops_at_the_limits():
 
 
 def test_at_rest_the_feedforward_holds_the_weight():
-    """With no error the effort is the feedforward's: weight in water and the arm's."""
+    """Without error the effort is the feedforward's: the weights in water of vehicle and arm."""
     feedforward = Feedforward(MODEL, PRIOR, CONFIG)
     command = controller(feedforward).command(0.0, state_at())
     np.testing.assert_allclose(command.effort, command.feedforward.tau)
@@ -126,15 +126,15 @@ def test_at_rest_the_feedforward_holds_the_weight():
 
 
 def test_a_state_that_is_no_number_costs_the_feedforward_alone():
-    """It is counted; nothing is raised in the loop."""
+    """The refusal is counted, and the loop raises nothing."""
     one = controller(Feedforward(MODEL, PRIOR, CONFIG))
     one._desired = lambda t: at_rest(t)._replace(nu_dot=np.full(6, np.nan))
     assert one.command(0.0, state_at()).feedforward is None and one.refused == 1
 
 
 def test_a_cautious_feedforward_is_no_stiffness_and_as_large_as_it_is_certain():
-    """At a tilt that is not wanted it is the same as upright; nothing of a prior without knowledge
-    acts, all of parameters without doubt."""
+    """An unwanted tilt does not change it; it is zero for a prior without knowledge, and complete
+    for certain parameters."""
     def ahead(stddev, R_nb=None):
         config = CONFIG.with_values({"feedforward.fallback": "nothing"})
         feedforward = Feedforward(MODEL, PRIOR, config)
@@ -151,5 +151,5 @@ def test_a_cautious_feedforward_is_no_stiffness_and_as_large_as_it_is_certain():
     np.testing.assert_allclose(ahead(1e-9, from_rpy(0.3, 0.0, 0.3)), certain, atol=1e-9)
     doubtful = ahead(1.0)
     assert np.all(np.abs(doubtful) <= np.abs(certain) + 1e-9)
-    # W - B is the difference of two large figures: by far the most doubtful
+    # W - B is the difference of two large numbers, and by far the most uncertain
     assert abs(doubtful[2]) < 0.01 * abs(certain[2])

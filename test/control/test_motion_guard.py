@@ -12,7 +12,7 @@
 # See the License for the specific language governing permissions and
 # limitations under the License.
 
-"""When a robot that moves by itself has to stop: every cause, alone and at its limit."""
+"""The motion guard: every cause to stop, alone and at its limit."""
 import math
 from dataclasses import replace
 
@@ -70,7 +70,7 @@ def with_joint(field, k, value):
     return state(**{field: values})
 
 
-# cause -> what is just allowed, and what is just not
+# cause -> a look just within the limit, and one just beyond
 EDGES = {
     "stale_imu": (silent("imu", SET.imu_timeout), silent("imu", 1.01 * SET.imu_timeout)),
     "stale_dvl": (silent("dvl", SET.dvl_timeout), silent("dvl", 1.01 * SET.dvl_timeout)),
@@ -111,7 +111,7 @@ def test_nothing_is_wrong_with_a_good_look():
 
 @pytest.mark.parametrize("code", EDGES)
 def test_a_cause_is_found_at_its_limit_and_not_before(code):
-    """Alone, with a sentence for the operator."""
+    """Each cause is found alone, with a sentence for the operator."""
     allowed, too_far = EDGES[code]
     assert codes(allowed) == []
     found = guard().causes(0.0, too_far)
@@ -131,8 +131,7 @@ def test_the_battery_may_sag_for_a_moment():
 @given(st.lists(st.sampled_from([c for c in EDGES if c not in ("no_state", "stale_imu")]),
                 min_size=1, unique=True))
 def test_all_causes_are_named_at_once(wanted):
-    """Whatever comes together: the union of what each alone is, but for those that overwrite each
-    other's field."""
+    """Simultaneous causes are all found, except those that overwrite each other's field."""
     look, fields = GOOD, {}
     for code in wanted:
         bad = EDGES[code][1]
@@ -152,7 +151,7 @@ def test_all_causes_are_named_at_once(wanted):
 @settings(max_examples=100, deadline=None)
 @given(st.lists(st.floats(allow_nan=True, allow_infinity=True), min_size=14, max_size=14))
 def test_no_number_breaks_it_and_none_that_is_not_finite_passes(values):
-    """NaN is never within a limit."""
+    """NaN never passes a limit, and no number raises."""
     with np.errstate(all="ignore"):
         look = replace(GOOD, state=STATE._replace(nu=np.array(values[:6]),
                                                   mu=np.array(values[6:10]),
@@ -176,7 +175,7 @@ def test_a_vehicle_that_may_drift_is_not_astray():
     lambda share: moved(0, LIMITS.high[0] - (1 - share) * EXC.position_margin),
 ])
 def test_a_motion_is_unsteady_from_half_of_the_way_to_a_stop(change):
-    """Of what it may be off, or of the margin that a designed motion keeps."""
+    """Holds for tracking errors and for the margins of a designed motion."""
     one = guard()
     assert one.unsteady(GOOD) is None
     assert one.unsteady(change(0.49)) is None and one.unsteady(change(0.51)) is not None
@@ -189,7 +188,7 @@ def test_an_unsteady_motion_says_which_limit_counted():
 
 
 def test_the_box_counts_how_far_the_place_may_be_off():
-    """Forward and right, not the depth, which is measured."""
+    """The doubt counts forward and right, but not for the measured depth."""
     half = replace(moved(0, 0.5), doubt=0.999 * (EXC.box[0] - 0.5))
     assert codes(half) == []
     cause, = guard().causes(0.0, replace(half, doubt=1.001 * (EXC.box[0] - 0.5)))
@@ -200,8 +199,8 @@ def test_the_box_counts_how_far_the_place_may_be_off():
 
 
 def test_who_needs_too_much_at_rest_is_named():
-    """A joint beyond its share of the limit, or a thruster; a joint that gets positions, not
-    efforts, tells nothing."""
+    """A joint or thruster beyond its share of the limit is named; a joint that is commanded by
+    position is skipped."""
     effort = np.zeros(10)
     effort[7] = -0.99 * EXC.torque_share * LIMITS.torque[1]
     assert guard().overloaded(effort) is None

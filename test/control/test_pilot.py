@@ -12,7 +12,7 @@
 # See the License for the specific language governing permissions and
 # limitations under the License.
 
-"""The pilot holds, follows and stops; the guide leads it from stage to stage."""
+"""The pilot holds, follows and stops; the guide takes it from stage to stage."""
 from dataclasses import replace
 
 import numpy as np
@@ -55,7 +55,7 @@ def state(position=(1.0, 2.0, 5.0), heading=HEADING, mu=MU):
 
 
 def trajectory(duration=10.0):
-    """Half a metre forward and back, the last joint with it."""
+    """A motion half a metre forward and back, together with the last joint."""
     sine = np.zeros((10, 1))
     sine[0], sine[9] = 0.5, 0.3
     centre = np.concatenate([np.zeros(6), MU + [0.0, 0.0, 0.0, 0.2]])
@@ -68,7 +68,8 @@ def test_nothing_goes_out_before_it_is_armed():
 
 
 def test_armed_it_holds_where_it_is_and_pushes_back():
-    """No error, no command; half a metre off to the north, a push to the south (body axes)."""
+    """No error gives no command; half a metre too far north gives a push to the south, in body
+    axes."""
     one = pilot()
     one.arm(0.0, state())
     still = one.commands(1.0, state())
@@ -81,7 +82,7 @@ def test_armed_it_holds_where_it_is_and_pushes_back():
 
 
 def test_the_place_is_in_doubt_by_what_the_dvl_s_noise_has_moved_it_since_it_was_armed():
-    """Two deviations of a random walk, and of how far it goes on."""
+    """The doubt is two standard deviations of a random walk, extrapolated ahead."""
     one, before = pilot(), state()._replace(place_variance=0.3, place_growth=0.01)
     assert one.doubt(before) == 0.0
     one.arm(0.0, before)
@@ -99,7 +100,7 @@ def test_a_vehicle_that_may_drift_is_not_pushed_back_but_held_at_depth():
 
 
 def test_commands_come_in_slowly():
-    """At the very moment of arming nothing acts, whatever the error."""
+    """At the moment of arming the commands are zero, whatever the error."""
     one = pilot()
     one.arm(0.0, state())
     sizes = [np.abs(one.commands(t, state((1.1, 2.0, 5.0))).wrench).max()
@@ -108,7 +109,8 @@ def test_commands_come_in_slowly():
 
 
 def test_a_trajectory_is_flown_about_the_station_and_ends_there():
-    """Arm to where it starts, then along it, turned by the heading, and back to rest."""
+    """The arm moves to the start; then the motion is flown, rotated by the heading, back to rest.
+    """
     one, flown = pilot(), trajectory()
     one.arm(0.0, state())
     one.follow(5.0, flown)
@@ -127,7 +129,7 @@ def test_a_trajectory_is_flown_about_the_station_and_ends_there():
 
 
 def test_a_wanted_motion_never_jumps():
-    """From holding through approach and motion to holding: as fast as joints may be, at most."""
+    """From holding through approach and motion to holding, no step exceeds the joints' speed."""
     one = pilot()
     one.arm(0.0, state())
     one.follow(1.0, trajectory())
@@ -139,7 +141,7 @@ def test_a_wanted_motion_never_jumps():
 
 
 def test_a_motion_that_is_broken_off_fades_to_rest_at_the_station():
-    """No jump of pose, rate or acceleration; at rest within three ramps of the trajectory."""
+    """Pose, rate and acceleration do not jump; it is at rest within three ramps."""
     one, flown = pilot(), trajectory(30.0)
     one.arm(0.0, state())
     assert not one.break_off(0.5)                       # nothing is flown
@@ -162,7 +164,8 @@ def test_a_motion_that_is_broken_off_fades_to_rest_at_the_station():
 
 
 def test_a_motion_is_held_back_by_the_effort_that_holds_it_at_its_start():
-    """Known just before the motion begins, as the mean of the last second; it then stays there."""
+    """The holding effort, the mean of the last second, is known just before the motion begins; the
+    pilot then stays there."""
     one, flown = pilot(), trajectory()
     one.arm(0.0, state())
     one.follow(1.0, flown)
@@ -180,7 +183,8 @@ def test_a_motion_is_held_back_by_the_effort_that_holds_it_at_its_start():
 
 
 def test_the_guide_asks_for_another_motion_and_gives_up_after_some():
-    """Of the same size, from what is known by then; one that is flown in between counts anew."""
+    """The next motion has the same size and uses present knowledge; a motion flown in between
+    resets the count."""
     one = pilot()
     one.arm(0.0, state())
     guide, t = Guide(one, 3.0), 0.0
@@ -204,7 +208,8 @@ def test_the_guide_asks_for_another_motion_and_gives_up_after_some():
 
 @pytest.mark.parametrize("ramp", [0.1, 0.5])
 def test_a_stop_is_a_straight_line_to_neutral(ramp):
-    """By the last commands, without a state; it stays there and does not arm itself."""
+    """The ramp uses the last commands and no state; the pilot stays at neutral and never arms
+    itself."""
     one = pilot(ramp=ramp)
     one.arm(0.0, state())
     before = one.commands(1.0, state((1.3, 2.0, 5.0), mu=MU + 0.05))
@@ -239,7 +244,7 @@ def test_turns_count_up():
 
 
 def test_a_wrench_vehicle_gets_wrenches_within_its_limits():
-    """Without PWM; beyond the limits the direction stays."""
+    """There is no PWM; beyond the limits the wrench keeps its direction."""
     one = pilot(thruster_output="wrench")
     one.arm(0.0, state())
     given = one.commands(9.0, state((40.0, 2.0, 5.0)))
@@ -268,7 +273,7 @@ def test_the_guide_asks_flies_and_asks_again_before_the_motion_ends():
 
 
 def test_motions_grow_while_they_go_well_and_shrink_when_one_is_broken_off():
-    """What was being designed meanwhile is not flown; a new stage begins small again."""
+    """A design pending at a break-off is not flown; a new stage starts small again."""
     one, long = pilot(), trajectory(30.0)
     one.arm(0.0, state())
     guide = Guide(one, 3.0)
@@ -316,7 +321,7 @@ def test_motions_that_are_always_broken_off_end_it():
 
 
 def test_a_motion_for_a_stage_that_is_over_is_not_flown():
-    """Another is asked for."""
+    """The guide requests another motion instead."""
     one = pilot()
     one.arm(0.0, state())
     guide = Guide(one, 3.0)
@@ -327,7 +332,7 @@ def test_a_motion_for_a_stage_that_is_over_is_not_flown():
 
 
 def test_a_motion_of_a_stage_that_is_over_ends_early():
-    """Not before the next stage's is designed, at once then, and it was not broken off."""
+    """It ends as soon as the next stage's motion is designed, and does not count as broken off."""
     one, long = pilot(), trajectory(30.0)
     one.arm(0.0, state())
     guide, vehicle = Guide(one, 3.0), replace_stage("vehicle")

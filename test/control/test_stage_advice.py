@@ -12,7 +12,7 @@
 # See the License for the specific language governing permissions and
 # limitations under the License.
 
-"""What a person with a joystick is told."""
+"""Advice for a person at the joystick."""
 import pytest
 
 from uvms_adaptive_dynamics.control.stage_advice import advice, motions_showing
@@ -34,7 +34,7 @@ def test_a_parameter_is_shown_by_its_own_motion(name, channels):
 
 @pytest.mark.parametrize("name", WHOLE.names)
 def test_every_parameter_of_the_table_has_a_motion_of_its_own(name):
-    """None falls back to 'move everything'."""
+    """No parameter of the table falls back to 'move everything'."""
     found = motions_showing(name, (*VEHICLE_CHANNELS, "j"))
     assert 1 <= len(found) <= 3 and all(how != "more, differently" for _, how in found)
 
@@ -43,5 +43,5 @@ def test_sentences():
     assert advice("roll", ["K_pp", "Ix_K_dp", "K_p", "X_u"], ("roll", "surge")) == (
         "roll: faster, back and forth (K_pp, Ix_K_dp); slowly too (K_p)")
     assert advice("yaw", ["K_pp"], ("roll", "yaw")) == ""
-    # a name that tells nothing, or a channel that the stage does not move: all that it moves
+    # an unknown name, or a channel that the stage does not move: all channels that it moves
     assert advice("yaw", ["drag_factor"], ("yaw",)) == "yaw: more, differently (drag_factor)"

@@ -12,7 +12,7 @@
 # See the License for the specific language governing permissions and
 # limitations under the License.
 
-"""A runner on a learner whose information is known in closed form."""
+"""The stage runner on a learner whose information is known in closed form."""
 from dataclasses import replace
 from types import SimpleNamespace
 
@@ -30,8 +30,8 @@ PERIOD = 0.02
 
 
 class Learner:
-    """Information on each parameter grows by `pace` [1 / s] in prior deviations while its channel
-    moves."""
+    """A learner whose information on each parameter, in prior deviations, grows by `pace` [1 / s]
+    while its channel moves."""
 
     def __init__(self, pace):
         self.config = Config()
@@ -57,7 +57,7 @@ class Learner:
 
 
 def play(runner, learner, seconds, *moving):
-    """Until the stage changes or the time is over; [s] that it took."""
+    """Run until the stage changes or the time is over; returns the time taken [s]."""
     index, count = runner.progress().index, len(runner.ended)
     for k in range(round(seconds / PERIOD)):
         learner.add(*moving)
@@ -84,7 +84,7 @@ def run_of(pace, said, schedule=TWO):
 
 
 def test_a_stage_ends_when_its_directions_are_measured(said):
-    """Information 1 + t reaches 1 / .3^2 after 10.1 s, looked at every second: 11 s."""
+    """Information 1 + t reaches 1 / .3^2 after 10.1 s; with looks every second that is 11 s."""
     learner, runner = run_of(lambda name: 1.0, said)
     assert list(np.array(TABLE.names)[learner.free]) == ["a.fv", "a.fs"]
     assert play(runner, learner, 60, "a", "surge") == pytest.approx(11.0)
@@ -98,7 +98,7 @@ def test_a_stage_ends_when_its_directions_are_measured(said):
 
 
 def test_a_stage_that_waits_counts_neither_time_nor_motion(said):
-    """And goes on where it was."""
+    """A waiting stage continues where it was."""
     learner, runner = run_of(lambda name: 1.0, said)
     assert play(runner, learner, 20.0) is None
     runner.waits = True
@@ -114,8 +114,8 @@ def test_a_stage_that_waits_counts_neither_time_nor_motion(said):
 
 
 def test_a_robot_that_moves_itself_must_fly_the_stage_s_own_motion(said):
-    """However much its channels move meanwhile, and however little that shows: without the motion
-    nothing counts and nothing is out of reach, with it ten seconds decide."""
+    """Without the stage's own motion nothing counts and nothing is out of reach, however its
+    channels move; with it, ten seconds decide."""
     learner, runner = run_of(lambda name: {"a.fv": 2.0, "a.fs": 1e-3}.get(name, 1.0), said)
     for flown in ("", "another"):
         runner.flown = flown
@@ -131,7 +131,8 @@ def test_a_robot_that_moves_itself_must_fly_the_stage_s_own_motion(said):
 
 
 def test_what_was_learnt_before_the_motion_is_no_pace_of_it(said):
-    """A second of much information before the motion, which then shows nothing: out of reach."""
+    """After a second of much information before the motion, a motion that shows nothing leaves the
+    direction out of reach."""
     learner, runner = run_of(lambda name: 0.5, said)
     runner.flown = ""
     play(runner, learner, 4.0, "a")
@@ -142,7 +143,7 @@ def test_what_was_learnt_before_the_motion_is_no_pace_of_it(said):
 
 
 def test_a_stage_whose_channels_are_all_masked_waits_for_its_motion_too(said):
-    """Nothing of them is ever counted, and the motion is flown all the same."""
+    """Their rows never count, but the stage still waits for its motion to be flown."""
     learner, runner = run_of(lambda name: 0.0, said)
     learner.config = SimpleNamespace(filter=learner.config.filter,
                                      joint_states=SimpleNamespace(effort_masked=("a",)))
@@ -154,7 +155,7 @@ def test_a_stage_whose_channels_are_all_masked_waits_for_its_motion_too(said):
 
 
 def test_holding_still_is_a_motion_of_its_own(said):
-    """A stage that moves nothing needs none to be flown."""
+    """A stage that moves no channel needs no motion to be flown."""
     still = Stage("still", "holding still", ("X_u",), at_most=20.0)
     learner, runner = run_of(lambda name: 1.0, said, Schedule("s", (still,)))
     runner.flown = ""
@@ -163,8 +164,8 @@ def test_holding_still_is_a_motion_of_its_own(said):
 
 
 def test_time_alone_ends_no_stage_before_its_limit(said):
-    """Without motion nothing is learnt: the limit ends the stage, which is said with what is
-    missing, and the next one goes on."""
+    """Without motion nothing is learnt: the limit ends the stage, the message says what is missing,
+    and the next stage begins."""
     learner, runner = run_of(lambda name: 1.0, said)
     assert play(runner, learner, 90) == pytest.approx(60.0)
     assert runner.ended[0].why == AT_MOST
@@ -210,7 +211,8 @@ def test_intervals_by_name_are_waited_for(said):
 
 
 def test_by_hand_until_the_schedule_is_complete(said):
-    """The last stage's parameters stay free; a further step is answered and changes nothing."""
+    """The last stage's parameters stay free; a further `next` gets an answer and changes nothing.
+    """
     learner, runner = run_of(lambda name: 1.0, said)
     play(runner, learner, 3, "a")
     assert "ended by hand after 3 s; missing" in runner.next()
@@ -233,7 +235,7 @@ def test_progress_grows_with_what_is_learnt(said):
 
 
 def test_tilts_are_counted_by_rows_that_count_however_slow(said):
-    """Rows that never move within a second, but come to new places."""
+    """Quasi-static rows count at new attitudes, even if nothing moves within a second."""
     tilt = replace(FIRST, kind="tilt")
     learner, runner = run_of(lambda name: 1.0, said, Schedule("s", (tilt,)))
     for _ in range(round(12 / PERIOD)):
@@ -255,7 +257,7 @@ def test_nothing_happens_while_nothing_is_learnt_and_a_restart_begins_anew(said)
 
 
 def test_a_joint_whose_effort_is_masked_holds_up_nothing(said):
-    """Its rows never count; the stage waits for the other channel alone."""
+    """The rows of such a joint never count; the stage only waits for the other channel."""
     stage = replace(FIRST, move=("a", "b"))
     learner = Learner(lambda name: 1.0)
     runner = StageRunner(Schedule("s", (stage,)), learner, said.append)

@@ -12,7 +12,7 @@
 # See the License for the specific language governing permissions and
 # limitations under the License.
 
-"""Schedules: those that are shipped, on robots of every kind; one's own; what is refused."""
+"""Schedules: the shipped ones on robots of every kind, custom ones, and refusals."""
 from dataclasses import replace
 
 import numpy as np
@@ -45,8 +45,8 @@ def written(tmp_path, text):
 @pytest.mark.parametrize("kind", TABLES)
 @pytest.mark.parametrize("name", shipped())
 def test_a_shipped_schedule_fits_every_robot_or_says_why_not(name, kind):
-    """Stages name parameters and channels that are there, and free something; what does not apply
-    is left out with a sentence."""
+    """Stages name existing parameters and channels, and free something; inapplicable parts are left
+    out with a note."""
     table = TABLES[kind]
     if (name, kind) in (("vehicle", "arm"), ("vehicle", "one"),
                         ("arm_distal_to_proximal", "vehicle")):
@@ -66,8 +66,8 @@ def test_a_shipped_schedule_fits_every_robot_or_says_why_not(name, kind):
 
 
 def test_the_papers_two():
-    """Arm from tip to base; vehicle from the least to the most coupled; each stage alone; together
-    all of the paper's parameters."""
+    """The arm goes from tip to base, the vehicle from least to most coupled, each stage alone;
+    together they free all of the paper's parameters."""
     table = table_of()
     stages = load_schedule("paper", table).stages
     assert [stage.name for stage in stages] == [
@@ -91,14 +91,14 @@ def test_frozen_by_settings_is_left_out():
     stages = load_schedule("arm_distal_to_proximal", table_of(), frozen=["elbow.*", "wrist.m"])
     assert [stage.name for stage in stages.stages] == ["wrist", "shoulder"]
     assert "wrist.m" not in stages.stages[0].free
-    assert stages.notes[0] == ("stage 'elbow' is left out: estimation.frozen freezes all of its "
+    assert stages.notes[0] == ("stage 'elbow' is left out: estimation.frozen freezes all its "
                                "parameters")
     assert "no stage frees m_X_du, m_Y_dv" in stages.notes[1] and "27 of 63" in stages.notes[1]
 
 
 def test_ones_own(tmp_path):
-    """Patterns, exceptions, kept parameters, widths, numbers; a joint that bears a vehicle
-    channel's name moves its own channel."""
+    """A custom schedule can have patterns, exceptions, kept parameters, widths and numbers; a joint
+    named like a vehicle channel moves its own channel."""
     path = written(tmp_path, """
 stages:
   - {name: a, title: first, free: ["*", "!*.*", "!W"], move: [vehicle, "!"], at_least: 3, left: 0.1}
@@ -124,9 +124,9 @@ def one(**values):
 
 
 @pytest.mark.parametrize("text, said", [
-    ("", "not a list of stages"), ("stages: 3", "not a list of stages"),
+    ("", "with a list of stages"), ("stages: 3", "with a list of stages"),
     ("stages: []", "no stage for this robot"), ("stages: [3]", "a stage is 3"),
-    ("stages: [{name: a, title: b}]", "no 'free'"), (one(free=[]), "frees none"),
+    ("stages: [{name: a, title: b}]", "no 'free'"), (one(free=[]), "at least one parameter"),
     (one(free=["X_uuu"]), "'X_uuu', which fits no parameter; expected names such as 'X_uu'"),
     (one(free=["elbow.fw"]), "fits no parameter"), (one(free=["W", "!W"]), "frees nothing"),
     (one(mov=["roll"]), "'move'"), (one(move=["rol"]), "no channel"),
@@ -151,7 +151,7 @@ def test_names_that_do_not_exist(tmp_path):
 
 
 def test_a_term_that_is_switched_off_is_no_mistake(tmp_path):
-    """Names that another setting or another robot would have are left out, not refused."""
+    """Names that exist with other settings or robots are left out, not refused."""
     path = written(tmp_path, one(free=["W", "offset_X", "*.Ir"]))
     assert load_schedule(path, table_of()).stages[0].free == ("W",)
     arm = replace(table_of(), vehicle=False)

@@ -12,7 +12,7 @@
 # See the License for the specific language governing permissions and
 # limitations under the License.
 
-"""The controller's own state from the simulated robot's sensors."""
+"""The controller's state filter on the simulated robot's sensors."""
 import numpy as np
 import pytest
 
@@ -28,7 +28,7 @@ PASCAL = CONFIG.robot.water_density * CONFIG.robot.gravity
 
 
 def reading(message):
-    """(role, values in the decoder's form) of a simulated message, by formulas of the test."""
+    """(role, values in the decoder's form) of a simulated message, by independent formulas."""
     p = message.payload
     if message.topic == "imu/data":
         R = np.reshape(from_quaternion(*p["orientation"]), (3, 3))
@@ -46,7 +46,7 @@ def reading(message):
 
 @pytest.fixture(scope="module")
 def run():
-    """Errors of 10 s of the filter at 100 Hz, and the filter at their end."""
+    """(errors over 10 s of the filter at 100 Hz, the filter at the end)."""
     robot = SimulatedRobot(4, truth_period=None)
     filter_, errors = StateFilter(CONFIG, robot.physics.position), []
     for k in range(1, 1000):
@@ -62,8 +62,8 @@ def run():
 
 
 def test_the_state_is_the_true_one_within_its_sensors(run):
-    """After 5 s: velocity to the DVL's 1 cm/s, attitude to .1 deg, rates to the gyro's noise and
-    bias, joints to what their messages have, position within 15 cm."""
+    """After 5 s the velocity is right to the DVL's 1 cm/s, attitude to .1 deg, rates to the gyro's
+    noise and bias, joints to their messages' noise, and position to 15 cm."""
     errors, _ = run
     rms = np.sqrt(np.mean(errors[500:] ** 2, axis=0))
     assert np.all(rms[:3] < 0.15) and np.all(rms[3:6] < np.radians(0.1))
@@ -72,8 +72,8 @@ def test_the_state_is_the_true_one_within_its_sensors(run):
 
 
 def test_how_far_the_place_may_be_off_is_the_random_walk_of_the_dvl_s_noise():
-    """A robot at rest, a DVL of 5 cm/s thrice a second, set to 1 cm/s: the noise is measured,
-    and the errors of 30 runs of 20 s are as large as is stated."""
+    """With a robot at rest and a DVL of 5 cm/s at 3 Hz, configured as 1 cm/s, the noise is
+    measured, and the errors of 30 runs of 20 s match the stated variance."""
     rng, errors = np.random.default_rng(0), []
     still = [0.0, 0.0, 1.0, 0.0, 0.0, 0.0, 0.0, 0.0, -CONFIG.robot.gravity, 0.0]
     for _ in range(30):
@@ -94,12 +94,12 @@ def test_how_far_the_place_may_be_off_is_the_random_walk_of_the_dvl_s_noise():
 
 
 def test_there_is_a_state_from_the_first_readings_on(run):
-    """IMU, joints and one DVL reading, which comes within a quarter of a second."""
+    """IMU, joints and one DVL reading suffice, which arrive within a quarter of a second."""
     assert len(run[0]) > 970
 
 
 def test_silence_and_garbage(run):
-    """Without IMU or joints there is no state; NaN and readings of the past count for nothing."""
+    """Without IMU or joints there is no state; NaN and old readings are ignored."""
     _, filter_ = run
     before = filter_.motion(10.0)
     filter_.add("imu", 10.0, [np.nan] * 10)

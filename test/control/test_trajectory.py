@@ -12,7 +12,7 @@
 # See the License for the specific language governing permissions and
 # limitations under the License.
 
-"""Designed motions: at rest at both ends, smooth, exact on disk; and what is refused."""
+"""Designed motions: at rest at both ends, smooth, and exact on disk; refused files."""
 import numpy as np
 import pytest
 
@@ -39,7 +39,7 @@ def trajectory():
 
 
 def test_it_starts_and_ends_at_rest():
-    """Value, rate and acceleration; before and after it stays there."""
+    """Rates and accelerations vanish at both ends, and the motion stays there before and after."""
     motion = trajectory()
     for t in (-1.0, 0.0, 20.0, 25.0):
         value, rate, acceleration = motion.coordinates_at(np.array([t]))
@@ -48,7 +48,7 @@ def test_it_starts_and_ends_at_rest():
 
 
 def test_rates_and_accelerations_are_derivatives():
-    """Central differences of the coordinates, also where it starts and stops."""
+    """Rates and accelerations match central differences, also at the start and the end."""
     motion, h = trajectory(), 1e-5
     t = np.linspace(0.1, 19.9, 200)
     value, rate, acceleration = motion.coordinates_at(t)
@@ -58,7 +58,8 @@ def test_rates_and_accelerations_are_derivatives():
 
 
 def test_many_instants_are_those_one_by_one():
-    """The batch is the same motion, and a place and heading turn it as a whole."""
+    """The batch equals single instants, and position and heading transform the motion as a whole.
+    """
     motion, t = trajectory(), np.array([1.0, 7.3, 15.0])
     together, placed = motion.motions(t), motion.placed(np.array([5.0, -2.0, 3.0]), 0.7)
     turn = from_rpy(0.0, 0.0, 0.7)
@@ -72,7 +73,7 @@ def test_many_instants_are_those_one_by_one():
 
 
 def test_a_file_gives_the_same_motion(tmp_path):
-    """To the bit, with promise and provenance."""
+    """A saved motion is read back bit by bit, with promise and provenance."""
     motion = trajectory()
     again = load_trajectory(save_trajectory(tmp_path / "t.yaml", motion))
     t = np.linspace(0, 20, 50)
@@ -89,7 +90,7 @@ def test_a_file_gives_the_same_motion(tmp_path):
     ("  right: {centre: 0.0}", "  right: {centre: 0.0, sine: [1.0]}", "1 sines and 0 cosines"),
     ("present: 3.0", "present: .nan", "'present' of a promise is nan")])
 def test_a_file_that_is_none_is_refused_in_a_sentence(tmp_path, found, instead, said):
-    """Named, with what to do."""
+    """The message names the file and says what to do."""
     path = save_trajectory(tmp_path / "t.yaml", trajectory())
     text = path.read_text()
     assert found in text
@@ -100,7 +101,7 @@ def test_a_file_that_is_none_is_refused_in_a_sentence(tmp_path, found, instead, 
 
 
 def test_the_way_to_the_start_is_slow_and_ends_there():
-    """No joint is faster than its limit, and the slowest one uses it."""
+    """No joint exceeds its speed limit, and the slowest one reaches it."""
     speed = np.array([0.4, 0.1])
     duration, at = approach(JOINTS, np.array([1.0, 2.0]), np.array([2.0, 1.5]), speed)
     fastest = np.max([np.abs(at(t).mu_dot) for t in np.linspace(0, duration, 401)], axis=0)

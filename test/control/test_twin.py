@@ -12,7 +12,7 @@
 # See the License for the specific language governing permissions and
 # limitations under the License.
 
-"""The twin: its motion is that of the free simulation, its bands are those of drawn causes."""
+"""The twin: its motion matches the simulation, its bands match drawn disturbances."""
 import numpy as np
 import pytest
 from scipy.interpolate import CubicHermiteSpline
@@ -66,8 +66,8 @@ def test_a_forecast_is_the_simulation():
 
 
 def test_bands_hold_drawn_disturbances_that_last_and_noise_of_efforts():
-    """40 runs of 1 s under disturbances of a known process: RMS of the band within four standard
-    errors (11 % each) of what the runs scatter by; without friction, which is not linear."""
+    """The band's RMS is within four standard errors (11 % each) of the scatter of 40 runs of 1 s
+    with disturbances of a known process; without friction, which is nonlinear."""
     pi = PI.copy()
     pi[ROBOT.table.match(["*.fs"])] = 0.0
     sigma = np.array([2., 2., 2., .2, .2, .2, .02, .02, .02, .01])
@@ -83,7 +83,7 @@ def test_bands_hold_drawn_disturbances_that_last_and_noise_of_efforts():
                          + np.sqrt(1 - keep ** 2) * 0.03 * rng.standard_normal(4))
 
         def disturbed(t, lasting=lasting, noise=noise):
-            # The middle of two instants of a step is what it feels.
+            # A step applies the mean of its two instants.
             tau = efforts(t) + lasting[min(int(t / BAND_STEP + 1e-9), 9)]
             tau[6:] += noise[round(t / INTEGRATION_STEP)]
             return tau
@@ -95,7 +95,7 @@ def test_bands_hold_drawn_disturbances_that_last_and_noise_of_efforts():
 
 
 def test_parameters_and_start_widen_the_bands():
-    """Each cause adds to the variance, and certain ones add nothing."""
+    """Each uncertain cause adds to the variance, and certain ones add nothing."""
     none = twin(unexplained(np.zeros(10))).forecast(START, Commands(held(np.zeros(10))), 0.5,
                                                     CERTAIN)
     rest = none.stddev[-1]
@@ -108,7 +108,7 @@ def test_parameters_and_start_widen_the_bands():
 
 
 def test_friction_at_rest_is_any_effort_up_to_its_own():
-    """fs^2 / 3 at rest, nothing in motion."""
+    """The variance is fs^2 / 3 at rest and zero in motion."""
     body = EquationsOfMotion(ROBOT, PI)
     fs = PI[ROBOT.table.match(["*.fs"])]
     assert np.allclose(friction_at_rest(body, [START]), fs ** 2 / 3)
@@ -117,8 +117,8 @@ def test_friction_at_rest_is_any_effort_up_to_its_own():
 
 
 def test_a_carried_arm_moves_the_vehicle_as_the_free_one_does():
-    """The motion that a free arm makes, given as a plan: the vehicle goes the same way. Both are
-    of second order; at half the step the difference is a quarter."""
+    """With a free arm's motion as the plan, the vehicle moves the same way. Both integrators are of
+    second order: half the step gives a quarter of the difference."""
     gaps = []
     for step in (0.01, 0.005):
         free = simulate(ROBOT, START, efforts, PI, 1.0, step=step)
@@ -140,7 +140,7 @@ def test_joints_that_are_planned_have_no_bands_of_their_own():
 
 
 def test_what_has_no_forecast_is_refused():
-    """Parameters without a covariance, and a planned arm on a fixed base."""
+    """Parameters without a covariance and a planned arm on a fixed base are refused."""
     with pytest.raises(ParameterError, match="no covariance"):
         Twin(ROBOT, CONFIG, ParameterSet(ROBOT.table.names, PI), unexplained(np.ones(10)))
     config = Config().with_values({"robot.vehicle": False})

@@ -12,7 +12,7 @@
 # See the License for the specific language governing permissions and
 # limitations under the License.
 
-"""What residuals are: their process in time is found from drawn noise of a known one."""
+"""The unexplained residual: a known process is recovered from drawn noise."""
 from types import SimpleNamespace
 
 import numpy as np
@@ -34,7 +34,7 @@ PI = np.zeros(1)
 
 
 class Channels:
-    """A robot whose rows are the noise that a sample carries."""
+    """A robot whose rows are the noise carried by a sample."""
 
     def __init__(self, channels, joints=1):
         self.table = SimpleNamespace(channels=channels, n=joints)
@@ -45,7 +45,7 @@ class Channels:
 
 
 def watched(noise, efforts=None, valid=None, t=None):
-    """Residuals of noise (T, C) and measured efforts (T, n)."""
+    """`Residuals` of noise (T, C) and measured efforts (T, n)."""
     T, C = noise.shape
     efforts = np.zeros((T, 1)) if efforts is None else efforts
     config = CONFIG.with_values({"twin.memory": 3600.0})
@@ -58,7 +58,7 @@ def watched(noise, efforts=None, valid=None, t=None):
 
 
 def smooth(rng, T, C, width):
-    """Unit noise of a Gaussian autocorrelation exp(-(t / 2 width)^2)."""
+    """Unit noise with Gaussian autocorrelation exp(-(t / 2 width)^2)."""
     x = np.arange(-5 * width, 5 * width, PERIOD) / width
     h = np.exp(-x ** 2 / 2)
     drawn = rng.standard_normal((T + len(h), C))
@@ -67,8 +67,8 @@ def smooth(rng, T, C, width):
 
 
 def test_a_smooth_noise_is_found_and_the_white_one_beside_it_left_out():
-    """1000 s, eight channels: white noise before the low-pass makes half of the variance after it,
-    and none of what is found; the other's autocorrelation is within its own scatter."""
+    """Over 1000 s and eight channels, white noise before the low-pass, half of the variance behind
+    it, is left out; the smooth noise's autocorrelation is found within its scatter."""
     rng, width = np.random.default_rng(0), 0.3
     kernel = gaussian_kernel(CONFIG.filter)
     white = rng.standard_normal((50_000, 8)) / np.linalg.norm(kernel)
@@ -81,7 +81,7 @@ def test_a_smooth_noise_is_found_and_the_white_one_beside_it_left_out():
 
 
 def test_what_was_never_seen_counts_as_lasting():
-    """A channel whose rows are masked, or too few rows of all, gets the longest correlation."""
+    """Channels with masked or too few rows get the longest correlation."""
     rng = np.random.default_rng(1)
     valid = np.tile([True, False], (2000, 1))
     found = watched(rng.standard_normal((2000, 2)), valid=valid).process(np.ones(2))
@@ -94,7 +94,7 @@ def test_what_was_never_seen_counts_as_lasting():
 
 
 def test_pauses_and_jumps_join_no_neighbours():
-    """Rows before a pause are no neighbours of those behind it, and a jump back begins anew."""
+    """Rows before and after a pause are not neighbours, and a time jump back starts over."""
     noise = np.concatenate([np.full((2000, 1), 1.0), np.full((2000, 1), -1.0)])
     t = PERIOD * np.concatenate([np.arange(2000), 10_000 + np.arange(2000)])
     lasting = np.linspace(1, 0, round(LONGEST_LAG / BAND_STEP) + 1)
@@ -107,8 +107,8 @@ def test_pauses_and_jumps_join_no_neighbours():
 
 @pytest.mark.parametrize("share", [0.0, 0.25, 0.5])
 def test_noise_of_efforts_is_told_from_their_slow_motion(share):
-    """Readings between the ticks, interpolated: variance and density within 10 %, which is three
-    standard errors of 4000."""
+    """With readings between the ticks, interpolated, variance and density are found within 10 %,
+    three standard errors of 4000 readings."""
     rng, sigma = np.random.default_rng(2), 0.02
     read = sigma * rng.standard_normal(4001)
     t = PERIOD * np.arange(4000)
@@ -126,7 +126,7 @@ def test_planned_efforts_have_no_noise():
 
 
 def test_roots_are_of_the_correlation():
-    """R R^T is the covariance wherever it is one, and never has more than its positive part."""
+    """R R^T is the covariance if that is valid, and never more than its positive part."""
     lags = BAND_STEP * np.arange(21)
     process = Unexplained(np.array([4.0, 1.0]), np.column_stack([
         np.exp(-lags / 0.5) * (lags < 2), np.where(lags < 0.15, 1.0, 0.0)]), np.zeros(0),

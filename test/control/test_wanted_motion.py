@@ -12,7 +12,7 @@
 # See the License for the specific language governing permissions and
 # limitations under the License.
 
-"""Wanted motions from messages: interpolation, axes, orders of joints, ends, and refusals."""
+"""Wanted motions from messages: interpolation, axes, joint order, ends, and refusals."""
 from types import SimpleNamespace as Message
 
 import numpy as np
@@ -44,7 +44,7 @@ def time(t):
 
 
 def trajectory(points, stamp=0.0, **more):
-    """points: (time, velocities, accelerations)."""
+    """A trajectory message from points (time, velocities, accelerations)."""
     return Message(header=Message(stamp=time(stamp)), points=[
         Message(time_from_start=time(t), velocities=v, accelerations=a) for t, v, a in points],
         **more)
@@ -63,7 +63,7 @@ ONE, TWO = np.arange(1., 7.), np.array([3., 1., -2., 0., 2., 5.])
 
 
 def test_points_are_interpolated_and_end():
-    """Between two points linearly; before and after them nothing is wanted."""
+    """Points are interpolated linearly; before and after them no motion is in force."""
     motions = wanted(axes="body_frd")
     motions.add_vehicle_trajectory(vehicle([(1, ONE, TWO), (3, TWO, ONE)], stamp=100.0), 5.0)
     got = motions.at(102.5, STATE)
@@ -76,7 +76,8 @@ def test_points_are_interpolated_and_end():
 
 
 def test_a_single_point_holds_for_its_time():
-    """As sent by a controller at every period; without a stamp from its reception."""
+    """A point as a controller sends it every period; without a timestamp it holds from reception.
+    """
     motions = wanted(axes="body_frd", motion_timeout=.5)
     motions.add_vehicle_trajectory(vehicle([(0, None, ONE)]), 5.0)
     np.testing.assert_allclose(motions.at(5.4, STATE).nu_dot, ONE)
@@ -84,7 +85,7 @@ def test_a_single_point_holds_for_its_time():
 
 
 def test_velocities_alone_are_differentiated():
-    """Quadratic velocities: the acceleration at the middle point is exact."""
+    """For quadratic velocities the acceleration at the middle point is exact."""
     motions = wanted(axes="body_frd")
     motions.add_vehicle_trajectory(
         vehicle([(t, ONE * t ** 2, None) for t in (0, 1, 2)], stamp=10.0), 0.0)
@@ -92,7 +93,7 @@ def test_velocities_alone_are_differentiated():
 
 
 def test_axes_are_turned():
-    """Body FLU, and a world's: the derivative of R^T v by differences."""
+    """Covers body FLU and world axes; the derivative of R^T v is checked by differences."""
     flu = wanted()
     flu.add_vehicle_acceleration(Message(accel=six(ONE)), 1.0)
     np.testing.assert_allclose(flu.at(1.1, STATE).nu_dot,
@@ -124,7 +125,8 @@ def test_joints_come_in_any_order():
 
 @pytest.mark.parametrize("add, part", [
     (lambda m: m.add_vehicle_trajectory(vehicle([]), 1.0), "got 0 points"),
-    (lambda m: m.add_vehicle_trajectory(vehicle([(1, ONE, ONE), (1, ONE, ONE)]), 1.0), "increases"),
+    (lambda m: m.add_vehicle_trajectory(vehicle([(1, ONE, ONE), (1, ONE, ONE)]), 1.0),
+     "increasing"),
     (lambda m: m.add_vehicle_trajectory(vehicle([(0, ONE, None)]), 1.0), "no accelerations"),
     (lambda m: m.add_vehicle_trajectory(vehicle([(0, None, ONE * np.nan)]), 1.0), "not finite"),
     (lambda m: m.add_vehicle_trajectory(Message(), 1.0), "lacks a field"),
@@ -147,7 +149,7 @@ FLOATS = st.one_of(st.floats(), st.sampled_from([1e308, -1e308]), st.floats(-10,
 @given(st.lists(st.tuples(st.floats(0, 1e9), FLOATS, FLOATS), max_size=4),
        st.sampled_from(["both", "velocities", "accelerations"]), st.floats(0, 1e9))
 def test_any_trajectory_is_refused_or_gives_a_finite_motion(points, fields, t):
-    """Whatever stands in it; also differences of numbers that overflow."""
+    """Holds for arbitrary content, also if differences overflow."""
     motions = wanted(axes="body_frd")
     message = vehicle([(max(at, 0.0), None if fields == "accelerations" else np.full(6, v),
                         None if fields == "velocities" else np.full(6, a))

@@ -30,11 +30,11 @@ def saved(tmp_path):
 
 @pytest.mark.parametrize("name", FORMATS)
 def test_every_format_is_written(name, saved, tmp_path, capsys):
-    """The file, what it holds, and what is lost."""
+    """The command writes the file and prints what it holds and what is lost."""
     target = tmp_path / "there" / name
     assert main(["export", name, saved, "--output", str(target)]) == 0
     said = capsys.readouterr().out
-    assert "parameters are held as they were estimated" in said and str(target) in said
+    assert "parameters exactly as estimated" in said and str(target) in said
     assert read_export(name, target.read_text(), CONFIG)
 
 
@@ -48,7 +48,7 @@ def test_the_table_needs_no_file(saved, tmp_path, capsys):
 
 
 def test_the_robot_is_that_of_the_settings(saved, tmp_path, capsys):
-    """Mass by robot.dry_mass; another robot's file is refused."""
+    """The mass comes from robot.dry_mass; another robot's file is refused."""
     assert main(["export", "gazebo", saved, "--set", "robot.dry_mass=12", "--output",
                  str(tmp_path / "x")]) == 0
     assert "robot.dry_mass less the arm's links" in " ".join(capsys.readouterr().out.split())
@@ -59,11 +59,11 @@ def test_the_robot_is_that_of_the_settings(saved, tmp_path, capsys):
 @pytest.mark.parametrize("arguments, part", [
     (["rdml"], "--output: got nothing"), (["collada"], "invalid choice"),
     (["rdml", "--output", "x", "--mass", "-1"], "--mass: got '-1'"),
-    (["rdml", "--output", "x", "--mass", "99"], "added mass would be negative"),
-    (["table", "--output", "x.txt"], "ends in .json or .csv")])
+    (["rdml", "--output", "x", "--mass", "99"], "make added mass negative"),
+    (["table", "--output", "x.txt"], "ending in .json or .csv")])
 def test_what_cannot_be_done_is_one_sentence(arguments, part, saved, tmp_path, capsys,
                                              monkeypatch):
-    """Status 2, and no file."""
+    """Unusable arguments give one sentence, status 2, and no file."""
     monkeypatch.chdir(tmp_path)
     assert main(["export", arguments[0], saved, *arguments[1:]]) == 2
     said = capsys.readouterr().err

@@ -12,7 +12,7 @@
 # See the License for the specific language governing permissions and
 # limitations under the License.
 
-"""The URDF with identified inertials: the same arm to Pinocchio, a robot to check_urdf."""
+"""The URDF with identified inertials: the same arm in Pinocchio, valid for check_urdf."""
 import shutil
 import subprocess
 import sys
@@ -53,7 +53,7 @@ GRIPPER = """<robot name="two">
 
 @pytest.fixture
 def two(tmp_path):
-    """Settings of an arm with one moving joint, a fixed hand and a jaw that is held."""
+    """Settings of an arm with one moving joint, a fixed hand and a jaw that is held still."""
     file = tmp_path / "two.urdf"
     file.write_text(GRIPPER)
     return CONFIG.with_values({**FIXED, "robot.urdf": str(file), "robot.joints": ["turn"]})
@@ -61,7 +61,7 @@ def two(tmp_path):
 
 @pytest.mark.parametrize("seed", range(3))
 def test_pinocchio_computes_the_efforts_of_the_estimate(seed):
-    """Recursive Newton-Euler of the exported robot on its fixed base, and friction beside it."""
+    """Recursive Newton-Euler of the exported robot on a fixed base, plus friction."""
     identified = estimate(seed)
     model = pin.buildModelFromXML(urdf.write(identified).text)
     data = model.createData()
@@ -81,7 +81,7 @@ def test_pinocchio_computes_the_efforts_of_the_estimate(seed):
 
 @pytest.mark.parametrize("seed", range(3))
 def test_it_is_read_back(seed):
-    """48 parameters of the links to 1e-9 of their sizes, friction to the last digit."""
+    """The 48 link parameters are read back to 1e-9 of their sizes, friction to the last digit."""
     identified = estimate(seed)
     found = urdf.read(urdf.write(identified).text, CONFIG)
     table = identified.robot.table
@@ -91,7 +91,8 @@ def test_it_is_read_back(seed):
 
 
 def test_bodies_are_bodies():
-    """Positive masses and principal moments within the triangle inequality, the vehicle's too."""
+    """All bodies, the vehicle included, have positive masses and moments within the triangle
+    inequality."""
     root = ET.fromstring(export_as(estimate(1), "urdf").text)
     inertials = root.findall("link/inertial")
     assert len(inertials) == 5
@@ -104,7 +105,7 @@ def test_bodies_are_bodies():
 
 
 def test_check_urdf_takes_it(tmp_path):
-    """The program of urdfdom, where it is installed beside Python or on the path."""
+    """Runs urdfdom's program if it is installed next to Python or on the path."""
     program = shutil.which("check_urdf", path=str(Path(sys.executable).parent)) or shutil.which(
         "check_urdf")
     if program is None:
@@ -116,7 +117,7 @@ def test_check_urdf_takes_it(tmp_path):
 
 
 def test_the_vehicle_is_above_the_arm_at_its_mount():
-    """A free base with the vehicle's mass; what is fixed to it adds nothing."""
+    """The free base has the vehicle's mass; bodies fixed to it add nothing."""
     identified = estimate(3)
     model = pin.buildModelFromXML(urdf.write(identified).text, pin.JointModelFreeFlyer())
     mass = model.inertias[1].mass
@@ -129,8 +130,8 @@ def test_the_vehicle_is_above_the_arm_at_its_mount():
 
 @pytest.mark.parametrize("seed", range(3))
 def test_the_vehicles_inertial_is_the_rigid_part_of_the_split(seed):
-    """Pinocchio's spatial inertia about the base link's origin is M_RB in FLU, so that centre and
-    inertia about it stand where a URDF has them."""
+    """Pinocchio's spatial inertia about the base link's origin is M_RB in FLU, which shows that
+    centre and inertia about it follow URDF's conventions."""
     identified = estimate(seed)
     model = pin.buildModelFromXML(urdf.write(identified).text, pin.JointModelFreeFlyer())
     body = vehicle_body(identified, "the test")
@@ -140,16 +141,16 @@ def test_the_vehicles_inertial_is_the_rigid_part_of_the_split(seed):
 
 
 def test_a_vehicle_that_no_rigid_body_is_has_no_inertial():
-    """The arm is exported all the same, and the note says why."""
+    """The arm is still exported, and a note says why the vehicle has no inertial."""
     draft = urdf.write(estimate(1, mass=100.0))
     base = next(link for link in ET.fromstring(draft.text).findall("link")
                 if link.get("name") == "base_link")
     assert base.find("inertial") is None
-    assert any("added mass would be negative" in note for note in draft.notes)
+    assert any("make added mass negative" in note for note in draft.notes)
 
 
 def test_what_a_link_carries_is_part_of_it(two):
-    """Inertials of the hand and the finger go, the held jaw is fixed, base and comment stay."""
+    """Hand and finger lose their inertials, the held jaw is fixed, base and comment stay."""
     identified = estimate(0, two)
     draft = urdf.write(identified)
     root = ET.fromstring(draft.text)
@@ -165,7 +166,7 @@ def test_what_a_link_carries_is_part_of_it(two):
 
 
 def test_names_that_are_taken_are_not_taken_twice(two):
-    """A vehicle's link beside a link of its name."""
+    """The vehicle's link gets another name if its own is taken."""
     vehicle = two.with_values({"robot.vehicle": True, "output.base_frame": "arm"})
     names = [link.get("name") for link in ET.fromstring(urdf.write(estimate(0, vehicle)).text
                                                         ).findall("link")]
@@ -173,7 +174,7 @@ def test_names_that_are_taken_are_not_taken_twice(two):
 
 
 def test_a_joint_above_the_arm_is_held_too(tmp_path):
-    """A description with a floating vehicle in it: its links are the vehicle's part."""
+    """In a description with a floating vehicle, its links become part of the vehicle."""
     file = tmp_path / "floating.urdf"
     file.write_text(GRIPPER.replace("</robot>", """
   <link name="world"/>
@@ -188,8 +189,8 @@ def test_a_joint_above_the_arm_is_held_too(tmp_path):
 
 
 @pytest.mark.parametrize("changes, part", [
-    ({"axis_c.m": 0.0}, "link of 'axis_c' is no body"),
-    ({"axis_b.Izz": 9.0}, "link of 'axis_b' is no body"),
+    ({"axis_c.m": 0.0}, "link of 'axis_c' is unphysical"),
+    ({"axis_b.Izz": 9.0}, "link of 'axis_b' is unphysical"),
     ({"axis_e.fv": -1.0}, "friction of 'axis_e' is -1")])
 def test_what_no_body_can_be_is_refused(changes, part):
     with pytest.raises(ExportError, match=part):
@@ -197,7 +198,7 @@ def test_what_no_body_can_be_is_refused(changes, part):
 
 
 def test_point_masses_are_summed_as_the_table_has_them():
-    """The cases' own inertia against Pinocchio's, in its order."""
+    """The test cases' inertia matches Pinocchio's, in its order of entries."""
     rigid = point_masses(np.random.default_rng(0))
     inertia = pin.Inertia.FromDynamicParameters(rigid[[0, 1, 2, 3, 4, 7, 5, 8, 9, 6]])
     assert np.isclose(inertia.mass, rigid[0]) and np.linalg.eigvalsh(inertia.inertia)[0] > 0

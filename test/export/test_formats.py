@@ -12,7 +12,7 @@
 # See the License for the specific language governing permissions and
 # limitations under the License.
 
-"""All formats alike: read back, losses said in the file, other texts refused."""
+"""All formats: values are read back, losses are noted in the file, other texts are refused."""
 import math
 import re
 
@@ -38,7 +38,7 @@ HUGE = "9" * 400     # a whole number beyond every float
 @pytest.mark.parametrize("name", FORMATS)
 @pytest.mark.parametrize("seed", range(3))
 def test_what_is_held_is_read_back(name, seed):
-    """To 1e-9 of the parameter's size, from the file with its comment."""
+    """Held parameters are read back from the commented file to 1e-9 of their size."""
     identified = estimate(seed)
     made = export_as(identified, name)
     found = read_export(name, made.text, CONFIG)
@@ -54,14 +54,14 @@ def test_what_is_held_is_read_back(name, seed):
 
 @pytest.mark.parametrize("name", WHOLE)
 def test_a_vehicle_is_held_whole(name):
-    """26: W and B are one."""
+    """Some formats hold all 26 quantities; W and B count as one."""
     made = export_as(estimate(4), name)
     assert len(made.held) == 26 and not any(note.startswith("Lost") for note in made.notes)
 
 
 @pytest.mark.parametrize("name", FORMATS)
 def test_losses_stand_in_the_file(name):
-    """Every note, and with which version it was made."""
+    """The file contains every note and the version that made it."""
     made = export_as(estimate(1), name)
     text = " ".join(made.text.replace("\n# ", " ").replace("- -", "--").split())
     assert "by uvms_adaptive_dynamics" in text
@@ -70,7 +70,7 @@ def test_losses_stand_in_the_file(name):
 
 
 def test_what_a_format_has_no_place_for_is_named_with_both_values():
-    """The couplings of a hull that is not symmetric, in a format with a diagonal added mass."""
+    """An asymmetric hull's couplings are named in a format with diagonal added mass."""
     identified = estimate(1)
     lost = next(note for note in export_as(identified, "rdml").notes if note.startswith("Lost"))
     value = identified.pick(["mzg_X_dq"])[0]
@@ -78,7 +78,7 @@ def test_what_a_format_has_no_place_for_is_named_with_both_values():
 
 
 def test_offsets_and_rotors_are_named_where_there_are_any():
-    """What few robots have and no format holds."""
+    """Optional parameters that no format holds are named if the robot has them."""
     config = CONFIG.with_values({"robot.estimate_offsets": "all",
                                  "robot.estimate_rotor_inertia": True})
     identified = estimate(0, config, offset_X=3.0, **{"axis_b.Ir": 0.01})
@@ -87,12 +87,13 @@ def test_offsets_and_rotors_are_named_where_there_are_any():
 
 
 def test_what_the_prior_alone_says_is_named():
-    """A user of the file knows which numbers were not measured."""
+    """A note tells which numbers were not measured."""
     table = estimate().robot.table
     words = tuple("prior" if name == "N_rr" else "measured" for name in table.names)
     identified = Identified(CONFIG, estimate().robot, ParameterSet(
         table.names, estimate().values, known_from=words))
-    assert export_as(identified, "fossen").notes[-1] == "Set by the prior, not by data: N_rr."
+    assert export_as(identified, "fossen").notes[-1] == (
+        "Determined by the prior, not by data: N_rr.")
 
 
 @pytest.mark.parametrize("name", FORMATS)
@@ -116,7 +117,7 @@ def test_a_whole_number_beyond_every_float_is_refused(name):
 @given(name=st.sampled_from(tuple(FORMATS)), place=st.integers(0, 4000), size=st.integers(1, 40),
        put=st.sampled_from(("", "nan", "1e999", "<", "]", "-", "x", "0x1", "{", '"', "\n")))
 def test_a_spoilt_file_is_read_or_refused(name, place, size, put):
-    """Whatever is cut out and put in: numbers that are finite, or one sentence."""
+    """Whatever is cut out or inserted, reading gives finite numbers or one sentence."""
     text = _texts()[name]
     place %= len(text)
     try:
@@ -139,7 +140,7 @@ def test_a_format_that_does_not_exist_is_refused():
 
 @pytest.mark.parametrize("name", ("hippocampus", "marinegym"))
 def test_comments_do_not_change_what_is_said(name):
-    """YAML of the commented file is that of the draft."""
+    """The commented file contains the same YAML as the draft."""
     identified = estimate(2)
     assert yaml.safe_load(export_as(identified, name).text) == yaml.safe_load(
         FORMATS[name].write(identified).text)

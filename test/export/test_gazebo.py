@@ -12,8 +12,8 @@
 # See the License for the specific language governing permissions and
 # limitations under the License.
 
-"""SDF for Gazebo Harmonic: tags, signs and the wrench that plugin, added mass, weight and volume
-make together."""
+"""SDF for Gazebo Harmonic: tags, signs, and the total wrench of plugin, added mass, weight and
+volume."""
 import xml.etree.ElementTree as ET
 
 import numpy as np
@@ -44,7 +44,7 @@ def position(parent):
 
 
 def their_wrench(model, down, nu, nu_dot):
-    """In FLU: the physics engine's body with its fluid, less what the two plugins push."""
+    """Wrench in FLU: the physics engine's body with its fluid, less the forces of both plugins."""
     inertial, collision = model.find("link/inertial"), model.find("link/collision")
     mass, centre = float(inertial.find("mass").text), position(inertial)
     inertia = np.diag([float(inertial.find(f"inertia/i{a}{a}").text) for a in "xyz"])
@@ -68,7 +68,7 @@ def their_wrench(model, down, nu, nu_dot):
 
 @pytest.mark.parametrize("seed", range(4))
 def test_gazebo_needs_the_same_wrench(seed):
-    """Any estimate, couplings included, to 1e-9."""
+    """Holds for any estimate, couplings included, to 1e-9."""
     identified = estimate(seed)
     model = model_of(identified)
     for _, R, nu, nu_dot in motions(seed):
@@ -77,7 +77,8 @@ def test_gazebo_needs_the_same_wrench(seed):
 
 
 def test_every_coefficient_is_written_and_added_mass_once():
-    """36 linear and 36 quadratic coefficients, none positive; added mass in the link alone."""
+    """There are 36 linear and 36 quadratic coefficients, none positive; added mass is only in the
+    link."""
     model = model_of(estimate(1))
     tags = [entry.tag for entry in model.find("plugin")]
     numbers = {entry.tag: float(entry.text) for entry in model.find("plugin")
@@ -92,7 +93,7 @@ def test_every_coefficient_is_written_and_added_mass_once():
 
 
 def test_it_is_read_back():
-    """All 27, in another world too."""
+    """All 27 parameters are read back, also in another world."""
     config = CONFIG.with_values({"robot.water_density": 1025.0, "robot.gravity": 9.81})
     identified = estimate(2, config)
     found = gazebo.read(gazebo.write(identified).text, config)

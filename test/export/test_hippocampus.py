@@ -12,7 +12,7 @@
 # See the License for the specific language governing permissions and
 # limitations under the License.
 
-"""HippoCampus' model_params.yaml: positive, FLU, and the wrench of their controller's model."""
+"""HippoCampus' model_params.yaml: positive numbers, FLU, and the wrench of their controller."""
 import numpy as np
 import pytest
 import yaml
@@ -47,7 +47,7 @@ def their_wrench(model, R, nu, nu_dot):
 
 @pytest.mark.parametrize("seed", range(4))
 def test_their_controller_computes_the_same_wrench(seed):
-    """Of a hull whose couplings a diagonal added mass can have."""
+    """Holds for a hull whose couplings are compatible with diagonal added mass."""
     identified = estimate(seed, symmetric=True)
     model = model_of(identified)
     up = np.diag([1.0, -1.0, -1.0])
@@ -57,7 +57,7 @@ def test_their_controller_computes_the_same_wrench(seed):
 
 
 def test_keys_sizes_and_signs():
-    """Those that their node declares; no negative added mass or damping."""
+    """Keys are those that their node declares; added mass and damping are not negative."""
     model = model_of(estimate(1))
     assert {key: np.size(value) for key, value in model.items()} == KEYS
     for key in ("mass", "inertia", "added_mass", "buoyancy", "damping_linear",

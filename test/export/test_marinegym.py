@@ -12,7 +12,7 @@
 # See the License for the specific language governing permissions and
 # limitations under the License.
 
-"""MarineGym's YAML: positive coefficients, buoyancy of 997 * 9.8 * volume, and the asset's body."""
+"""MarineGym's YAML: positive coefficients, buoyancy 997 * 9.8 * volume, and the asset's body."""
 import numpy as np
 import pytest
 import yaml
@@ -20,13 +20,13 @@ from export_cases import CONFIG, close, estimate, held_wrench, motions, rigid_wr
 
 from uvms_adaptive_dynamics.export import marinegym
 
-# What MarineGym has no place for.
+# Parameters that MarineGym cannot hold.
 PLAIN = {"mzg_X_dq": 0.0, "mzg_Y_dp": 0.0, "mzg_K_dv": 0.0, "mzg_M_du": 0.0, "xgW_xbB": 0.0,
          "ygW_ybB": 0.0}
 
 
 def their_wrench(content, angles, nu, nu_dot):
-    """The asset's rigid body less the forces of their source, which computes in FRD."""
+    """The asset's rigid body less the forces in their code, which computes in FRD."""
     asset, coefficients = content["asset"], content["hydro_coef"]
     added = np.array(coefficients["added_mass"])
     p = added * nu
@@ -47,7 +47,7 @@ def their_wrench(content, angles, nu, nu_dot):
 
 @pytest.mark.parametrize("seed", range(4))
 def test_marinegym_needs_the_same_wrench(seed):
-    """Of a hull without couplings, its centres above each other."""
+    """Holds for a hull without couplings whose centres lie above each other."""
     identified = estimate(seed, **PLAIN)
     content = yaml.safe_load(marinegym.write(identified).text)
     for angles, R, nu, nu_dot in motions(seed):
@@ -56,7 +56,7 @@ def test_marinegym_needs_the_same_wrench(seed):
 
 
 def test_keys_and_signs():
-    """Those of their BlueROV.yaml, all positive."""
+    """Keys are those of their BlueROV.yaml, and all values are positive."""
     content = yaml.safe_load(marinegym.write(estimate(1)).text)
     assert set(content) - {"asset"} == {"volume", "coBM", "hydro_coef"}
     assert set(content["hydro_coef"]) == {"added_mass", "linear_damping", "quadratic_damping"}

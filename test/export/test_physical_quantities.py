@@ -12,7 +12,7 @@
 # See the License for the specific language governing permissions and
 # limitations under the License.
 
-"""Physical quantities: values by hand, deviations against draws, flags."""
+"""Physical quantities: values by hand, deviations compared with draws, flags."""
 import csv
 import io
 import json
@@ -34,7 +34,7 @@ WEIGHED = CONFIG.with_values({"robot.dry_mass": 13.0})
 
 
 def with_covariance(identified, share=0.01, words=None, systematic=None):
-    """The same with correlated deviations of about that share of each parameter."""
+    """The same estimate with correlated deviations of about that share of each parameter."""
     rng, p = np.random.default_rng(0), identified.values.size
     size = share * (np.abs(identified.values) + 0.01)
     root = rng.normal(size=(p, p)) / np.sqrt(p) * size[:, None]
@@ -48,7 +48,7 @@ def by_name(identified):
 
 
 def test_values_of_the_vehicle():
-    """By hand, of a weighed robot."""
+    """Values of a weighed robot match those by hand."""
     identified = estimate(1, WEIGHED)
     found, pick = by_name(identified), lambda *names: identified.pick(names)
     mass = 13.0 - pick(*(f"{joint}.m" for joint in CONFIG.robot.joints)).sum()
@@ -66,7 +66,7 @@ def test_values_of_the_vehicle():
 
 
 def test_values_of_a_known_body():
-    """A link made of two point masses: centre and inertia about it by hand."""
+    """Centre and inertia of a link made of two point masses match those by hand."""
     config = CONFIG.with_values({"robot.joints": ["axis_e"]})
     a, b, masses = np.array([0.1, 0.0, 0.2]), np.array([-0.1, 0.3, 0.0]), (1.0, 3.0)
     rigid = sum(m * np.array([1, *r, r @ r - r[0] ** 2, r @ r - r[1] ** 2, r @ r - r[2] ** 2,
@@ -83,7 +83,8 @@ def test_values_of_a_known_body():
 
 
 def test_deviations_are_those_of_drawn_parameters():
-    """20,000 draws, small enough that the delta method holds: 2 % is four of their deviations."""
+    """Deviations match 20,000 draws, small enough for the delta method; the tolerance of 2 % is
+    four standard errors."""
     identified = with_covariance(estimate(2, WEIGHED), 0.003)
     quantities = physical_quantities(identified)
     rng = np.random.default_rng(1)
@@ -99,7 +100,7 @@ def test_deviations_are_those_of_drawn_parameters():
 
 
 def test_timing_and_calibration_count():
-    """Their part is added to the covariance's, as for parameters."""
+    """Timing and calibration errors are added to the covariance, as for parameters."""
     identified = estimate(3)
     systematic = np.zeros((4, 75))
     systematic[2, identified.robot.table.index["m_X_du"]] = 0.7
@@ -123,7 +124,8 @@ def test_a_single_parameter_keeps_its_word():
 
 
 def test_a_sum_may_be_known_better_than_its_parts():
-    """W - B, of which neither is: the share of the prior's deviation that is left decides."""
+    """W - B is measured although neither W nor B is: the remaining share of the prior's deviation
+    decides."""
     identified = estimate(5)
     table = identified.robot.table
     before = prior_stddev(identified.values, identified.robot, CONFIG.estimation.prior_stddev)
@@ -140,7 +142,8 @@ def test_a_sum_may_be_known_better_than_its_parts():
 
 
 def test_a_quotient_is_known_no_better_than_what_decides_it():
-    """A centre of mass of a link whose mass is the prior's, and what nobody estimates."""
+    """Covers the centre of mass of a link whose mass is the prior's, and quantities that are not
+    estimated."""
     found = flagged("measured", **{"axis_c.m": "prior"})
     assert found["axis_c.centre_x"] == "prior" and found["axis_d.centre_x"] == "measured"
     assert found["vehicle.mass"] == "measured"
@@ -155,7 +158,7 @@ def test_an_arm_on_a_fixed_base_has_links_alone():
 
 
 def test_the_table_is_shown_and_saved():
-    """A line each for people, all digits for programs; None stays empty."""
+    """People get one line per quantity, programs all digits; None stays empty."""
     quantities = physical_quantities(with_covariance(estimate(6)))
     text = shown(quantities)
     assert text.count("\n") == len(quantities) and "vehicle.net_weight" in text
@@ -165,5 +168,5 @@ def test_the_table_is_shown_and_saved():
     rows = list(csv.DictReader(io.StringIO(saved(physical_quantities(estimate(6)), Path("x.csv")))))
     assert rows[0]["name"] == "vehicle.net_weight" and rows[0]["stddev"] == ""
     assert float(rows[0]["value"]) == quantities[0].value
-    with pytest.raises(ExportError, match=r"ends in \.json or \.csv"):
+    with pytest.raises(ExportError, match=r"ending in \.json or \.csv"):
         saved(quantities, Path("x.txt"))

@@ -12,7 +12,7 @@
 # See the License for the specific language governing permissions and
 # limitations under the License.
 
-"""`<hydrodynamics>`: tags and signs of their parser, and the wrench that their library computes."""
+"""`<hydrodynamics>`: tags and signs of their parser, and the wrench of their library."""
 import xml.etree.ElementTree as ET
 
 import numpy as np
@@ -24,7 +24,8 @@ from uvms_adaptive_dynamics.model.rotations import skew
 
 
 def their_wrench(block, R, nu, nu_dot):
-    """As their page and source define it: M nu_dot + C nu + D nu + g, rotation body to NED."""
+    """M nu_dot + C nu + D nu + g as defined in their documentation and code; rotation body to
+    NED."""
     def numbers(path, keys):
         return np.array([float(block.find(path).get(key)) for key in keys])
 
@@ -47,7 +48,7 @@ def their_wrench(block, R, nu, nu_dot):
 
 @pytest.mark.parametrize("seed", range(4))
 def test_their_library_computes_the_same_wrench(seed):
-    """Of a hull whose couplings a diagonal added mass can have."""
+    """Holds for a hull whose couplings are compatible with diagonal added mass."""
     identified = estimate(seed, symmetric=True)
     block = ET.fromstring(rdml.write(identified).text).find("hydrodynamics")
     for _, R, nu, nu_dot in motions(seed):
@@ -55,7 +56,7 @@ def test_their_library_computes_the_same_wrench(seed):
 
 
 def test_signs_and_buoyancy_are_as_they_take_them():
-    """Added mass and damping negative; B = 9.81 m - (W - B)."""
+    """Added mass and damping are negative; B = 9.81 m - (W - B)."""
     identified = estimate(1)
     block = ET.fromstring(rdml.write(identified).text).find("hydrodynamics")
     for path in ("inertial/added_mass", "damping/linear", "damping/quadratic"):
@@ -66,7 +67,7 @@ def test_signs_and_buoyancy_are_as_they_take_them():
 
 
 def test_it_is_read_back():
-    """All but the couplings of a hull that is not symmetric."""
+    """Everything but the couplings of an asymmetric hull is read back."""
     identified = estimate(2, symmetric=True)
     found = rdml.read(rdml.write(identified).text, CONFIG)
     for name in set(found) - {"W", "B"}:

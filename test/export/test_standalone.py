@@ -12,7 +12,7 @@
 # See the License for the specific language governing permissions and
 # limitations under the License.
 
-"""Python files for Fossen's simulator and HoloOcean: run as their users run them."""
+"""Python files for Fossen's simulator and HoloOcean, run as their users run them."""
 import numpy as np
 import pytest
 from export_cases import CONFIG, FLIP, close, estimate, motions, wrench_of
@@ -24,7 +24,7 @@ from uvms_adaptive_dynamics.model.rotations import from_rpy, skew, to_quaternion
 
 
 def run(name, identified):
-    """The file's names, after it was run."""
+    """The names defined by running the file."""
     space = {}
     exec(compile(export_as(identified, name).text, name, "exec"), space)
     return space
@@ -32,7 +32,7 @@ def run(name, identified):
 
 @pytest.mark.parametrize("seed", range(3))
 def test_fossens_loop_gets_the_acceleration_of_the_model(seed):
-    """One step of Euler's method, with the wrench that the regressor asks for a motion."""
+    """An Euler step with the regressor's wrench for a motion gives that motion's acceleration."""
     identified = estimate(seed)
     vehicle = run("fossen", identified)["IdentifiedVehicle"]()
     for angles, R, nu, nu_dot in motions(seed):
@@ -43,7 +43,8 @@ def test_fossens_loop_gets_the_acceleration_of_the_model(seed):
 
 
 def test_the_class_has_what_the_loop_asks_for():
-    """Names that mainLoop.py and its plots use; a simulated second stays finite."""
+    """The class has the names that mainLoop.py and its plots use; a simulated second stays
+    finite."""
     vehicle = run("fossen", estimate(1))["IdentifiedVehicle"](wrench=lambda t: [5 * t] + [0.0] * 5)
     assert vehicle.controlMode == "stepInput" and len(vehicle.controls) == vehicle.dimU == 6
     assert vehicle.nu.shape == vehicle.u_actual.shape == (6,) and vehicle.L > 0
@@ -55,7 +56,7 @@ def test_the_class_has_what_the_loop_asks_for():
 
 
 def test_a_current_carries_the_vehicle():
-    """In moving water everything is as in still water, seen by someone who moves with it."""
+    """In moving water the motion is that in still water, seen by an observer who moves along."""
     space, dt = run("fossen", estimate(4)), 1e-3
     still = space["IdentifiedVehicle"]()
     carried = space["IdentifiedVehicle"](V_current=0.7, beta_current=35.0)
@@ -72,7 +73,7 @@ def test_a_current_carries_the_vehicle():
 
 @pytest.mark.parametrize("seed", range(3))
 def test_holoocean_gets_accelerations_in_its_world(seed):
-    """Of a motion whose velocity in the world is differentiated numerically."""
+    """Accelerations match the numerical derivative of a motion's world velocity."""
     identified, h = estimate(seed), 1e-6
     accelerations = run("holoocean", identified)["accelerations"]
     up = np.diag([1.0, -1.0, -1.0])
@@ -90,12 +91,13 @@ def test_holoocean_gets_accelerations_in_its_world(seed):
                                 to_quaternion(Q)])
         expected = (in_world(h) - in_world(-h)) / (2 * h)
         found = accelerations(state, FLIP * tau)
-        # A central difference of a function of order one: rounding over the step.
+        # tolerance of a central difference: rounding of a function of order one over the step
         assert np.abs(found - expected).max() < 1e-8
 
 
 def test_both_are_read_back_without_being_run():
-    """To the last digit but for W and B, of which the files hold the difference."""
+    """Everything is read back to the last digit, except W and B, whose difference the files hold.
+    """
     identified = estimate(5)
     for form in (fossen_simulator, holoocean):
         found = form.read(form.write(identified).text, CONFIG)

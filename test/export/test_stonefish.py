@@ -12,7 +12,7 @@
 # See the License for the specific language governing permissions and
 # limitations under the License.
 
-"""The scenario for Stonefish: what its parser demands, and what its laws make of the box."""
+"""The scenario for Stonefish: what its parser requires, and the box under its force laws."""
 import xml.etree.ElementTree as ET
 
 import numpy as np
@@ -34,7 +34,7 @@ def vector(element, key="xyz"):
 
 
 def drag(dynamic, v):
-    """Force on a cube that moves along an axis: their sums over its faces.
+    """Force on a cube that moves along an axis, summed over faces by their laws.
 
     Skin: density Cf sum(A v) over faces along the flow. Form: 1/2 density Cd v |v| |v_n| A of the
     face ahead, as the source has it.
@@ -46,7 +46,8 @@ def drag(dynamic, v):
 
 
 def test_the_parser_finds_what_it_demands():
-    """Root, order, elements and attributes that ScenarioParser.cpp refuses to go without."""
+    """The scenario has the root, order, elements and attributes that ScenarioParser.cpp requires.
+    """
     root = scenario_of(estimate(1))
     dynamic = root.find("dynamic")
     assert root.tag == "scenario"
@@ -68,7 +69,7 @@ def test_the_parser_finds_what_it_demands():
 
 @pytest.mark.parametrize("seed", range(4))
 def test_statics_and_turning_without_drag_are_exact(seed):
-    """W - B, moments, inertia and, of equal masses along all axes, the whole body."""
+    """W - B, moments and inertia are exact, and with equal masses along all axes the whole body."""
     same = dict.fromkeys(("m_X_du", "m_Y_dv", "m_Z_dw"), 25.0)
     still = {name: 0.0 for name, _, _ in VEHICLE_DAMPING}
     identified = estimate(seed, symmetric=True, **same, **still)
@@ -84,7 +85,7 @@ def test_statics_and_turning_without_drag_are_exact(seed):
 
 
 def test_drag_along_an_axis_fits_at_one_metre_per_second():
-    """The linear part at every speed, the quadratic one where both laws meet."""
+    """The linear part fits at every speed, the quadratic part where both laws meet."""
     identified = estimate(2)
     dynamic = scenario_of(identified).find("dynamic")
     linear, quadratic = identified.pick(("X_u", "Y_v", "Z_w")), identified.pick(
@@ -96,7 +97,8 @@ def test_drag_along_an_axis_fits_at_one_metre_per_second():
 
 
 def test_what_it_holds_is_read_back():
-    """Statics, inertia and drag along the axes; no drag against turning, and one mass for three."""
+    """Statics, inertia and axial drag are read back; rotational drag is not, and one mass stands
+    for three."""
     identified = estimate(3, symmetric=True)
     found = stonefish.read(stonefish.write(identified).text, CONFIG)
     masses = identified.pick(("m_X_du", "m_Y_dv", "m_Z_dw"))

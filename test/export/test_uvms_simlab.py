@@ -12,7 +12,7 @@
 # See the License for the specific language governing permissions and
 # limitations under the License.
 
-"""The profile of uvms-simlab: all keys that its loader demands, and every parameter as it is."""
+"""The profile of uvms-simlab: all keys that its loader requires, and every parameter unchanged."""
 import json
 
 import numpy as np
@@ -22,7 +22,7 @@ from export_cases import CONFIG, estimate
 from uvms_adaptive_dynamics.export import uvms_simlab
 from uvms_adaptive_dynamics.export.identified import ExportError
 
-# Theirs = ours, side by side; their loader (simlab/dynamics_profiles.py) demands each.
+# Their name -> ours; their loader (simlab/dynamics_profiles.py) requires each.
 NAMES = {
     "m_x_du": "m_X_du", "m_y_dv": "m_Y_dv", "m_z_dw": "m_Z_dw", "mz_g_x_dq": "mzg_X_dq",
     "mz_g_y_dp": "mzg_Y_dp", "mz_g_k_dv": "mzg_K_dv", "mz_g_m_du": "mzg_M_du",
@@ -32,7 +32,7 @@ NAMES = {
     "x_u": "X_u", "y_v": "Y_v", "z_w": "Z_w", "k_p": "K_p", "m_q": "M_q", "n_r": "N_r",
     "x_uu": "X_uu", "y_vv": "Y_vv", "z_ww": "Z_ww", "k_pp": "K_pp", "m_qq": "M_qq", "n_rr": "N_rr",
 }
-# Numbers of values that it demands.
+# Number of values that it requires for each.
 VEHICLE = dict.fromkeys(NAMES, 1) | {"current_velocity": 6, "thrust_configuration_matrix": 48}
 ARM = {"link_masses": 4, "link_first_moments": 12, "link_inertias": 24, "viscous_friction": 4,
        "coulomb_friction": 4, "static_friction": 4, "stribeck_velocity": 4, "gravity_vector": 3,
@@ -43,7 +43,7 @@ ARM = {"link_masses": 4, "link_first_moments": 12, "link_inertias": 24, "viscous
 
 
 def test_every_key_that_the_simulator_demands_is_there():
-    """27 + 48 parameters, and what the loader refuses to go without."""
+    """The profile has 27 + 48 parameters, and everything else that the loader requires."""
     content = json.loads(uvms_simlab.write(estimate(1)).text)
     for part, sizes in (("vehicle", VEHICLE), ("manipulator", ARM)):
         assert {key: np.size(value) for key, value in content[part].items()} == sizes
@@ -55,7 +55,7 @@ def test_every_key_that_the_simulator_demands_is_there():
 
 
 def test_parameters_stand_where_theirs_do():
-    """All of the vehicle, some of each list of the arm."""
+    """Checks all vehicle parameters, and some of each list of the arm."""
     identified = estimate(2)
     content = json.loads(uvms_simlab.write(identified).text)
     vehicle, arm = content["vehicle"], content["manipulator"]

@@ -34,7 +34,7 @@ from uvms_adaptive_dynamics.export.vehicle_body import rigid_mass_of, vehicle_bo
 
 
 def wrench_on(body, down, nu, nu_dot):
-    """Every part of a body by its own law."""
+    """Wrench on a body, each part by its own law."""
     damping = -(body.linear + body.quadratic * np.abs(nu)) * nu
     return (rigid_wrench(body.mass, body.gravity_centre, np.diag(body.inertia), nu, nu_dot)
             + added_wrench(body.added_mass, nu, nu_dot) + damping
@@ -45,7 +45,7 @@ def wrench_on(body, down, nu, nu_dot):
 @pytest.mark.parametrize("seed", range(5))
 @pytest.mark.parametrize("mass", [None, 5.0])
 def test_a_split_moves_as_the_estimate_does(seed, mass):
-    """In FRD, and in FLU after the one sign change, whatever the mass."""
+    """Holds in FRD, and in FLU after the sign change, for any mass."""
     identified = estimate(seed, mass=mass)
     body = vehicle_body(identified, "the test")
     for _, R, nu, nu_dot in motions(seed):
@@ -55,7 +55,7 @@ def test_a_split_moves_as_the_estimate_does(seed, mass):
         assert close(flu, FLIP * expected)
 
 
-# A coupling that a centre of gravity alone would need metres for; an inertia that no body has.
+# A coupling that would need a centre of gravity metres away; an inertia that no body has.
 COUPLED = {"mzg_X_dq": 3.0, "mzg_M_du": 3.0, "mzg_Y_dp": -2.0, "mzg_K_dv": -2.0}
 FLAT = {"Iz_N_dr": 2.5}
 
@@ -63,14 +63,15 @@ FLAT = {"Iz_N_dr": 2.5}
 @pytest.mark.parametrize("seed", range(5))
 @pytest.mark.parametrize("changes", [{}, COUPLED, FLAT, COUPLED | FLAT])
 def test_a_rigid_body_is_one(seed, changes):
-    """Positive moments within the triangle inequality, added mass not negative on the diagonal."""
+    """The rigid part has positive moments within the triangle inequality; the diagonal of the added
+    mass is not negative."""
     body = vehicle_body(estimate(seed, **changes), "the test")
     assert min(body.inertia) > 0 and 2 * max(body.inertia) <= body.inertia.sum()
     assert (np.diag(body.added_mass) >= 0).all()
 
 
 def test_published_parameters_have_a_split(shared):
-    """Also a fit on hardware whose coupling no rigid body alone could have."""
+    """Holds even for a fit on hardware whose coupling no rigid body could have."""
     sets = json.loads((shared / "golden/param_sets.json").read_text())["vehicle"]
     order = np.r_[0:10, 15:27, 10:15]     # the authors' to ours
     names = estimate().parameters.names[:27]
@@ -84,7 +85,7 @@ def test_published_parameters_have_a_split(shared):
 
 
 def test_the_mass_is_the_one_stated_or_weighed():
-    """By hand, else the robot's dry mass less the links, else W / gravity."""
+    """The mass is the stated one, else the robot's dry mass less the links, else W / gravity."""
     identified = estimate(3)
     links = identified.pick(f"{joint}.m" for joint in CONFIG.robot.joints).sum()
     weighed = CONFIG.with_values({"robot.dry_mass": 14.0})
@@ -98,12 +99,12 @@ def test_the_mass_is_the_one_stated_or_weighed():
 
 
 @pytest.mark.parametrize("changes, part", [
-    ({"W": 0.0}, "mass is 0 kg"), ({"mass": 30.0}, "added mass would be negative"),
+    ({"W": 0.0}, "mass is 0 kg"), ({"mass": 30.0}, "make added mass negative"),
     ({"m_Z_dw": -1.0}, "m_Z_dw is -1"),
     ({"Iz_N_dr": 0.0}, "Iz_N_dr is 0"), ({"Y_vv": 1.0}, "Y_vv is 1, which would drive"),
     ({"mzg_M_du": 0.9}, "symmetric"), ({"W": 170.0, "B": 5.0, "mass": 10.0}, "no buoyancy left")])
 def test_what_is_no_vehicle_is_refused(changes, part):
-    """In a sentence that names the format and the parameter."""
+    """The error names the format and the parameter."""
     with pytest.raises(ExportError, match=part) as caught:
         vehicle_body(estimate(0, **changes), "the test")
     assert str(caught.value).startswith("the test: ")

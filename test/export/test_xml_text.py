@@ -25,14 +25,14 @@ from uvms_adaptive_dynamics.export.identified import ExportError
 
 @given(st.floats(allow_nan=False, allow_infinity=False))
 def test_numbers_keep_all_their_digits(value):
-    """With a point before any exponent, and no negative zero."""
+    """Numbers have a point before any exponent, and no negative zero."""
     text = xml_text.number(value)
     assert float(text) == value and text != "-0.0"
     assert "." in text.partition("e")[0]
 
 
 def test_a_comment_may_say_anything():
-    """Options with two dashes too, which XML's comments cannot hold."""
+    """Even options with two dashes, which XML comments cannot hold."""
     root = ET.Element("a")
     xml_text.element(root, "b", 1.0, c=1e-5, d="e")
     text = xml_text.commented(xml_text.written(root), ["by --mass", "--->", "<&"])
@@ -43,7 +43,7 @@ def test_a_comment_may_say_anything():
 
 @pytest.mark.parametrize("text, part", [
     ("<a>" + "x" * 4_000_001 + "</a>", "longer than 4 MB"), ("<!DOCTYPE a><a/>", "entities"),
-    ("<a", "not well-formed"), ("<b/>", "outermost element <b>; expected <a>")])
+    ("<a", "not well-formed"), ("<b/>", "root element <b>; expected <a>")])
 def test_what_is_no_export_is_refused(text, part):
     with pytest.raises(ExportError, match=part):
         xml_text.parsed(text, "a", "it")

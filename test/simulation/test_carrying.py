@@ -12,7 +12,7 @@
 # See the License for the specific language governing permissions and
 # limitations under the License.
 
-"""The motion with room for a payload."""
+"""The motion that leaves room for a payload."""
 import numpy as np
 
 from uvms_adaptive_dynamics.simulation.carrying import (
@@ -24,8 +24,8 @@ from uvms_adaptive_dynamics.simulation.robot import SimulatedRobot
 
 
 def test_it_begins_as_the_other_and_keeps_its_rates():
-    """No jump at the start; rate and acceleration are derivatives, also in between; the vehicle's
-    part is untouched; the arm stays within its limits."""
+    """There is no jump at the start; rate and acceleration are derivatives, also while blending;
+    the vehicle's part is unchanged; the arm stays within its limits."""
     robot = SimulatedRobot(3, truth_period=None)
     own, h = CarryingMotion(robot.motion), 1e-5
     for a, b in zip(own.at(0.0), robot.motion.at(0.0)):

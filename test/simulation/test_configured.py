@@ -12,7 +12,7 @@
 # See the License for the specific language governing permissions and
 # limitations under the License.
 
-"""The robot of a configuration: its arm, and messages that its own decoder turns back."""
+"""The robot of a configuration: its arm, and messages that its decoder converts back."""
 import foreign_vehicle
 import numpy as np
 import pytest
@@ -40,7 +40,8 @@ NUMBERS = {"depth.type": "std_msgs/msg/Float64", "thrusters.unit": "normalized",
 @pytest.mark.parametrize("settings", [foreign_vehicle.TRUTH, MOUNTS, NUMBERS],
                          ids=["foreign", "mounts", "numbers"])
 def test_what_is_published_is_decoded_to_the_same(settings):
-    """SI, FRD and NED are the default robot's, whatever topics, units and axes lie between."""
+    """Decoded values in SI, FRD and NED equal the default robot's, for any topics, units and axes.
+    """
     config = Config().with_values(settings)
     publication, plain, foreign = Publication(config, STORE), Decoder(Config()), Decoder(config)
     seen = set()
@@ -57,7 +58,7 @@ def test_what_is_published_is_decoded_to_the_same(settings):
 
 
 def test_another_arm_comes_from_its_urdf():
-    """Two of the joints: the others are locked, and their links part of these."""
+    """In an arm with two of the joints, the others are locked, with their links attached."""
     config = Config().with_values({"robot.joints": ["axis_e", "axis_c"],
                                    "robot.urdf": Config().robot.urdf})
     robot = true_robot_of(config)
@@ -66,7 +67,7 @@ def test_another_arm_comes_from_its_urdf():
     assert sum(link.mass for link in robot.links) == pytest.approx(
         sum(link.mass for link in whole.links), rel=0.2)
     simulated = SimulatedRobot(1, 1.0, robot)
-    # The joint between the two is locked at zero, and not cut out.
+    # The joint between the two is locked at zero, not removed.
     arm = simulated.physics.model
     assert np.linalg.norm(arm.jointPlacements[arm.getJointId("axis_c")].translation) > 0.1
     messages = [message for message in simulated if message.topic == "joint_states"]
@@ -77,19 +78,19 @@ def test_another_arm_comes_from_its_urdf():
     ({"dvl.type": "dvl_msgs/msg/DVL"}, "dvl.type is 'dvl_msgs/msg/DVL'"),
     ({"thrusters.unit": "newton"}, "thrusters.unit is 'newton'")])
 def test_what_cannot_be_published_is_refused(settings, said):
-    """With the setting and what is possible."""
+    """The error names the setting and the possible values."""
     with pytest.raises(ConfigError, match=said):
         Publication(Config().with_values(settings), STORE)
 
 
 def test_an_arm_on_a_fixed_base_is_refused():
-    """There is no physics of one."""
+    """There is no physics for an arm on a fixed base."""
     with pytest.raises(ConfigError, match="robot.vehicle is false"):
         true_robot_of(Config().with_values({"robot.vehicle": False}))
 
 
 def test_a_vehicle_without_an_arm_is_simulated():
-    """It moves, and publishes no joint states of anything."""
+    """It moves, and its joint states have no joints."""
     config = Config().with_values({"robot.joints": ()})
     robot = SimulatedRobot(1, 0.5, true_robot_of(config))
     assert robot.physics.n == 0

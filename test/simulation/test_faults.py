@@ -12,7 +12,7 @@
 # See the License for the specific language governing permissions and
 # limitations under the License.
 
-"""Faults in a stream of messages, of each kind the smallest case that shows it."""
+"""Faults in a message stream, each in the smallest case that shows it."""
 
 import numpy as np
 import pinocchio as pin
@@ -36,7 +36,7 @@ from uvms_adaptive_dynamics.simulation.sensors import DVL_NOISE, EFFORT_NOISE, G
 
 @pytest.fixture(scope="module")
 def stream():
-    """4 s of the default robot."""
+    """4 s of messages of the default robot."""
     return [Received(*decoded(m)[:2], m.receive_time, m.receive_time)
             for m in SimulatedRobot(2, 4.0, start_ns=START_NS, truth_period=None)]
 
@@ -54,13 +54,13 @@ def seconds(found, stream):
 
 
 def ahead(found, stream):
-    """Stamps of a role's messages against those of the stream [s]."""
+    """Timestamps of a role's messages minus those of the stream [s]."""
     return np.array([stamp_ns(a.message) - stamp_ns(b.message)
                      for a, b in zip(found, stream, strict=True)]) * 1e-9
 
 
 def test_the_same_seed_gives_the_same_faults_and_no_message_is_changed(stream):
-    """And another seed gives others; the stream that goes in stays as it is."""
+    """Another seed gives other faults; the input stream stays unchanged."""
     before = [values.field_of(m.message, "effort").copy() for m in of(stream, "joint_states")]
     efforts = [[values.field_of(m.message, "effort") for m in of(
         with_faults(stream, FAULT_KINDS["outliers"], seed), "joint_states")] for seed in (1, 1, 2)]
@@ -70,8 +70,8 @@ def test_the_same_seed_gives_the_same_faults_and_no_message_is_changed(stream):
 
 
 def test_outliers_have_the_stated_share_and_size():
-    """Efforts and velocities are off by 10 to 60 deviations, in the stated share; places name what
-    was changed, and nothing else is."""
+    """The stated share of efforts and velocities is off by 10 to 60 standard deviations; exactly
+    the returned indices are changed."""
     rng = np.random.default_rng(0)
     efforts = [corrupt_efforts(np.zeros(4), 0.2, rng) for _ in range(1000)]
     errors = np.array([effort for effort, _ in efforts]) / EFFORT_NOISE
@@ -89,7 +89,7 @@ def test_outliers_have_the_stated_share_and_size():
 
 
 def test_faults_act_on_their_role_and_in_their_time_alone(stream):
-    """Everything else passes as it came."""
+    """Everything else passes unchanged."""
     found = spoiled(stream, delivery.Lost("depth", 1.0, 2.0),
                     values.altered("velocity", values.filled(np.nan), 1.0, 2.0))
     kept = {id(m) for m in found}
@@ -100,7 +100,8 @@ def test_faults_act_on_their_role_and_in_their_time_alone(stream):
 
 
 def test_clocks(stream):
-    """A clock ahead, drifting, of single stamps, since boot, and none: stamps alone change."""
+    """A clock that is ahead, drifts, has single wrong stamps, counts since boot, or is missing only
+    changes timestamps."""
     imu = of(stream, "imu")
     t = seconds(imu, stream)
 
@@ -118,7 +119,8 @@ def test_clocks(stream):
 
 
 def test_the_hosts_clock_steps_and_bags_are_looped(stream):
-    """Times of reception step while the order stays; a loop repeats stamps, reception goes on."""
+    """Receive times step while the order stays; a loop repeats timestamps while receive times go
+    on."""
     found = spoiled(stream, clocks.HostStep("", 2.0, step=-30.0))
     steps = {round((a.t_ns - b.t_ns) * 1e-9) for a, b in zip(found, stream, strict=True)}
     assert steps == {0, -30} and [m.message for m in found] == [m.message for m in stream]
@@ -128,7 +130,8 @@ def test_the_hosts_clock_steps_and_bags_are_looped(stream):
 
 
 def test_delivery(stream):
-    """A stall delivers all at once; messages come late, twice, rarely, or another node's too."""
+    """A stall delivers all at once; messages come late, twice, rarely, or also from another node.
+    """
     inside = lambda found: np.sum(np.abs(seconds(found, stream) - 2.0) < 1.0)
     stalled = spoiled(stream, delivery.Stalled("", 1.0, 3.0))
     assert inside(stalled) == 0 and len(stalled) == len(stream)
@@ -157,7 +160,8 @@ def test_frozen_readings_have_new_stamps(stream):
 
 
 def test_a_denser_sensor_sees_the_same_motion(stream):
-    """Four times the messages, the old ones among them, with unit quaternions between."""
+    """There are four times as many messages, including the old ones, with unit quaternions in
+    between."""
     imu, found = of(stream, "imu"), of(spoiled(stream, delivery.Densified("imu", factor=4)), "imu")
     assert len(found) == 4 * len(imu) - 3 and found[::4] == imu
     length = [np.linalg.norm(values.field_of(m.message, "orientation")) for m in found]
@@ -168,7 +172,7 @@ def test_a_denser_sensor_sees_the_same_motion(stream):
 
 
 def test_changes_of_numbers(stream):
-    """A turn of the sensor is a turn, whatever else; a change of one number leaves the others."""
+    """Rotating a quaternion gives a rotation; changing one number leaves the others alone."""
     rng, (first, *_) = np.random.default_rng(0), of(stream, "imu")
     before = values.field_of(first.message, "orientation")
     after = values.turned(np.radians(30.0), (1.0, 2.0, 0.0))(before, rng)
@@ -185,8 +189,8 @@ def test_changes_of_numbers(stream):
 
 
 def test_what_drivers_do_at_sea(stream):
-    """Stamps jitter; commands come when they change; a DVL coasts or speaks of the world; a mount
-    slips, which its gyro measures; a limit; readings that are wrong as a whole."""
+    """Covers jittering timestamps, commands published on change, a DVL that coasts or reports world
+    axes, a slipping mount measured by its gyro, a limit, and wholly wrong readings."""
     imu, dvl, t = of(stream, "imu"), of(stream, "dvl"), seconds(of(stream, "dvl"), stream)
     jitter = ahead(of(spoiled(stream, clocks.JitteringStamps("imu", most=0.005)), "imu"), imu)
     assert 0.004 < np.ptp(jitter) / 2 < 0.005 and abs(jitter.mean()) < 1e-3
@@ -215,7 +219,8 @@ def test_what_drivers_do_at_sea(stream):
 
 
 def test_commands_may_have_a_header(stream):
-    """mavros_msgs/RCOut holds what std_msgs/Float64MultiArray held, and its clock can be wrong."""
+    """mavros_msgs/RCOut holds the same commands as std_msgs/Float64MultiArray, and its clock can be
+    wrong."""
     plain = of(stream, "thrusters")
     found = of(spoiled(stream, clocks.HeaderAdded("thrusters"),
                        clocks.Clock("thrusters", offset=3.0)), "thrusters")
@@ -225,7 +230,7 @@ def test_commands_may_have_a_header(stream):
 
 
 def test_kinds_are_combined_without_loss():
-    """All faults of all kinds, in their order."""
+    """The combination has all faults of all kinds in order."""
     assert combined(FAULT_KINDS) == tuple(f for faults in FAULT_KINDS.values() for f in faults)
     with pytest.raises(KeyError):
         combined(["leak"])
@@ -235,7 +240,7 @@ def test_kinds_are_combined_without_loss():
     ("effort-scale", "joint_states", "effort"), ("dvl-scale", "dvl", "velocity"),
     ("imu-turned", "imu", "gyro"), ("thruster-order", "thrusters", "commands")])
 def test_a_calibration_fault_changes_its_sensor_alone(kind, role, field, stream):
-    """Every message of that role says something else, all others the same."""
+    """Every message of that role changes, and no other."""
     pairs = list(zip(stream, spoiled(stream, *FAULT_KINDS[kind]), strict=True))
     assert all(a == b for a, b in pairs if a.role != role)
     changed = [not np.array_equal(values.field_of(a.message, field),
@@ -245,7 +250,7 @@ def test_a_calibration_fault_changes_its_sensor_alone(kind, role, field, stream)
 
 
 def test_a_turned_imu_sees_the_same_world(stream):
-    """Force and gravity in the attitude agree as before, and rates keep their size."""
+    """The force still agrees with gravity in the reported attitude, and rates keep their size."""
     (before, *_) = of(stream, "imu")
     (after, *_) = of(spoiled(stream, *FAULT_KINDS["imu-turned"]), "imu")
     said = [{name: values.field_of(m.message, name) for name in

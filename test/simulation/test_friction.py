@@ -22,8 +22,8 @@ from uvms_adaptive_dynamics.simulation.true_robot import TrueRobot
 
 
 def test_friction_opposes_motion_and_peaks_at_low_speed():
-    """Friction has the sign of the speed, breaks loose above the Coulomb level and settles to it
-    plus the viscous part."""
+    """Friction has the sign of the speed, its breakaway exceeds the Coulomb level, and it settles
+    to Coulomb plus viscous friction."""
     robot = TrueRobot()
     torque = lambda speed: joint_friction(robot, np.full(4, speed))[0]
     assert np.all(torque(0.0) == 0.0) and np.all(torque(0.2) == -torque(-0.2))
@@ -34,8 +34,8 @@ def test_friction_opposes_motion_and_peaks_at_low_speed():
 
 
 def test_stops_push_back_and_never_pull():
-    """A joint beyond its limit is pushed back inside; a joint inside, or on its way back fast,
-    feels nothing."""
+    """A joint beyond its limit is pushed back; a joint inside, or quickly returning, is not
+    affected."""
     robot, low, high = TrueRobot(), np.full(4, 1.0), np.full(4, 2.0)
     angle, speed = np.array([1.5, 2.01, 0.99, 2.001]), np.array([5.0, 0.1, -0.1, -1.0])
     torque, _ = joint_stops(robot, low, high, angle, speed)

@@ -12,7 +12,7 @@
 # See the License for the specific language governing permissions and
 # limitations under the License.
 
-"""Robots of the same kind differ, and none has a figure that the estimator was given."""
+"""Robots of the same kind differ, and none has the values that the estimator assumes."""
 import numpy as np
 import pytest
 from simulated import DEFAULT_ROBOT
@@ -29,7 +29,7 @@ from uvms_adaptive_dynamics.simulation.rough import Roughness
 
 
 def pairs(robot):
-    """What the estimator assumes by default, and the truth that it stands for: (k,) each."""
+    """(default assumption (k,), truth (k,)) pairs."""
     c = Config()
     return {
         "thrusters.time_constant": (c.thrusters.time_constant, robot.rotor_lag),
@@ -50,8 +50,8 @@ def pairs(robot):
 
 @pytest.mark.parametrize("number", (0, 1, 2))
 def test_no_setting_is_the_truth(number):
-    """Every default that stands for something of the robot or its sensors is near the truth, as a
-    measurement is, and not the truth."""
+    """Every default for a property of the robot or its sensors is close to the truth, like a
+    measurement, but not equal."""
     for name, (assumed, true) in pairs(individual(DEFAULT_ROBOT, number)).items():
         assumed, true = np.broadcast_arrays(np.asarray(assumed, float), np.asarray(true, float))
         assert not np.any(assumed == true), name
@@ -59,8 +59,8 @@ def test_no_setting_is_the_truth(number):
 
 
 def test_the_prior_is_not_the_truth():
-    """No parameter of the default prior that has a value is that of the simulated robot: neither
-    friction nor inertias nor what is known of the vehicle."""
+    """No nonzero parameter of the default prior equals the simulated robot's: neither friction nor
+    inertias nor the vehicle's."""
     config = Config()
     prior = prior_from_config(config, RobotModel.from_config(config))
     truth = paper_parameters(DEFAULT_ROBOT)
@@ -70,8 +70,8 @@ def test_the_prior_is_not_the_truth():
 
 
 def test_individuals_differ_and_are_physical():
-    """Each number is one robot, number 0 the default; all sink or float alike in their water, and
-    added mass and damping stay positive definite."""
+    """Each number gives one robot, number 0 the default; all have the same net buoyancy in their
+    water, and positive definite added mass and damping."""
     assert individual(DEFAULT_ROBOT, 0) is DEFAULT_ROBOT
     lags = set()
     for number in range(20):
@@ -94,7 +94,7 @@ def test_a_run_of_an_individual_has_its_thrusters_and_another_motion():
                          for seed, number in ((1, 3), (2, 3), (1, 4)))
     probe = np.linspace(-30.0, 30.0, 8)
     thrust = [robot._thrusters.thrust(probe) for robot in (one, other, third)]
-    # "interaction" is a share of full thrust, which depends on the battery: the same one here
+    # "interaction" is relative to full thrust, which depends on the battery: the same one here
     assert np.array_equal(thrust[0], thrust[1])
     assert np.abs(thrust[0] - thrust[2]).max() > 0.5
     assert one.robot.rotor_lag == other.robot.rotor_lag != third.robot.rotor_lag

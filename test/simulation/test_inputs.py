@@ -12,7 +12,7 @@
 # See the License for the specific language governing permissions and
 # limitations under the License.
 
-"""Commands from outside: the robot obeys them, and without them is what it was."""
+"""External commands: the robot obeys them, and is unchanged without them."""
 import numpy as np
 import pytest
 from simulated import of
@@ -23,7 +23,7 @@ from uvms_adaptive_dynamics.simulation.robot import COMMAND_PERIOD, SimulatedRob
 
 
 def driven(robot, seconds, **commands):
-    """The messages of a robot that gets the same commands every 20 ms."""
+    """Messages of a robot that gets the same commands every 20 ms."""
     found, begin = [], robot.t
     for k in range(round(seconds / COMMAND_PERIOD)):
         for name, values in commands.items():
@@ -33,8 +33,8 @@ def driven(robot, seconds, **commands):
 
 
 def test_its_own_commands_from_outside_change_nothing():
-    """PWM and efforts of its own controllers, given from outside, give every message to the last
-    bit: a command takes the way of the own ones."""
+    """PWM and efforts of its own controllers, sent from outside, reproduce every message bit by
+    bit: external commands take the same path."""
     own, driven_robot = SimulatedRobot(5, 3.0), SimulatedRobot(5, 3.0)
     messages = list(own)
     sent = iter([m.payload["data"] for m in of(messages, "thruster_commands")])
@@ -50,8 +50,8 @@ def test_its_own_commands_from_outside_change_nothing():
 
 
 def test_a_wrench_moves_the_vehicle_its_way():
-    """A push forward and a turn to the right: that is where it goes; its arm keeps to its own
-    motion."""
+    """A push forward and a turn to the right move the vehicle that way, while the arm continues its
+    own motion."""
     robot = SimulatedRobot(1)
     before = robot.physics.nu.copy()
     driven(robot, 1.0, wrench=[30.0, 0.0, 0.0, 0.0, 0.0, 2.0])
@@ -60,7 +60,7 @@ def test_a_wrench_moves_the_vehicle_its_way():
 
 
 def test_commands_count_for_their_time():
-    """A silent commander: thrusters go neutral and joints limp once the timeout is over."""
+    """When commands stop, thrusters go neutral and joints limp after the timeout."""
     robot = SimulatedRobot(1)
     driven(robot, 0.2, pwm=[1600.0] * 8, joint_torque=[0.1, -0.1, 0.1, 0.1])
     at_once = of(list(robot.advance(0.2 + INPUT_TIMEOUT - 0.05)), "thruster_commands")
@@ -72,7 +72,7 @@ def test_commands_count_for_their_time():
 
 
 def test_commands_keep_to_what_motors_and_escs_take():
-    """Beyond the limits of torque and PWM there is nothing."""
+    """Torque and PWM are limited."""
     robot = SimulatedRobot(1)
     messages = driven(robot, 0.2, pwm=[5000.0] * 8, joint_torque=[100.0, -100.0, 0.0, 0.0])
     assert set(of(messages, "thruster_commands")[-1].payload["data"]) == {1900.0}
@@ -84,14 +84,14 @@ def test_commands_keep_to_what_motors_and_escs_take():
     ("pwm", [1500.0] * 7), ("pwm", [1500.0] * 7 + [np.nan]), ("wrench", [1.0] * 5),
     ("wrench", [np.inf] * 6), ("joint_torque", [0.0] * 3), ("joint_torque", [np.nan] * 4)])
 def test_what_is_no_command_is_refused(name, values):
-    """With what was got and what is expected; the last good command stays."""
+    """The error says what was got and expected; the last good command stays."""
     robot = SimulatedRobot(1)
     with pytest.raises(MessageError, match="expected [468] finite ones"):
         getattr(robot, f"command_{name}")(values)
 
 
 def test_a_payload_is_taken_and_dropped_while_it_moves():
-    """State and velocities do not jump, weight does; what was never gripped changes no bit."""
+    """The weight jumps, state and velocities do not; without gripping, no bit changes."""
     robot, other = SimulatedRobot(2, truth_period=None), SimulatedRobot(2, truth_period=None)
     for each in (robot, other):
         list(each.advance(0.5))

@@ -12,7 +12,7 @@
 # See the License for the specific language governing permissions and
 # limitations under the License.
 
-"""A tether that gets taut and a thruster that fails: from their time on, and nothing before."""
+"""A taut tether and a failing thruster act from their time on, and not before."""
 import numpy as np
 import pytest
 
@@ -36,7 +36,8 @@ def calm():
 
 
 def test_a_thruster_gives_its_share_from_then_on(calm):
-    """What it lacks lies along its column of the allocation; commands follow the motion later."""
+    """The missing wrench lies along the thruster's column of the allocation; commands only react
+    later."""
     failed = truth(Mishaps(failures=(Failure(4, 0.0, BEGIN),)))
     before, after = calm.t - calm.t[0] < BEGIN - .02, np.flatnonzero(calm.t - calm.t[0] > BEGIN)[2]
     np.testing.assert_array_equal(failed.wrench[before], calm.wrench[before])
@@ -48,15 +49,15 @@ def test_a_thruster_gives_its_share_from_then_on(calm):
 
 
 def test_two_failures_of_one_thruster_multiply():
-    """A rope first, then the propeller."""
+    """For example a rope first, then a broken propeller."""
     mishaps = Mishaps(failures=(Failure(1, .5, 1.0), Failure(1, .4, 2.0)))
     assert [mishaps.thrust_share(t, 3)[1] for t in (.5, 1.5, 2.5)] == [1.0, .5, .2]
 
 
 @pytest.mark.parametrize("rough", [Roughness(), Roughness(tether_force=2.0)])
 def test_a_taut_tether_accelerates_the_robot_its_way(rough):
-    """12 N north on a robot of some 30 kg with the water that it carries along, whose controller
-    holds against it; beside a tether that wanders too."""
+    """12 N north accelerate a robot of some 30 kg, added mass included, whose controller resists;
+    also together with a wandering tether."""
     free, pulled = (truth(Mishaps(pulls=pulls), rough)
                     for pulls in ((), (Pull((12.0, 0.0, 0.0), BEGIN),)))
     before = free.t - free.t[0] < BEGIN - .02

@@ -24,7 +24,7 @@ from uvms_adaptive_dynamics.simulation.robot import SimulatedRobot
 
 @pytest.mark.parametrize("seed", [0, 1, 2, 3])
 def test_motion_excites_every_axis_within_limits(seed):
-    """On every axis the reference has most of its rate between 0.05 and 0.7 Hz and a useful size;
+    """On every axis the reference has a useful size and most of its rate between 0.05 and 0.7 Hz;
     joints keep a margin."""
     robot = SimulatedRobot(seed)
     t = np.arange(0.0, 600.0, 0.1)
@@ -50,7 +50,7 @@ def test_motion_excites_every_axis_within_limits(seed):
 
 
 def test_rate_and_acceleration_are_the_derivatives():
-    """Of the reference's value, by central differences."""
+    """Rate and acceleration match central differences of the reference."""
     motion, h = SimulatedRobot(5, truth_period=None).motion, 1e-5
     for t in (0.0, 7.3, 42.1):
         before, now, after = (motion.at(t + d) for d in (-h, 0.0, h))
@@ -72,7 +72,7 @@ def test_body_rate_turns_the_attitude():
 
 
 def test_a_share_of_a_motion_has_the_same_share_of_its_derivatives():
-    """About the same centre; an axis of share zero stays there."""
+    """The centre stays the same, and an axis with share zero stays there."""
     share = np.r_[np.full(5, 0.5), 0.0, np.full(4, 1.0)]
     whole = SimulatedRobot(5, truth_period=None).motion
     part = SimulatedRobot(5, truth_period=None, motion_share=share).motion

@@ -12,7 +12,7 @@
 # See the License for the specific language governing permissions and
 # limitations under the License.
 
-"""The physics against conservation laws, statics and the regressors."""
+"""The physics checked against conservation laws, statics and the regressors."""
 
 from dataclasses import replace
 
@@ -31,8 +31,8 @@ from uvms_adaptive_dynamics.simulation.true_robot import TrueRobot
 
 @pytest.mark.parametrize("robot", [without_losses(), in_vacuum()], ids=["water", "vacuum"])
 def test_energy_is_conserved_without_losses(robot):
-    """Kinetic plus potential energy stays within 0.1 mJ when nothing takes energy away; the error
-    falls as dt^2."""
+    """Without losses, kinetic plus potential energy stays constant within 0.1 mJ; the error falls
+    as dt^2."""
     errors = []  # over half a second: later a joint, free of friction, meets its stop
     for dt in (0.005, 0.0025):
         start = let_go(robot, 0.0).energy()
@@ -42,7 +42,7 @@ def test_energy_is_conserved_without_losses(robot):
 
 
 def test_damping_and_friction_only_take_energy():
-    """With losses on and nothing driven, energy never grows."""
+    """With losses and without drive, energy never grows."""
     physics = let_go(TrueRobot(), 0.0)
     energy = [physics.energy()]
     for _ in range(800):
@@ -52,8 +52,8 @@ def test_damping_and_friction_only_take_energy():
 
 
 def test_momentum_is_conserved_in_empty_space():
-    """Without water and gravity, linear and angular momentum about the world's origin keep their
-    value."""
+    """Without water and gravity, linear and angular momentum about the world's origin are constant.
+    """
 
     def momentum(physics):
         model, data = physics.model, physics.data
@@ -68,7 +68,7 @@ def test_momentum_is_conserved_in_empty_space():
 
 
 def test_free_fall_is_the_same_for_every_body():
-    """In vacuum, whatever its pose, a robot let go at rest falls with g and nothing turns."""
+    """In vacuum a robot released at rest in any pose falls with g and does not rotate."""
     physics = Physics(in_vacuum())
     R = pin.rpy.rpyToMatrix(0.4, -0.3, 1.1)
     physics.set_state([0.0, 0.0, 5.0], R, POSE)
@@ -78,8 +78,8 @@ def test_free_fall_is_the_same_for_every_body():
 
 
 def test_uniform_buoyancy_lifts_every_body_alike():
-    """When every body's buoyancy is k times its weight, at its centre of mass, all rise with (k -
-    1) g and nothing turns."""
+    """If every body's buoyancy is k times its weight, at its centre of mass, all rise with
+    (k - 1) g and nothing rotates."""
     k, dry = 1.3, in_vacuum()
     links = tuple(replace(x, volume=k * x.mass / 1000.0, cob=x.com) for x in dry.links)
     physics = Physics(
@@ -100,8 +100,7 @@ def table_of_joints(mu):
         ((-0.04, 0, -0.1453), np.pi, (0, 1, 0)),
         ((0.02, 0, 0.033), 2.0944, (0, 0, -1)),
     )
-    # the mount is turned by pi about x in FLU, and FRD is FLU turned by pi about x: the axes agree
-    # again
+    # the mount is rotated by pi about x in FLU, as is FRD: their axes agree
     R, p, places = np.eye(3), np.array([0.19, 0.0, 0.12]), []
     for (xyz, yaw, axis), angle in zip(table, mu):
         p = p + R @ np.array(xyz)
@@ -111,8 +110,8 @@ def table_of_joints(mu):
 
 
 def test_at_rest_it_hangs_with_the_centres_in_one_vertical():
-    """A neutral robot comes to rest where the moment of all weights and buoyancies about the body
-    origin is vertical."""
+    """A neutral robot comes to rest with its total centre of weight vertically below its total
+    centre of buoyancy."""
     robot = TrueRobot()
     net = sum(G * (k.mass - robot.water_density * k.volume) for k in robot.links)
     robot = replace(robot, buoyancy=robot.mass * G + net)
@@ -135,8 +134,8 @@ def test_at_rest_it_hangs_with_the_centres_in_one_vertical():
 
 
 def test_physics_agrees_with_the_regressors_where_both_hold():
-    """With only effects that the paper's model knows, thruster wrench and joint torque equal Y pi
-    to rounding."""
+    """With only effects of the paper's model, thruster wrench and joint torque equal Y pi to
+    rounding."""
     robot = TrueRobot()
     added = np.diag(np.diag(robot.added_mass))
     added[0, 4] = added[4, 0] = 0.28

@@ -12,7 +12,7 @@
 # See the License for the specific language governing permissions and
 # limitations under the License.
 
-"""The rougher robot: each part alone does what it says, and nothing of it is on by default."""
+"""The rough robot: each part has its effect alone, and none is on by default."""
 from dataclasses import fields
 
 import numpy as np
@@ -39,7 +39,7 @@ ATTITUDE = pin.rpy.rpyToMatrix(0.2, -0.15, 0.7)
 
 
 class Water:
-    """Surroundings that stay as given; the tether is fixed at `place` (FLU)."""
+    """Constant surroundings; the tether is attached at `place` (FLU)."""
 
     def __init__(self, current=(0, 0, 0), rate=(0, 0, 0), pull=(0, 0, 0), place=(0, 0, 0)):
         self._always = Surroundings(*(np.array(x, float) for x in (current, rate, pull)))
@@ -56,8 +56,7 @@ def acceleration(water=None, nu=SPEED, robot=DEFAULT_ROBOT):
 
 
 def test_the_default_robot_is_the_one_without_roughness_to_the_last_bit():
-    """Also where a part is in place and has no strength: water that does not move, thrusters that
-    are alike."""
+    """Also holds with parts of zero strength: water at rest, identical thrusters."""
     plain = list(SimulatedRobot(5, 0.5))
     assert list(SimulatedRobot(5, 0.5, rough=Roughness())) == plain
     still = RoughWater(Roughness(), np.random.default_rng(0))
@@ -71,7 +70,7 @@ def test_each_part_changes_the_messages_and_repeats_with_its_seed():
     """Each part alone differs from the default robot and from every other part; the same seed
     gives the same messages."""
     def messages(parts):
-        # Steps of 10 ms: nothing is held against a true motion here.
+        # Steps of 10 ms suffice: nothing is compared with a true motion here.
         return list(SimulatedRobot(5, 0.5, rough=roughness(parts), dt=0.01))
 
     seen = [messages([])]
@@ -85,7 +84,7 @@ def test_each_part_changes_the_messages_and_repeats_with_its_seed():
 
 
 def test_each_part_is_one_switch():
-    """The parts share no field, and all of them but motion capture make the rough robot."""
+    """The parts share no field, and all but motion capture together make the rough robot."""
     def touched(rough):
         return {f.name for f in fields(rough)
                 if getattr(rough, f.name) != getattr(Roughness(), f.name)}
@@ -96,20 +95,20 @@ def test_each_part_is_one_switch():
 
 
 def test_a_steady_current_carries_the_robot():
-    """Seen from the water nothing has changed: with the current added to its velocity the robot has
-    the acceleration that it has in still water, as measured in the world."""
+    """Relative to the water nothing changes: with the current added to its velocity, the robot has
+    the same world acceleration as in still water."""
     current = np.array([0.3, -0.2, 0.1])
     carried = SPEED.copy()
     carried[:3] += ATTITUDE.T @ current
     still, drifting = acceleration(), acceleration(Water(current), carried)
-    # nu_dot is the derivative of components in turning axes
+    # nu_dot is the derivative of components in rotating axes
     still[:3] -= np.cross(SPEED[3:], ATTITUDE.T @ current)
     assert drifting == pytest.approx(still, abs=1e-10)
     assert acceleration(Water(current)) != pytest.approx(acceleration(), abs=0.05)
 
 
 def test_a_current_that_speeds_up_takes_the_added_mass_along():
-    """Its acceleration adds the force M_a R^T a_c and nothing else."""
+    """The current's acceleration adds the force M_a R^T a_c and nothing else."""
     rate = np.array([0.05, 0.02, -0.03])
     physics = Physics(DEFAULT_ROBOT)
     physics.set_state([0, 0, 5.0], ATTITUDE, POSE, SPEED, JOINT_SPEED)
@@ -120,8 +119,7 @@ def test_a_current_that_speeds_up_takes_the_added_mass_along():
 
 
 def test_the_tether_pulls_where_it_is_attached():
-    """A pull is the same as a wrench of the thrusters: the force, and its moment about the origin.
-    """
+    """A pull acts like a thruster wrench: the force and its moment about the origin."""
     pull, place = np.array([1.0, -2.0, 0.5]), np.array([-0.2, 0.1, 0.12])
     force = ATTITUDE.T @ pull
     wrench = np.r_[force, np.cross(place * [1, -1, -1], force)]
@@ -132,7 +130,7 @@ def test_the_tether_pulls_where_it_is_attached():
 
 
 def test_wander_has_its_size_and_its_rate():
-    """Its rms over an hour is the one asked for, its rate is its derivative, and it is slow."""
+    """Its rms over an hour is as requested, its rate is its derivative, and it is slow."""
     wander = Wander(np.random.default_rng(1), np.array([2.0, 0.5]), period=15.0)
     t = np.arange(0.0, 3600.0, 1.0)
     values = np.array([wander.at(x) for x in t])
@@ -143,8 +141,8 @@ def test_wander_has_its_size_and_its_rate():
 
 
 def test_thrusters_differ_by_no_more_than_asked_and_take_from_each_other():
-    """Alone each is within 20 % of its curve, not the same forward and astern; with all others at
-    full thrust it loses the share that was asked for."""
+    """Alone, each thruster is within 20 % of its curve, different forward and astern; with all
+    others at full thrust it loses the requested share."""
     thrusters = RoughThrusters(Roughness(asymmetry=0.2), np.random.default_rng(2), 8, 50.0)
     forward, astern = thrusters.thrust(np.full(8, 20.0)) / 20, thrusters.thrust(
         np.full(8, -20.0)) / -20
@@ -157,7 +155,7 @@ def test_thrusters_differ_by_no_more_than_asked_and_take_from_each_other():
 
 
 def test_off_axis_damping_is_doubled_and_still_takes_energy():
-    """The diagonals stay; at any velocity damping takes power."""
+    """The diagonals stay; damping dissipates power at any velocity."""
     rough = roughened(DEFAULT_ROBOT, ROUGH)
     for name in ("linear_damping", "quadratic_damping"):
         before, after = getattr(DEFAULT_ROBOT, name), getattr(rough, name)
@@ -169,7 +167,8 @@ def test_off_axis_damping_is_doubled_and_still_takes_energy():
 
 
 def test_a_poor_dvl_has_its_rate_and_noise():
-    """4 Hz and 5 cm/s about the true velocity of its place, and it says so."""
+    """It has 4 Hz and 5 cm/s of noise about the true velocity at its position, and reports that
+    covariance."""
     robot = SimulatedRobot(2, 20.0, start_ns=START_NS, rough=roughness(["dvl"]))
     dvl = of(list(robot), "dvl/twist")
     assert len(dvl) == pytest.approx(20 * 4 * 0.97, abs=6)
@@ -179,7 +178,8 @@ def test_a_poor_dvl_has_its_rate_and_noise():
 
 
 def test_motion_capture_gives_the_velocity_that_its_stamp_says():
-    """20 Hz on the DVL's topic, 0.17 s late; its error about the true velocity is as stated."""
+    """It has 20 Hz on the DVL's topic, 0.17 s late; its error about the true velocity is as stated.
+    """
     robot = SimulatedRobot(2, 10.0, start_ns=START_NS, rough=roughness(["mocap"]))
     velocities = of(list(robot), "dvl/twist")
     assert len(velocities) == pytest.approx(10 * 20 - 6, abs=2)
@@ -190,7 +190,7 @@ def test_motion_capture_gives_the_velocity_that_its_stamp_says():
 
 
 def velocity_errors(messages, robot):
-    """(k, 3) what the messages say less the true velocity of the DVL's place at their stamps."""
+    """(k, 3) reported less true velocity at the DVL's position at the timestamps."""
     x = robot.truth()
     lever = np.array(robot.robot.dvl_place) * [1, -1, -1]
     true = x.nu[:, :3] + np.cross(x.nu[:, 3:], lever)
@@ -201,7 +201,8 @@ def velocity_errors(messages, robot):
 
 
 def test_axes_stand_for_minutes_and_move_for_minutes():
-    """Ten minutes of a schedule: both states, each for at least a minute, and smooth between."""
+    """Ten minutes of a schedule have both states, each for at least a minute, with smooth changes.
+    """
     spans = []
     for seed in range(10):
         schedule = Schedule(np.random.default_rng(seed))
@@ -217,8 +218,8 @@ def test_axes_stand_for_minutes_and_move_for_minutes():
 
 
 def test_a_pausing_reference_is_consistent():
-    """Rate and acceleration are the derivatives of the value, also on the ramps; an axis that
-    stands is at its centre."""
+    """Rate and acceleration are the derivatives of the value, also on the ramps; a pausing axis is
+    at its centre."""
     robot = SimulatedRobot(1, rough=roughness(["pauses"]), truth_period=None)
     motion = robot.motion
     assert isinstance(motion, PausingMotion)

@@ -12,7 +12,7 @@
 # See the License for the specific language governing permissions and
 # limitations under the License.
 
-"""Sensor messages against kinematics and statics."""
+"""Sensor messages checked against kinematics and statics."""
 
 from dataclasses import replace
 
@@ -48,7 +48,7 @@ def silent(monkeypatch):
 
 @pytest.mark.parametrize("rpy", [(0, 0, 0), (0.3, 0, 0), (0, 0.25, 0), (0.2, -0.3, 2.0)])
 def test_imu_at_rest_reads_g_up(silent, rpy):
-    """At rest, the specific force turned into the world by the message's own orientation is +g
+    """At rest, the specific force rotated into the world by the message's own orientation is +g
     along ENU's up."""
     payload = sensors.Sensors(TrueRobot(), np.random.default_rng(0)).imu(
         instant(pin.rpy.rpyToMatrix(*map(float, rpy)))
@@ -98,8 +98,8 @@ def test_pressure_grows_with_depth(silent):
 
 
 def test_specific_force_integrates_to_the_dvl(silent):
-    """IMU messages alone, integrated for 8 s, give the DVL's velocity within 5 mm/s, and DVL and
-    pressure the depth's change."""
+    """IMU messages integrated for 8 s give the DVL's velocity within 5 mm/s, and the integrated DVL
+    gives the depth change of the pressure."""
     messages = list(SimulatedRobot(seed=3, duration=8.2))
     imu, dvl = of(messages, "imu/data"), of(messages, "dvl/twist")
     to_frd, robot = np.diag([1.0, -1.0, -1.0]), TrueRobot()

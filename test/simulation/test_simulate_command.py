@@ -48,7 +48,7 @@ def test_simulate_command_writes_bag_and_truth(tmp_path):
     ([], Roughness()), (["--rough"], ROUGH),
     (["--rough", "tether", "mocap"], Roughness(tether_force=2.0, mocap=True))])
 def test_rough_without_a_part_is_all_of_it(given, expected):
-    """`--rough` alone, with parts, and not at all."""
+    """Covers `--rough` alone, with parts, and without it."""
     parser = argparse.ArgumentParser()
     simulate_command.add_arguments(parser)
     args = parser.parse_args(["--output", "b_that_is_not_there", *given])
@@ -62,7 +62,7 @@ def parsed(*given):
 
 
 def test_mishaps_are_those_asked_for():
-    """Thrusters are counted from one; each option may be repeated."""
+    """Thrusters are counted from one, and each option may be repeated."""
     args = parsed("--pull", "-9", "4", "-8", "50", "--thruster-fails", "6", "0", "20",
                   "--thruster-fails", "1", ".4", "30")
     assert simulate_command.mishaps_of(args, 8) == Mishaps(
@@ -72,6 +72,6 @@ def test_mishaps_are_those_asked_for():
 @pytest.mark.parametrize("given", [("9", "0", "1"), ("0", "0", "1"), ("1.5", "0", "1"),
                                    ("1", "1.2", "1"), ("1", "-1", "1")])
 def test_a_thruster_that_is_not_there_is_refused(given):
-    """With what was given and what is expected."""
+    """The error says what was got and expected."""
     with pytest.raises(ConfigError, match="expected one of 1 to 8 and a share of 0 to 1"):
         simulate_command.mishaps_of(parsed("--thruster-fails", *given), 8)

@@ -26,8 +26,7 @@ from uvms_adaptive_dynamics.simulation.robot import SimulatedRobot
 
 @pytest.mark.parametrize("storage", ["mcap", "sqlite3"])
 def test_bag_round_trip(tmp_path, storage):
-    """What is read back from a bag is what the robot measured, at the time of receipt, under the
-    default topics."""
+    """A bag holds what the robot measured, at the receive times, under the default topics."""
     truth = write_bag(
         tmp_path / "bag", seed=4, duration=2.0, storage=storage, truth=tmp_path / "truth.npz"
     )
@@ -78,7 +77,7 @@ def test_bag_is_never_overwritten(tmp_path):
 
 
 def test_dives_of_two_seeds_are_not_at_the_same_time(tmp_path):
-    """As two dives are not; the same seed gives the same bag."""
+    """Bags of different seeds do not overlap in time; the same seed gives the same bag."""
     begins = []
     for name, seed in (("a", 1), ("b", 2), ("c", 1)):
         write_bag(tmp_path / name, seed=seed, duration=1.0)

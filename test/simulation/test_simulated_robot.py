@@ -12,7 +12,7 @@
 # See the License for the specific language governing permissions and
 # limitations under the License.
 
-"""A run of the robot: its truth is consistent, its messages have the right rates and delays."""
+"""A run of the robot: consistent truth, and messages with the right rates and delays."""
 
 import numpy as np
 import pinocchio as pin
@@ -28,14 +28,14 @@ from uvms_adaptive_dynamics.simulation.true_robot import TrueRobot
 
 @pytest.fixture(scope="module")
 def run():
-    """40 s of the default robot: messages, truth, robot."""
+    """(messages, truth, robot) of 40 s of the default robot."""
     robot = SimulatedRobot(seed=7, duration=40.0, start_ns=START_NS)
     return list(robot), robot.truth(), robot
 
 
 def test_position_changes_with_r_times_v(run):
-    """The derivative of position is R v, of attitude R S(w), of joints their speed, and velocities'
-    are the accelerations."""
+    """The derivative of position is R v, that of attitude R S(w), that of joints their speed, and
+    those of velocities are the accelerations."""
     _, x, _ = run
 
     def close(y, y_dot, share):
@@ -44,9 +44,9 @@ def test_position_changes_with_r_times_v(run):
         np.testing.assert_array_less(error, share * np.std(y_dot, 0))
 
     close(x.position, np.einsum("kij,kj->ki", x.R_nb, x.nu[:, :3]), 0.005)
-    # A joint that breaks loose moves within the 40 ms of the difference.
+    # A joint may break loose within the 40 ms of the difference.
     close(x.mu, x.mu_dot, 0.015)
-    # Thrust bends within 40 ms, joints' Coulomb steps more so.
+    # Thrust changes slope within 40 ms, and the joints' Coulomb friction even more.
     close(x.nu[:, :3], x.nu_dot[:, :3], 0.02)
     turned = np.array([pin.log3(a.T @ b) for a, b in zip(x.R_nb[:-2], x.R_nb[2:])]) / 0.04
     assert np.sqrt(np.mean((turned - x.nu[1:-1, 3:]) ** 2)) < 0.005 * np.std(x.nu[:, 3:])
@@ -58,8 +58,8 @@ def test_position_changes_with_r_times_v(run):
 
 
 def test_truth_fulfils_the_equation_of_motion(run):
-    """State, accelerations and efforts of the truth log belong together: the residual is below 0.5
-    % of the effort."""
+    """State, accelerations and efforts of the truth log are consistent: the residual is below 0.5 %
+    of the effort."""
     _, x, robot = run
     physics, residual = Physics(robot.robot), []
     for k in range(0, len(x.t), 7):
@@ -74,8 +74,8 @@ def test_truth_fulfils_the_equation_of_motion(run):
 
 
 def test_wrench_follows_from_the_commands(run):
-    """PWM -> T200 at the sagging voltage -> rotor lag -> allocation, recomputed from the
-    messages, is the true wrench."""
+    """PWM -> T200 at the sagging voltage -> rotor lag -> allocation, recomputed from the messages,
+    gives the true wrench."""
     messages, x, robot = run
     commands = sorted(of(messages, "thruster_commands"), key=lambda m: m.stamp)
     curve, thrust, target, history, now = ThrustCurve.t200(), None, None, [], None
@@ -112,8 +112,8 @@ def test_robot_follows_within_its_limits(run):
 
 
 def test_rates_delays_and_dropouts(run):
-    """Each topic has its rate; the DVL is stamped right and received 0.1 s late, and loses about 3
-    %; order is of receipt."""
+    """Each topic has its rate; the DVL has correct timestamps, arrives 0.1 s late, and loses about
+    3 %; messages come in order of reception."""
     messages, _, robot = run
     for topic, rate in (
         ("imu/data", 100),
@@ -136,7 +136,7 @@ def test_rates_delays_and_dropouts(run):
 
 
 def test_truth_grid_is_whole_multiples_since_the_epoch(run):
-    """The truth log's instants are whole multiples of 20 ms since the epoch, without a gap."""
+    """The truth log's instants are whole multiples of 20 ms since the epoch, without gaps."""
     _, x, robot = run
     ticks = x.t / 0.02
     assert np.abs(ticks - np.round(ticks)).max() < 1e-4 and np.all(np.diff(np.round(ticks)) == 1)
@@ -146,7 +146,7 @@ def test_truth_grid_is_whole_multiples_since_the_epoch(run):
 
 
 def test_same_seed_same_messages_other_seed_other_motion():
-    """The same seed gives the same messages to the last bit; another one gives another motion."""
+    """The same seed gives the same messages bit by bit; another seed gives another motion."""
     first, again, other = (list(SimulatedRobot(seed, 2.0)) for seed in (5, 5, 6))
     assert first == again
     joints = [of(m, "joint_states")[-1].payload["position"] for m in (first, other)]
@@ -154,8 +154,8 @@ def test_same_seed_same_messages_other_seed_other_motion():
 
 
 def test_a_weak_thruster_gives_its_share_and_the_mixer_does_not_know():
-    """Of the same commands; its column of the allocation has that share of the thrust."""
-    # for fifteen time constants: what was commanded before is forgotten
+    """For the same commands its column of the allocation has that share of the thrust."""
+    # for fifteen time constants, so that earlier commands have no effect
     whole, weak = (SimulatedRobot(3, 1.6, TrueRobot(thrust_share=share), truth_period=0.02)
                    for share in ((), (1.0,) * 4 + (0.25,) + (1.0,) * 3))
     pwm = np.full(8, 1700.0)

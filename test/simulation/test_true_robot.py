@@ -12,7 +12,7 @@
 # See the License for the specific language governing permissions and
 # limitations under the License.
 
-"""The true figures: physical bodies, and a payload in the gripper."""
+"""The true parameters: physical bodies, and a payload in the gripper."""
 
 from dataclasses import replace
 

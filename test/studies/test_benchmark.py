@@ -12,7 +12,7 @@
 # See the License for the specific language governing permissions and
 # limitations under the License.
 
-"""The benchmark: its samples, its figures on a small case, and the lines that say what is met."""
+"""The benchmark: its samples, its figures on a small case, and its lines on the requirements."""
 
 import json
 from dataclasses import replace
@@ -38,7 +38,7 @@ SMALL = Case("horizon", horizon=8, joints=1, ticks=12, compared=3, each_tick=1, 
 
 @pytest.mark.parametrize("n", [0, 1, 4, 12])
 def test_chain_is_a_robot_whose_links_are_possible(n):
-    """Any number of joints; the URDF's links lie inside P, and noise-free efforts are Y pi."""
+    """For any number of joints the URDF's links lie inside P, and noise-free efforts are Y pi."""
     config, robot = chain_robot(Config(), n)
     assert robot.table.n == n and robot.table.size == 27 + 12 * n
     truth = prior_from_config(config, robot).values
@@ -62,7 +62,7 @@ def test_samples_are_kept_and_the_same(tmp_path, monkeypatch):
 
 
 def test_outliers_are_gross_and_as_many_as_asked():
-    """The share of samples that differ, and by how much; the state is not touched."""
+    """Checks the share of samples that differ and the size of the errors; states are unchanged."""
     config, robot = chain_robot(Config(), 2)
     samples = chain_samples(config, robot, prior_from_config(config, robot).values, 600)
     noise = robot.default_noise(config)
@@ -87,8 +87,8 @@ def test_outliers_are_gross_and_as_many_as_asked():
 
 
 def test_a_case_has_all_its_figures(tmp_path):
-    """Times of both clocks, agreement with the oracle, certificates, memory; in JSON without
-    NaN, and drawn."""
+    """A case has times of both clocks, agreement with the oracle, certificates and memory, in JSON
+    without NaN and in a plot."""
     result = measure(SMALL)
     assert result["update_ms"]["median"] > result["solve_ms"]["median"] > 0
     assert (
@@ -117,8 +117,8 @@ def test_a_solver_that_is_not_there_is_named_not_replaced():
 
 
 def test_command_runs_cases_in_processes_of_their_own(tmp_path, monkeypatch, capsys):
-    """JSON and plot are there, progress is printed, a missing solver does not stop the others,
-    the profile is shown."""
+    """JSON and plot are written, progress is printed, a missing solver does not stop the others,
+    and the profile is shown."""
     missing = Case(
         "solver", horizon=8, joints=0, solver="cvxpy:NOSUCH", ticks=5, compared=0, each_tick=0
     )
@@ -144,7 +144,7 @@ def test_command_runs_cases_in_processes_of_their_own(tmp_path, monkeypatch, cap
 
 
 def test_verdicts_say_asked_and_measured():
-    """Met and not met are told apart, each with both numbers."""
+    """Lines say met or not met, each with both numbers."""
 
     def entry(group, update, **case):
         figures = {"median": update, "p99": 3 * update, "max": 4 * update}
@@ -189,7 +189,7 @@ def test_verdicts_say_asked_and_measured():
 
 
 def test_spread_of_times():
-    """Median, p99 and maximum of each clock; None of nothing."""
+    """Median, p99 and maximum of each clock; None without times."""
     found = spread("update", [Times(float(k), 2.0 * k) for k in range(1, 102)])
     assert (
         found["update_ms"] == {"median": 51.0, "p99": 100.0, "max": 101.0}
@@ -199,8 +199,8 @@ def test_spread_of_times():
 
 
 def test_endurance_reports_memory_and_times():
-    """Ten figures of memory, the last at the end; times of every update since the horizon was
-    full, with the deadline of the node."""
+    """There are ten memory figures, the last at the end, and times of every update after the
+    horizon is full, with the node's deadline."""
     found = endured(100, lap=60, case=Case("endurance", joints=0, horizon=8))
     assert [ticks for ticks, _ in found.memory] == list(range(10, 101, 10)) and all(
         mb > 10 for _, mb in found.memory
@@ -210,9 +210,9 @@ def test_endurance_reports_memory_and_times():
 
 
 def test_with_little_data_answers_are_worth_what_they_say():
-    """Ten samples behind a weak prior: the cost is so steep against its optimum that a step
-    inside the constraints can undo an answer. No tick is above the oracle by more than 1e-6,
-    and predictions agree to 1e-5 of their RMS."""
+    """With ten samples and a weak prior, the cost is so steep near its optimum that a step into the
+    constraints' interior can spoil an answer. No tick exceeds the oracle by more than 1e-6, and
+    predictions agree to 1e-5 of their RMS."""
     [case] = [
         case
         for case in cases.comparison_cases()

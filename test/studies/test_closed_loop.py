@@ -12,7 +12,7 @@
 # See the License for the specific language governing permissions and
 # limitations under the License.
 
-"""The closed loop: what the command measures, on runs of a few seconds."""
+"""The closed loop: the command's figures, on runs of a few seconds."""
 import json
 from dataclasses import replace
 from types import SimpleNamespace
@@ -44,12 +44,12 @@ GAINS = gains_for(prior_from_config(CONFIG, MODEL), MODEL.joints)
 
 @pytest.fixture(scope="module")
 def true():
-    """The robot's parameters from 6 s of its truth."""
+    """The robot's true parameters from 6 s of its truth."""
     return true_parameters(CONFIG, MODEL, duration=6.0)
 
 
 def made_up(error, t=None):
-    """A track with the same error [m, rad] on one axis of everything."""
+    """A track with the same error [m, rad] on one axis of every quantity."""
     t = np.arange(0.0, 120.0, 0.01) if t is None else t
     error = np.broadcast_to(error, t.shape)
     three, four, ten = (np.zeros((t.size, k)) for k in (3, 4, 10))
@@ -58,8 +58,8 @@ def made_up(error, t=None):
 
 
 def test_a_wrong_prior_is_wrong_by_the_factor_within_the_physical_set(true):
-    """Most entries are off by exactly two, all are admissible, and the weight in water is off by
-    two, not by a hundred newton."""
+    """Most entries are wrong by exactly two, all are within P, and the weight in water is wrong by
+    two, not by a hundred newtons."""
     physical = PhysicalSet(MODEL.table, CONFIG.estimation)
     for seed in (1, 2):
         wrong = wrong_prior(true, MODEL, CONFIG, 2.0, seed)
@@ -75,7 +75,7 @@ def test_a_wrong_prior_is_wrong_by_the_factor_within_the_physical_set(true):
 
 
 def test_errors_are_of_the_windows_alone():
-    """The transient and the seconds after a change count for nothing."""
+    """The transient and the seconds after a change do not count."""
     schedule = Schedule()
     t = np.arange(0.0, 120.0, 0.01)
     inside = np.any([(t >= a) & (t < b) for a, b in schedule.windows.values()], axis=0)
@@ -86,8 +86,7 @@ def test_errors_are_of_the_windows_alone():
 
 
 def test_the_time_until_the_error_is_back():
-    """The instant from which it stays within 1.2, whatever it was before; None where it does not.
-    """
+    """The time from which the error stays within 1.2, whatever it was before; None if never."""
     schedule, t = Schedule(), np.arange(0.0, 120.0, 0.01)
     true = made_up(0.001)
     late = made_up(np.where((t > 55) & (t < 61), 0.01, 0.0011))
@@ -97,8 +96,8 @@ def test_the_time_until_the_error_is_back():
 
 
 def test_a_feedforward_helps_and_a_payload_disturbs(true):
-    """True parameters halve the error of PID alone, of vehicle and arm; a payload that nobody
-    tells of is seen by the arm."""
+    """True parameters halve the error of PID alone for vehicle and arm; an unknown payload shows in
+    the arm."""
     def norms(parameters, payload=None):
         feedforward = None if parameters is None else Feedforward(MODEL, parameters, CONFIG)
         track = run_loop(CONFIG, MODEL, 1, 4.0, GAINS, feedforward, payload=payload)
@@ -111,8 +110,8 @@ def test_a_feedforward_helps_and_a_payload_disturbs(true):
 
 
 def test_the_feedforward_hears_of_an_estimate_what_the_node_would_say(true):
-    """Values that have not been judged since they jumped, or on which a channel is wrong, are a
-    sign of life alone; judged ones act; failed ones end trust at once."""
+    """Estimates not yet judged after a jump, or with a wrong channel, only count as a sign of life;
+    judged ones act; a failure ends trust at once."""
     adapted, told = Adapted(CONFIG, MODEL, true), []
     listener = SimpleNamespace(update=lambda *given: told.append("update"),
                                confirm=lambda t: told.append("confirm"),
@@ -137,8 +136,8 @@ def test_the_feedforward_hears_of_an_estimate_what_the_node_would_say(true):
 
 
 def test_a_mad_estimate_is_bounded(true, monkeypatch):
-    """150 updates of all kinds: no bad one is trusted, no effort beyond its limit, the wrench moves
-    by less than a twentieth of its limit in a period."""
+    """In 150 updates of all kinds, no bad one is trusted, no effort exceeds its limit, and the
+    wrench moves by less than a twentieth of its limit in a period."""
     monkeypatch.setattr("uvms_adaptive_dynamics.studies.closed_loop.stress.CORNERS", 4)
     monkeypatch.setattr("uvms_adaptive_dynamics.studies.closed_loop.stress.LONGEST_SPELL", 6)
     found = stress(CONFIG, MODEL, true, GAINS, 150)
@@ -150,8 +149,8 @@ def test_a_mad_estimate_is_bounded(true, monkeypatch):
 
 
 def test_the_command_writes_its_table_and_its_picture(tmp_path, monkeypatch, true, capsys):
-    """All variants in all windows, the ratios that are asked for beside them, the scan of the PID
-    and the stress."""
+    """The output has all variants in all windows, required ratios, the PID scan and the stress
+    test."""
     monkeypatch.setattr(command, "true_parameters", lambda *_: true)
     monkeypatch.setattr(tuning, "TRIED", ((4.0, 4.0, 12.0),))
     monkeypatch.setattr(tuning, "TUNING_LENGTH", 1.5)

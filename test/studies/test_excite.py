@@ -12,7 +12,7 @@
 # See the License for the specific language governing permissions and
 # limitations under the License.
 
-"""The command that designs a motion: files, dry run, stages, and what is refused."""
+"""The command that designs a motion: files, dry run, stages, and refusals."""
 import json
 from dataclasses import replace
 
@@ -50,7 +50,7 @@ def test_a_motion_is_designed_and_tried(tmp_path, capsys):
 
 
 def test_a_stage_of_a_schedule_is_designed_for(tmp_path):
-    """What it frees is promised, what it moves moves, in its kind."""
+    """The promise covers the stage's free parameters, and its channels move, in its kind."""
     assert main(["excite", *QUICK, "--schedule", "guided", "--stage", "restoring", "--output",
                  str(tmp_path)]) == 0
     motion = load_trajectory(tmp_path / "trajectory.yaml")
@@ -60,14 +60,15 @@ def test_a_stage_of_a_schedule_is_designed_for(tmp_path):
 
 
 def test_promises_from_a_recording_and_under_way(tmp_path, capsys):
-    """The noise of a recording is what a motion promises at best; under way, an estimate that has
-    measured noise and half the motion before it promises more than the settings' noise did."""
+    """The noise of a recording gives the best case of a promise; under way, an estimate with
+    measured noise and half the motion left promises more than the settings' noise did."""
     write_bag(tmp_path / "bag", seed=4, duration=8.0)
     simulated = ["--set", "robot.surface_pressure=101325"]
     assert main(["excite", *QUICK, *simulated, "--hover", str(tmp_path / "bag"), "--output",
                  str(tmp_path)]) == 0
     said = capsys.readouterr().out
-    assert "| deviation now | at best | promised |" in said and "which nobody has measured" in said
+    assert "| deviation now | at best | promised |" in said
+    assert "which has not been measured" in said
     promise = load_trajectory(tmp_path / "trajectory.yaml").promise
     gains = promise.at_best / promise.promised
     assert np.median(gains) < 0.9 and gains.min() < 0.3
@@ -81,7 +82,7 @@ def test_promises_from_a_recording_and_under_way(tmp_path, capsys):
         assert main(["excite", "--under-way", str(tmp_path / "trajectory.yaml"), "--parameters",
                      str(tmp_path / "now.yaml"), "--at", at, "--output", str(tmp_path / at)]) == 0
         said = capsys.readouterr().out
-        assert f"{at} s after the start" in said and "came with the parameters: surge 0.2 N" in said
+        assert f"{at} s after the start" in said and "with the parameters: surge 0.2 N" in said
         found.append(sum(float(line.split("|")[5].strip(" %")) for line in said.splitlines()
                          if line.endswith("% |")))
     assert found[0] < found[1] < 100.0 * robot.table.size + 1
@@ -95,14 +96,14 @@ def test_promises_from_a_recording_and_under_way(tmp_path, capsys):
     (["--schedule", "guided", "--stage", "legs"], "expected one of hover, arm, vehicle"),
     (["--move", "wings"], "'wings' fits no channel"), (["--free", "Q"], "'Q' fits no parameter")])
 def test_what_cannot_be_used_is_refused_in_a_sentence(tmp_path, capsys, arguments, said):
-    """Named, with what is expected."""
+    """The error names the argument and what is expected."""
     assert main(["excite", *QUICK, *arguments, "--output", str(tmp_path)]) == 2
     assert said in capsys.readouterr().err
 
 
 def test_the_times_compared_are_to_the_same_fit():
-    """A motion that is as good at 10 s as the other ends, which was so first at 40 s, and to stay
-    at 60 s."""
+    """A motion reaches at 10 s the other's final fit, which that first had at 40 s and lastingly at
+    60 s."""
     t = np.arange(10.0, 70.0, 10.0)
     slow = np.array([.1, .2, .5, .9, .8, .9])[:, None]
     quick = np.array([.95, .95, .95, .95, .95, .95])[:, None]
@@ -119,7 +120,7 @@ def test_the_times_compared_are_to_the_same_fit():
 
 
 def test_ratios_are_of_what_was_to_be_learnt():
-    """Parameters that a motion promises nothing of do not count."""
+    """Parameters without a promised improvement do not count."""
     promise = Promise(("a", "b", "c"), ("", "", ""), np.array([True, True, False]),
                       np.array([1.0, 1.0, 1.0]), np.array([0.5, 0.9, 0.1]))
     achieved = ParameterSet(promise.names, np.zeros(3), np.diag([0.36, 1.0, 1.0]))
@@ -128,8 +129,7 @@ def test_ratios_are_of_what_was_to_be_learnt():
 
 
 def test_an_interval_holds_what_lies_between_its_ends():
-    """Whichever end is the larger; a parameter that is not to become better known does not count.
-    """
+    """Holds whichever end is larger; a parameter without a promised improvement does not count."""
     promise = Promise(("a", "b", "c", "d"), ("",) * 4, np.ones(4, bool), np.ones(4),
                       np.array([0.6, 0.6, 0.5, 1.0]), np.array([0.2, 0.2, 0.7, 0.9]))
     achieved = ParameterSet(promise.names, np.zeros(4), np.diag([0.4, 0.7, 0.6, 9.0]) ** 2)
@@ -139,18 +139,18 @@ def test_an_interval_holds_what_lies_between_its_ends():
 
 
 def test_a_campaign_counts_what_was_refused_and_touched():
-    """In a table that begins with the counts."""
+    """The table begins with the counts."""
     results = [{"robot": 1, "design_s": 2.0, "touched": [], "most used": {"tilt": 0.5}},
                {"robot": 2, "refused": "no room"},
                {"robot": 3, "design_s": 9.0, "touched": ["yaw"], "most used": {"yaw": 1.1}}]
     text = campaign_table(results)
-    assert text.startswith("2 of 3 robots designed for, in 9.0 s (median) to 9.0 s")
-    assert "touched on 1 of them" in text and "no room" in text
+    assert text.startswith("Motions designed for 2 of 3 robots, in 9.0 s (median) to 9.0 s")
+    assert "1 of them touched a limit" in text and "no room" in text
 
 
 def test_an_interrupted_campaign_goes_on(tmp_path, monkeypatch):
-    """Robots that are there are not tried again, unless the settings are others; another process's
-    robots in the same folder are counted."""
+    """Finished robots are not tried again, unless settings differ; another process's robots in the
+    same folder are counted."""
     tried = []
 
     def quick(self, k):
@@ -161,19 +161,20 @@ def test_an_interrupted_campaign_goes_on(tmp_path, monkeypatch):
         assert main(["excite", "--output", str(tmp_path), "--campaign", *more]) == 0
     assert tried == [1, 2, 3, 11, 1]
     assert main(["excite", "--output", str(tmp_path), "--campaign", "2"]) == 0
-    assert tried[5:] == [1] and (tmp_path / "excite.md").read_text().startswith("4 of 4 robots")
+    assert tried[5:] == [1] and (tmp_path / "excite.md").read_text().startswith(
+        "Motions designed for 4 of 4 robots")
 
 
 def test_second_motions_are_told_apart():
-    """In a table of their own."""
+    """Second motions have their own table."""
     one = {"design_s": 2.0, "touched": [], "most used": {"tilt": 0.5}}
     text = campaign_table([{"robot": 1, **one, "again": {**one, "touched": ["yaw"]}}])
     first, second = text.split("Second motions")
-    assert "touched on 0 of them" in first and "touched on 1 of them" in second
+    assert "0 of them touched a limit" in first and "1 of them touched a limit" in second
 
 
 def test_random_limits_are_settings():
-    """Of many seeds, all are accepted, and differ."""
+    """Limits from many seeds are all valid settings, and differ."""
     robot = RobotModel.from_config(Config())
     tilts = {Config().with_values(random_limits(k, 4, robot)).excitation.tilt for k in range(20)}
     assert len(tilts) == 20

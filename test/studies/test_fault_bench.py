@@ -53,7 +53,7 @@ def robot():
 
 
 def test_the_table_is_whole():
-    """Names are unique, kinds known, faults end before the recording does or never."""
+    """Names are unique, kinds are known, and faults end before the recording or never."""
     cases = table(LONG_SCENE.onset)
     assert len(cases) == len({case.name for case in cases}) >= 60
     assert {case.kind for case in cases} == set(CASE_KINDS)
@@ -77,7 +77,7 @@ def bench(tmp_path_factory):
 
 @pytest.mark.parametrize("case", CASES, ids=lambda case: case.name)
 def test_short_form(bench, robot, case):
-    """Every fault of the short form is as asked."""
+    """Every fault of the short form meets its requirements."""
     verdict = bench.verdict(case)
     assert verdict.ok, line(verdict, robot)
 
@@ -99,8 +99,8 @@ def test_a_recording_that_is_too_short_is_refused(tmp_path):
 
 @pytest.mark.parametrize("jobs", ["1", "2"])
 def test_the_command_prints_and_writes(tmp_path, capsys, monkeypatch, jobs):
-    """A fault by name: a line, the sum, faults.json; the status says whether all is as asked. With
-    processes of its own it is the same."""
+    """A fault selected by name gives a line, the summary and faults.json, and the exit status tells
+    if all requirements are met. Parallel processes give the same."""
     monkeypatch.setattr(command, "SHORT_SCENE", Scene(5.0, 3.0, 2.0))
     status = main(["faults", "--short", "--only", "effort NaN for", "--jobs", jobs, "--output",
                    str(tmp_path)])
@@ -110,7 +110,7 @@ def test_the_command_prints_and_writes(tmp_path, capsys, monkeypatch, jobs):
 
 
 def test_a_recording_without_valid_rows_is_refused():
-    """Nothing could be lost of it."""
+    """A recording without valid rows has none to lose."""
     item = Received("joint_states", None, 0, 0)
     bench = Bench(Recordings([item], []), Config())
     with pytest.raises(BagError, match="no valid row even without a fault"):
@@ -118,7 +118,7 @@ def test_a_recording_without_valid_rows_is_refused():
 
 
 def test_faults_of_sensors_that_a_recording_lacks_are_left_out(robot):
-    """A recording without a DVL has no DVL that could be silent."""
+    """For example, without a DVL there is no fault of a silent DVL."""
     arm = [Received("joint_states", None, 0, 0)]
     bench = Bench(Recordings(arm, arm), Config())
     concerned = {case.name for case in table(LONG_SCENE.onset) if bench.concerns(case)}

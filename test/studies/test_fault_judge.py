@@ -12,7 +12,7 @@
 # See the License for the specific language governing permissions and
 # limitations under the License.
 
-"""The judgement of the fault bench, on runs that are made up."""
+"""The judgement of the fault bench, on made-up runs."""
 import math
 
 import numpy as np
@@ -49,7 +49,7 @@ def test_a_sentence_is_of_the_sensor_with_words_and_seconds(sentence, right):
 
 
 def made_up(robot, seconds=60.0, **changes):
-    """A run without fault: all rows valid, errors white."""
+    """A run without fault: all rows are valid, errors are white."""
     t = np.arange(0.0, seconds, 0.02)
     error = np.random.default_rng(0).standard_normal((t.size, len(robot.channels)))
     valid = np.ones(error.shape, bool)
@@ -78,7 +78,7 @@ def test_a_run_like_the_clean_one_is_as_asked(robot):
 
 
 def test_wrong_rows_lost_rows_and_late_recovery_are_found(robot):
-    """Each figure shows what was done to it, and nothing else does."""
+    """Each figure shows its own disturbance and no other."""
     clean, limits = made_up(robot), Limits(samples=0.95, vehicle=0.98, rmse=1.3)
     after = (clean.t >= 25.0) & (clean.t < 28.0)
     masked = clean.valid & ~after[:, None]
@@ -102,7 +102,7 @@ def test_a_channel_that_never_comes_back_is_never_back(robot):
 
 
 def test_held_out_loss_counts_where_the_fault_does_not_touch(robot):
-    """Parameters that predict worse are a loss, but not of channels that are excused."""
+    """Worse predictions are a loss, but not on excused channels."""
     spoilt = made_up(robot, pi=np.ones(robot.table.size))
     assert "held-out loss" in failed(judge(robot, spoilt, Limits()))
     verdict = judge(robot, spoilt, Limits(loss=1e9), touches=TOUCHES_ARM)
@@ -110,8 +110,8 @@ def test_held_out_loss_counts_where_the_fault_does_not_touch(robot):
 
 
 def test_what_is_said_is_found_in_time_and_what_misleads_is_named(robot):
-    """The sentence that is asked, its time; advice on other sensors; what the clean run says too
-    is neither."""
+    """Finds the required sentence with its time, and advice on other sensors; sentences of the
+    clean run are neither."""
     said = {"a": Sentence("input imu: no message for 1 s", 21.5),
             "b": Sentence("dvl.rpy: turned", 30.0)}
     wanted = Said("imu", ("no message",))
@@ -125,7 +125,7 @@ def test_what_is_said_is_found_in_time_and_what_misleads_is_named(robot):
 
 
 def test_the_wording_counts_where_the_clean_run_says_the_same_with_other_numbers(robot):
-    """A clock that is always reported is found where its seconds are those of the fault."""
+    """A clock that is always reported is found if its seconds are those of the fault."""
     said = Sentence("input imu: clock 0.0 s ahead", 1.0)
     clean = made_up(robot, said={"clock": Sentence("input imu: clock 0.0 s ahead", 1.0)})
     said.again("input imu: clock 0.9 s ahead", 22.0)
@@ -139,7 +139,7 @@ def test_the_wording_counts_where_the_clean_run_says_the_same_with_other_numbers
 
 
 def test_rejected_numbers_are_counted_truly(robot):
-    """To a fifth of what is wrong, of the role that has the field alone."""
+    """The count must be right to a fifth, and only for the role that has the field."""
     case = Case("made up", "outliers", "", (Lost("joint_states", 20.0, 25.0),), None, Limits(),
                 counted="effort")
     test = HeldOut(np.ones((9, len(robot.channels), robot.table.size)),
@@ -151,7 +151,7 @@ def test_rejected_numbers_are_counted_truly(robot):
 
 
 def test_a_slow_sensor_may_be_named_instead(robot):
-    """Where the sentence comes in time, rows may be lost; where it does not, they may not."""
+    """Rows may be lost if the sentence comes in time, otherwise not."""
     clean = made_up(robot)
     gone = clean._replace(valid=clean.valid & False)
     named = {"a": Sentence("input dvl: 2 Hz is slow", 21.0)}
@@ -162,14 +162,14 @@ def test_a_slow_sensor_may_be_named_instead(robot):
 
 
 def test_trouble_is_always_red(robot):
-    """An exception, a number that is none, an estimate outside P."""
+    """Trouble is an exception, NaN or infinity, or an estimate outside P."""
     assert failed(judge(robot, made_up(robot, trouble=("raised",)), Limits())) == ["trouble"]
     found = run_through([None], Config(), robot)
     assert found.trouble and found.trouble[0].startswith("raised AttributeError")
 
 
 def test_a_channel_without_held_out_rows_has_no_r2():
-    """And spoils none of the others."""
+    """Such a channel does not affect the others."""
     rng = np.random.default_rng(0)
     Y, pi = rng.standard_normal((50, 2, 3)), np.array([1.0, -2.0, 0.5])
     tau = Y @ pi + 0.1 * rng.standard_normal((50, 2))

@@ -12,7 +12,7 @@
 # See the License for the specific language governing permissions and
 # limitations under the License.
 
-"""A guided run offline, cut short: what it decides, and that it repeats itself."""
+"""A shortened guided run offline: its decisions, and its repeatability."""
 import argparse
 import json
 from dataclasses import replace
@@ -37,7 +37,7 @@ from uvms_adaptive_dynamics.studies.guided.loop import guided_run
 from uvms_adaptive_dynamics.studies.guided.simulated import simulated
 from uvms_adaptive_dynamics.studies.guided.table import markdown
 
-# The cheapest design that there is: what a run does with it is the same.
+# The cheapest design; the run treats it like any other.
 CHEAP = {"excitation.starts": 1, "excitation.iterations": 0, "excitation.draws": 1,
          "excitation.harmonics": 2, "excitation.duration": 12.0, "identification.design_time": 1.0}
 CONFIG = zeroed(Config().with_values(CHEAP))
@@ -46,7 +46,7 @@ MODEL = RobotModel.from_config(CONFIG)
 
 @pytest.fixture(autouse=True)
 def armed_soon(monkeypatch):
-    """What comes before is the same from one second to the next."""
+    """Arm early: nothing changes during the wait."""
     monkeypatch.setattr(loop, "ARMED_AFTER", 4.0)
 
 
@@ -55,14 +55,14 @@ def run(longest, stages=None, **changes):
     prior = wrong_prior(prior_from_config(config, MODEL), MODEL, config, 3.0, 2)
     robot = SimulatedRobot(2, 60.0, start_ns=round(DEFAULT_START * 1e9), truth_period=None)
     guided = load_schedule("guided", MODEL.table)
-    # from the first stage with a motion on
+    # starting at the first stage with a motion
     schedule = replace(guided, stages=stages or guided.stages[1:])
     return guided_run(config, MODEL, prior, schedule, robot, longest)
 
 
 def test_the_robot_is_armed_moved_and_left_at_neutral():
-    """From a prior that once turned it over; by the end of the time it has flown and learnt, no
-    limit was touched, and the same seed gives the same parameters."""
+    """From a prior that once capsized the robot: by the end it has flown and learnt, touched no
+    limit, and the same seed gives the same parameters."""
     done = run(5.0)
     assert done.cause.code == "longest" and done.flown == ["arm"]
     assert 5.0 < done.seconds < 5.0 + CONFIG.identification.ramp + 0.1
@@ -73,8 +73,8 @@ def test_the_robot_is_armed_moved_and_left_at_neutral():
 
 
 def test_a_limit_ends_it():
-    """With the limit's own sentence among the notes; half of the way there the motion was broken
-    off, which is not enough for joints that hardly follow."""
+    """The notes contain the limit's sentence; the motion was broken off halfway to the limit, which
+    does not suffice for joints that hardly follow."""
     slow = [4.0, 4.0, 0.1]
     done = run(6.0, **{"identification.joint_error": 0.05, "identification.bandwidth": slow,
                        "identification.known_bandwidth": slow})
@@ -83,8 +83,8 @@ def test_a_limit_ends_it():
 
 
 def test_no_stage_is_done_before_its_own_motion_was_flown():
-    """The arm's motion is over, the vehicle holds still while its motion is designed: time in which
-    the stage learns, and is not done."""
+    """After the arm's motion the vehicle holds still while its motion is designed: meanwhile the
+    stage learns, but is not done."""
     arm, vehicle = load_schedule("guided", MODEL.table).stages[1:3]
     done = run(18.0, (replace(arm, at_most=4.0), vehicle), **{"identification.design_time": 15.0})
     assert done.cause.code == "longest" and "vehicle" not in done.flown
@@ -95,8 +95,8 @@ def test_no_stage_is_done_before_its_own_motion_was_flown():
 
 
 def test_the_robot_is_that_of_the_configuration():
-    """Arm, mount and thrusters; by default that of all studies. Its messages are as it publishes
-    them, whatever drivers the configuration is for."""
+    """Arm, mount and thrusters come from the configuration, by default those of all studies.
+    Messages are the simulated robot's own, whatever drivers the configuration is for."""
     robot, config = simulated(Config())
     assert robot.gravity == TrueRobot().gravity != config.robot.gravity
     assert config == zeroed(Config())
@@ -115,7 +115,7 @@ def test_the_robot_is_that_of_the_configuration():
 
 
 def test_another_arm_is_identified_and_judged(tmp_path, monkeypatch):
-    """The command, with two joints of the arm; truth and test cut short."""
+    """Runs the command with two joints of the arm, with shortened truth and test."""
     monkeypatch.setattr(command, "true_parameters",
                         partial(command.true_parameters, duration=2.0))
     monkeypatch.setattr(command, "GUIDED_HELD_OUT_S", 5.0)

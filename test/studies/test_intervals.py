@@ -12,8 +12,8 @@
 # See the License for the specific language governing permissions and
 # limitations under the License.
 
-"""The campaign of intervals: what counts as nominal, pooled figures, resuming; and the paper's
-intervals from its own recursion.
+"""The interval campaign: nominal rows, pooled figures, resuming, and the paper's intervals from its
+own recursion.
 
 Twenty seeds of 300 s take longer than a test may: `python -m uvms_adaptive_dynamics intervals
 --output DIR` (docs/uncertainty.md).
@@ -57,8 +57,7 @@ def values(stream, role):
 
 
 def test_hits_are_exactly_what_was_spoiled(messages):
-    """Every changed message, and no other, is in the list, with the places of its changed values.
-    """
+    """The list has every changed message and no other, with the indices of its changed values."""
     hits = []
     spoiled = list(with_outliers(messages, 3, hits))
     for role in ("dvl", "joint_states", "thrusters"):
@@ -72,13 +71,13 @@ def test_hits_are_exactly_what_was_spoiled(messages):
 
 
 def test_coloured_noise_has_its_deviation_and_its_time(messages):
-    """What was added to effort and DVL has the sensors' deviation and decays as exp(-t / time); the
-    given messages stay as they were."""
+    """Noise added to efforts and DVL has the sensors' deviation and decays as exp(-t / time); input
+    messages stay unchanged."""
     quiet = [("joint_states", Message(effort=np.zeros(4)), 0.02 * k) for k in range(60_000)]
     before = values(messages, "dvl").copy()
     added = values(with_coloured_noise(quiet, Colour(time=0.5), 1), "joint_states") / EFFORT_NOISE
     assert np.all(values(quiet, "joint_states") == 0)
-    # 1200 s of noise that is alike over .5 s, four joints: the variance is known to 2 %.
+    # 1200 s of noise with a correlation time of .5 s, four joints: the variance is known to 2 %.
     assert np.mean(added ** 2) == pytest.approx(1.0, abs=0.08)
     for lag in (5, 25):
         assert np.mean(added[lag:] * added[:-lag]) == pytest.approx(np.exp(-lag * 0.02 / 0.5),
@@ -89,8 +88,8 @@ def test_coloured_noise_has_its_deviation_and_its_time(messages):
 
 
 def test_nominal_rows_keep_clear_of_faults():
-    """A bad effort spoils its joint alone, over the low-pass; a bad DVL sample the vehicle, over
-    the DVL's window too."""
+    """A bad effort only affects its joint, over the low-pass; a bad DVL sample affects the vehicle,
+    over the DVL's window as well."""
     config = Config()
     robot, t = RobotModel.from_config(config), np.arange(0, 10, 0.02)
     effort, dvl = Hit("joint_states", 2.0, np.array([1])), Hit("dvl", 6.0, np.array([0]))
@@ -106,8 +105,8 @@ def test_nominal_rows_keep_clear_of_faults():
 
 
 def test_the_papers_interval_by_hand():
-    """Half of the newest squared residual and half of before; as published it holds its own row,
-    and then nothing can lie outside."""
+    """The variance averages the newest squared residual and the previous variance; as published it
+    includes the row itself, and then no residual can lie outside."""
     rng = np.random.default_rng(0)
     residual, fit, valid = rng.standard_t(2, (200, 1)), np.full((200, 1), 0.1), rng.random(
         (200, 1)) < 0.9
@@ -131,8 +130,8 @@ def run_of(coverage, n, width=1.0, ideal=1.0):
 
 
 def test_pooled_coverage_counts_rows_and_keeps_the_worst_run():
-    """100 rows at 80 % and 300 at 100 % are 95 % of 400; both ends are kept, and a run without rows
-    is none."""
+    """100 rows at 80 % and 300 at 100 % make 95 % of 400; both extremes are kept, and a run without
+    rows is ignored."""
     found = pooled([run_of(0.8, 100), run_of(1.0, 300), run_of(None, 0)])["nominal"]["own"]["surge"]
     assert found["n"] == 400 and found["coverage95"] == pytest.approx(0.95) and (
         found["lowest"], found["highest"]) == (0.8, 1.0)
@@ -144,14 +143,14 @@ def test_pooled_coverage_counts_rows_and_keeps_the_worst_run():
                                         ([run_of(0.87, 100), run_of(0.97, 900)], "not single"),
                                         ([run_of(0.95, 100, 1.4)], "not width")])
 def test_what_is_asked_is_judged(runs, said):
-    """93-97 % pooled, 88-99 % in each run, at most 1.3 times the ideal width: each failure is
-    named, alone."""
+    """Requirements are 93-97 % pooled, 88-99 % in each run, and at most 1.3 times the ideal width;
+    each failure is named alone."""
     assert kind_table(pooled(runs), "own").splitlines()[1].endswith("  " + said)
 
 
 def test_figures_of_a_right_interval():
-    """A known normal residual: 95 %, the ideal width, and the entropy of the normal distribution as
-    NLL."""
+    """A normal residual with known deviation has 95 % coverage, the ideal width, and the normal
+    distribution's entropy as NLL."""
     residual = np.random.default_rng(4).normal(size=40_000)
     found = channel_figures(residual, np.ones(40_000), residual)
     assert found["coverage95"] == pytest.approx(
@@ -163,14 +162,14 @@ SHORT_KINDS = ("--kinds", "gaussian", "coloured", "outliers")
 
 
 def intervals(folder, *more, duration="45"):
-    """Status of the command for one seed, by default of 45 s."""
+    """Run the command for one seed, by default with 45 s; returns the exit status."""
     return main(["intervals", "--seeds", "5", "--duration", duration, "--solve-every", "25",
                  "--output", str(folder), *more])
 
 
 @pytest.fixture(scope="module")
 def campaign(tmp_path_factory):
-    """Folder of a campaign under each kind of noise, with the same recording."""
+    """Folder of a campaign with each kind of noise on the same recording."""
     folder = tmp_path_factory.mktemp("intervals")
     assert intervals(folder, *SHORT_KINDS) == 0
     return folder
@@ -178,9 +177,9 @@ def campaign(tmp_path_factory):
 
 @pytest.mark.parametrize("kind", SHORT_KINDS[1:])
 def test_intervals_hold_in_a_short_campaign(campaign, kind):
-    """45 s from a prior wrong by a factor of two: each run of each channel holds 88 to 99.9 % of
-    all rows; the first ten seconds, in which the prior's doubt makes intervals wide, weigh seven
-    times what they weigh in 300 s."""
+    """In 45 s from a prior wrong by a factor of two, intervals contain 88 to 99.9 % of the rows in
+    each run and channel; the first ten seconds, with wide intervals due to the prior, weigh seven
+    times as much as in 300 s."""
     found = json.loads(
         (campaign / "intervals.json").read_text())["kinds"][kind]["all"]["this package"]
     assert set(found) == set(CHANNELS)
@@ -189,8 +188,8 @@ def test_intervals_hold_in_a_short_campaign(campaign, kind):
 
 
 def test_intervals_are_sharper_than_the_papers(tmp_path):
-    """NLL and width below the paper's on every channel, whose published interval holds every row:
-    20 s decide it, and the paper's estimate takes six times as long as ours."""
+    """NLL and width are below the paper's on every channel; its published interval contains every
+    row. 20 s suffice, and the paper's estimate takes six times as long as ours."""
     assert intervals(tmp_path, "--kinds", "gaussian", "--compare-paper", duration="20") == 0
     found = json.loads(
         (tmp_path / "intervals.json").read_text())["kinds"]["gaussian"]["all"]
@@ -201,7 +200,7 @@ def test_intervals_are_sharper_than_the_papers(tmp_path):
 
 
 def test_a_campaign_goes_on_where_it_stopped(campaign, tmp_path, capsys):
-    """Finished runs are found again; another setting makes its own."""
+    """Finished runs are reused; other settings run again."""
     (tmp_path / "runs").symlink_to(campaign / "runs")
     assert intervals(tmp_path, "--kinds", "coloured") == 0
     assert "[1/1] seed 5, coloured: found" in capsys.readouterr().out
@@ -219,8 +218,8 @@ def test_a_campaign_goes_on_where_it_stopped(campaign, tmp_path, capsys):
     ((.95, .84, 1.2), .95, "not single"), ((.95, .90, 1.6), .95, "not width"),
     ((.95, .90, 1.2), .93, "not adapted")])
 def test_what_is_asked_on_another_motion_is_judged(saved, adapted, said):
-    """92-98 % pooled and 85 % in each run with nothing adapted, at most 1.5 times the ideal width,
-    94-96 % adapting: each failure is named, alone."""
+    """Requirements are 92-98 % pooled and 85 % in each run without adaptation, at most 1.5 times
+    the ideal width, and 94-96 % with adaptation; each failure is named alone."""
     coverage, lowest, width = saved
     one = {"n": 100, "coverage95": coverage, "lowest": lowest, "width": width, "ideal_width": 1.0}
     figures = {"held_out": {"saved": {"surge": one},
@@ -232,6 +231,6 @@ def test_what_is_asked_on_another_motion_is_judged(saved, adapted, said):
                                              (["--solve-every", "0"], "--solve-every"),
                                              (["--seeds", "-1"], "--seeds")])
 def test_bad_arguments_are_refused(arguments, part, tmp_path, capsys):
-    """Exit status 2 and one sentence that names the argument."""
+    """Bad arguments give exit status 2 and one sentence that names the argument."""
     assert main(["intervals", "--output", str(tmp_path), *arguments]) == 2
     assert part in capsys.readouterr().err

@@ -12,7 +12,7 @@
 # See the License for the specific language governing permissions and
 # limitations under the License.
 
-"""The comparison with the paper: its rules of trials and rows, and the command as a whole."""
+"""The comparison with the paper: rules for trials and rows, and the whole command."""
 import json
 from pathlib import Path
 from types import SimpleNamespace
@@ -50,7 +50,7 @@ def test_each_bag_is_tested_on_the_next_and_one_alone_on_its_end():
 
 
 def part_of(t, measured, predicted, valid):
-    """The rows of one channel; fixed parameters predict zero."""
+    """A `Part` with one channel, whose fixed parameters predict zero."""
     column = [np.array(values, float).reshape(-1, 1) for values in (measured, predicted)]
     ones = np.ones_like(column[0])
     rows = Rows(np.array(t), np.zeros(len(t), int), *column, ones,
@@ -60,8 +60,8 @@ def part_of(t, measured, predicted, valid):
 
 
 def test_models_are_scored_on_the_same_rows_and_measurements():
-    """Instants that one model lacks and rows that one masks count for none; what was measured is
-    the first one's."""
+    """Instants that one model lacks, and rows that one masks, do not count for any; measurements
+    are the first model's."""
     first = part_of([0.0, .02, .04, .06], [1, 2, 3, 4], [1, 2, 3, 5], [1, 1, 1, 0])
     other = part_of([.0200001, .04, .06], [9, 9, 9], [2, 2, 4], [True, True, True])
     rows = compared({"first": first, "other": other}, .02)
@@ -74,7 +74,7 @@ def test_models_are_scored_on_the_same_rows_and_measurements():
 
 
 def test_the_signed_error_is_predicted_less_measured():
-    """Positive where the model predicts too much; rows that do not count have no share."""
+    """It is positive if the model predicts too much; rows that do not count are ignored."""
     robot = SimpleNamespace(channels=("x",), units=("N",))
     measured = np.array([[1.0], [2.0], [3.0]])
     rows = Compared(np.arange(3.0), measured, np.array([[True], [True], [False]]),
@@ -105,7 +105,7 @@ def bag(tmp_path_factory):
 
 
 def test_samples_are_made_once_where_settings_allow(bag):
-    """Settings behind the front end give the same list, those before it another."""
+    """Settings after the front end share the list of samples; front-end settings get their own."""
     signals, base = Signals(), Config()
     first = signals.samples(bag, base)
     cost = base.with_values({"estimation.arrival": "relative", "uncertainty.alpha": .1})
@@ -114,8 +114,8 @@ def test_samples_are_made_once_where_settings_allow(bag):
 
 
 def test_the_command_compares_default_and_paper(bag, tmp_path, capsys):
-    """Default, letter and cost on one bag: both parts, all channels, figures and files; the letter
-    runs with all its settings."""
+    """Default, letter and cost on one bag give both parts, all channels, figures and files; the
+    letter runs with all its settings."""
     assert main(["paper", str(bag), "--window", "40", "--baseline", "letter", "cost", "--every",
                  "40", "--set-paper", "estimation.rho=2", "--output", str(tmp_path)]) == 0
     said = capsys.readouterr().out

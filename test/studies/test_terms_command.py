@@ -12,7 +12,7 @@
 # See the License for the specific language governing permissions and
 # limitations under the License.
 
-"""`terms`: evidence on what is held out decides, and never the fit."""
+"""`terms`: the decision rests on held-out evidence, never on the fit."""
 import argparse
 import json
 
@@ -35,13 +35,13 @@ ARM = Config().with_values({"robot.vehicle": False, "robot.joints": ["axis_c", "
 
 
 def outcome(residual):
-    """An outcome at 50 Hz with this residual (T, C) of a prediction of zero."""
+    """An outcome at 50 Hz with residual (T, C) and zero prediction."""
     return Outcome(np.arange(len(residual)) / 50, residual, np.zeros_like(residual),
                    np.ones(residual.shape, bool))
 
 
 def correlated(rng, rows, channels, time=0.5):
-    """Residuals with a correlation time [s], of deviation one."""
+    """Residuals with a correlation time [s] and unit deviation."""
     a, x = np.exp(-0.02 / time), np.zeros((rows, channels))
     noise = rng.normal(size=(rows, channels)) * np.sqrt(1 - a * a)
     for k in range(1, rows):
@@ -50,7 +50,7 @@ def correlated(rng, rows, channels, time=0.5):
 
 
 def test_ratio_is_that_of_the_rmse():
-    """By channel as numpy has it, and the geometric mean of them."""
+    """Ratios by channel match numpy, and the mean is their geometric mean."""
     rng = np.random.default_rng(0)
     one, other = (correlated(rng, 3000, 3) for _ in range(2))
     found = compare(outcome(one), outcome(other), 1)
@@ -60,8 +60,8 @@ def test_ratio_is_that_of_the_rmse():
 
 
 def test_what_changes_nothing_is_seldom_worth_it():
-    """Two equally good predictions whose errors are correlated in time: of 200, at most the 5 %
-    that the level allows on one side, and three deviations of their count."""
+    """For equally good predictions with time-correlated errors, at most 5 % of 200 comparisons,
+    plus three standard deviations of that count, call one worth it."""
     rng = np.random.default_rng(1)
     worth = 0
     for _ in range(200):
@@ -78,7 +78,7 @@ def test_a_gain_on_one_channel_does_not_pay_for_a_loss_on_another():
 
 
 def test_sets_are_replaced_and_others_stay():
-    """Those tried are switched by the trial alone; `estimate_rotor_inertia` is one of them."""
+    """A trial switches only the sets tried, which may include `estimate_rotor_inertia`."""
     config = ARM.with_values({"robot.terms": ["dead_band"], "robot.estimate_rotor_inertia": True})
     found = with_terms(config, ("friction_by_direction",), ("rotor", "friction_by_direction"))
     assert set(found.robot.all_terms) == {"dead_band", "friction_by_direction", "joint_offsets"}
@@ -88,7 +88,7 @@ def test_sets_are_replaced_and_others_stay():
 
 @pytest.fixture(scope="module")
 def recordings():
-    """An arm whose friction is harder in one direction, by as much again."""
+    """An arm with twice the friction in one direction."""
     config = with_terms(ARM, ("friction_by_direction",), ())
     robot = RobotModel.from_config(config)
     pi = prior_from_config(config, robot).values.copy()
@@ -99,7 +99,7 @@ def recordings():
 
 def test_the_set_that_the_robot_has_is_chosen_and_no_other(recordings, monkeypatch, capsys,
                                                            tmp_path):
-    """From the command line: table, line to paste, and the same figures as JSON."""
+    """The command prints a table and a line to paste, and writes the same figures as JSON."""
     monkeypatch.setattr(command, "read_recordings", lambda *given: recordings)
     monkeypatch.setattr(command.options, "config_of", lambda args: ARM)
     args = argparse.Namespace(bags=["held_out"], hold_out=0.3, output=tmp_path / "terms.json",

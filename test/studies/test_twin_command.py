@@ -12,7 +12,7 @@
 # See the License for the specific language governing permissions and
 # limitations under the License.
 
-"""The command `twin`: what it counts, and a short run of it."""
+"""The command `twin`: its coverage count, and a short run."""
 import json
 
 import numpy as np
@@ -34,8 +34,8 @@ def judged(error, stddev):
 
 
 def test_coverage_is_that_of_the_deviations_that_are_drawn():
-    """Errors of half the deviation are covered too often, of twice too rarely: the figure fails
-    both ways."""
+    """Errors of half the deviation are covered too often, errors of twice the deviation too rarely.
+    """
     rng = np.random.default_rng(0)
     stddev = np.full((400, 51, 20), 0.5)
     for factor, low, high in ((0.5, 0.99, 1.0), (1.0, 0.93, 0.97), (2.0, 0.62, 0.73)):
@@ -64,8 +64,8 @@ def test_a_model_without_a_forecast_covers_nothing_and_is_infinitely_far_off():
 
 
 def test_a_short_run_beside_a_wrong_model(tmp_path, capsys):
-    """20 s, of which 14 s are learnt, by truth and by what the recording measured: the estimate is
-    nearer than its prior and than constant velocities."""
+    """After 14 of 20 s of learning, the estimate forecasts better than its prior and than constant
+    velocities, judged by truth and by measurements."""
     common = ["--learn", "14", "--horizon", "1", "--every", "1", "--output"]
     assert main(["twin", "--simulate", "5", "--duration", "20", *common, str(tmp_path / "a")]) == 0
     assert "median error" in capsys.readouterr().out

@@ -12,8 +12,8 @@
 # See the License for the specific language governing permissions and
 # limitations under the License.
 
-"""The campaign on robots that no rule was made for: which are rough, what is counted, and one short
-run by the command.
+"""The campaign on robots that no rule was tuned on: which are rough, what is counted, and one short
+run of the command.
 
 Twenty robots of minutes take longer than a test may: `python -m uvms_adaptive_dynamics unseen
 --output DIR` (docs/uncertainty.md).
@@ -34,25 +34,26 @@ def task(number):
 
 
 def test_every_second_robot_is_rough():
-    """Even ones have tether and current and stand for no minutes; odd ones have nothing."""
+    """Even robots have tether and current but no pauses; odd ones have no roughness."""
     assert task(3).rough == Roughness()
     rough = task(4).rough
     assert rough.tether_force and rough.current_speed and rough.asymmetry and not rough.pauses
 
 
 def test_hours_changes_and_findings_are_counted():
-    """Two recordings of half an hour: each change and each finding with the robot it was said of,
-    and the strongest evidence first."""
+    """For two recordings of half an hour, each change and finding is listed with its robot, and the
+    strongest evidence comes first."""
     said = constancy_report([Constancy("robot 1", 1800.0, ["axis_b link changed"], [], 31.0),
                              Constancy("robot 2", 1800.0, [], ["dvl scale"], 12.0)])
-    assert said.splitlines()[0].startswith("1.00 h without a change: 1 believed, 1 findings")
+    assert said.splitlines()[0].startswith(
+        "1.00 h without a change: 1 false changes, 1 false findings")
     assert "robot 1: axis_b link changed" in said and "robot 2: dvl scale" in said
     assert "31.0 (robot 1), 12.0 (robot 2)" in said
 
 
 @pytest.fixture(scope="module")
 def campaign(tmp_path_factory):
-    """One smooth robot, ten seconds learnt and ten tested, by the command."""
+    """Folder of a campaign with one smooth robot, ten seconds learnt and ten tested."""
     folder = tmp_path_factory.mktemp("unseen")
     assert main(["unseen", "--robots", "1", "--duration", "10", "--held-out", "10",
                  "--solve-every", "25", "--output", str(folder)]) == 0
@@ -60,7 +61,7 @@ def campaign(tmp_path_factory):
 
 
 def test_a_short_campaign_has_both_coverages(campaign):
-    """Rows of each channel with the noise as saved and adapting, and the seconds that were seen."""
+    """Each channel has rows with saved and with adapting noise; the seconds are counted."""
     outcome = json.loads((campaign / "runs" / "robot1.json").read_text())
     rows = outcome["rows"]["held_out"]
     for channel in ("surge", "axis_b"):
@@ -70,17 +71,17 @@ def test_a_short_campaign_has_both_coverages(campaign):
 
 
 def test_a_finished_robot_is_not_run_again(campaign, capsys, monkeypatch):
-    """The table comes of what is there."""
+    """The table is made from the existing results."""
     monkeypatch.setattr("uvms_adaptive_dynamics.studies.unseen.run_robot", None)
     assert main(["unseen", "--robots", "1", "--duration", "10", "--held-out", "10",
                  "--solve-every", "25", "--output", str(campaign)]) == 0
-    assert "0.01 h without a change: 0 believed" in capsys.readouterr().out
+    assert "0.01 h without a change: 0 false changes" in capsys.readouterr().out
 
 
 def test_recordings_at_hand_are_counted_too(campaign, tmp_path, capsys):
-    """A bag in place of robots: seconds, changes and findings, no coverage."""
+    """A bag instead of robots gives seconds, changes and findings, but no coverage."""
     (bag,) = (campaign / "bags").glob("seed1_10s*1")
     assert main(["unseen", "--bags", str(bag), "--solve-every", "25", "--output",
                  str(tmp_path)]) == 0
     said = capsys.readouterr().out
-    assert "0.00 h without a change: 0 believed" in said and "coverage" not in said
+    assert "0.00 h without a change: 0 false changes" in said and "coverage" not in said

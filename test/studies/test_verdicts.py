@@ -12,7 +12,7 @@
 # See the License for the specific language governing permissions and
 # limitations under the License.
 
-"""The count of verdicts: its tables, its seeds, and what is right."""
+"""The count of verdicts: its tables, its seeds, and its judgement."""
 from argparse import ArgumentParser
 from pathlib import Path
 
@@ -32,7 +32,7 @@ def parsed(*arguments):
 
 @pytest.mark.parametrize("name", TABLES)
 def test_tables_are_whole(name):
-    """Names are unique, both kinds are there, and every case names figures that the robot has."""
+    """Names are unique, both kinds are present, and every case names existing robot parameters."""
     cases = TABLES[name]
     assert len({case.name for case in cases}) == len(cases)
     assert {case.good for case in cases} == {True, False}
@@ -40,7 +40,7 @@ def test_tables_are_whole(name):
 
 
 def test_no_spoilt_recording_of_the_final_table_is_of_the_other():
-    """What rules were made with is not what they are counted on."""
+    """Rules are not judged on the recordings used to develop them."""
     spoilt = [{(case.faults, tuple(case.robot.items()), case.motion, tuple(case.settings.items()))
                for case in TABLES[name] if not case.good and "outliers" not in case.name}
               for name in ("development", "final")]
@@ -48,7 +48,7 @@ def test_no_spoilt_recording_of_the_final_table_is_of_the_other():
 
 
 def test_seeds_go_round_and_a_name_keeps_its_own():
-    """`--only` runs the recording that a whole count would have run."""
+    """`--only` runs the same recording as the whole count would."""
     all_of_them = command._trials(parsed("--seeds", "3", "4"))
     assert [one.seed for one in all_of_them[:3]] == [3, 4, 3]
     assert [one.seed for one in command._trials(parsed())][:2] == [200, 201]
@@ -62,7 +62,7 @@ def test_seeds_go_round_and_a_name_keeps_its_own():
     (0, "good", True), (0, "usable", False), (-1, "usable", True), (-1, "not usable", True),
     (-1, "good", False)])
 def test_what_is_right(monkeypatch, place, word, right):
-    """A good recording is to be `good`, a spoilt one anything else; the summary counts both."""
+    """A good recording must be `good`, a spoilt one anything else; the summary counts both."""
     place %= len(TABLES["final"])
     monkeypatch.setattr(trial, "_made", lambda case, seed, bag: (bag, None))
     monkeypatch.setattr(trial, "_evaluated", lambda bag, config: {
@@ -74,7 +74,7 @@ def test_what_is_right(monkeypatch, place, word, right):
 
 
 def test_a_recording_of_ones_own_is_to_be_good(monkeypatch, tmp_path):
-    """With its settings; several may be named."""
+    """A given recording has its own settings, and several may be given."""
     (tmp_path / "dive").mkdir()
     given = parsed("--only", "no arm", "--recording", str(tmp_path / "dive"), "robot.yaml")
     assert command._trials(given)[1:] == [

@@ -12,4 +12,4 @@
 # See the License for the specific language governing permissions and
 # limitations under the License.
 
-"""What a controller gets of an estimate; no ROS."""
+"""Controllers, forecasts and excitation that use an estimate; no ROS."""

@@ -12,7 +12,7 @@
 # See the License for the specific language governing permissions and
 # limitations under the License.
 
-"""From a wanted wrench to thruster commands: pseudoinverse, limits, inverse thrust curve."""
+"""Allocate a wanted wrench to thrusters: pseudoinverse, limits, inverse thrust curve."""
 from __future__ import annotations
 
 from typing import NamedTuple, Protocol
@@ -33,19 +33,19 @@ class Curve(Protocol):
         """Largest backward (negative) and forward thrust [N] at a voltage [V]."""
 
     def turning(self, pwm_us, signs):
-        """PWM [us] of motors that turn by signs (+1 or -1): mirrored about neutral."""
+        """PWM [us] with the motors' signs (+1 or -1) applied, mirrored about neutral."""
 
 
 class Allocation(Protocol):
-    """What turns a wanted wrench into what the vehicle gets."""
+    """Turns a wanted wrench into commands."""
 
     def allocate(self, wrench: np.ndarray) -> Allocated:
-        """Commands for a wrench (6,) FRD; one that cannot be given is scaled down as a whole."""
+        """Commands for a wrench (6,) FRD; an infeasible wrench is scaled down as a whole."""
 
 
 class Allocated(NamedTuple):
-    """pwm (k,) [us]; wrench (6,) [N, N m] that it gives by the settings; whether that is less than
-    was asked for."""
+    """pwm (k,) [us]; wrench (6,) [N, N m] that it produces according to the settings; limited:
+    True if that is less than requested."""
 
     pwm: np.ndarray
     wrench: np.ndarray
@@ -53,9 +53,9 @@ class Allocated(NamedTuple):
 
 
 class Mixing(NamedTuple):
-    """matrix (6, k): wrench of each curve's thrust, efficiency included; its pseudoinverse (k, 6);
-    least (negative) and largest thrust [N]: beyond, the estimator calls a thruster saturated, and
-    its rows no longer count."""
+    """matrix (6, k): wrench per unit of each thruster's thrust, efficiency included; inverse
+    (k, 6): its pseudoinverse; low (negative) and high [N]: thrust beyond which the estimator calls
+    a thruster saturated and masks its rows."""
 
     matrix: np.ndarray
     inverse: np.ndarray
@@ -64,7 +64,7 @@ class Mixing(NamedTuple):
 
 
 def mixing(settings: Thrusters, curve: Curve, voltage: float) -> Mixing:
-    """Of the thrusters in the settings at a voltage [V]."""
+    """The `Mixing` of the configured thrusters at a voltage [V]."""
     count = len(settings.signs)
     matrix = np.reshape(settings.allocation, (6, count)) * np.array(
         settings.efficiency or (1.0,) * count)
@@ -74,20 +74,20 @@ def mixing(settings: Thrusters, curve: Curve, voltage: float) -> Mixing:
 
 
 class ThrusterAllocation:
-    """Thrusters as the settings have them: allocation, signs, efficiency, voltage, saturation."""
+    """Allocation to the configured thrusters: signs, efficiency, voltage, saturation."""
 
     def __init__(self, settings: Thrusters, curve: Curve):
-        """Raises ConfigError where the thrusters do not take PWM."""
+        """Raises ConfigError if the thrusters do not take PWM."""
         if settings.unit != "pwm":
-            raise ConfigError(f"setting 'thrusters.unit' is '{settings.unit}'; the example "
-                              "controller commands PWM alone: expected 'pwm'.")
+            raise ConfigError(f"setting 'thrusters.unit' is '{settings.unit}'; expected 'pwm', "
+                              "the only unit that the example controller commands.")
         self._signs = np.array(settings.signs)
         self._curve, self._voltage = curve, settings.voltage
         self._mixing = mixing(settings, curve, settings.voltage)
 
     def allocate(self, wrench: np.ndarray) -> Allocated:
-        """Commands for a wrench (6,) FRD; one beyond the thrusters is scaled down as a whole, so
-        that its direction stays."""
+        """Commands for a wrench (6,) FRD; a wrench that saturates a thruster is scaled down as a
+        whole, which keeps its direction."""
         matrix, inverse, low, high = self._mixing
         thrust = inverse @ wrench
         excess = max(float(np.max(thrust / high)), float(np.max(thrust / low)), 1.0)
@@ -97,21 +97,21 @@ class ThrusterAllocation:
 
 
 class WrenchAllocation:
-    """A vehicle that takes wrenches and has its own allocation, within feedforward.wrench_limits;
-    there are no PWM then."""
+    """For a vehicle that takes wrenches and allocates them itself: limits them to
+    feedforward.wrench_limits, without PWM."""
 
     def __init__(self, limits: np.ndarray):
-        """limits (6,) [N, N m], either way."""
+        """limits (6,) [N, N m], in both directions."""
         self._limits = limits
 
     def allocate(self, wrench: np.ndarray) -> Allocated:
-        """The wrench (6,) itself; one beyond a limit is scaled down as a whole."""
+        """The wrench (6,) itself, scaled down as a whole if it exceeds a limit."""
         excess = max(float(np.max(np.abs(wrench) / self._limits)), 1.0)
         return Allocated(np.zeros(0), wrench / excess, excess > 1.0)
 
 
 def allocation_of(config: Config, curve: Curve) -> Allocation:
-    """Thrusters that take PWM, or a vehicle that takes wrenches; raises ConfigError for others."""
+    """The allocation for the configured output: PWM or wrenches; raises ConfigError for others."""
     if config.identification.thruster_output in ("wrench", "none"):
         return WrenchAllocation(np.array(config.feedforward.wrench_limits))
     return ThrusterAllocation(config.thrusters, curve)

@@ -14,9 +14,9 @@
 
 """Covariance of a forecast's error, on a coarse grid along its motion.
 
-Five causes, each carried by the error's linear equation (`model/error_covariance.py`): the start,
-the parameters, what the model leaves unexplained for as long as it is alike, the noise of measured
-joint efforts, and friction at rest. docs/twin.md.
+Five sources, each propagated by the linear error equation (`model/error_covariance.py`): the
+initial state, the parameters, the unexplained (correlated) residual, the noise of measured joint
+efforts, and friction at rest. docs/twin.md.
 """
 from __future__ import annotations
 
@@ -30,16 +30,16 @@ from ..model.error_covariance import Linear, linearized
 from ..model.motion import EquationsOfMotion, smooth_sign
 from .unexplained import BAND_STEP, Unexplained
 
-HALVINGS = 10   # of a step, within which a joint's friction (milliseconds) is resolved
+HALVINGS = 10   # of a step, to resolve a joint's friction time constant (milliseconds)
 
 
 def bands(body: EquationsOfMotion, states: Sequence[State], within: np.ndarray, root: np.ndarray,
           start: np.ndarray, unexplained: Unexplained, measured: bool) -> np.ndarray:
-    """(K + 1, d, d) along K + 1 states BAND_STEP apart.
+    """Error covariances (K + 1, d, d) along K + 1 states BAND_STEP apart.
 
-    within (K, n): what Coulomb friction leaves open in each step, see `friction_at_rest`. root
-    (p, r): a factor of the parameters' covariance. start (d, d). measured: joint efforts are
-    readings, whose noise acts on the joints.
+    within (K, n): variance of Coulomb friction in each step, see `friction_at_rest`. root (p, r):
+    a factor of the parameters' covariance. start (d, d): initial covariance. measured: joint
+    efforts are readings, whose noise acts on the joints.
     """
     d, K, h = len(start), len(states) - 1, BAND_STEP
     roots = unexplained.roots(K)
@@ -63,17 +63,17 @@ def bands(body: EquationsOfMotion, states: Sequence[State], within: np.ndarray, 
 
 
 def friction_at_rest(body: EquationsOfMotion, states: Sequence[State]) -> np.ndarray:
-    """(n,) variance that Coulomb friction has in these states beyond the model's.
+    """(n,) variance of Coulomb friction in these states, beyond the model's.
 
-    At rest it is any effort between -fs and fs, of which the estimate has seen none, since such
-    rows are masked: uniform, fs^2 / 3, and nothing where the joint moves.
+    At rest friction may be anything between -fs and fs, and the estimate knows nothing of it since
+    such rows are masked. Hence uniform, fs^2 / 3; zero while the joint moves.
     """
     rest = 1 - np.mean([smooth_sign(state.mu_dot) ** 2 for state in states], axis=0)
     return body.coulomb ** 2 / 3 * rest
 
 
 def _integrated(F: np.ndarray, h: float) -> tuple[np.ndarray, np.ndarray]:
-    """exp(F h), and its integral over h."""
+    """(exp(F h), its integral over h)."""
     d = len(F)
     double = np.zeros((2 * d, 2 * d))
     double[:d, :d], double[:d, d:] = h * F, h * np.eye(d)
@@ -82,8 +82,8 @@ def _integrated(F: np.ndarray, h: float) -> tuple[np.ndarray, np.ndarray]:
 
 
 class _EffortNoise:
-    """What the noise of measured joint efforts does: an exponentially correlated process in each
-    joint, carried together with the error, since a joint follows it within milliseconds."""
+    """Effect of the noise of measured joint efforts: an exponentially correlated process in each
+    joint, propagated together with the error since a joint responds within milliseconds."""
 
     def __init__(self, body: EquationsOfMotion, unexplained: Unexplained):
         n, self._head, self._d = body.n, body.head, 2 * body.n + (12 if body.head else 0)
@@ -95,7 +95,7 @@ class _EffortNoise:
         self._own = own
 
     def after(self, linear: Linear, h: float) -> np.ndarray:
-        """(d, d) its share of the error's covariance after a further step h [s]."""
+        """(d, d) its contribution to the error covariance after a further step h [s]."""
         d, size = self._d, len(self._covariance)
         F = np.zeros((size, size))
         F[:d, :d], F[:d, d:] = linear.F, linear.B[:, self._head:]
@@ -103,7 +103,7 @@ class _EffortNoise:
         part = h / 2 ** HALVINGS
         whole, added = expm(F * part), np.zeros((size, size))
         added[self._own, self._own] = part * self._density
-        for _ in range(HALVINGS):     # over twice the time: once, and carried on once more
+        for _ in range(HALVINGS):     # doubling: the noise of one half, propagated, plus the other
             added, whole = added + whole @ added @ whole.T, whole @ whole
         self._covariance = whole @ self._covariance @ whole.T + added
         return self._covariance[:d, :d]

@@ -12,7 +12,7 @@
 # See the License for the specific language governing permissions and
 # limitations under the License.
 
-"""Equations of motion of a vehicle whose arm moves as planned: servos see to the joints."""
+"""Equations of motion of a vehicle whose arm is servo-controlled and moves as planned."""
 from __future__ import annotations
 
 from dataclasses import replace
@@ -26,10 +26,10 @@ from .commands import Plan
 
 
 class CarriedArm(EquationsOfMotion):
-    """The vehicle alone follows its efforts; it feels the arm's planned motion, which a servo of
-    metal gears keeps to, whatever the joints' parameters are.
+    """Only the vehicle responds to efforts. The arm's planned motion acts on it; geared servos
+    follow the plan whatever the joints' parameters are.
 
-    Steps are taken one after the other, from the plan's time zero on.
+    Steps must be consecutive, starting at the plan's time zero.
     """
 
     def __init__(self, robot: RobotModel, pi: np.ndarray, plan: Plan):
@@ -38,13 +38,13 @@ class CarriedArm(EquationsOfMotion):
         self.free = slice(0, self.head)
 
     def given(self, h: float) -> np.ndarray:
-        """(C,) zero, and the planned accelerations of the joints over the next step."""
+        """(C,) zeros for the vehicle, and the joints' planned accelerations in the next step."""
         (_, before), (_, after) = self._plan(self._t), self._plan(self._t + h)
         return np.concatenate([np.zeros(self.head), (after - before) / h])
 
     def step(self, state: State, tau: np.ndarray, tau_after: np.ndarray,
              h: float) -> tuple[State, np.ndarray]:
-        """See `EquationsOfMotion`; the joints are where they are planned to be."""
+        """See `EquationsOfMotion`; the joints are exactly at their planned positions."""
         after, moved = super().step(state, tau, tau_after, h)
         self._t += h
         mu, mu_dot = self._plan(self._t)

@@ -12,7 +12,7 @@
 # See the License for the specific language governing permissions and
 # limitations under the License.
 
-"""Commands of the next seconds, as the twin takes them: efforts, and the arm's planned motion."""
+"""Commands over a forecast horizon, as input to the twin: efforts and the arm's planned motion."""
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
@@ -24,8 +24,8 @@ from scipy.interpolate import CubicHermiteSpline, PchipInterpolator
 from ..errors import ParameterError
 from ..model.sample import Sample
 
-# [s] in which a joint that is told to hold comes to rest: a position servo of 40 N m/rad against
-# friction of 2.4 N m s/rad takes 0.06 s, and its ramp as long again.
+# [s] time constant with which a joint commanded to hold comes to rest: a position servo of
+# 40 N m/rad against friction of 2.4 N m s/rad takes 0.06 s, and its ramp as long again.
 STOP_TIME = 0.1
 
 Plan = Callable[[float], tuple[np.ndarray, np.ndarray]]
@@ -34,8 +34,8 @@ Plan = Callable[[float], tuple[np.ndarray, np.ndarray]]
 class Commands(NamedTuple):
     """efforts(t) (C,) [N, N m] at t [s] from the start: thruster wrench in body FRD and joints.
 
-    arm: the joints' planned motion (mu (n,), mu_dot (n,)) at t, where servos see to it; their
-    efforts then do not count. measured: the joints' efforts are readings, with a sensor's noise.
+    arm: the joints' planned motion (mu (n,), mu_dot (n,)) at t if servos follow it; joint efforts
+    are then ignored. measured: the joint efforts are readings, with sensor noise.
     """
 
     efforts: Callable[[float], np.ndarray]
@@ -49,16 +49,16 @@ def held(efforts: np.ndarray) -> Callable[[float], np.ndarray]:
 
 
 def tabulated(t: np.ndarray, values: np.ndarray) -> Callable[[float], np.ndarray]:
-    """values (k, C) at times t (k,) [s], linear between them, the first before and the last after.
+    """Linear interpolation of values (k, C) at times t (k,) [s], constant beyond both ends.
 
-    Raises ParameterError for what is no table: too short, not finite, times that do not increase.
+    Raises ParameterError if the table is empty, not finite, or its times do not increase.
     """
     t, values = np.asarray(t, float), np.asarray(values, float)
     is_table = t.ndim == 1 and values.ndim == 2 and len(t) == len(values) > 0
     if not (is_table and np.isfinite(t).all() and np.isfinite(values).all()
             and (np.diff(t) > 0).all()):
         raise ParameterError(f"planned commands: got times of shape {t.shape} and values of shape "
-                             f"{values.shape}; expected finite rows at times that increase.")
+                             f"{values.shape}; expected finite rows at increasing times.")
     if len(t) == 1:
         return held(values[0])
 
@@ -70,7 +70,7 @@ def tabulated(t: np.ndarray, values: np.ndarray) -> Callable[[float], np.ndarray
 
 
 def holding(mu: np.ndarray, mu_dot: np.ndarray) -> Plan:
-    """Joints that come to rest from mu, mu_dot (n,)."""
+    """A plan that brings the joints from mu, mu_dot (n,) to rest."""
     def at(t: float) -> tuple[np.ndarray, np.ndarray]:
         left = np.exp(-t / STOP_TIME)
         return mu + STOP_TIME * (1 - left) * mu_dot, left * mu_dot
@@ -78,18 +78,18 @@ def holding(mu: np.ndarray, mu_dot: np.ndarray) -> Plan:
 
 
 def through(mu: np.ndarray, t: np.ndarray, positions: np.ndarray) -> Plan:
-    """Joints that go from mu (n,) through positions (k, n) at times t (k,) > 0 [s] and stay at the
-    last; smooth and without overshoot between them."""
+    """A plan from mu (n,) through positions (k, n) at times t (k,) > 0 [s], holding the last one;
+    smooth and without overshoot."""
     curve = PchipInterpolator(np.concatenate([[0.0], t]), np.vstack([mu, positions]))
     return _bounded(curve, float(t[-1]))
 
 
 def recorded(samples: Sequence[Sample], vehicle: bool, arm: str,
              effort_factor: np.ndarray | float = 1.0) -> Commands:
-    """What a piece of a recording was given, from its first sample on.
+    """The commands of a piece of a recording, from its first sample on.
 
-    arm: 'efforts' (the joints' measured ones) or 'positions' (the arm goes as it went). The wrench
-    is that of the thruster commands. effort_factor (C,): the estimator's, of a change of scale.
+    arm: 'efforts' (measured joint efforts) or 'positions' (the arm's recorded motion). The wrench
+    is that of the thruster commands. effort_factor (C,): the estimator's effort scale.
     """
     t = np.array([s.t for s in samples]) - samples[0].t
     tau = np.array([np.concatenate([s.wrench, s.joint_torque]) if vehicle else s.joint_torque

@@ -12,7 +12,7 @@
 # See the License for the specific language governing permissions and
 # limitations under the License.
 
-"""A wanted motion of vehicle and arm in the body's own velocities and accelerations."""
+"""A desired motion of vehicle and arm, in body velocities and accelerations."""
 from __future__ import annotations
 
 from typing import NamedTuple
@@ -23,8 +23,8 @@ from ..model.rotations import from_rpy
 
 
 class DesiredMotion(NamedTuple):
-    """position (3,) NED [m]; R_nb (3, 3) body FRD to NED; nu (6,) [m/s, rad/s] and its derivative
-    nu_dot in the body; mu, mu_dot, mu_ddot (n,) of the joints [rad or m]."""
+    """position (3,) NED [m]; R_nb (3, 3) body FRD to NED; body velocity nu (6,) [m/s, rad/s] and
+    its derivative nu_dot; joints mu, mu_dot, mu_ddot (n,) [rad or m]."""
 
     position: np.ndarray
     R_nb: np.ndarray
@@ -36,15 +36,15 @@ class DesiredMotion(NamedTuple):
 
 
 def placed(motion: DesiredMotion, position: np.ndarray, heading: float) -> DesiredMotion:
-    """A motion about the origin, heading north, for a start at a position (3,) NED [m] with a
-    heading [rad, from north to east]."""
+    """Move a motion about the origin with heading north to a position (3,) NED [m] and a heading
+    [rad, from north to east]."""
     turn = from_rpy(0.0, 0.0, heading)
     return motion._replace(position=position + turn @ motion.position, R_nb=turn @ motion.R_nb)
 
 
 def desired_motion(value: np.ndarray, rate: np.ndarray, acceleration: np.ndarray) -> DesiredMotion:
-    """The motion of a pose (..., 6 + n) NED [m], roll-pitch-yaw [rad], joints, with its two
-    derivatives; of many instants at once where there are leading axes, which all results then have.
+    """The motion of a pose (..., 6 + n): NED [m], roll-pitch-yaw [rad], joints, and its first two
+    derivatives. Leading axes, such as many instants, carry over to all results.
 
     Fossen (2021), section 2.2: omega = T^-1 d(rpy)/dt, and nu = R^T dp/dt turns with the body.
     """

@@ -12,13 +12,13 @@
 # See the License for the specific language governing permissions and
 # limitations under the License.
 
-"""Efforts for a wanted motion from parameters that may change at any instant, without a bump.
+"""Bumpless feedforward: efforts for a wanted motion while parameters may change at any instant.
 
-The efforts are tau = [Y, known] x with x = (pi, 1); x = 0 is no feedforward. What acts is an x on
-the straight line from the one before to the wanted one, so that it stays within the convex set P,
-and the part of the line that one call goes is limited by how far the efforts move. The change of
-parameters therefore never moves an effort by more than `feedforward.max_step` of its limit,
-whatever the estimator says; the wanted motion moves it as it likes within the limit.
+The efforts are tau = [Y, known] x with x = (pi, 1); x = 0 is no feedforward. Each call moves the
+acting x along the straight line to the wanted one, so that it stays within the convex set P, and
+only as far as the efforts may move. A change of parameters therefore never moves an effort by more
+than `feedforward.max_step` of its limit, whatever the estimator reports; the wanted motion may
+move it freely within the limit.
 """
 from __future__ import annotations
 
@@ -40,11 +40,11 @@ from ..model.robot import RobotModel
 
 class FeedforwardEfforts(NamedTuple):
     """tau (C,) within the limits and stddev (C,) [N, N m]: wrench in body FRD, then joint efforts;
-    the deviation is that of the parameters alone.
+    stddev is due to the parameters alone.
 
-    source: 'trusted', 'prior' or 'nothing', or 'blend' on the way from one to another; age [s] of
-    the last trusted parameters, infinite before any. arm_reaction (6,) [N, N m]: the part of the
-    arm in the vehicle's wrench with its sign turned, which is what the arm does to the vehicle.
+    source: 'trusted', 'prior' or 'nothing', or 'blend' during a transition; age [s] of the last
+    trusted parameters, infinite before any. arm_reaction (6,) [N, N m]: wrench of the arm on the
+    vehicle, which is minus the arm's part of the vehicle's wrench.
     """
 
     tau: np.ndarray
@@ -55,7 +55,7 @@ class FeedforwardEfforts(NamedTuple):
 
 
 class _Parameters(NamedTuple):
-    """x (p + 1,) = (pi, 1), or zero; covariance (p, p); where they come from."""
+    """x (p + 1,) = (pi, 1), or zero; covariance (p, p); source and stamp [s]."""
 
     x: np.ndarray
     covariance: np.ndarray
@@ -64,9 +64,9 @@ class _Parameters(NamedTuple):
 
 
 class Feedforward:
-    """Inverse dynamics with the trusted parameters, at the rate of a controller.
+    """Inverse dynamics with the trusted parameters, at the controller's rate.
 
-    `update` and `confirm` may be called by another thread than `efforts`.
+    `update` and `confirm` may be called from another thread than `efforts`.
     """
 
     def __init__(self, robot: RobotModel, prior: ParameterSet, config: Config | None = None):
@@ -94,11 +94,11 @@ class Feedforward:
 
     def update(self, pi: np.ndarray, covariance: np.ndarray | None, stamp: float,
                trusted: bool) -> None:
-        """New parameters pi (p,) of time `stamp` [s], in the table's order.
+        """Take new parameters pi (p,) of time `stamp` [s], in the table's order.
 
-        covariance (p, p), None: as before. Those that are not trusted are a sign of life and else
-        ignored. Raises ParameterError for what cannot be used (shape, not finite, outside P); the
-        fallback then acts from the next call of `efforts` on, until a usable update comes.
+        covariance (p, p); None keeps the previous one. Untrusted parameters only count as a sign
+        of life. Raises ParameterError for unusable ones (shape, not finite, outside P); the
+        fallback then acts from the next call of `efforts` until a usable update arrives.
         """
         if not trusted:
             return self.confirm(stamp)
@@ -110,20 +110,18 @@ class Feedforward:
         self._sign_of_life, self._refused = stamp, False
 
     def confirm(self, stamp: float) -> None:
-        """A sign of life of the estimator at `stamp` [s]: its last trusted parameters still hold.
+        """Note a sign of life of the estimator at `stamp` [s]: its trusted parameters still hold.
         """
         if math.isfinite(stamp):
             self._sign_of_life = stamp
 
     def distrust(self) -> None:
-        """The estimator has failed: the fallback acts from the next call of `efforts` on, until a
-        sign of life."""
+        """Switch to the fallback until the next sign of life: the estimator has failed."""
         self._sign_of_life = -math.inf
 
     def refuse(self) -> None:
-        """What the estimator trusts cannot be used: the fallback acts from the next call of
-        `efforts` on, until a usable update. Signs of life do not end it: they vouch for what was
-        refused."""
+        """Switch to the fallback until the next usable update: the trusted parameters are unusable.
+        Signs of life do not end it, since they vouch for what was refused."""
         self._refused = True
 
     def _checked(self, pi: np.ndarray, covariance: np.ndarray | None, stamp: float) -> _Parameters:
@@ -134,7 +132,7 @@ class Feedforward:
         if not outside <= ACCEPTED_VIOLATION:
             raise ParameterError(
                 f"trusted parameters violate physical consistency by {outside:.2g} (scaled); "
-                "expected those of an estimate, which are within P.")
+                "expected parameters within P, such as those of an estimate.")
         if covariance is None:
             covariance = (self._trusted or self._prior).covariance
         else:
@@ -144,8 +142,8 @@ class Feedforward:
     # --- what the controller gets -----------------------------------------------------------------
 
     def trusted(self, t: float) -> tuple[np.ndarray, np.ndarray] | None:
-        """(pi (p,), its deviations (p,)) of the estimate that acts at time t [s], or None where the
-        fallback does."""
+        """(pi (p,), standard deviations (p,)) of the trusted estimate at time t [s]; None while
+        the fallback acts."""
         acting = self._wanted(t)
         if acting.source != "trusted":
             return None
@@ -153,7 +151,7 @@ class Feedforward:
 
     @property
     def prior_stddev(self) -> np.ndarray:
-        """(p,) deviations of the prior."""
+        """(p,) standard deviations of the prior."""
         return np.sqrt(np.diagonal(self._prior.covariance))
 
     def efforts(self, t: float, state: State, nu_dot: np.ndarray, mu_ddot: np.ndarray,
@@ -161,21 +159,21 @@ class Feedforward:
                 engaged: bool = True) -> FeedforwardEfforts:
         """Efforts at time t [s] for wanted accelerations nu_dot (6,), mu_ddot (n,) in `state`.
 
-        friction_speed (n,) [rad/s or m/s]: at which Coulomb friction is taken, by default
-        state.mu_dot; the wanted speed keeps noise of the measured one out of the joints. engaged
-        False: the efforts fade to nothing, as where a state is too old. Raises ParameterError
-        where time, state or accelerations are not finite; nothing has changed then.
+        friction_speed (n,) [rad/s or m/s]: speed for Coulomb friction, by default state.mu_dot;
+        the wanted speed keeps measurement noise out of the joint efforts. engaged False: the
+        efforts fade to zero, e.g. because the state is too old. Raises ParameterError if time,
+        state or accelerations are not finite; nothing has changed then.
         """
         E = self._regressor(state, nu_dot, mu_ddot, friction_speed)
         wanted = self._wanted(t) if engaged else self._nothing
         before, after = E @ self._x, E @ wanted.x
-        # NaN in state or motion, or an overflow
+        # Catches NaN in state or motion, and overflow.
         if not (math.isfinite(t) and np.isfinite(before + after).all()):
             raise ParameterError("time, state or wanted motion of the feedforward is not finite, "
-                                 "or absurd; expected numbers [SI].")
+                                 "or absurdly large; expected finite numbers [SI].")
         share = min(self._share_of_time(t), self._share_of_step(before, after))
         self._x = self._x + share * (wanted.x - self._x)
-        # A mix has at most the mix of the variances (Jensen), however the two correlate.
+        # The mixed variances are an upper bound (Jensen), whatever the correlation of the two.
         self._covariance *= 1.0 - share
         self._covariance += np.multiply(share, wanted.covariance, out=self._workspace)
         self._before = t
@@ -198,27 +196,27 @@ class Feedforward:
         E = np.concatenate([raw.Y, raw.tau_known[:, None]], axis=1)
         if self.robot.thrust_is_exact:
             return E
-        # by the direction of the efforts that act, and so linear in x as all the rest
+        # Thrust factors depend on the sign of the acting efforts, which keeps E linear in x.
         needed = E @ self._x
         share = self.robot.measured_wrench(np.sign(needed), self._x[:-1]) * np.sign(needed)
         E[:6] *= np.where(share[:6] == 0.0, 1.0, share[:6])[:, None]
         return E
 
     def _wanted(self, t: float) -> _Parameters:
-        """What should act at time t."""
+        """The parameters that should act at time t."""
         trusted, settings = self._trusted, self.settings
         if trusted is not None and (
                 settings.fallback == "trusted" or
                 not self._refused
-                # either way: a stamp from the future is no sign of life either
+                # abs: a stamp from the future is no sign of life either
                 and abs(t - self._sign_of_life) <= settings.timeout
                 and (settings.max_age == 0.0 or t - trusted.stamp <= settings.max_age)):
             return trusted
         return self._nothing if settings.fallback == "nothing" else self._prior
 
     def _share_of_time(self, t: float) -> float:
-        """Share of the way to the wanted parameters by the time since the last call: all of it at
-        the first call, none where time stands or jumps back."""
+        """Share of the way to the wanted parameters due to the time since the last call: 1 at the
+        first call, 0 if time stands still or jumps back."""
         if self._before is None:
             return 1.0
         elapsed = max(t - self._before, 0.0)
@@ -227,13 +225,13 @@ class Feedforward:
         return -math.expm1(-elapsed / self.settings.blend_time)
 
     def _share_of_step(self, before: np.ndarray, after: np.ndarray) -> float:
-        """Largest share of the way from efforts `before` to `after` (C,), without limits, by which
-        no limited effort moves further than a step."""
+        """Largest share of the way from efforts `before` to `after` (C,), both unlimited, that
+        moves no limited effort by more than one step."""
         if self._before is None:
             return 1.0
         step, way = self.settings.max_step * self.limits, after - before
-        start = np.where(way < 0, -before, before)     # as if all efforts rose
-        # A step within the limits, after what lies below them; what goes beyond them is free.
+        start = np.where(way < 0, -before, before)     # mirrored so that all efforts rise
+        # Motion below the lower limit is free, then one step; beyond the upper limit all is free.
         free = np.maximum(-self.limits - start, 0.0) + step
         bound = np.clip(start, -self.limits, self.limits) + step < self.limits
         return float(np.min(free[bound] / np.maximum(np.abs(way[bound]), free[bound]),
@@ -244,8 +242,8 @@ class Feedforward:
 
 
 def effort_limits(robot: RobotModel, config: Config) -> np.ndarray:
-    """(C,) largest efforts of vehicle [N, N m] and joints [N m or N] by settings and URDF; raises
-    RobotError for a joint without one."""
+    """(C,) effort limits of vehicle [N, N m] and joints [N m or N] from settings and URDF; raises
+    RobotError for a joint without a limit."""
     joints = config.feedforward.joint_limits or tuple(robot.effort_limits)
     if len(joints) != len(robot.joints):
         raise RobotError(f"setting 'feedforward.joint_limits' has {len(joints)} numbers; expected "
@@ -253,18 +251,18 @@ def effort_limits(robot: RobotModel, config: Config) -> np.ndarray:
     without = [name for name, limit in zip(robot.joints, joints) if not math.isfinite(limit)]
     if without:
         raise RobotError(
-            f"joint '{without[0]}' has no effort limit in the URDF, by which its feedforward would "
-            "be bounded; set feedforward.joint_limits.")
+            f"joint '{without[0]}' has no effort limit in the URDF to bound its feedforward; set "
+            "feedforward.joint_limits.")
     return np.array([*(config.feedforward.wrench_limits if robot.vehicle else ()), *joints])
 
 
 def checked_covariance(covariance: np.ndarray, table: ParameterTable) -> np.ndarray:
-    """A covariance (p, p) of numbers with variances that are not negative; raises ParameterError.
-    """
+    """The covariance (p, p) as an array; raises ParameterError for a wrong shape, numbers that are
+    not finite, or negative variances."""
     covariance = np.asarray(covariance, float)
     if (covariance.shape != (table.size,) * 2 or not np.isfinite(covariance).all()
             or (np.diagonal(covariance) < 0).any()):
         raise ParameterError(
             f"the covariance of trusted parameters has shape {covariance.shape}, or entries that "
-            f"are no covariance; expected ({table.size}, {table.size}) numbers.")
+            f"are not finite or negative variances; expected ({table.size}, {table.size}) numbers.")
     return covariance

@@ -12,10 +12,10 @@
 # See the License for the specific language governing permissions and
 # limitations under the License.
 
-"""Gains of a PID that begins with the prior's inertias and ends with the estimated ones.
+"""PID gains that move from the prior's inertias to the estimated ones.
 
-A prior may be wrong by any factor, so its loop must be slow; inertias that are measured may have a
-fast one. What lies between goes by how much of the prior's deviation is gone, axis by axis.
+A prior may be wrong by any factor, so its loop must be slow; measured inertias allow a fast one.
+In between, each axis interpolates by how much of its prior standard deviation is gone.
 """
 from __future__ import annotations
 
@@ -27,21 +27,21 @@ from ..model.parameter_file import ParameterSet
 from .feedforward import Feedforward
 from .motion_controller import Gains, gains_of, loads
 
-# Factor from the prior's inertia or friction, or upwards from its deviation where that is larger,
-# beyond which an estimate is not followed.
+# Factor about the prior's inertia or friction (upwards about its deviation if that is larger) to
+# which an estimate is clipped.
 BELIEVED = 10.0
-LEAST_FRICTION = 1e-9  # keeps a friction of zero from having no logarithm
+LEAST_FRICTION = 1e-9  # keeps the logarithm of a zero friction finite
 
 
 class GainSchedule:
-    """One for each arming; `at` is called at the rate of the controller."""
+    """One per arming; call `at` at the controller's rate."""
 
     def __init__(self, nominal: ParameterSet, joints: tuple[str, ...],
                  unknown: tuple[float, ...], known: tuple[float, ...],
                  feedforward: Feedforward | None):
         """nominal: the prior; unknown, known: bandwidths (3,) [rad/s] of translation, rotation and
-        joints with inertias and friction of the prior and with measured ones; feedforward: what
-        the estimator says, None: nothing ever."""
+        joints with the prior's inertias and friction, and with measured ones; feedforward: source
+        of the trusted estimate, None to stay with the prior."""
         names = loads(joints)
         place = {name: k for k, name in enumerate(nominal.names)}
         prior = np.log(np.maximum(nominal.values[[place[name] for name in names]], LEAST_FRICTION))
@@ -51,12 +51,12 @@ class GainSchedule:
         if feedforward is not None:
             self._places = [feedforward.robot.table.index[name] for name in names]
             self._fresh = feedforward.prior_stddev[self._places]
-        self._load, self._bandwidth = prior, slow       # logarithms of what acts
+        self._load, self._bandwidth = prior, slow       # logarithms of the acting values
         self._before: float | None = None
 
     def at(self, t: float) -> Gains:
-        """At time t [s]: on the way to what is known by then, as fast as new parameters come into
-        the feedforward (feedforward.blend_time)."""
+        """Gains at time t [s]: they approach those of the present estimate with the time constant
+        of the feedforward (feedforward.blend_time)."""
         load, bandwidth = self._wanted(t)
         share = self._share(t)
         self._load = self._load + share * (load - self._load)
@@ -65,7 +65,7 @@ class GainSchedule:
 
     @property
     def present(self) -> Gains:
-        """As of the last call; before any, those of the prior."""
+        """Gains of the last call of `at`; before any, those of the prior."""
         return gains_of(np.exp(self._load), np.exp(self._bandwidth))
 
     def _wanted(self, t: float) -> tuple[np.ndarray, np.ndarray]:
@@ -81,7 +81,7 @@ class GainSchedule:
                 self._slow + known * (self._fast - self._slow))
 
     def _share(self, t: float) -> float:
-        """Of the way that is gone since the last call; none at the first one."""
+        """Share of the way to cover since the last call; 0 at the first one."""
         before, self._before = self._before, t
         if before is None or self._feedforward is None:
             return 0.0

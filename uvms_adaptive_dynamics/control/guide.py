@@ -12,12 +12,12 @@
 # See the License for the specific language governing permissions and
 # limitations under the License.
 
-"""From one stage of a schedule to the next: when a motion is designed, flown, and when all is done.
+"""Guides a robot through the stages of a schedule: requests, flies and ends their motions.
 
-The estimator decides when a stage is done (`control/stage_runner.py`); the guide asks for motions
-that show what the stage at hand is there for, and sends the pilot along them. The motion of a stage
-that is over goes on until the next stage's is designed, and then ends early. Node and offline study
-use this one class.
+The estimator decides when a stage is done (`control/stage_runner.py`); the guide requests motions
+that excite the current stage's parameters and has the pilot fly them. The motion of a finished
+stage continues until the next stage's motion is designed, and then ends early. The node and the
+offline study share this class.
 """
 from __future__ import annotations
 
@@ -27,17 +27,17 @@ from .excitation.trajectory import Trajectory
 from .motion_guard import Cause
 from .pilot import Pilot
 
-# Size of a stage's first motion, and factor on the size after a motion that was broken off, its
-# inverse after one that was not; smaller than the least, it is the robot that is wrong.
+# Size of a stage's first motion, and factor on the size after a motion was broken off (its inverse
+# after one that was not). Below the smallest size, the robot itself must be at fault.
 SMALLER, SMALLEST_SIZE = 0.5, 0.1
-# Motions in a row that are held back before they begin; then the robot is too weak for what is
-# asked of it, or what is believed of it does not become better.
+# Motions in a row that are held back before they begin. After that many the robot is too weak for
+# what is asked of it, or its estimate does not improve.
 HELD_BACK = 3
 
 
 class StageView(NamedTuple):
-    """What of a stage matters here: name; title in plain words; move: patterns of channels; kind:
-    'motion' or 'tilt'; complete: the schedule is, this being its last stage."""
+    """A stage as the guide sees it: name; title in plain words; move: patterns of channels; kind:
+    'motion' or 'tilt'; complete: this is the last stage and the schedule is complete."""
 
     name: str
     title: str
@@ -47,9 +47,9 @@ class StageView(NamedTuple):
 
 
 class Request(NamedTuple):
-    """A motion to be designed: for a stage, the number-th of this arming (its seed); size: share
-    of the limits of tilt, speeds and rates that it may use; doubt [m] of where the robot will be
-    forward and right by its end."""
+    """A motion to design for a stage. number: its count since arming, used as the seed; size: share
+    of the limits of tilt, speeds and rates that it may use; doubt [m]: horizontal uncertainty of
+    the robot's position by its end."""
 
     stage: StageView
     number: int
@@ -58,35 +58,35 @@ class Request(NamedTuple):
 
 
 class Guide:
-    """One for each arming; times [s] are the pilot's."""
+    """One per arming; times [s] are on the pilot's clock."""
 
     def __init__(self, pilot: Pilot, design_time: float):
-        """design_time [s] that a design is given: the next one is begun so long before the motion
-        at hand ends."""
+        """design_time [s]: how long a design may take; the next one starts this long before the
+        current motion ends."""
         self._pilot, self._design_time = pilot, design_time
         self._pending: Request | None = None
         self._ready: tuple[Request, Trajectory] | None = None
         self._asked, self._size = 0, SMALLER
-        self._stage = ""                # that the size is of
+        self._stage = ""                # which the size belongs to
         self._broken_off, self._held_back = pilot.broken_off, pilot.held_back
-        self._in_a_row = 0              # held back
-        self._goes_well = False         # a motion was begun and has not been broken off
-        self._stale = False             # what is being designed was asked for before a break-off
-        self.flown: list[str] = []      # names of the stages of each motion
+        self._in_a_row = 0              # motions held back
+        self._goes_well = False         # a motion has begun and was not broken off
+        self._stale = False             # the pending design was requested before a break-off
+        self.flown: list[str] = []      # stage name of each motion
 
     @property
     def designing(self) -> bool:
-        """Whether a design is waited for."""
+        """Whether a design is pending."""
         return self._pending is not None
 
     def stage_flown(self, t: float) -> str:
-        """Name of the stage whose motion is being flown at time t; '' on the way to where it
-        starts, and while the robot holds."""
+        """Name of the stage whose motion is being flown at time t; '' during the approach to its
+        start, and while the robot holds."""
         flies = self.flown and self._pilot.following(t) and self._pilot.flown(t) >= 0.0
         return self.flown[-1] if flies else ""
 
     def next(self, t: float, stage: StageView) -> Request | Cause | None:
-        """Go on, in this stage at time t: a motion to be designed now, why to stop, or None."""
+        """Advance in this stage at time t. Returns a motion to design now, why to stop, or None."""
         pilot = self._pilot
         if not pilot.armed:
             return None
@@ -97,18 +97,19 @@ class Guide:
         if pilot.held_back > self._held_back:
             self._ask_again(pilot.held_back)
         if self._in_a_row >= HELD_BACK:
-            return Cause("overloaded", f"{HELD_BACK} motions in a row start where the robot needs "
-                                       "more effort to hold still than the limits leave to a whole "
-                                       "motion. Check excitation.torque_share, .thrust_share, "
-                                       ".joint_low and .joint_high, and what the arm carries")
+            return Cause("overloaded", f"{HELD_BACK} motions in a row were held back: holding "
+                                       "still at their start takes more effort than the limits "
+                                       "allow a whole motion. Check excitation.torque_share, "
+                                       ".thrust_share, .joint_low and .joint_high, and the arm's "
+                                       "payload")
         if self._size < SMALLEST_SIZE:
-            return Cause("astray", f"{pilot.broken_off} motions were broken off, and one of "
-                                   f"{SMALLEST_SIZE:.0%} of the limits is too large still. Does "
-                                   "every thruster and joint do what it is told?")
+            return Cause("astray", f"{pilot.broken_off} motions were broken off, and the next "
+                                   f"would be smaller than {SMALLEST_SIZE:.0%} of the limits. "
+                                   "Check that every thruster and joint follows its commands")
         if self._ready is not None and self._ready[0].stage.name != stage.name:
-            self._ready = None      # designed for a stage that is over
+            self._ready = None      # designed for a finished stage
         if not stage.move:
-            return None             # holding still is all that it asks for
+            return None             # this stage only needs the robot to hold still
         if self._ready is not None and not pilot.following(t):
             request, trajectory = self._ready
             self._ready = None
@@ -131,26 +132,27 @@ class Guide:
         return self._pending
 
     def designed(self, trajectory: Trajectory) -> None:
-        """The motion that was asked for."""
+        """Take the requested motion."""
         assert self._pending is not None
         self._ready = None if self._stale else (self._pending, trajectory)
         self._pending, self._stale = None, False
 
     def failed(self, why: str) -> Cause:
-        """There is none: why to stop."""
+        """The requested motion cannot be designed: returns the cause to stop."""
         assert self._pending is not None
         title, self._pending = self._pending.stage.title, None
-        return Cause("no_motion", f"no motion can be designed for '{title}': {why}")
+        return Cause("no_motion", f"cannot design a motion for '{title}': {why}")
 
     def _be_smaller(self, broken_off: int) -> None:
-        """After a motion that was broken off: what was asked for before is not flown."""
+        """Shrink the next motion after one was broken off; discard the pending design."""
         self._broken_off = broken_off
         self._size *= SMALLER
         self._goes_well = False
         self._ready, self._stale = None, self._pending is not None
 
     def _ask_again(self, held_back: int) -> None:
-        """After a motion that was held back: the next starts elsewhere, from what is known now."""
+        """Request another motion after one was held back: it starts elsewhere, from the present
+        estimate."""
         self._held_back = held_back
         self._in_a_row += 1
         self._goes_well = False

@@ -12,7 +12,7 @@
 # See the License for the specific language governing permissions and
 # limitations under the License.
 
-"""The motion that a stage asks for, designed from what is known at the moment."""
+"""Design a stage's motion from the present estimate."""
 from __future__ import annotations
 
 from dataclasses import replace
@@ -31,11 +31,11 @@ from .guide import Request
 
 def designed(config: Config, robot: RobotModel, limits: MotionLimits, known: ParameterSet,
              free: np.ndarray, request: Request, seconds: float = np.inf) -> Trajectory:
-    """The motion of a request, with the largest share of each limit that it uses by what is
-    believed in `made`; limits: those at the robot's depth. Raises ParameterError."""
+    """The motion for a request; `made` records the largest share of each limit that it uses
+    according to the estimate. limits: those at the robot's depth. Raises ParameterError."""
     if known.noise_stddev is None:
-        raise ParameterError("the noise of the channels is not known yet; expected that of an "
-                             "estimator that runs.")
+        raise ParameterError("the channels' noise is not known yet; expected the noise of a "
+                             "running estimator.")
     duration = config.excitation.duration
     limits = limits.smaller(request.size, config).doubtful(request.doubt, config, duration)
     trajectory = design(robot, known, known.noise_stddev, free, request.stage.move, limits,

@@ -12,15 +12,15 @@
 # See the License for the specific language governing permissions and
 # limitations under the License.
 
-"""An example controller: computed torque of the wanted motion, and a PID of what is left.
+"""An example controller: computed torque for the wanted motion plus a PID on the remaining error.
 
     wrench, joint efforts = Y(state, wanted velocity and acceleration) pi + known + PID
 
-The feedforward takes attitude and joint angles as they are and velocities as they are wanted
-(Sadegh and Horowitz, 1990): the PID alone decides on stability, and wrong damping or friction in
-pi is a disturbance instead of negative damping. The PID's gains are constants, so that what an
-estimate is worth shows, unless somebody sets others (`control/gain_schedule.py`); the integral is
-an effort, which they leave as it is.
+The feedforward uses measured attitude and joint angles but wanted velocities (Sadegh and Horowitz,
+1990): stability then depends on the PID alone, and wrong damping or friction in pi is a disturbance
+instead of negative damping. The PID's gains are constant, which exposes the benefit of an estimate,
+unless a caller sets others (`control/gain_schedule.py`). The integral state is an effort, so that
+changing the gains does not make it jump.
 """
 from __future__ import annotations
 
@@ -39,20 +39,20 @@ from .desired_motion import DesiredMotion
 from .feedforward import Feedforward, FeedforwardEfforts
 from .state_filter import MotionState
 
-# Bandwidths [rad/s] of the PID, translation, rotation and joints: Tyreus and Luyben's share of
-# those at which the loop without feedforward begins to oscillate (docs/closed_loop.md, "The PID").
+# Bandwidths [rad/s] of the PID for translation, rotation and joints: Tyreus and Luyben's share of
+# those at which the loop without feedforward starts to oscillate (docs/closed_loop.md, "The PID").
 BANDWIDTH = (7.0, 7.0, 15.0)
 DAMPING_RATIO = 1.0
-# The integral acts a quarter as fast as the rest, which costs some 15 deg of phase.
+# The integral is a quarter as fast as the rest, which costs some 15 deg of phase.
 INTEGRAL_SHARE = 0.25
-# Share of the effort limits that the integral may hold: a wrong weight and a current, no more.
+# Share of the effort limits that the integral may reach: enough for a wrong weight and a current.
 INTEGRAL_LIMIT = 0.5
-NOT_GIVEN = 1e-6    # share of a limit: more that is withheld than rounding leaves
+NOT_GIVEN = 1e-6    # share of a limit by which an effort is cut that is more than rounding
 INERTIAS = ("m_X_du", "m_Y_dv", "m_Z_dw", "Ix_K_dp", "Iy_M_dq", "Iz_N_dr")
 
 
 class Gains(NamedTuple):
-    """Of the errors in body axes (6,) and joints (n,), stacked: proportional [N/m, N m/rad],
+    """Gains (C,) on the errors in body axes (6,) and joints (n,): proportional [N/m, N m/rad],
     derivative [N s/m, N m s/rad], integral [N/(m s), N m/(rad s)]."""
 
     proportional: np.ndarray
@@ -62,22 +62,23 @@ class Gains(NamedTuple):
 
 def gains_for(nominal: ParameterSet, joints: tuple[str, ...],
               bandwidth: tuple[float, float, float] = BANDWIDTH) -> Gains:
-    """Gains for a vehicle of the nominal inertias and joints of the nominal viscous friction."""
+    """Gains for a vehicle with the nominal inertias and joints with the nominal viscous friction.
+    """
     value = dict(zip(nominal.names, nominal.values))
     load = np.array([value[name] for name in loads(joints)])
     return gains_of(load, np.repeat(bandwidth, (3, 3, len(joints))))
 
 
 def loads(joints: tuple[str, ...]) -> tuple[str, ...]:
-    """Names of the parameters that gains are made of: inertias, then the joints' friction."""
+    """Names of the parameters that gains scale with: inertias, then the joints' friction."""
     return (*INERTIAS, *(f"{joint}.fv" for joint in joints))
 
 
 def gains_of(load: np.ndarray, w: np.ndarray) -> Gains:
     """Gains of `loads` (C,) with bandwidths w (C,) [rad/s].
 
-    Vehicle: poles of M (s + w)^2. Joints: friction is their damping, so that a proportional gain of
-    fv w gives the bandwidth w and no derivative is needed.
+    Vehicle: poles of M (s + w)^2. Joints: friction damps them, so that a proportional gain of fv w
+    gives the bandwidth w without a derivative.
     """
     proportional = np.concatenate([load[:6] * w[:6] ** 2, load[6:] * w[6:]])
     derivative = np.concatenate([2 * DAMPING_RATIO * load[:6] * w[:6], np.zeros(load.size - 6)])
@@ -85,8 +86,8 @@ def gains_of(load: np.ndarray, w: np.ndarray) -> Gains:
 
 
 class ControlCommand(NamedTuple):
-    """pwm (k,) [us], joint_torque (n,) [N m]; effort (C,) that was asked for and its feedforward
-    part; limited: whether the thrusters cannot give it."""
+    """pwm (k,) [us], joint_torque (n,) [N m]; requested effort (C,) and its feedforward part;
+    limited: True if the thrusters cannot produce it."""
 
     pwm: np.ndarray
     joint_torque: np.ndarray
@@ -98,25 +99,25 @@ class ControlCommand(NamedTuple):
 class MotionController:
     """Follows a wanted motion with thrusters and joints.
 
-    `desired(t)` is the motion wanted at time t [s]; feedforward None: PID alone.
+    `desired(t)` is the wanted motion at time t [s]; feedforward None: PID alone.
     """
 
     def __init__(self, config: Config, feedforward: Feedforward | None, gains: Gains,
                  desired: Callable[[float], DesiredMotion], curve: Curve, limits: np.ndarray,
                  period: float, cautious: bool = False):
-        """limits (C,): largest efforts [N, N m]; period [s] of `command`. cautious: the
-        feedforward is that of the wanted pose, so that a wrong weight cannot become a negative
-        stiffness, and less than all of it as far as its parameters are uncertain."""
+        """limits (C,): largest efforts [N, N m]; period [s] of `command`. cautious: compute the
+        feedforward at the wanted pose, so that a wrong weight cannot act as negative stiffness,
+        and shrink it by the uncertainty of its parameters."""
         self.feedforward, self.gains, self._desired = feedforward, gains, desired
         self._allocation = allocation_of(config, curve)
         self._limits, self._period, self._cautious = limits, period, cautious
-        # Rotors follow late, so their part is commanded early, half a period of holding included.
+        # Rotors lag, so their part is commanded ahead of time; 0.5 period is the zero-order hold.
         self._lead = config.thrusters.time_constant + config.thrusters.delay + 0.5 * period
         self._integral = np.zeros(limits.size)
-        self.refused = 0    # feedforwards that could not be computed
+        self.refused = 0    # number of feedforwards that could not be computed
 
     def command(self, t: float, state: MotionState) -> ControlCommand:
-        """The commands at time t [s] for the state at that time."""
+        """Commands at time t [s] for the state at that time."""
         error, rate_error = self._errors(self._desired(t), state)
         ahead = self._feedforward(t, state)
         feedback = (self.gains.proportional * error + self.gains.derivative * rate_error
@@ -129,7 +130,7 @@ class MotionController:
 
     def _errors(self, desired: DesiredMotion,
                 state: MotionState) -> tuple[np.ndarray, np.ndarray]:
-        """Errors (C,) of pose and joints in body axes, and of their rates."""
+        """(errors (C,) of pose in body axes and of joints, errors (C,) of their rates)."""
         R = state.R_nb
         turn = R.T @ desired.R_nb
         error = np.concatenate([R.T @ (desired.position - state.position),
@@ -138,8 +139,7 @@ class MotionController:
         return error, rate - np.concatenate([state.nu, state.mu_dot])
 
     def _feedforward(self, t: float, state: MotionState) -> FeedforwardEfforts | None:
-        """The efforts of the wanted motion: the wrench of when the rotors follow, the joints' now.
-        """
+        """Efforts of the wanted motion: the wrench ahead by the rotors' lag, joint efforts now."""
         if self.feedforward is None:
             return None
         try:
@@ -162,7 +162,7 @@ class MotionController:
         return self.feedforward.efforts(t, there, wanted.nu_dot, wanted.mu_ddot)
 
     def _integrate(self, error: np.ndarray, effort: np.ndarray, given: np.ndarray) -> None:
-        """The integral goes on where the actuators give what is asked for, or where it helps."""
+        """Integrate, with anti-windup: hold channels whose saturation the step would deepen."""
         step = self._period * self.gains.integral * error
         withheld = effort - given
         stuck = (np.abs(withheld) > NOT_GIVEN * self._limits) & (withheld * step > 0.0)
@@ -171,8 +171,8 @@ class MotionController:
 
 
 def _shrunk(ahead: FeedforwardEfforts) -> FeedforwardEfforts:
-    """The share of each effort that is expected to leave least to the feedback: of a figure x with
-    deviation s, x^2 / (x^2 + s^2) (Wiener's filter)."""
+    """Scale each effort x with standard deviation s by x^2 / (x^2 + s^2) (Wiener filter), which
+    minimizes the expected error left to the feedback."""
     power = ahead.tau ** 2
     share = power / np.maximum(power + ahead.stddev ** 2, np.finfo(float).tiny)
     return ahead._replace(tau=share * ahead.tau)

@@ -12,10 +12,10 @@
 # See the License for the specific language governing permissions and
 # limitations under the License.
 
-"""When a robot that moves by itself has to stop, and why: ages, limits, and who listens.
+"""Decides when a robot that moves by itself must stop, and why: stale data, limits, subscribers.
 
-One look is of one moment; everything that is wrong is named at once, the most urgent first. Nothing
-here knows of topics or threads, nor what is done about a cause (`control/pilot.py`).
+Each look is a snapshot; all causes are reported at once, most urgent first. Nothing here knows
+topics or threads, or how the robot reacts to a cause (`control/pilot.py`).
 """
 from __future__ import annotations
 
@@ -32,19 +32,19 @@ from .desired_motion import DesiredMotion
 from .excitation.limits import MotionLimits
 from .state_filter import MotionState
 
-# [s] for which a voltage must be too low: a battery sags for a moment at every full thrust.
+# [s] for which the voltage must be too low: a battery sags briefly at every full thrust.
 LOW_FOR = 2.0
 SENSOR_NAMES = {"imu": "IMU", "dvl": "DVL", "joint_states": "joint states", "depth": "depth",
                 "battery": "battery"}
 
 
-# Of forward, right and down: what dead reckoning leaves in doubt, the depth being measured.
+# Forward, right, down: axes in which dead reckoning drifts; depth is measured.
 HORIZONTAL = np.array([1.0, 1.0, 0.0])
 DIRECTION_WORDS = ("ahead", "astern"), ("to the right", "to the left"), ("below", "above")
 
 
 class Cause(NamedTuple):
-    """Why the robot stops: code, for programs; sentence, for the operator."""
+    """Why the robot stops: code for programs, sentence for the operator."""
 
     code: str
     sentence: str
@@ -52,15 +52,15 @@ class Cause(NamedTuple):
 
 @dataclass(frozen=True)
 class Look:
-    """What is known at one moment.
+    """A snapshot of what is known at one moment.
 
-    state None: there is none. ages [s] of each sensor that is needed, inf before its first message.
-    listeners: how many hear each command topic; strangers: other publishers on command topics.
-    wanted: the motion that it should have, None before there is one. moved (3,) [m] forward, right,
-    down in the axes of when it was armed, doubt [m] by which forward and right may be off, and
-    turned [rad] of heading since then. depth [m] and voltage [V], NaN where none is measured.
-    estimator_age [s] of its last sign of life, and its state in a word. heartbeat [s] since the
-    last one. armed_for [s].
+    state: None if unavailable. ages [s] of each required sensor, inf before its first message.
+    listeners: number of subscribers of each command topic; strangers: other publishers on command
+    topics. wanted: the desired motion, None before there is one. Since arming: moved (3,) [m]
+    forward, right, down in the axes of arming, doubt [m] the uncertainty of forward and right, and
+    turned [rad] the change of heading. depth [m] and voltage [V], NaN if not measured.
+    estimator_age [s] of the estimator's last sign of life, and estimator_state, one word.
+    heartbeat [s] since the last one. armed_for [s].
     """
 
     state: MotionState | None
@@ -80,8 +80,8 @@ class Look:
 
 
 class MotionGuard:
-    """Holds what a look shows against the limits themselves, from which designed motions keep away
-    by their margins."""
+    """Compares each look with the limits proper; designed motions stay away from these by their
+    margins."""
 
     def __init__(self, config: Config, limits: MotionLimits):
         settings = config.identification
@@ -94,15 +94,15 @@ class MotionGuard:
         self._low_since: float | None = None
 
     def unsteady(self, look: Look) -> Cause | None:
-        """What is off by more than half of the way from a designed motion to where `causes` stops
-        it, so that the motion should be broken off; None: it is followed well. A smaller motion
-        makes the place no better known."""
+        """Why the motion should be broken off: something has used half the margin between a
+        designed motion and the point where `causes` stops the robot. None if the motion is
+        followed well. Position doubt is ignored, since a smaller motion would not reduce it."""
         return next(self._off(replace(look, doubt=0.0), self._halfway, 0.5), None)
 
     def overloaded(self, effort: np.ndarray) -> Cause | None:
-        """Which actuators need more to hold the robot where a motion is to start, with an effort
-        (C,), than the motion was designed to need altogether; None: none does. Joints that get
-        set-points of their own, and no efforts, tell nothing."""
+        """The actuator whose holding effort at a motion's start, of effort (C,), most exceeds what
+        the design allows the whole motion; None if none does. Actuators that are not commanded by
+        effort are skipped."""
         settings = self._settings
         beyond = self._limits.beyond_at_rest(effort, self._config)
         told = {name: use for name, use in beyond.items() if (
@@ -113,22 +113,23 @@ class MotionGuard:
         worst = max(told, key=lambda name: told[name])
         name = worst.removesuffix(" effort")
         return Cause("overloaded", f"{name} needs {told[worst]:.0%} of its limit to hold the robot "
-                                   "still where the motion starts, more than "
-                                   "excitation.torque_share and .thrust_share leave to all of it")
+                                   "still at the start of the motion, more than "
+                                   "excitation.torque_share and .thrust_share allow the whole "
+                                   "motion")
 
     def causes(self, t: float, look: Look) -> list[Cause]:
-        """All causes to stop at time t [s] of a clock that does not step; none: go on."""
+        """All causes to stop at time t [s] on a monotonic clock; empty to continue."""
         found = [*self._silent(look), *self._unheard(look)]
         if look.state is None and not any(cause.code.startswith("stale") for cause in found):
-            found.append(Cause("no_state", "there is no state of motion: readings of IMU or joint "
-                                           "states come, but are old by their stamps, or the "
-                                           "first ones are missing. Check clocks, and whether "
-                                           "the computer keeps up"))
+            found.append(Cause("no_state", "no motion state: the IMU or the joint states publish "
+                                           "messages with old timestamps, or the first readings "
+                                           "are missing. Check the clocks, and that the computer "
+                                           "keeps up"))
         return [*found, *self._off(look, self._limits, 1.0), *self._battery(t, look),
                 *self._agreement(look)]
 
     def _off(self, look: Look, limits: MotionLimits, share: float) -> Iterator[Cause]:
-        """What is beyond the limits, or beyond this share of what it may be off."""
+        """Causes for limits exceeded, and for tracking errors beyond this share of their limit."""
         if look.state is not None:
             yield from self._outside(look, look.state, limits, share)
             yield from self._arm(look.state, limits)
@@ -143,18 +144,17 @@ class MotionGuard:
             if limit is not None and not age <= limit:
                 since = f"for {age:.2f} s" if math.isfinite(age) else "yet"
                 yield Cause(f"stale_{role}",
-                            f"no {SENSOR_NAMES[role]} message that can be used {since};"
+                            f"no usable {SENSOR_NAMES[role]} message {since};"
                             f" the limit is {limit:g} s. Check the sensor")
 
     def _unheard(self, look: Look) -> Iterator[Cause]:
         for topic, count in look.listeners.items():
             if count == 0:
-                yield Cause("no_subscriber", f"nobody listens to '{topic}': its driver has ended "
-                                             "or has not been started")
+                yield Cause("no_subscriber", f"'{topic}' has no subscriber: start its driver")
         for topic, names in look.strangers.items():
             if names:
-                yield Cause("other_publisher", f"'{topic}' is also commanded by "
-                                               f"{', '.join(names)}: stop it, or do not arm")
+                yield Cause("other_publisher", f"{', '.join(names)} also publishes on '{topic}': "
+                                               "stop it, or do not arm")
 
     # --- limits -----------------------------------------------------------------------------------
 
@@ -166,20 +166,20 @@ class MotionGuard:
                                 f"{math.degrees(limits.tilt):.0f} deg")
         low, high = self._depth
         if math.isfinite(look.depth) and not low <= look.depth <= high:
-            yield Cause("depth", f"at a depth of {look.depth:.2f} m; allowed are {low:g} to "
+            yield Cause("depth", f"at a depth of {look.depth:.2f} m; the limits are {low:g} and "
                                  f"{high:g} m")
         if look.moved is not None:
             doubt = look.doubt * HORIZONTAL
             for k in np.flatnonzero(~(np.abs(look.moved) + doubt <= limits.high[:3])):
                 way = DIRECTION_WORDS[k][int(look.moved[k] < 0)]
-                give_or_take = (f", give or take {doubt[k]:.2f} m by the DVL's noise since then"
-                                if doubt[k] > 0.01 else "")
+                give_or_take = (f", give or take {doubt[k]:.2f} m of drift from DVL noise since "
+                                "then" if doubt[k] > 0.01 else "")
                 yield Cause("box", f"{abs(look.moved[k]):.2f} m {way} of where it was armed"
                                    f"{give_or_take}; the box ends at {limits.high[k]:g} m. Arm "
                                    "again where it should be")
         if not abs(look.turned) <= limits.high[5]:
-            yield Cause("tether", f"turned by {look.turned / (2 * math.pi):.1f} turns since it was "
-                                  f"armed; the tether's limit is "
+            yield Cause("tether", f"{look.turned / (2 * math.pi):.1f} turns since it was armed; "
+                                  f"the tether's limit is "
                                   f"{limits.high[5] / (2 * math.pi):g}")
         speed, rate = (float(np.linalg.norm(part)) for part in (state.nu[:3], state.nu[3:]))
         overspeed = 1.0 + share * (self._settings.overspeed - 1.0)
@@ -193,15 +193,15 @@ class MotionGuard:
         low, high = limits.low[6:], limits.high[6:]
         within = (state.mu >= low) & (state.mu <= high)
         for k in np.flatnonzero(~within):
-            yield Cause("joint_range", f"joint {limits.joints[k]} is at {state.mu[k]:.2f}; allowed "
-                                       f"are {low[k]:.2f} to {high[k]:.2f}")
+            yield Cause("joint_range", f"joint {limits.joints[k]} is at {state.mu[k]:.2f}; its "
+                                       f"limits are {low[k]:.2f} and {high[k]:.2f}")
         for k in np.flatnonzero(~(np.abs(state.mu_dot) <= limits.joint_speed)):
             yield Cause("joint_speed", f"joint {limits.joints[k]} moves at {state.mu_dot[k]:.2f} "
                                        f"/s; the limit is {limits.joint_speed[k]:.2f} /s")
 
     def _astray(self, state: MotionState, wanted: DesiredMotion,
                 share: float) -> Iterator[Cause]:
-        """It does not follow: a wrong sign, a thruster or joint that does not obey, a snag."""
+        """The robot does not follow: a wrong sign, a dead thruster or joint, a snag."""
         settings, joints = self._settings, self._limits.joints
         if settings.thruster_output != "none":
             yield from self._vehicle_astray(state, wanted, share)
@@ -209,8 +209,8 @@ class MotionGuard:
         error_mu = np.abs(wanted.mu - state.mu)
         for k in np.flatnonzero(~(error_mu <= most)):
             yield Cause("astray", f"joint {joints[k]} is {error_mu[k]:.2f} from where it "
-                                  f"should be; the limit is {most:g}. Does it take "
-                                  "its set-points?")
+                                  f"should be; the limit is {most:g}. Check that it "
+                                  "follows its set-points")
 
     def _vehicle_astray(self, state: MotionState, wanted: DesiredMotion,
                         share: float) -> Iterator[Cause]:
@@ -220,14 +220,14 @@ class MotionGuard:
             most = share * settings.position_error
             if not error <= most:
                 yield Cause("astray", f"{error:.2f} m from where it should be; the limit is "
-                                      f"{most:g} m. Does every thruster turn "
-                                      "the right way?")
+                                      f"{most:g} m. Check that every thruster turns "
+                                      "the right way")
         turn = float(np.linalg.norm(to_rotation_vector(state.R_nb.T @ wanted.R_nb)))
         most = share * settings.attitude_error
         if not turn <= most:
             yield Cause("astray", f"{math.degrees(turn):.0f} deg from the attitude that it should "
                                   f"have; the limit is {math.degrees(most):.0f} "
-                                  "deg. Does every thruster turn the right way?")
+                                  "deg. Check that every thruster turns the right way")
 
     def _battery(self, t: float, look: Look) -> Iterator[Cause]:
         least = self._settings.least_voltage
@@ -246,14 +246,14 @@ class MotionGuard:
         if not look.estimator_age <= settings.estimator_timeout:
             since = (f"for {look.estimator_age:.1f} s" if math.isfinite(look.estimator_age)
                      else "yet")
-            yield Cause("estimator_silent", f"the estimator has not been heard {since}; the limit "
+            yield Cause("estimator_silent", f"no message from the estimator {since}; the limit "
                                             f"is {settings.estimator_timeout:g} s")
         elif look.estimator_state == "failed":
-            yield Cause("estimator_failed", "the estimator says that it has failed; see its "
+            yield Cause("estimator_failed", "the estimator reports that it has failed; see its "
                                             "~/status")
         if settings.heartbeat and not look.heartbeat <= settings.heartbeat:
             yield Cause("heartbeat", f"no heartbeat for {look.heartbeat:.2f} s; the limit is "
                                      f"{settings.heartbeat:g} s")
         if not look.armed_for <= settings.longest:
-            yield Cause("longest", f"armed for {settings.longest:g} s, the longest that is allowed;"
-                                   " arm again to go on")
+            yield Cause("longest", f"armed for {settings.longest:g} s, the longest time allowed; "
+                                   "arm again to continue")

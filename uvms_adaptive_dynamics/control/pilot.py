@@ -12,13 +12,13 @@
 # See the License for the specific language governing permissions and
 # limitations under the License.
 
-"""Flies the robot along designed motions and brings it to neutral: what goes out at each moment.
+"""Flies the robot along designed motions and brings it to neutral.
 
-Armed it holds the place, heading and posture in which it was armed, upright; `follow` sends it
-along a trajectory about that place and back, `hold_back` leaves one out that has not begun,
-`end_early` lets one fade away, and `break_off` one that it does not keep up with. `stop` takes the
-commands in a straight line to neutral, by the last commands alone, since a sensor may be what is
-lost. It never arms itself.
+While armed it holds the position, heading and posture of arming, upright. `follow` flies a
+trajectory about that station and returns, `hold_back` skips one that has not begun, `end_early`
+fades one out, and `break_off` one that the robot does not keep up with. `stop` ramps the last
+commands linearly to neutral without any sensor, since a lost sensor may be the cause. It never arms
+itself.
 """
 from __future__ import annotations
 
@@ -42,18 +42,18 @@ from .motion_controller import MotionController
 from .motion_guard import Cause
 from .state_filter import MotionState
 
-# Share of a joint's speed limit at which it goes to where a motion starts.
+# Share of a joint's speed limit at which it approaches the start of a motion.
 APPROACH_SHARE = 0.5
-# [s] that a motion is waited for at its start: the loop comes to rest from the one before.
+# [s] pause at the start of a motion, for the loop to settle after the previous one.
 SETTLE = 1.0
-# Share of that time which is left when the efforts are looked at that hold it there.
+# Share of that pause still left when the holding efforts are judged.
 DECIDED = 0.1
-SURE = 2.0      # deviations of the place that are counted: 95 % of the time it is nearer
+SURE = 2.0      # standard deviations of position that count as doubt: 95 % of errors are smaller
 
 
 class Commands(NamedTuple):
-    """pwm (k,) [us], wrench (6,) [N, N m] FRD that it gives, joint_torque (n,) [N m], mu [rad or m]
-    and mu_dot (n,) set-points; neutral: nothing acts any more."""
+    """pwm (k,) [us], wrench (6,) [N, N m] FRD that it produces, joint_torque (n,) [N m], set-points
+    mu [rad or m] and mu_dot (n,); neutral: all efforts are zero after a stop."""
 
     pwm: np.ndarray
     wrench: np.ndarray
@@ -64,8 +64,8 @@ class Commands(NamedTuple):
 
 
 class Station(NamedTuple):
-    """Where it was armed: position (3,) NED [m] of the state filter, heading [rad], time [s];
-    place_variance [m^2] of the filter's place by then."""
+    """Where and when it was armed: position (3,) NED [m] of the state filter, heading [rad], t [s];
+    place_variance [m^2] of the filter's position at that time."""
 
     position: np.ndarray
     heading: float
@@ -74,11 +74,11 @@ class Station(NamedTuple):
 
 
 class Pilot:
-    """Times [s] are of one clock, that of the states; `armed` from `arm` to `stop`."""
+    """All times [s] are on the clock of the states; `armed` from `arm` to `stop`."""
 
     def __init__(self, config: Config, robot: RobotModel, nominal: ParameterSet, curve: Curve,
                  feedforward: Feedforward | None, period: float):
-        """nominal: by whose inertias and friction the gains are set; period [s] of `commands`.
+        """nominal: prior whose inertias and friction set the first gains; period [s] of `commands`.
         Raises ConfigError for thrusters that cannot be commanded."""
         self._settings, self._robot = config.identification, robot
         arm = robot.arm
@@ -96,15 +96,15 @@ class Pilot:
         self._controller = self._make_controller()
         self._effort = np.zeros(limits.size)
         self._mu = np.zeros(len(robot.joints))
-        self._heading, self.turned = 0.0, 0.0    # [rad] since it was armed, full turns included
-        # of the way to neutral, in periods
+        self._heading, self.turned = 0.0, 0.0    # [rad] since arming, full turns included
+        # ramp to neutral, in periods
         self._left, self._fade = 0, max(1, round(self._settings.ramp / period))
         self.armed = False
         self.station: Station | None = None
         self.cause: Cause | None = None         # of the last stop
         self.trajectory: Trajectory | None = None
-        self.broken_off = self.held_back = 0    # trajectories since it was armed
-        self._still: list[np.ndarray] = []      # efforts while it waits where a motion starts
+        self.broken_off = self.held_back = 0    # trajectories since arming
+        self._still: list[np.ndarray] = []      # efforts while holding at a motion's start
         self._motion = self._to_start = self._rest(np.zeros(0))
         self._begin, self._duration, self._lead_in = 0.0, 0.0, 0.0
         self._ends_early = False
@@ -112,7 +112,7 @@ class Pilot:
     # --- what to do -------------------------------------------------------------------------------
 
     def arm(self, t: float, state: MotionState) -> None:
-        """Hold this place, heading and posture from now on."""
+        """Hold this position, heading and posture from now on."""
         heading = _heading(state)
         self.station = Station(state.position.copy(), heading, t, state.place_variance)
         self._heading, self.turned = heading, 0.0
@@ -125,8 +125,8 @@ class Pilot:
         self.broken_off = self.held_back = 0
 
     def follow(self, t: float, trajectory: Trajectory) -> None:
-        """Bring the arm to where the trajectory starts, then go along it; raises ParameterError
-        where a joint without speed would have to move."""
+        """Bring the arm to the trajectory's start, then fly the trajectory; raises ParameterError
+        if a joint with zero speed limit would have to move."""
         posture = self._motion(math.inf).mu
         way, self._to_start = approach(self._robot.joints, posture, trajectory.posture,
                                        self._approach_speed)
@@ -135,8 +135,8 @@ class Pilot:
         self._go_along(trajectory)
 
     def held(self, t: float) -> np.ndarray | None:
-        """(C,) mean effort that holds it where a motion starts, when that is about to; None at all
-        other times."""
+        """(C,) mean holding effort at a motion's start, just before it begins; None at all other
+        times."""
         left = self._begin + self._lead_in - t
         if self.trajectory is None or not 0.0 < left <= DECIDED * SETTLE or not self._still:
             return None
@@ -144,8 +144,8 @@ class Pilot:
 
     def hold_back_if(self, t: float,
                      overloaded: Callable[[np.ndarray], Cause | None]) -> Cause | None:
-        """Leave out a motion that is about to begin where holding still there is too much by what
-        `overloaded` makes of the effort (C,); its cause, None where the motion goes on."""
+        """Skip the motion that is about to begin if `overloaded` finds a cause in the holding
+        effort (C,). Returns that cause, or None if the motion goes ahead."""
         held = self.held(t)
         cause = None if held is None else overloaded(held)
         if cause is not None:
@@ -153,22 +153,21 @@ class Pilot:
         return cause
 
     def hold_back(self, t: float) -> None:
-        """Leave the trajectory at hand out, before it has begun, and stay where it would have."""
+        """Skip the current trajectory before it begins, and hold at its start."""
         posture = self._motion(self._lead_in).mu
         self._motion, self.trajectory = self._rest(posture), None
         self._begin, self._duration, self._lead_in = t, 0.0, 0.0
         self.held_back += 1
 
     def break_off(self, t: float) -> bool:
-        """`end_early` for a motion that is not followed well, which counts."""
+        """`end_early` for a motion that is not followed well; counted in `broken_off`."""
         ends = self.end_early(t, at_once=True)
         self.broken_off += ends
         return ends
 
     def end_early(self, t: float, at_once: bool = False) -> bool:
-        """End the trajectory at hand early, as it would have ended: its motion fades away about the
-        station while it goes on, at once or when that makes nothing faster. False where there is
-        none, or it ends already."""
+        """Fade the current trajectory out about the station, either at once or as soon as fading
+        makes no coordinate faster. Returns False if there is none, or it is already ending."""
         flown = self.flown(t)
         if self.trajectory is None or not self.following(t) or flown < 0.0 or (
                 self._ends_early and not at_once):
@@ -190,7 +189,7 @@ class Pilot:
         self._duration = lead_in + trajectory.duration
 
     def stop(self, cause: Cause) -> None:
-        """To neutral, from the next commands on; the first cause counts."""
+        """Ramp to neutral from the next commands on; only the first cause is kept."""
         if self.armed:
             self.armed, self.cause, self._left = False, cause, self._fade
             self.trajectory = None
@@ -198,37 +197,37 @@ class Pilot:
     # --- where it is ------------------------------------------------------------------------------
 
     def following(self, t: float) -> bool:
-        """Whether it is on its way along a trajectory."""
+        """True while it flies a trajectory or approaches its start."""
         return self.armed and self.time_left(t) > 0.0
 
     def time_left(self, t: float) -> float:
-        """[s] until the trajectory ends, at least 0."""
+        """[s] until the trajectory ends, 0 afterwards."""
         return max(self._begin + self._duration - t, 0.0)
 
     def flown(self, t: float) -> float:
-        """[s] since the trajectory began, negative on the way to its start."""
+        """[s] since the trajectory began, negative during the approach."""
         return t - self._begin - self._lead_in
 
     def share(self, t: float) -> float:
-        """Share of the trajectory that is done."""
+        """Share of the trajectory that is done, 0 to 1."""
         way = self._duration - self._lead_in
         return min(max(self.flown(t) / way, 0.0), 1.0) if way > 0 else 0.0
 
     def wanted(self, t: float) -> DesiredMotion:
-        """The motion wanted at time t; it must have been armed."""
+        """The wanted motion at time t; it must have been armed before."""
         assert self.station is not None
         return placed(self._motion(t - self._begin), self.station.position, self.station.heading)
 
     def moved(self, state: MotionState) -> np.ndarray | None:
-        """(3,) [m] forward, right, down of the station, None before there is one."""
+        """(3,) [m] forward, right, down from the station; None before arming."""
         if self.station is None:
             return None
         turn = from_rpy(0.0, 0.0, self.station.heading)
         return turn.T @ (state.position - self.station.position)
 
     def doubt(self, state: MotionState, ahead: float = 0.0) -> float:
-        """[m] horizontally, SURE deviations of how far it may be from where dead reckoning has it
-        since it was armed, `ahead` [s] from now."""
+        """[m] horizontal position error of dead reckoning since arming, SURE standard deviations,
+        `ahead` [s] from now."""
         if self.station is None:
             return 0.0
         variance = (state.place_variance - self.station.place_variance
@@ -236,9 +235,9 @@ class Pilot:
         return SURE * math.sqrt(max(variance, 0.0))
 
     def doubt_after(self, t: float, state: MotionState, duration: float) -> float:
-        """The same when a motion of `duration` [s], behind the one at hand, has been flown."""
+        """`doubt` after a further motion of `duration` [s] that follows the current one."""
         left = self.time_left(t)
-        if self.trajectory is not None:     # of a stage that is over, it ends early
+        if self.trajectory is not None:     # ends early once its stage is over
             left = min(left, self._settings.design_time
                        + (WAITS[-1] + FADES[-1]) * self.trajectory.ramp)
         return self.doubt(state, left + duration)
@@ -246,12 +245,12 @@ class Pilot:
     # --- what goes out ----------------------------------------------------------------------------
 
     def commands(self, t: float, state: MotionState | None) -> Commands | None:
-        """What goes out at time t; None before it was armed for the first time. Armed without a
-        state the last commands are kept: it is the guard's to stop it."""
+        """Commands at time t; None before it was first armed. Without a state while armed, the
+        last commands are kept: stopping is up to the guard."""
         if self.station is None:
             return None
         if not self.armed:
-            # by periods: a clock that jumps may be why it stops
+            # Counted in periods: a clock jump may be the cause of the stop.
             self._left = max(self._left - 1, 0)
             return self._given(self._left / self._fade * self._effort, np.zeros(self._mu.size),
                                self._left == 0)
@@ -262,7 +261,7 @@ class Pilot:
         self._heading = heading
         wanted = self.wanted(t)
         if self._settings.hold == "depth_heading":
-            # Without an error there: the place is not held, its speed is.
+            # No position error: speed is controlled, position is not.
             state = state._replace(position=np.append(wanted.position[:2], state.position[2]))
         self._controller.gains = self._gains.at(t)
         command = self._controller.command(t, state)
@@ -270,7 +269,7 @@ class Pilot:
         self._mu = wanted.mu
         given = self._given(come_in * np.concatenate([command.effort[:6], command.joint_torque]),
                             wanted.mu_dot)
-        # what acts, from where a stop goes down
+        # the acting effort, from which a stop ramps down
         self._effort = np.concatenate([given.wrench, given.joint_torque])
         if self.trajectory is not None and 0.0 < self._begin + self._lead_in - t <= SETTLE:
             self._still.append(self._effort)

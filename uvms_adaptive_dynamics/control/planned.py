@@ -12,7 +12,7 @@
 # See the License for the specific language governing permissions and
 # limitations under the License.
 
-"""Planned commands that arrive now and then, and what they are from a given instant on."""
+"""Planned commands that arrive now and then, as seen from a given instant."""
 from __future__ import annotations
 
 from collections.abc import Callable
@@ -25,7 +25,7 @@ from ..model.robot import RobotModel
 from ..model.sample import Sample
 from .commands import Commands, held, holding, tabulated, through
 
-MOST_ROWS = 10_000      # of a plan: a minute at 100 Hz and more, by which nobody is held up
+MOST_ROWS = 10_000      # of a plan: more than a minute at 100 Hz, and still quick to process
 
 
 class Table(NamedTuple):
@@ -36,10 +36,10 @@ class Table(NamedTuple):
 
 
 class Planned:
-    """The last plans; where there is none, or it is over, commands are held as they are.
+    """The latest plans; without one, or after its end, the present commands are held.
 
-    arm: 'positions' or 'efforts', what the joints follow and what their plan holds; an arm on a
-    fixed base follows efforts, or there were nothing to forecast.
+    arm: 'positions' or 'efforts': what the joints follow and what their plan contains. An arm on a
+    fixed base always follows efforts, since otherwise there is nothing to forecast.
     """
 
     def __init__(self, robot: RobotModel, arm: str):
@@ -49,16 +49,16 @@ class Planned:
         self._joints: Table | None = None
 
     def plan_wrench(self, begin: float, t: np.ndarray, wrench: np.ndarray) -> None:
-        """Thruster wrenches (k, 6) [N, N m] body FRD at t (k,) [s] after `begin` [s]; raises
-        ParameterError for what is no plan."""
+        """Set thruster wrenches (k, 6) [N, N m] body FRD at t (k,) [s] after `begin` [s]; raises
+        ParameterError for an unusable plan."""
         self._wrench = _table("wrench", begin, t, wrench, 6 if self._robot.vehicle else 0)
 
     def plan_joints(self, begin: float, t: np.ndarray, values: np.ndarray) -> None:
-        """Positions [rad or m] or efforts [N m or N] (k, n), in the order of the robot's joints."""
+        """Set positions [rad or m] or efforts [N m or N] (k, n), in the robot's joint order."""
         self._joints = _table("joints", begin, t, values, self._robot.table.n)
 
     def commands(self, sample: Sample) -> tuple[Commands, str]:
-        """What is commanded from a sample on, and a word for it: 'planned' or 'held'."""
+        """(commands from a sample on, 'planned' or 'held')."""
         now, vehicle = sample.t, self._robot.vehicle
         wrench, joints = _rest(self._wrench, now), _rest(self._joints, now)
         by_effort = self.arm == "efforts"
@@ -81,12 +81,12 @@ def _table(what: str, begin: float, t: np.ndarray, values: np.ndarray, width: in
     if values.ndim != 2 or values.shape[1] != width or not 0 < len(t) <= MOST_ROWS:
         raise ParameterError(f"planned {what}: got {len(t)} times and values of shape "
                              f"{values.shape}; expected 1 to {MOST_ROWS} rows of {width} values.")
-    tabulated(t, values)     # refuses what is not finite or does not increase
+    tabulated(t, values)     # raises if not finite or not increasing
     return Table(begin + t, values)
 
 
 def _rest(table: Table | None, now: float) -> Table | None:
-    """What of a plan lies ahead of `now`, with times from there; None where nothing does."""
+    """The part of a plan after `now`, with times relative to it; None if there is none."""
     if table is None or table.t[-1] <= now:
         return None
     ahead = table.t > now
@@ -94,7 +94,7 @@ def _rest(table: Table | None, now: float) -> Table | None:
 
 
 def _column(rest: Table | None, present: np.ndarray) -> Callable[[float], np.ndarray]:
-    """From what is there at present to the plan, linear between its rows."""
+    """From the present value through the plan's rows, linearly interpolated."""
     if rest is None:
         return held(present)
     return tabulated(np.concatenate([[0.0], rest.t]), np.vstack([present, rest.values]))

@@ -12,8 +12,8 @@
 # See the License for the specific language governing permissions and
 # limitations under the License.
 
-"""What is still missing in a stage, as a person with a joystick wants to hear it: which channel to
-move, and how, for parameters that are not known yet."""
+"""Advice for a person at the joystick: which channel to move, and how, to excite the parameters
+of a stage that are not known yet."""
 from __future__ import annotations
 
 import re
@@ -21,12 +21,12 @@ from collections.abc import Iterable, Sequence
 
 from ..model.sample import VEHICLE_CHANNELS
 
-# letters of efforts (X surge ... N yaw) and of velocities (u surge ... r yaw), as in the names
+# letters of efforts (X surge ... N yaw) and velocities (u surge ... r yaw) in parameter names
 EFFORT_CHANNEL = dict(zip("XYZKMN", VEHICLE_CHANNELS))
 VELOCITY = dict(zip("uvwpqr", VEHICLE_CHANNELS))
 FASTER, SLOWER, RANGE = "faster, back and forth", "slowly too", "through its whole range"
 TILTED = "tilt it, hold, and tilt it to another angle"
-# of a joint's parameters, without the joint's name
+# by joint parameter, without the joint's name
 LINK_ADVICE = {"m": RANGE, "fv": "at several speeds", "fs": "slowly, in both directions",
                "Ir": FASTER, "offset": SLOWER}
 RESTORING = {"W": ("heave", "roll", "pitch"), "B": ("heave", "roll", "pitch"),
@@ -34,15 +34,15 @@ RESTORING = {"W": ("heave", "roll", "pitch"), "B": ("heave", "roll", "pitch"),
 
 
 def motions_showing(name: str, move: Sequence[str]) -> list[tuple[str, str]]:
-    """(channel, how to move it) that show a parameter, among the channels that a stage moves; all
-    of these where the name does not tell."""
+    """(channel, how to move it) pairs that excite a parameter, among the channels that a stage
+    moves; all of these channels if the name does not tell."""
     found = [(channel, how) for channel, how in _shown_by(name) if channel in move]
     return found or [(channel, "more, differently") for channel in move]
 
 
 def advice(channel: str, names: Iterable[str], move: Sequence[str]) -> str:
-    """'roll: faster, back and forth (Ix_K_dp, K_pp)' for parameters that are not known yet; ''
-    where this channel shows none of them."""
+    """'roll: faster, back and forth (Ix_K_dp, K_pp)' for parameters that are not known yet; '' if
+    this channel excites none of them."""
     by_motion: dict[str, list[str]] = {}
     for name in names:
         for shown_by, how in motions_showing(name, move):

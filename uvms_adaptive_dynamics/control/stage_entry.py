@@ -12,7 +12,7 @@
 # See the License for the specific language governing permissions and
 # limitations under the License.
 
-"""A stage as it is written in a schedule's file: keys and values checked, whatever the robot."""
+"""Checks keys and values of a stage in a schedule file, independent of the robot."""
 from __future__ import annotations
 
 import difflib
@@ -27,18 +27,19 @@ STAGE_KINDS = ("motion", "tilt")
 REQUIRED_KEYS = ("name", "title", "free")
 OPTIONAL_KEYS = ("move", "keep", "kind", "at_least", "at_most", "left", "intervals",
                  "for_each_joint")
-# [s], [s], share of a prior's deviation: what an entry may say
+# allowed values: [s], [s], share of a prior's standard deviation
 RANGES = {"at_least": (0.0, 3600.0), "at_most": (1.0, 36000.0), "left": (1e-3, 0.99)}
 
 
 def checked_entry(what: str, entry: Mapping[str, Any]) -> dict[str, Any]:
-    """The entry with `keep`, lists as tuples; what: the file, in words. Raises ConfigError."""
+    """The entry with defaults filled in and lists as tuples; what: name of the file for messages.
+    Raises ConfigError."""
     known = (*REQUIRED_KEYS, *OPTIONAL_KEYS)
     stage = brief(entry.get("name", "?"))
     for key in entry:
         if key not in known:
             near = difflib.get_close_matches(str(key), known, 1)
-            expected = f"'{near[0]}'" if near else f"some of {', '.join(known)}"
+            expected = f"'{near[0]}'" if near else f"any of {', '.join(known)}"
             raise ConfigError(f"{what}: stage {stage} has the key {brief(key)}; expected "
                               f"{expected}.")
     for key in REQUIRED_KEYS:
@@ -49,14 +50,13 @@ def checked_entry(what: str, entry: Mapping[str, Any]) -> dict[str, Any]:
         if expected := _expected(key, given[key]):
             raise refusal(what, entry, key, given[key], expected)
     if not given["free"]:
-        raise refusal(what, entry, "free", [], "parameters to free; a stage that frees none does "
-                      "nothing")
+        raise refusal(what, entry, "free", [], "at least one parameter to free")
     return {key: tuple(value) if isinstance(value, list) else value
             for key, value in given.items()}
 
 
 def refusal(what: str, entry: Mapping[str, Any], key: str, got: Any, expected: str) -> ConfigError:
-    """The sentence for a value of a stage that cannot be used."""
+    """The error for an unusable value of a stage."""
     return ConfigError(f"{what}: '{key}' of stage {brief(entry.get('name', '?'))} is {brief(got)}; "
                        f"expected {expected}.")
 
@@ -73,7 +73,7 @@ def with_joint(value: Any, joint: str) -> Any:
 
 
 def _expected(key: str, value: Any) -> str:
-    """What a key's value must be, '' where it is."""
+    """What a key's value must be, '' if it is valid."""
     if key in ("name", "title"):
         return "" if isinstance(value, str) and value.strip() else "a text"
     if key in ("free", "move"):

@@ -12,8 +12,8 @@
 # See the License for the specific language governing permissions and
 # limitations under the License.
 
-"""How well a stage's parameters are known, direction by direction, and what its motion would still
-show (docs/identification.md, "When a stage is done")."""
+"""How well a stage's parameters are known, direction by direction, and what its motion can still
+reveal (docs/identification.md, "When a stage is done")."""
 from __future__ import annotations
 
 from collections import deque
@@ -26,14 +26,14 @@ from ..config import Config
 from ..model.parameters import ParameterTable
 from .stages import Stage
 
-KNOWLEDGE_PERIOD = 1.0  # [s] of rows between two looks at what is known
-# [s] in motion over which it is seen how fast a direction is learnt: some periods of slow motion
+KNOWLEDGE_PERIOD = 1.0  # [s] of rows between two looks
+# [s] in motion over which the pace of learning is measured: some periods of slow motion
 PACE_OVER = 10.0
-LEAST_VARIANCE = 1e-300  # keeps a variance of zero from dividing
+LEAST_VARIANCE = 1e-300  # avoids division by a zero variance
 
 
 class Learner(Protocol):
-    """What stages need of an `Estimator`."""
+    """The part of an `Estimator` that stages use."""
 
     config: Config
     table: ParameterTable
@@ -51,13 +51,13 @@ class Learner(Protocol):
         """(p,)."""
 
     def set_free(self, free: np.ndarray) -> None:
-        """Estimate these parameters (p,) bool and hold the others."""
+        """Estimate these parameters (p,) bool and freeze the others."""
 
 
 class Directions(NamedTuple):
-    """Directions of a stage's parameters, in deviations of a fresh prior: left (k,): share of the
-    deviation that is left; names (k,): the parameter that each is most of; out_of_reach (k,) bool:
-    the motion of late would not measure it before the stage's limit."""
+    """Eigendirections of a stage's parameters, scaled by the standard deviations of a fresh prior.
+    left (k,): remaining share of the deviation; names (k,): dominant parameter of each;
+    out_of_reach (k,) bool: the recent motion would not measure it before the stage's limit."""
 
     left: np.ndarray
     names: tuple[str, ...]
@@ -65,11 +65,11 @@ class Directions(NamedTuple):
 
 
 class StageKnowledge:
-    """directions: of the stage's parameters, as of the last look; pace_is_known: whether all
-    channels have moved for long enough to tell what this motion does not show."""
+    """directions: of the stage's parameters, as of the last look; pace_is_known: all channels have
+    moved for long enough to tell what this motion does not excite."""
 
     def __init__(self, stage: Stage, estimator: Learner, moved: Mapping[str, float]):
-        """moved: as in `look`, none yet."""
+        """moved: as in `look`, all zero."""
         self._stage, self._estimator = stage, estimator
         self._places = estimator.table.places(stage.free)
         self._past: deque[np.ndarray] = deque(maxlen=1 + round(PACE_OVER / KNOWLEDGE_PERIOD))
@@ -78,17 +78,18 @@ class StageKnowledge:
         self.look(moved, 0.0)
 
     def look(self, moved: Mapping[str, float], elapsed: float, flown: bool = True) -> None:
-        """Which directions are known how well, and which the motion shows too slowly; moved [s] in
-        motion by channel, elapsed [s] of the stage; flown: whether the stage's own motion was since
-        the last look."""
+        """Update `directions`: how well each is known, and which the motion reveals too slowly.
+
+        moved: [s] in motion by channel; elapsed [s] of the stage; flown: the stage's own motion was
+        flown since the last look."""
         covariance = self._estimator.covariance[np.ix_(self._places, self._places)]
         fresh = self._estimator.fresh_stddev[self._places]
         scaled = covariance / np.outer(fresh, fresh)
-        # A pause says nothing of how fast the motion shows what.
+        # A pause tells nothing about the pace of learning,
         if flown and (not moved or moved != self._moved):
             self._past.append(scaled)
         elif len(self._past) == 1:
-            self._past[0] = scaled      # nor does what was learnt before it began
+            self._past[0] = scaled      # nor does what was learnt before the motion began.
         self._moved = dict(moved)
         self.pace_is_known = len(self._past) == self._past.maxlen and all(
             seconds >= self._stage.at_least for seconds in moved.values())
@@ -98,14 +99,14 @@ class StageKnowledge:
         self.directions = Directions(np.sqrt(np.maximum(variance, 0.0)), names, slow)
 
     def deviations(self) -> list[float]:
-        """Of the stage's parameters, in SI units."""
+        """Standard deviations of the stage's parameters, in SI units."""
         diagonal = np.diagonal(self._estimator.covariance)[self._places]
         return np.sqrt(np.maximum(diagonal, 0.0)).tolist()
 
     def _out_of_reach(self, vectors: np.ndarray, variance: np.ndarray,
                       elapsed: float) -> np.ndarray:
-        """(k,) bool: information, which grows in proportion to time in motion, will not be enough
-        when the stage must end."""
+        """(k,) bool: at the present pace, information (linear in time in motion) will not suffice
+        by the time the stage must end."""
         if not self.pace_is_known:
             return np.zeros(variance.size, bool)
         before = np.einsum("pk,pq,qk->k", vectors, self._past[0], vectors)

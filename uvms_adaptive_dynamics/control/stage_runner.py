@@ -12,10 +12,10 @@
 # See the License for the specific language governing permissions and
 # limitations under the License.
 
-"""Goes through the stages of a schedule: frees and freezes, watches what is learned, and decides
+"""Runs the stages of a schedule: frees and freezes parameters, watches what is learned, and decides
 when a stage is done (docs/identification.md, "When a stage is done").
 
-Node and `evaluate` use this one class, between a tick's `add` and its `solve`."""
+The node and `evaluate` call the same class between a tick's `add` and its `solve`."""
 from __future__ import annotations
 
 import logging
@@ -33,16 +33,16 @@ from .stages import Schedule, Stage, load_schedule
 
 log = logging.getLogger(__name__)
 
-# states of a run, as on ~/stage; the last one without a schedule
+# states of a run, as on ~/stage; NO_SCHEDULE if there is none
 STAGE_RUNNING, STAGE_WAITING, STAGE_COMPLETE, NO_SCHEDULE = "running", "waiting", "complete", "none"
 # why a stage ended
 DONE, AT_MOST, BY_HAND, NOT_ENDED = "done", "at_most", "by hand", "the data ended"
 
 
 class StageEnd(NamedTuple):
-    """A stage that is over: its name, data times of begin and end [s], why it ended ('done',
-    'at_most', 'by hand', 'the data ended'), what was missing, and deviations (by parameter of the
-    stage) as it began and as it ended."""
+    """A finished stage: its name, data times of begin and end [s], why it ended ('done', 'at_most',
+    'by hand', 'the data ended'), what was missing, and standard deviations (before, after) by
+    parameter of the stage."""
 
     stage: str
     begin: float | None
@@ -52,7 +52,7 @@ class StageEnd(NamedTuple):
     deviations: dict[str, tuple[float, float]]
 
     def sentence(self) -> str:
-        """How it went, for the statement."""
+        """The outcome in words, for the statement."""
         how = "ended at its limit before it was done" if self.why == AT_MOST else self.why
         if self.begin is not None and self.end is not None:
             how += f" after {self.end - self.begin:.0f} s"
@@ -61,11 +61,11 @@ class StageEnd(NamedTuple):
 
 @dataclass(frozen=True)
 class StageProgress:
-    """Where a run is. stage, index (from 0) of count; state: 'running', 'waiting' (until the robot
-    may move) or 'complete' (after the last stage, whose parameters stay free); done: share from 0
-    to 1; elapsed [s] of rows in the stage, without those of waiting; moved: [s] in motion by
-    channel (kind 'tilt': of rows that count); missing: a sentence per channel or interval;
-    out_of_reach: parameters that this motion does not show."""
+    """Progress of a run. stage, index (from 0) of count; state: 'running', 'waiting' (until the
+    robot may move) or 'complete' (after the last stage, whose parameters stay free); done: share
+    from 0 to 1; elapsed [s] of rows in the stage, waiting excluded; moved: [s] in motion by channel
+    (kind 'tilt': of rows that count); missing: one sentence per channel or interval; out_of_reach:
+    parameters that this motion does not excite."""
 
     stage: Stage
     index: int
@@ -79,24 +79,26 @@ class StageProgress:
 
 
 class StageRunner:
-    """Runs a schedule on an estimator. ended: the stages that are over, in order; waits: while it
-    is true, neither time nor motion counts for the stage at hand (the estimator learns on). flown:
-    name of the stage whose motion a robot that moves itself flies now, '' for none; None where a
-    person moves it. Holding still beside a moving arm, or the motion of the stage before, is not
-    the motion that a stage asks for: with a name, time and pace count for that stage alone."""
+    """Runs a schedule on an estimator.
+
+    ended: the finished stages, in order. waits: while true, neither time nor motion counts for the
+    current stage (the estimator keeps learning). flown: name of the stage whose motion a
+    self-moving robot flies now, '' for none; None if a person moves the robot. With a name, time
+    and pace count for that stage alone, since holding still beside a moving arm, or the previous
+    stage's motion, is not the motion that a stage asks for."""
 
     ended: list[StageEnd]
     _complete: bool
     _t: float | None            # of the newest row
     _begun: float | None        # of the stage's first row
     _moved: np.ndarray
-    _flown_ticks: int           # with the stage's own motion, and how many at the last look
+    _flown_ticks: int           # ticks with the stage's own motion; _before: at the last look
     _flown_before: int
     _knowledge: StageKnowledge
 
     def __init__(self, schedule: Schedule, estimator: Learner,
                  say: Callable[[str], None] = log.info):
-        """say: gets what an operator wants to read, sentence by sentence."""
+        """say: called with each sentence for the operator."""
         self.schedule, self._estimator, self._say = schedule, estimator, say
         self.waits = False
         self.flown: str | None = None
@@ -109,16 +111,15 @@ class StageRunner:
         self.restart()
 
     def restart(self) -> None:
-        """Begin at the first stage, where it waits if it did; after a restart of the estimator,
-        too."""
+        """Start over at the first stage, also after a restart of the estimator; `waits` stays."""
         self.ended = []
         self._complete = False
         self._t = None
         self._begin(0)
 
     def follow(self) -> StageProgress | None:
-        """After each `add` of the estimator that gave a prediction: the progress where it was
-        looked at, once a second. May free and freeze parameters."""
+        """Call after each `add` of the estimator that gave a prediction. May free and freeze
+        parameters. Returns the progress once a second, else None."""
         estimator = self._estimator
         if self.waits or not estimator.learn or estimator.prediction is None:
             return None
@@ -145,19 +146,19 @@ class StageRunner:
         return progress
 
     def next(self) -> str:
-        """Go on to the next stage by hand; what an operator is told."""
+        """Go to the next stage by hand; returns a sentence for the operator."""
         if self._complete:
             return f"schedule '{self.schedule.name}' is complete; there is no further stage."
         return self._advance(BY_HAND)
 
     def finish(self) -> list[StageEnd]:
-        """All stages, the one that the end of the data broke off included."""
+        """All stages so far, including one cut off by the end of the data."""
         if self._complete:
             return list(self.ended)
         return [*self.ended, self._end_of(NOT_ENDED)]
 
     def progress(self) -> StageProgress:
-        """Where the run is, as of the last look."""
+        """Progress of the run, as of the last look."""
         stage, found = self._stage, self._knowledge.directions
         reached = found.out_of_reach | (found.left <= stage.left)
         gone = np.log(np.maximum(found.left, LEAST_VARIANCE)) / np.log(stage.left)
@@ -174,7 +175,7 @@ class StageRunner:
             self._elapsed, moved, self._missing(found, moved), out_of_reach)
 
     def summary(self) -> dict[str, str]:
-        """How each stage that was begun went, by name, in words; the present one with its share."""
+        """Outcome of each stage so far in words, by name; the current one with its share done."""
         found = {end.stage: end.sentence() for end in self.ended}
         if not self._complete:
             progress = self.progress()
@@ -196,7 +197,7 @@ class StageRunner:
 
     @property
     def _is_flown(self) -> bool:
-        """Whether the robot does now what the stage asks for; holding still, it always does."""
+        """True if the robot now does what the stage asks for; always, if it asks for no motion."""
         return self.flown in (None, self._stage.name) or not self._stage.move
 
     @property
@@ -217,10 +218,11 @@ class StageRunner:
         moving = f"; move {', '.join(stage.move)}" if stage.move else ""
         self._say(f"stage {index + 1} of {len(self.schedule.stages)}, {stage.title}: "
                   f"{_counted(len(stage.free))} estimated"
-                  + (f" beside {len(stage.kept)} of earlier stages" if stage.kept else "") + moving)
+                  + (f", plus {len(stage.kept)} from earlier stages" if stage.kept else "")
+                  + moving)
 
     def _is_done(self, progress: StageProgress) -> bool:
-        """Whether the motion asked for was there, and no direction that it can show is open."""
+        """True if the requested motion took place and no direction within reach is still open."""
         return self._knowledge.pace_is_known and not progress.missing
 
     def _missing(self, found: Directions, moved: dict[str, float]) -> tuple[str, ...]:
@@ -247,7 +249,7 @@ class StageRunner:
         return (*said, *self._wide())
 
     def _wide(self) -> list[str]:
-        """What is to be narrower by name."""
+        """Intervals that are still wider than the stage wants, in words."""
         stage, table = self._stage, self._estimator.table
         said = []
         for name, width in stage.intervals.items():
@@ -271,7 +273,7 @@ class StageRunner:
             self._begin(self._index + 1)
             return f"{sentence}. Now: {self._stage.title}."
         self._complete = True
-        self._say(f"schedule '{self.schedule.name}' is complete; what is free stays free")
+        self._say(f"schedule '{self.schedule.name}' is complete; its free parameters stay free")
         return f"{sentence}. The schedule is complete."
 
     def _end_of(self, why: str) -> StageEnd:
@@ -281,8 +283,8 @@ class StageRunner:
                             self._stage.free, self._before, after)})
 
     def _moved_of_stage(self) -> dict[str, float]:
-        """[s] in motion of each channel that is to move; of a joint whose effort is masked by the
-        settings nothing is ever seen."""
+        """[s] in motion of each channel that is to move, without joints whose effort the settings
+        mask, since these never give a row."""
         table, config = self._estimator.table, self._estimator.config
         masked = {self._channels[table.channels - table.n + table.joints.index(joint)]
                   for joint in config.joint_states.effort_masked}
@@ -296,8 +298,8 @@ def _counted(parameters: int) -> str:
 
 def runner_of_settings(estimator: Learner,
                        say: Callable[[str], None] = log.info) -> StageRunner | None:
-    """What goes through the schedule of the estimator's settings; None where they name none.
-    Raises ConfigError for a schedule that cannot be used."""
+    """The runner for the schedule in the estimator's settings; None if they name none. Raises
+    ConfigError for an unusable schedule."""
     settings = estimator.config.estimation
     if not settings.schedule:
         return None

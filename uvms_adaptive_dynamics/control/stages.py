@@ -12,11 +12,11 @@
 # See the License for the specific language governing permissions and
 # limitations under the License.
 
-"""Schedules of staged identification: which parameters are free when, which channels are to move
-for them, and when a stage is done. Data alone (docs/identification.md, "Schedules").
+"""Schedules of staged identification: which parameters each stage frees, which channels should
+move, and when the stage is done. Data only (docs/identification.md, "Schedules").
 
-Paper, the staged identification in "Experimental Setup": arm from its tip to its base, vehicle from
-the least to the most coupled degrees of freedom, restoring by quasi-static tilts.
+Paper, staged identification in "Experimental Setup": arm from its tip to its base, vehicle from the
+least to the most coupled degrees of freedom, restoring by quasi-static tilts.
 """
 from __future__ import annotations
 
@@ -40,22 +40,22 @@ from .stage_entry import SCHEDULE_FORM, checked_entry, refusal, with_joint
 
 FOLDER = Path(__file__).resolve().parent.parent / "schedules"
 ORDERS = ("distal_first", "base_first")
-# [bytes] a hundred times the longest one that is shipped
+# [bytes] a hundred times the longest schedule shipped
 LARGEST_SCHEDULE_FILE = 500_000
 MOST_STAGES = 200
 
 
 @dataclass(frozen=True)
 class Stage:
-    """A stage for one robot: names instead of patterns.
+    """A stage for one robot, with names instead of patterns.
 
-    name; title: in plain words; free: parameters that it is there for; kept: those of earlier
-    stages that stay free beside them; move: channels that are to move; kind: 'motion' or 'tilt'
-    (quasi-static: rows count where they come to a new place); at_least [s] in motion on each of
-    these channels; at_most [s] altogether. Done when of each direction of `free` no more than the
-    share `left` of a fresh prior's deviation is left, or the motion would not bring it there within
-    at_most; and when half the 95 % interval of each parameter in `intervals` is no wider than said
-    [SI]."""
+    name; title: in plain words; free: the parameters to identify; kept: parameters of earlier
+    stages that stay free as well; move: channels that should move; kind: 'motion' or 'tilt'
+    (quasi-static: only rows at a new attitude or posture count); at_least [s] in motion on each of
+    these channels; at_most [s] altogether. The stage is done when in each direction of `free` at
+    most the share `left` of a fresh prior's standard deviation remains, or the motion would not get
+    it there within at_most; and when half the 95 % interval of each parameter in `intervals` is no
+    wider than given [SI]."""
 
     name: str
     title: str
@@ -71,7 +71,7 @@ class Stage:
 
 @dataclass(frozen=True)
 class Schedule:
-    """Stages in order; notes: sentences on what does not apply to this robot and was left out."""
+    """Stages in order; notes: sentences on what was left out as not applicable to this robot."""
 
     name: str
     stages: tuple[Stage, ...]
@@ -79,17 +79,17 @@ class Schedule:
 
 
 def shipped() -> tuple[str, ...]:
-    """Names of the schedules that come with the package."""
+    """Names of the schedules shipped with the package."""
     return tuple(sorted(path.stem for path in FOLDER.glob("*.yaml")))
 
 
 def load_schedule(wanted: str | Path, table: ParameterTable,
                   frozen: Iterable[str] = ()) -> Schedule:
-    """The schedule of that name or in that file (.yaml), for the robot of this table; frozen: names
-    and patterns of parameters that the settings freeze (estimation.frozen).
+    """Load a schedule by name or from a .yaml file, for the robot of this table; frozen: names and
+    patterns of parameters that the settings freeze (estimation.frozen).
 
-    What the robot does not have is left out, with a note. Raises ConfigError for a schedule that
-    does not exist or cannot be used."""
+    Leaves out what the robot does not have, with a note. Raises ConfigError for a missing or
+    unusable schedule."""
     path = Path(wanted)
     if path.suffix not in (".yaml", ".yml"):
         if str(wanted) not in shipped():
@@ -101,7 +101,7 @@ def load_schedule(wanted: str | Path, table: ParameterTable,
     tree = parse_yaml(text, what, ConfigError)
     if not isinstance(tree, Mapping) or set(tree) != {"stages"} or not isinstance(
             tree["stages"], list):
-        raise ConfigError(f"{what} is not a list of stages under 'stages' alone; expected "
+        raise ConfigError(f"{what} must have one key, 'stages', with a list of stages; expected "
                           f"{SCHEDULE_FORM}.")
     if len(tree["stages"]) > MOST_STAGES:
         raise ConfigError(f"{what} has {len(tree['stages'])} stages; expected {MOST_STAGES} at "
@@ -113,7 +113,7 @@ def load_schedule(wanted: str | Path, table: ParameterTable,
 
 
 class _Reader:
-    """Stages of a file, one after another, for one robot."""
+    """Reads the stages of a file, one after another, for one robot."""
 
     def __init__(self, what: str, table: ParameterTable, frozen: Iterable[str]):
         self._what, self._table = what, table
@@ -124,7 +124,7 @@ class _Reader:
         self._before = np.zeros(table.size, bool)
 
     def add(self, entry: Any) -> None:
-        """A stage, or one of each joint."""
+        """Add a stage, or one for each joint."""
         if not isinstance(entry, Mapping):
             raise ConfigError(f"{self._what}: a stage is {brief(entry)}; expected {SCHEDULE_FORM}.")
         entry = dict(entry)
@@ -145,22 +145,22 @@ class _Reader:
         return None
 
     def schedule(self, name: str) -> Schedule:
-        """What was read."""
+        """The schedule of the stages added so far; raises ConfigError if it is unusable."""
         if not self._stages:
             raise ConfigError(f"{self._what} has no stage for this robot"
                               + (f": {'; '.join(self._notes)}" if self._notes else "") + ".")
         names = [stage.name for stage in self._stages]
         twice = next((one for one in names if names.count(one) > 1), None)
         if twice is not None:
-            raise ConfigError(f"{self._what}: two stages have the name {brief(twice)}; expected a "
-                              "name of its own for each.")
+            raise ConfigError(f"{self._what}: two stages have the name {brief(twice)}; expected "
+                              "unique names.")
         freed = {one for stage in self._stages for one in stage.free}
         left = [one for one, allowed in zip(self._table.names, self._allowed)
                 if allowed and one not in freed]
         if left:
             few = ", ".join(left[:4]) + (", .." if len(left) > 4 else "")
             self._notes.append(f"no stage frees {few} ({len(left)} of {self._table.size} "
-                               "parameters); they keep the values that the run begins with")
+                               "parameters); they keep their initial values")
         return Schedule(name, tuple(self._stages), tuple(self._notes))
 
     def _add_one(self, entry: Mapping[str, Any]) -> None:
@@ -174,7 +174,7 @@ class _Reader:
             return
         if not (mask & self._allowed).any():
             self._notes.append(f"stage '{stage.name}' is left out: estimation.frozen freezes all "
-                               "of its parameters")
+                               "its parameters")
             return
         mask &= self._allowed
         kept = self._before & ~mask if keep else np.zeros_like(mask)
@@ -185,8 +185,8 @@ class _Reader:
             move=self._moving(stage), intervals=self._widths(stage)))
 
     def _fitting(self, stage: Stage) -> np.ndarray | None:
-        """(p,) bool of the parameters that the stage is there for; None, with a note, where the
-        robot has none of them."""
+        """(p,) bool of the stage's own parameters; None, with a note, if the robot has none of
+        them."""
         for pattern in stage.free:
             if not _fits(self._table.names, pattern.removeprefix("!")).any():
                 self._require_known(stage, pattern)
@@ -196,17 +196,17 @@ class _Reader:
         patterns = ", ".join(stage.free)
         if self._table.vehicle and self._table.joints and not _chosen(
                 _every_name(self._table), stage.free).any():
-            raise ConfigError(f"{self._what}: stage {brief(stage.name)} frees nothing, since its "
-                              f"patterns {brief(patterns)} exclude all that they fit.")
+            raise ConfigError(f"{self._what}: stage {brief(stage.name)} frees nothing: its "
+                              f"patterns {brief(patterns)} exclude everything that they match.")
         self._notes.append(f"stage '{stage.name}' is left out: the robot has no parameter "
                            f"'{patterns}'")
         return None
 
     def _require_known(self, stage: Stage, pattern: str) -> None:
-        """Refuse what is no parameter of any robot with these joints."""
+        """Raise ConfigError unless some robot with these joints has a matching parameter."""
         names = _every_name(self._table)
         plain = pattern.removeprefix("!")
-        # Of an arm that this robot does not have no joint is known.
+        # Without an arm, joint names in the pattern cannot be checked.
         other_arm = not self._table.joints and "." in plain
         if not other_arm and not _fits(names, plain).any():
             near = difflib.get_close_matches(plain, names, 1, 0.5)
@@ -216,7 +216,7 @@ class _Reader:
                                                         else "'X_u' or 'axis_b.*'."))
 
     def _moving(self, stage: Stage) -> tuple[str, ...]:
-        """Channels of this robot that are to move."""
+        """Channels of this robot that should move."""
         head = 6 if self._table.vehicle else 0
         groups = {"vehicle": self._channels[:head], "joints": self._channels[head:]}
         found: list[str] = []
@@ -229,12 +229,12 @@ class _Reader:
                                   f"'joints', or some of {', '.join(self._channels)}.")
             found += [name for name in fits if name not in found]
         if stage.move and not found:
-            self._notes.append(f"stage '{stage.name}' asks for no motion: the robot has no channel "
+            self._notes.append(f"stage '{stage.name}' needs no motion: the robot has no channel "
                                f"{', '.join(stage.move)}")
         return tuple(found)
 
     def _widths(self, stage: Stage) -> dict[str, float]:
-        """Half widths by parameter of this robot."""
+        """Half-widths by parameter of this robot."""
         found: dict[str, float] = {}
         for pattern, width in stage.intervals.items():
             fits = _fits(self._table.names, pattern)
@@ -249,7 +249,7 @@ def _fits(names: Sequence[str], pattern: str) -> np.ndarray:
 
 
 def _chosen(names: Sequence[str], patterns: Iterable[str]) -> np.ndarray:
-    """(len(names),) bool: names that fit the patterns, one after the other; '!' takes them out."""
+    """(len(names),) bool: names that match the patterns, applied in order; '!' removes matches."""
     mask = np.zeros(len(names), bool)
     for pattern in patterns:
         fits = _fits(names, pattern.removeprefix("!"))
@@ -258,5 +258,5 @@ def _chosen(names: Sequence[str], patterns: Iterable[str]) -> np.ndarray:
 
 
 def _every_name(table: ParameterTable) -> tuple[str, ...]:
-    """Names of a robot with these joints that has a vehicle and every option."""
+    """Parameter names of a robot with these joints, a vehicle and every optional term."""
     return replace(table, vehicle=True, terms=tuple(TERM_SETS)).names

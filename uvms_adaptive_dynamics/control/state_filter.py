@@ -12,13 +12,12 @@
 # See the License for the specific language governing permissions and
 # limitations under the License.
 
-"""A controller's own view of the present state from IMU, DVL, depth and joint sensors.
+"""The present state for a controller, from IMU, DVL, depth and joint sensors.
 
-A complementary filter of a few lines: the IMU says what changes, slower sensors correct it. It has
-no delay, unlike the estimator's signals, which wait for both sides of an instant; it is an example
-of what a vehicle's navigation gives a controller, and replaces none. `signals/latest_state.py` is
-not used here, since it has no position, no gyro between orientations and no smoothed joint speeds,
-which a feedforward does without and a PID does not.
+A small complementary filter: the IMU gives the changes, slower sensors correct them. Unlike the
+estimator's signals, which use data from both sides of an instant, it has no delay. It is an example
+of what a vehicle's navigation provides and does not replace one. `signals/latest_state.py` does not
+suit a PID: it has no position, no gyro between orientations and no smoothed joint speeds.
 """
 from __future__ import annotations
 
@@ -31,24 +30,24 @@ import numpy as np
 from ..config import Config
 from ..model.rotations import FRD_FROM_FLU, from_rotation_vector, from_rpy, to_rotation_vector
 
-# [s] in which the attitude follows the message: a MEMS gyro's bias of .14 deg/s leaves .04 deg, and
-# of a message's noise one sixth is left at 100 Hz.
+# [s] time constant with which the attitude follows the message: a MEMS gyro bias of .14 deg/s
+# leaves .04 deg, and one sixth of a message's noise remains at 100 Hz.
 ATTITUDE_TIME = 0.3
-# Share of the DVL's innovation that the velocity takes, and the bias of the specific force per
-# second: the steady Kalman gain of 1 cm/s at 10 Hz beside an IMU that adds some 2 mm/s in between;
-# their loop has time constants of .8 s and 4 s.
+# Gains of the DVL innovation on the velocity, and per second on the bias of the specific force: the
+# steady-state Kalman gain for 1 cm/s at 10 Hz and an IMU that adds some 2 mm/s in between; the loop
+# has time constants of .8 s and 4 s.
 DVL_INNOVATION_SHARE, BIAS_RATE = 0.15, 0.3
-DEPTH_SHARE = 0.2       # of the depth's innovation; 20 Pa are 2 mm
-JOINT_SHARE = 0.6       # of the joints' innovations; encoders are good, speeds are differences
-FILTER_HISTORY = 1.0    # [s] of velocities that a late DVL is compared with
-NOISE_READINGS = 50.0   # of the DVL, over which its noise is averaged: known to a tenth or so
-SILENT_AFTER = 0.25     # [s] of IMU or joints, after which there is no state: 25 and 12 messages
+DEPTH_SHARE = 0.2       # gain of the depth innovation; 20 Pa are 2 mm
+JOINT_SHARE = 0.6       # gain of the joint innovations; encoders are good, speeds are differences
+FILTER_HISTORY = 1.0    # [s] of past velocities for comparison with a late DVL reading
+NOISE_READINGS = 50.0   # DVL readings over which its noise is averaged: known to about a tenth
+SILENT_AFTER = 0.25     # [s] without IMU or joints until the state is lost: 25 and 12 messages
 
 
 class MotionState(NamedTuple):
     """position (3,) NED [m] by dead reckoning; R_nb (3, 3); nu (6,) [m/s, rad/s] body FRD; mu,
-    mu_dot (n,). place_variance [m^2] of north and of east since the filter began, by the DVL's
-    noise, and its growth place_growth [m^2/s]; what the DVL is off all the time is not in it."""
+    mu_dot (n,). place_variance [m^2]: variance of north and of east due to DVL noise since the
+    filter started; place_growth [m^2/s]: its rate. A constant DVL error is not included."""
 
     position: np.ndarray
     R_nb: np.ndarray
@@ -60,8 +59,8 @@ class MotionState(NamedTuple):
 
 
 class StateFilter:
-    """Takes readings in the decoder's form (signals/decode/decoder.py) with their own stamps [s];
-    `position` (3,) NED [m] is where it begins."""
+    """Takes readings in the decoder's form (signals/decode/decoder.py) with their timestamps [s];
+    `position` (3,) NED [m] is the initial position."""
 
     def __init__(self, config: Config, position: np.ndarray):
         self._gravity = np.array([0.0, 0.0, config.robot.gravity])
@@ -73,14 +72,14 @@ class StateFilter:
         n = len(config.robot.joints)
         self._mu, self._mu_dot = np.zeros(n), np.zeros(n)
         self._imu_at = self._dvl_at = self._joints_at = -math.inf
-        # Of an axis: [m^2/s^2] of noise, known before as well as by one reading; of the place.
+        # DVL noise per axis [m^2/s^2], prior weighted as one reading; variance of the position.
         self._dvl_variance, self._dvl_readings = config.dvl.stddev ** 2, 1.0
         self._place_variance = self._place_growth = 0.0
         self._past: deque[tuple[float, np.ndarray, np.ndarray]] = deque()    # t, v, omega
 
     def add(self, role: str, t: float, values: list[float]) -> None:
-        """Add the reading of a role (imu, dvl, depth, joint_states) at time t; others are none of
-        its business, and a reading that is not later than the last counts for nothing."""
+        """Add the reading of a role (imu, dvl, depth, joint_states) at time t. Other roles, and
+        readings not later than the last one, are ignored."""
         reading = np.array(values, float)
         if role == "imu" and t > self._imu_at and np.isfinite(reading).all():
             self._add_imu(t, reading)
@@ -95,8 +94,7 @@ class StateFilter:
                 self._add_joints(t, reading[:n], reading[n:2 * n])
 
     def motion(self, t: float) -> MotionState | None:
-        """The state at t [s], carried on from the last readings; None without IMU, DVL or joints.
-        """
+        """The state extrapolated to t [s]; None without recent IMU or joints, or any DVL."""
         silent = t - min(self._imu_at, self._joints_at if self._mu.size else t)
         if silent > SILENT_AFTER or math.isinf(self._dvl_at):
             return None
@@ -144,14 +142,14 @@ class StateFilter:
             correction = DVL_INNOVATION_SHARE * (of_origin - then)
             self._bias -= BIAS_RATE * dt * (of_origin - then)
         self._velocity = self._velocity + correction
-        # What was integrated since then was off by the same; before the first, all there is.
+        # Positions integrated since then had the same error; all of them at the first reading.
         since = self._past[0][0] if math.isinf(dt) else t
         self._position += max(self._imu_at - since, 0.0) * (self._R @ correction)
         self._past = deque((s, v + correction, w) for s, v, w in self._past)
 
     def _doubt_place(self, dt: float, innovation: np.ndarray) -> None:
-        """The velocity follows the DVL, so that each reading's noise moves the place by itself
-        times dt: a random walk."""
+        """Grow the position variance: the velocity follows the DVL, so that the noise of each
+        reading shifts the position by noise times dt, a random walk."""
         self._dvl_readings = min(self._dvl_readings + 1.0, NOISE_READINGS)
         self._dvl_variance += (np.mean(innovation ** 2) - self._dvl_variance) / self._dvl_readings
         self._place_growth = float(dt * self._dvl_variance)

@@ -12,7 +12,7 @@
 # See the License for the specific language governing permissions and
 # limitations under the License.
 
-"""The digital twin: from a state and commands to the motion of the next seconds, with bands."""
+"""The digital twin: forecasts the next seconds of motion, with bands, from a state and commands."""
 from __future__ import annotations
 
 import numpy as np
@@ -30,24 +30,25 @@ from .carried_arm import CarriedArm
 from .commands import Commands
 from .unexplained import BAND_STEP, Unexplained
 
-INTEGRATION_STEP = 0.02  # [s] of the integration, five to a step of the bands
-# Parameters drawn for the covariance of those that have a motion: 3 % of a deviation, in 0.1 s.
+INTEGRATION_STEP = 0.02  # [s] five per BAND_STEP
+# Draws for the covariance of the parameters with which the robot can move: 3 % of a standard
+# deviation, in 0.1 s of computing.
 DRAWS = 1000
 
 
 class Twin:
-    """Forecasts with one set of parameters; a new set is a new twin.
+    """Forecasts with one set of parameters; make a new twin for a new set.
 
-    It runs forward what `simulate` does, with bands for the start, the parameters, what the model
-    leaves unexplained, and joints at rest.
+    It adds bands to `simulate`: for the initial state, the parameters, the unexplained residual,
+    and joints at rest.
     """
 
     def __init__(self, robot: RobotModel, config: Config, parameters: ParameterSet,
                  unexplained: Unexplained):
-        """parameters in the table's order. Raises ParameterError where they have no covariance."""
+        """parameters in the table's order. Raises ParameterError if they have no covariance."""
         if parameters.covariance is None:
-            raise ParameterError("the twin's parameters have no covariance; expected an estimate, "
-                                 "as ~/save or --save-parameters write it.")
+            raise ParameterError("the twin's parameters have no covariance; expected an estimate "
+                                 "written by ~/save or --save-parameters.")
         self._robot, self._pi = robot, np.asarray(parameters.values, float)
         self._covariance, self.unexplained = parameters.covariance, unexplained
         self._start = start_covariance(config, robot)
@@ -57,9 +58,9 @@ class Twin:
                  start_covariance: np.ndarray | None = None) -> Forward:
         """The motion from `start` under commands for `horizon` [s], every BAND_STEP.
 
-        Positions are relative to the start's, NED. start_covariance (d, d): how well the start is
-        known, by default as the settings say. Raises ParameterError where the motion leaves all
-        bounds or the parameters have none.
+        Positions are relative to the start, NED. start_covariance (d, d): of the initial state, by
+        default from the settings. Raises ParameterError if the motion diverges or the parameters
+        allow none.
         """
         K, each = max(1, round(horizon / BAND_STEP)), round(BAND_STEP / INTEGRATION_STEP)
         body = self._body(commands)
@@ -74,7 +75,7 @@ class Twin:
         if commands.arm is None:
             within = np.array([friction_at_rest(body, run.states[k:k + each + 1])
                                for k in range(0, K * each, each)]).reshape(K, n)
-        else:     # the joints are where they are planned to be, whatever was measured
+        else:     # the joints are exactly at their planned positions
             known[12:], known[:, 12:] = 0.0, 0.0
         covariance = bands(body, states, within, self._root, known, self.unexplained,
                            commands.measured and commands.arm is None)
@@ -84,14 +85,14 @@ class Twin:
         if commands.arm is None:
             return EquationsOfMotion(self._robot, self._pi)
         if not self._robot.vehicle:
-            raise ParameterError("an arm on a fixed base that moves as planned leaves nothing to "
-                                 "forecast; set twin.arm to 'efforts'.")
+            raise ParameterError("with a planned arm motion on a fixed base there is "
+                                 "nothing to forecast; set twin.arm to 'efforts'.")
         return CarriedArm(self._robot, self._pi, commands.arm)
 
 
 def start_covariance(config: Config, robot: RobotModel) -> np.ndarray:
-    """(d, d) of a state that the front end measured, by the sensors' own noise; positions are
-    relative to it."""
+    """(d, d) covariance of a measured state from sensor noise; zero for the position, which is
+    relative to the start."""
     twin, joints, n = config.twin, config.joint_states, robot.table.n
     stddev = [joints.position_stddev] * n + [joints.velocity_stddev] * n
     if robot.vehicle:

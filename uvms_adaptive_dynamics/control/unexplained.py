@@ -12,11 +12,11 @@
 # See the License for the specific language governing permissions and
 # limitations under the License.
 
-"""What the model leaves unexplained, as a process in time: how large, and for how long alike.
+"""The unexplained residual of the model as a stochastic process: its size and correlation in time.
 
-Watched are residuals of rows behind the estimator's own low-pass, of parameters that were known
-before. Their autocovariance decides how far a motion is pushed off: an error that lasts a second
-moves a vehicle ten times as far as one that changes sign every tenth of it (docs/twin.md).
+The residuals are out of sample: rows behind the estimator's low-pass, predicted by parameters known
+before. Their autocovariance decides how far a forecast drifts: an error that lasts a second moves a
+vehicle ten times as far as one that changes sign every tenth of a second (docs/twin.md).
 """
 from __future__ import annotations
 
@@ -34,13 +34,13 @@ from ..model.kernel import gaussian_kernel
 from ..model.robot import RobotModel
 from ..model.sample import Sample
 
-BAND_STEP = 0.1     # [s] of the grid on which bands are made: the motion is below 1 Hz
-# [s] Of an autocovariance from a minute or two, what is farther is chance; it fades to there.
+BAND_STEP = 0.1     # [s] grid of the bands: the motion is below 1 Hz
+# [s] Beyond this lag an autocovariance from a minute or two is chance; it is tapered to zero there.
 LONGEST_LAG = 2.0
-# [s] over which the white share is told from the smooth one: a third longer than white noise
-# correlates behind the low-pass (0.24 s), short against a second of the motion's own period.
+# [s] lags over which the white share is separated from the smooth one: a third longer than white
+# noise correlates behind the low-pass (0.24 s), short against a motion period of a second.
 WHITE_SPAN = 0.32
-# [s] of rows of a channel, below which its residual counts as lasting, which is the worst.
+# [s] of rows of a channel; with fewer its residual counts as constant, the worst case.
 FEWEST_SECONDS = 20.0
 
 
@@ -59,9 +59,9 @@ class Unexplained:
         return {}
 
     def roots(self, steps: int) -> np.ndarray:
-        """(C, K, K) R_c with R_c R_c^T the covariance of a channel's residual in K steps.
+        """(C, K, K) factors R_c with R_c R_c^T the covariance of a channel's residual in K steps.
 
-        A correlation that was measured need not be one: what is negative of it is left out.
+        A measured correlation need not be positive semidefinite: negative eigenvalues are dropped.
         """
         if steps not in self._roots:
             first = np.zeros((steps, self.variance.size))
@@ -73,7 +73,7 @@ class Unexplained:
 
 
 class Residuals:
-    """Keeps the raw residuals of the last `twin.memory` seconds, and says what process they are."""
+    """Keeps the raw residuals of the last `twin.memory` seconds and fits a process to them."""
 
     def __init__(self, config: Config, robot: RobotModel):
         self._robot, self._period = robot, config.filter.period
@@ -83,38 +83,38 @@ class Residuals:
 
     def add(self, sample: Sample, pi: np.ndarray,
             effort_factor: np.ndarray | None = None) -> None:
-        """A sample's residual by parameters pi (p,); effort_factor (C,): the estimator's."""
+        """Add a sample's residual for parameters pi (p,); effort_factor (C,): the estimator's."""
         raw = self._robot.raw_rows(sample, pi)
         raw = raw if effort_factor is None else raw.scaled(effort_factor)
         residual = np.where(sample.valid, raw.tau - raw.tau_known - raw.Y @ pi, np.nan)
         self._rows.append((round(sample.t / self._period), residual, sample.joint_torque))
 
     def clear(self) -> None:
-        """Forget all, as for another robot or after a jump of time."""
+        """Drop all residuals, e.g. for another robot or after a time jump."""
         self._rows.clear()
 
     def copy(self) -> Residuals:
-        """The same residuals, to look at while these go on."""
+        """A snapshot of the residuals."""
         other = copy(self)
         other._rows = self._rows.copy()
         return other
 
     @property
     def seconds(self) -> float:
-        """How long it has watched."""
+        """[s] of residuals kept."""
         return len(self._rows) * self._period
 
     def deviation(self, assumed: np.ndarray) -> np.ndarray:
-        """(C,) RMS of the low-passed residuals, which nothing was learnt from; where too few have
-        been seen, the noise `assumed` (C,)."""
+        """(C,) RMS of the low-passed out-of-sample residuals; `assumed` (C,) for channels with too
+        few."""
         low, valid = self._low_passed(self._on_grid()[0])
         seen = valid.sum(axis=0)
         square = np.where(valid, low ** 2, 0.0).sum(axis=0) / np.maximum(seen, 1)
         return np.where(seen * self._period >= FEWEST_SECONDS, np.sqrt(square), assumed)
 
     def process(self, noise_stddev: np.ndarray) -> Unexplained:
-        """The process of residuals whose long-run deviation (C,), saved with the parameters, is
-        `noise_stddev`."""
+        """The fitted process, scaled to the long-run standard deviation `noise_stddev` (C,) that is
+        saved with the parameters."""
         residual, efforts = self._on_grid()
         low, valid = self._low_passed(residual)
         per_step = round(BAND_STEP / self._period)
@@ -133,12 +133,12 @@ class Residuals:
         return Unexplained(np.asarray(noise_stddev, float) ** 2, correlation, variance, time)
 
     def _on_grid(self) -> tuple[np.ndarray, np.ndarray]:
-        """Residuals (T, C) and joint efforts (T, n) without gaps in time, NaN where there are."""
+        """Residuals (T, C) and joint efforts (T, n) on a gapless time grid, NaN in the gaps."""
         C, n = self._robot.table.channels, self._robot.table.n
         if not self._rows:
             return np.full((1, C), np.nan), np.full((1, n), np.nan)
         place = np.array([k for k, _, _ in self._rows])
-        # A jump back begins anew; a pause longer than the longest lag needs no more of a gap.
+        # Start after the last jump back; a gap longer than the longest lag is cut to that length.
         step = np.minimum(np.diff(place), round(LONGEST_LAG / self._period) + 1)
         begin = int(np.flatnonzero(step <= 0)[-1]) + 1 if (step <= 0).any() else 0
         at = np.concatenate([[0], np.cumsum(step[begin:])])
@@ -148,7 +148,7 @@ class Residuals:
         return residual, efforts
 
     def _low_passed(self, residual: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-        """(T, C) behind the rows' low-pass, and which count, as in the estimator."""
+        """(residuals (T, C) behind the rows' low-pass, valid (T, C)), as in the estimator."""
         if len(residual) < len(self._kernel):
             return np.zeros_like(residual), np.zeros_like(residual, dtype=bool)
         valid = np.isfinite(residual)
@@ -163,10 +163,10 @@ class Residuals:
                         0.0) / overlap[0]
 
     def _white_share(self, lags: np.ndarray, correlation: np.ndarray) -> float:
-        """Share of the variance that is white before the low-pass, next to one that is smooth.
+        """Share of the variance that is white before the low-pass; the rest is smooth.
 
-        It is the noise of measured accelerations, which moves nothing, or that of joint efforts,
-        which is counted by itself.
+        The white share is noise of measured accelerations, which moves nothing, or of joint
+        efforts, which has its own term.
         """
         tau = lags * self._period
         parts = np.column_stack([self._white(lags), np.ones_like(tau), -tau ** 2])
@@ -178,8 +178,8 @@ def _smoothed(columns: np.ndarray, kernel: np.ndarray) -> np.ndarray:
 
 
 def _autocovariance(values: np.ndarray, valid: np.ndarray, lags: np.ndarray) -> np.ndarray:
-    """(L,) mean products of valid values (T,) at lags [ticks]; where there are none, that at zero:
-    what was never seen counts as lasting."""
+    """(L,) mean products of valid values (T,) at lags [ticks]; a lag without any pair gets the
+    value at zero, i.e. counts as fully correlated."""
     values = np.where(valid, values, 0.0)
     found = np.full(lags.size, values @ values / max(valid.sum(), 1))
     for k, lag in enumerate(lags):
@@ -190,12 +190,12 @@ def _autocovariance(values: np.ndarray, valid: np.ndarray, lags: np.ndarray) -> 
 
 
 def _effort_noise(efforts: np.ndarray, period: float) -> tuple[np.ndarray, np.ndarray]:
-    """(n,) variance and correlation time [s] of the noise of measured efforts (T, n).
+    """(variance (n,), correlation time (n,) [s]) of the noise of measured efforts (T, n).
 
-    Second differences have none of a slow signal. Readings are interpolated to the ticks, so that
-    neighbours g0, g1 are alike; with (1, -2, 1) they make 6 g0 - 8 g1 and 7 g1 - 4 g0 of the
-    differences' autocovariance at zero and at one tick. An exponential of the same variance and
-    density stands for it: time = period (g0 + 2 g1) / (2 g0).
+    Second differences remove a slow signal. Readings are interpolated to the ticks, so that the
+    noise has autocovariances g0 and g1 at zero and one tick; filtered by (1, -2, 1) these become
+    6 g0 - 8 g1 and 7 g1 - 4 g0. The noise is modelled by an exponential of the same variance and
+    density: time = period (g0 + 2 g1) / (2 g0).
     """
     n = efforts.shape[1]
     second = np.diff(efforts, 2, axis=0)

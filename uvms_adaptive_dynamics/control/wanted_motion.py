@@ -12,11 +12,11 @@
 # See the License for the specific language governing permissions and
 # limitations under the License.
 
-"""The motion that a planner or a controller wants, from messages, at any time.
+"""The wanted motion of a planner or controller at any time, from messages.
 
 Messages are read by their field names: trajectory_msgs/MultiDOFJointTrajectory (its first body is
 the vehicle) or geometry_msgs/AccelStamped for the vehicle, trajectory_msgs/JointTrajectory for the
-arm. Points are interpolated linearly in time; one point alone holds from its time on.
+arm. Points are interpolated linearly in time; a single point holds from its time on.
 """
 from __future__ import annotations
 
@@ -30,14 +30,13 @@ from ..errors import MessageError
 from ..model.rotations import FRD_FROM_FLU, NED_FROM_ENU
 from ..model.state import State
 
-# A hundred thousand times what a robot reaches; interpolation cannot overflow within it.
+# A hundred thousand times what a robot reaches; interpolation cannot overflow below it.
 LARGEST_WANTED_VALUE = 1e6
 
 
 class WantedMotion(NamedTuple):
-    """nu_dot (6,) [m/s^2, rad/s^2] derivative of the body velocity, FRD; mu_ddot (n,); nu (6,) and
-    mu_dot (n,) the velocities, None where no one said them. given: whether any motion is in force.
-    """
+    """nu_dot (6,) [m/s^2, rad/s^2] derivative of the body velocity, FRD; mu_ddot (n,); velocities
+    nu (6,) and mu_dot (n,), None if not given. given: True if any motion is in force."""
 
     nu_dot: np.ndarray
     mu_ddot: np.ndarray
@@ -55,7 +54,7 @@ class _Points(NamedTuple):
 
 
 class WantedMotions:
-    """Keeps the last wanted motion of vehicle and arm; times [s] are on the receiver's clock."""
+    """Keeps the latest wanted motion of vehicle and arm; times [s] are on the receiver's clock."""
 
     def __init__(self, joints: Sequence[str], settings: Feedforward):
         self._joints, self.settings = tuple(joints), settings
@@ -65,15 +64,15 @@ class WantedMotions:
         flip = {"body_flu": FRD_FROM_FLU, "world_enu": NED_FROM_ENU}.get(settings.axes, np.eye(3))
         self._world, self._flip = world, np.kron(np.eye(2), flip)     # of linear and angular
 
-    # --- messages; each raises MessageError for what cannot be used -------------------------------
+    # --- messages; each raises MessageError if unusable -------------------------------------------
 
     def add_vehicle_trajectory(self, message: Any, receive: float) -> None:
-        """trajectory_msgs/MultiDOFJointTrajectory in the axes of feedforward.axes."""
+        """Take a trajectory_msgs/MultiDOFJointTrajectory in the axes of feedforward.axes."""
         self._vehicle = _points(message, receive, "vehicle_trajectory", lambda point, what: [
             six for twist in list(getattr(point, what))[:1] for six in _six(twist)], 6)
 
     def add_vehicle_acceleration(self, message: Any, receive: float) -> None:
-        """geometry_msgs/AccelStamped in the same axes; it holds from now on."""
+        """Take a geometry_msgs/AccelStamped in the same axes; it holds from now on."""
         try:
             acceleration = np.array(_six(message.accel), float)
         except (AttributeError, TypeError, ValueError) as error:
@@ -82,7 +81,7 @@ class WantedMotions:
             acceleration[None], "vehicle_acceleration"))
 
     def add_arm_trajectory(self, message: Any, receive: float) -> None:
-        """trajectory_msgs/JointTrajectory with all joints of the robot, in any order."""
+        """Take a trajectory_msgs/JointTrajectory with all joints of the robot, in any order."""
         names = list(message.joint_names)
         missing = [joint for joint in self._joints if joint not in names]
         if missing:
@@ -102,8 +101,8 @@ class WantedMotions:
     # --- the motion -------------------------------------------------------------------------------
 
     def at(self, t: float, state: State) -> WantedMotion:
-        """The motion at time t [s] on the receiver's clock; `state` turns what is in world axes.
-        Zeros where none is in force."""
+        """The motion at time t [s] on the receiver's clock; zeros if none is in force. `state`
+        rotates world axes into the body."""
         vehicle = self._in_force(self._vehicle, t)
         arm = self._in_force(self._arm, t)
         nu_dot, nu = np.zeros(6), None
@@ -123,7 +122,7 @@ class WantedMotions:
 
     def _in_force(self, points: _Points | None,
                   t: float) -> tuple[np.ndarray, np.ndarray | None] | None:
-        """Accelerations and velocities of points at t, None before them and after they ended."""
+        """(accelerations, velocities) of points at t; None before the first and after the last."""
         if points is None:
             return None
         hold = self.settings.motion_timeout if len(points.times) == 1 else 0.0
@@ -148,14 +147,14 @@ def _points(message: Any, receive: float, what: str, values: Any, size: int) -> 
         raise MessageError(f"{what}: message lacks a field of its type ({error})") from None
     if not points or (np.diff(times) <= 0).any():
         raise MessageError(f"{what}: got {len(points)} points; expected one or more with "
-                           "time_from_start that increases")
+                           "increasing time_from_start")
     has_velocities = all(len(v) == size for v in velocities)
     if has_velocities and len(points) > 1 and not any(map(len, accelerations)):
         v = _finite(np.array(velocities, float), what)
         return _Points(times, v, np.gradient(v, times, axis=0))
     if not all(len(a) == size for a in accelerations):
         raise MessageError(f"{what}: a point has no accelerations of {size} numbers; expected them "
-                           "at every point, or velocities at two points or more")
+                           "at every point, or velocities at two or more points")
     return _Points(times, _finite(np.array(velocities, float), what) if has_velocities else None,
                    _finite(np.array(accelerations, float), what))
 
@@ -178,5 +177,5 @@ def _six(twist: Any) -> list[float]:
 def _finite(values: np.ndarray, what: str) -> np.ndarray:
     if not (np.abs(values) <= LARGEST_WANTED_VALUE).all():  # NaN too
         raise MessageError(f"{what}: a number is not finite, or beyond {LARGEST_WANTED_VALUE:g}; "
-                           "expected velocities and accelerations [SI]")
+                           "expected finite velocities and accelerations [SI]")
     return values

@@ -12,8 +12,8 @@
 # See the License for the specific language governing permissions and
 # limitations under the License.
 
-"""An estimate in the formats of others: one file per format behind one signature (docs/exports.md).
+"""Exports of an estimate to other tools: one module per format (docs/exports.md).
 
 A format writes a `Draft` from an `Identified` robot and reads the parameters back by name;
-`formats.export_as` puts the two together, and says what the file does not hold.
+`formats.export_as` compares the two and reports what the file does not hold.
 """

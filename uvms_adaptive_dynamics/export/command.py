@@ -12,7 +12,7 @@
 # See the License for the specific language governing permissions and
 # limitations under the License.
 
-"""`export`: a saved estimate in the formats of others, or as physical quantities
+"""`export`: write a saved estimate in the format of another tool, or as physical quantities
 (docs/exports.md)."""
 from __future__ import annotations
 
@@ -35,25 +35,25 @@ NOTE_WIDTH = 100
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Declare the arguments of the subcommand, with their units."""
     parser.formatter_class = argparse.RawDescriptionHelpFormatter
-    parser.description = "Write a saved estimate in a format of others:\n" + "\n".join(
+    parser.description = "Write a saved estimate in the format of another tool:\n" + "\n".join(
         f"  {name:<12} {form.meaning}" for name, form in FORMATS.items()) + (
-        f"\n  {TABLE:<12} masses, centres, inertias with deviations, printed; .json or .csv too")
+        f"\n  {TABLE:<12} masses, centres, inertias with deviations; printed, also .json or .csv")
     parser.add_argument("format", metavar="FORMAT", choices=[*FORMATS, TABLE],
                         help=f"one of {', '.join((*FORMATS, TABLE))}")
     parser.add_argument("parameters", metavar="PARAMETERS", type=options.file,
                         help="parameter file of ~/save or --save-parameters")
     parser.add_argument("--output", type=options.new_file, metavar="FILE",
-                        help=f"file to write; may be left out with '{TABLE}' alone")
+                        help=f"file to write; optional with '{TABLE}'")
     parser.add_argument("--mass", type=options.number(above=0.0, unit="kg"), metavar="KG",
-                        help="vehicle's mass without the arm's links, by which formats tell rigid "
-                             "body from added mass; default: robot.dry_mass less the links, else "
+                        help="vehicle's mass without the arm's links, to separate the rigid body "
+                             "from added mass; default: robot.dry_mass less the links, else "
                              "W / gravity")
     options.add_settings(parser)
 
 
 def run(args: argparse.Namespace) -> int:
-    """Write the file, say what it does not hold, and return 0; raises UvmsError where something
-    cannot be used."""
+    """Write the file, print what it does not hold, and return 0; raises UvmsError for unusable
+    input."""
     if args.output is None and args.format != TABLE:
         raise ConfigError(f"--output: got nothing, expected the file for '{args.format}'.")
     identified = Identified.of(options.config_of(args), load_parameters(args.parameters), args.mass)
@@ -64,7 +64,7 @@ def run(args: argparse.Namespace) -> int:
     else:
         made = export_as(identified, args.format)
         text = made.text
-        print(f"{len(made.held)} parameters are held as they were estimated.")
+        print(f"The file holds {len(made.held)} parameters exactly as estimated.")
         for note in made.notes:
             print(textwrap.fill(note, NOTE_WIDTH, initial_indent="- ", subsequent_indent="  "))
     if text is not None:

@@ -12,7 +12,7 @@
 # See the License for the specific language governing permissions and
 # limitations under the License.
 
-"""All formats by name, and the one way to make a file: write, read back, and say what is lost."""
+"""All formats by name, and the export itself: write, read back, and report what is lost."""
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping
@@ -35,14 +35,15 @@ from . import (
 )
 from .identified import Draft, ExportError, Identified
 
-# Of a number that was read back: more is no rounding but a loss.
+# Relative difference of a number read back above which it is a loss, not rounding.
 READ_BACK_ROUNDING = 1e-9
-# W and B act as their difference alone, in which form a file has them; [N] as their scales.
+# Only the difference of W and B acts, so it alone is compared; scale [N] of W and B.
 NET, REFERENCE_FORCE = "W - B", 100.0
 
 
 class Format(NamedTuple):
-    """write(identified), read(text, config) by name, commented(text, lines), and what it is."""
+    """write(identified); read(text, config): parameters by name; commented(text, lines); meaning:
+    a short description."""
 
     write: Callable[[Identified], Draft]
     read: Callable[[str, Config], dict[str, float]]
@@ -72,8 +73,8 @@ FORMATS: Mapping[str, Format] = {
 
 
 class Exported(NamedTuple):
-    """The file's text, with `notes` (what was assumed and lost) in its comment, and the names of
-    the parameters that it holds to 1e-9."""
+    """The file's text, with `notes` (assumptions and losses) in its comment; held: names of the
+    parameters that it holds to 1e-9."""
 
     text: str
     notes: tuple[str, ...]
@@ -81,7 +82,7 @@ class Exported(NamedTuple):
 
 
 def export_as(identified: Identified, name: str) -> Exported:
-    """The estimate in a format; raises ExportError where the format cannot hold it honestly."""
+    """Export an estimate; raises ExportError if the format cannot represent it."""
     form = chosen(name)
     draft = form.write(identified)
     table = identified.robot.table
@@ -98,16 +99,16 @@ def export_as(identified: Identified, name: str) -> Exported:
 
 
 def read_export(name: str, text: str, config: Config) -> dict[str, float]:
-    """The parameters that a file of that format holds, by name, for the robot of `config`.
+    """The parameters in a file of that format, by name, for the robot of `config`.
 
-    W and B are the file's own; only W - B is the estimate's. Raises ExportError or RobotError for a
-    text that is not of the format.
+    W and B are the file's own; only W - B belongs to the estimate. Raises ExportError or RobotError
+    for a text that is not of the format.
     """
     return chosen(name).read(text, config)
 
 
 def chosen(name: str) -> Format:
-    """The format of that name; raises ExportError for another."""
+    """The format of that name; raises ExportError for an unknown one."""
     if name not in FORMATS:
         raise ExportError(f"format '{name}' does not exist; expected one of {', '.join(FORMATS)}.")
     return FORMATS[name]
@@ -122,11 +123,11 @@ def _net(values: dict[str, float]) -> dict[str, float]:
 def _changes(changed: Mapping[str, tuple[float, float]]) -> list[str]:
     listed = ", ".join(f"{key} {own:.4g} becomes {value:.4g}"
                        for key, (own, value) in changed.items())
-    return [f"Lost, since the format has no place for it: {listed}."] if changed else []
+    return [f"Lost, since the format cannot hold it: {listed}."] if changed else []
 
 
 def _absences(table: ParameterTable, own: Mapping[str, float], absent: set[str]) -> list[str]:
-    """A sentence on what the file does not hold; nothing is lost with a parameter that is zero."""
+    """A sentence on what the file does not hold; a missing parameter of zero is no loss."""
     wholes = {
         "the vehicle's added mass, damping and weight in water (other formats have them)":
             {*table.names[table.paper_slice], NET} & set(own),
@@ -144,4 +145,4 @@ def _absences(table: ParameterTable, own: Mapping[str, float], absent: set[str])
 def _unmeasured(identified: Identified) -> list[str]:
     words = identified.parameters.known_from
     names = [name for name, word in zip(identified.robot.table.names, words) if word == "prior"]
-    return [f"Set by the prior, not by data: {', '.join(names)}."] if names else []
+    return [f"Determined by the prior, not by data: {', '.join(names)}."] if names else []

@@ -12,11 +12,11 @@
 # See the License for the specific language governing permissions and
 # limitations under the License.
 
-"""A model for Gazebo Harmonic: SDF 1.11 with `<fluid_added_mass>` and the Hydrodynamics plugin.
+"""Export for Gazebo Harmonic: SDF 1.11 with `<fluid_added_mass>` and the Hydrodynamics plugin.
 
-FLU. Added mass stands in the link's inertial, as positive numbers, and never in the plugin, which
-would count it twice; damping stands in the plugin as negative numbers, every coefficient of it.
-Buoyancy is the volume of a collision box (docs/exports.md, "Gazebo").
+FLU. Added mass is in the link's inertial, as positive numbers, and not in the plugin, which would
+count it twice. All damping coefficients are in the plugin, as negative numbers. Buoyancy is the
+volume of a collision box (docs/exports.md, "Gazebo").
 """
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ GAZEBO_EXPORT = "the Gazebo export"
 
 
 def write(identified: Identified) -> Draft:
-    """The vehicle as a model of one link; world, thrusters and arm are not in it."""
+    """The vehicle as a model with one link, without world, thrusters and arm."""
     robot = identified.config.robot
     body = vehicle_body(identified, GAZEBO_EXPORT).flipped()
     root = ET.Element("sdf", {"version": "1.11"})
@@ -52,12 +52,12 @@ def write(identified: Identified) -> Draft:
             numbers([volume ** (1 / 3)] * 3))
     _add_plugin(model, link_name, body)
     return Draft(written(root), (
-        "Axes: FLU. Added mass is in <fluid_added_mass> alone (physics engine DART).",
+        "Axes: FLU. Added mass is only in <fluid_added_mass> (physics engine DART).",
         f"The world must have <gravity>0 0 {number(-robot.gravity)}</gravity> and the plugin "
         "gz::sim::systems::Buoyancy with <uniform_fluid_density>"
         f"{number(robot.water_density)}</uniform_fluid_density>.",
         f"Buoyancy is the volume of the collision box ({volume:.5g} m^3), a cube around the centre "
-        "of buoyancy: its shape is no estimate.",
+        "of buoyancy; its shape is arbitrary.",
         *body_notes(identified)))
 
 

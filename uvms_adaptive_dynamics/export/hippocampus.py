@@ -12,7 +12,7 @@
 # See the License for the specific language governing permissions and
 # limitations under the License.
 
-"""`model_params.yaml` of HippoCampusRobotics' uvms: the vehicle of their model-based controller.
+"""Export as `model_params.yaml` of HippoCampusRobotics' uvms, for their model-based controller.
 
 FLU; added mass and damping are positive, inertia is about the centre of gravity, buoyancy is the
 mass of the displaced water (docs/exports.md, "HippoCampus").
@@ -26,14 +26,14 @@ from .identified import Draft, Identified
 from .vehicle_body import VehicleBody, body_notes, vehicle_body
 from .yaml_parts import numbers_at, parsed, written
 
-# [m/s^2] The value of their constant GRAVITY could not be looked up.
+# [m/s^2] assumed: the value of their constant GRAVITY could not be looked up.
 HIPPOCAMPUS_GRAVITY = 9.81
 HIPPOCAMPUS_EXPORT = "the HippoCampus export"
 MODEL_KEYS = "/**", "ros__parameters", "model"
 
 
 def write(identified: Identified) -> Draft:
-    """Their block `model`; the counterweights of `manipulator_comp` are not in it."""
+    """Their block `model`, without the counterweights of `manipulator_comp`."""
     body = vehicle_body(identified, HIPPOCAMPUS_EXPORT, HIPPOCAMPUS_GRAVITY).flipped()
     content = {
         "mass": body.mass,
@@ -47,9 +47,9 @@ def write(identified: Identified) -> Draft:
     }
     wildcard, parameters, model = MODEL_KEYS
     return Draft(written({wildcard: {parameters: {model: content}}}), (
-        "Axes: FLU. Replaces 'model' in bluerov_ctrl/config/model_params.yaml; 'manipulator_comp' "
-        "there stays yours.",
-        f"'buoyancy' is a mass [kg]; their gravity is taken as {HIPPOCAMPUS_GRAVITY} m/s^2.",
+        "Axes: FLU. Replaces 'model' in bluerov_ctrl/config/model_params.yaml; keep your "
+        "'manipulator_comp' there.",
+        f"'buoyancy' is a mass [kg]; their gravity is assumed to be {HIPPOCAMPUS_GRAVITY} m/s^2.",
         *body_notes(identified)))
 
 

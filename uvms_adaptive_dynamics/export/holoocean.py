@@ -12,7 +12,7 @@
 # See the License for the specific language governing permissions and
 # limitations under the License.
 
-"""A callable for HoloOcean's custom dynamics: DynamicsSensor in, accelerations in the world out.
+"""Export for HoloOcean's custom dynamics: a function from DynamicsSensor to world accelerations.
 
 HoloOcean's axes are forward-left-up in the body and in the world, both right-handed
 (docs/exports.md, "HoloOcean").
@@ -25,15 +25,15 @@ from .standalone import EQUATIONS, constants, read_constants
 
 HOLOOCEAN_EXPORT = "the HoloOcean export"
 CALLABLE = '''
-# HoloOcean's axes (forward, left, up) from ours (forward, right, down), and back.
+# Converts between HoloOcean's axes (forward, left, up) and ours (forward, right, down).
 FLIP = np.array([1.0, -1.0, -1.0, 1.0, -1.0, -1.0])
 
 
 def accelerations(state, wrench=np.zeros(6)):
     """(6,) linear [m/s^2] and angular [rad/s^2] acceleration in HoloOcean's world.
 
-    state (19,): DynamicsSensor with UseRPY false, its velocity that of the body origin; wrench (6,)
-    [N, N m] of the thrusters about the body origin, forward-left-up.
+    state (19,): DynamicsSensor with UseRPY false, velocity at the body origin; wrench (6,) [N, N m]
+    of the thrusters about the body origin, forward-left-up.
     """
     x, y, z, w = state[15:19]
     R = np.array([[1 - 2 * (y * y + z * z), 2 * (x * y - z * w), 2 * (x * z + y * w)],
@@ -41,7 +41,7 @@ def accelerations(state, wrench=np.zeros(6)):
                   [2 * (x * z - y * w), 2 * (y * z + x * w), 1 - 2 * (x * x + y * y)]])
     nu = np.concatenate([R.T @ state[3:6], R.T @ state[12:15]])
     nu_dot = FLIP * acceleration(FLIP * nu, -FLIP[:3] * R[2], FLIP * np.asarray(wrench, float))
-    # nu_dot is the derivative in turning axes.
+    # nu_dot is the derivative in rotating axes.
     return np.concatenate([R @ (nu_dot[:3] + np.cross(nu[3:], nu[:3])), R @ nu_dot[3:]])
 '''
 
@@ -52,8 +52,8 @@ def write(identified: Identified) -> Draft:
         "Give the agent the control scheme 'custom dynamics' (2 of HoveringAUV and BlueROV2 in "
         "HoloOcean 2) and a DynamicsSensor with UseRPY false; then "
         "env.step(accelerations(state['DynamicsSensor'], wrench)).",
-        "The body origin of the estimate is taken for the origin of HoloOcean's agent, its centre "
-        "of mass."))
+        "The estimate's body origin is assumed to be the origin of HoloOcean's agent, i.e. its "
+        "centre of mass."))
 
 
 def read(text: str, config: Config) -> dict[str, float]:

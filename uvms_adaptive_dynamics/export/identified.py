@@ -12,7 +12,7 @@
 # See the License for the specific language governing permissions and
 # limitations under the License.
 
-"""What every export starts from, and what it makes."""
+"""Input and output of every export: `Identified` and `Draft`."""
 from __future__ import annotations
 
 from collections.abc import Iterable
@@ -27,14 +27,14 @@ from ..model.robot import RobotModel
 
 
 class ExportError(UvmsError):
-    """A format cannot hold this estimate, or a file is not of the format."""
+    """A format cannot represent this estimate, or a file is not of the format."""
 
 
 @dataclass(frozen=True)
 class Identified:
-    """A robot with an estimate of it, in the order of the robot's table.
+    """A robot with its estimate, in the order of the robot's table.
 
-    mass [kg]: of the vehicle without the arm's links, where a person states it; None otherwise.
+    mass [kg]: of the vehicle without the arm's links, as stated by the user; None if not stated.
     """
 
     config: Config
@@ -44,8 +44,8 @@ class Identified:
 
     @classmethod
     def of(cls, config: Config, parameters: ParameterSet, mass: float | None = None) -> Identified:
-        """The robot of `config` with parameters in any order; raises ParameterError where they
-        belong to another robot."""
+        """The robot of `config` with parameters in any order; raises ParameterError if they belong
+        to another robot."""
         robot = RobotModel.from_config(config)
         return cls(config, robot, parameters.for_table(robot.table), mass)
 
@@ -55,7 +55,7 @@ class Identified:
         return self.parameters.values
 
     def pick(self, names: Iterable[str]) -> np.ndarray:
-        """The estimate of the named parameters, in their order."""
+        """(k,) estimates of the named parameters, in the given order."""
         return self.values[self.robot.table.places(names)]
 
     def need_vehicle(self, name: str) -> None:
@@ -73,7 +73,7 @@ class Identified:
 
 @dataclass(frozen=True)
 class Draft:
-    """A file's text without its comment, and sentences on what was assumed to write it."""
+    """A file's text without its comment, and sentences on the assumptions made."""
 
     text: str
     notes: tuple[str, ...] = ()

@@ -12,10 +12,10 @@
 # See the License for the specific language governing permissions and
 # limitations under the License.
 
-"""`volume`, `coBM` and `hydro_coef` of a vehicle's YAML in MarineGym (Isaac Sim).
+"""Export as `volume`, `coBM` and `hydro_coef` of a vehicle's YAML in MarineGym (Isaac Sim).
 
-Positive coefficients; buoyancy is 997 * 9.8 * volume, the centre of buoyancy lies coBM above the
-origin, and mass and inertia come from the USD asset (docs/exports.md, "MarineGym").
+Coefficients are positive; buoyancy is 997 * 9.8 * volume, the centre of buoyancy lies coBM above
+the origin, and mass and inertia come from the USD asset (docs/exports.md, "MarineGym").
 """
 from __future__ import annotations
 
@@ -28,15 +28,15 @@ from .identified import Draft, ExportError, Identified
 from .vehicle_body import VehicleBody, body_notes, vehicle_body
 from .yaml_parts import numbers_at, parsed, written
 
-MARINEGYM_GRAVITY = 9.81  # [m/s^2] by which they take the asset's mass for a weight
-LIFT = 997 * 9.8          # [N/m^3] of their buoyancy
+MARINEGYM_GRAVITY = 9.81  # [m/s^2] with which they compute the asset's weight
+LIFT = 997 * 9.8          # [N/m^3] their buoyancy per volume
 MARINEGYM_EXPORT = "the MarineGym export"
-# Keys of this file alone: what the asset must have, so that the sums are right.
+# Key of our own, not MarineGym's: what the asset must have for the sums to be right.
 ASSET = "asset"
 
 
 def write(identified: Identified) -> Draft:
-    """The three keys, and what the USD asset must have as mass and inertia."""
+    """The three keys, and the mass and inertia that the USD asset must have."""
     body = vehicle_body(identified, MARINEGYM_EXPORT, MARINEGYM_GRAVITY)
     height = body.gravity_centre[2] * body.weight - body.buoyancy_centre[2] * body.buoyancy
     inertia = np.diag(body.origin_inertia)
@@ -51,15 +51,15 @@ def write(identified: Identified) -> Draft:
         ASSET: {"mass": body.mass, "inertia": inertia.tolist()},
     }
     return Draft(written(content), (
-        "Replaces these keys in marinegym/robots/assets/usd/BlueROV/BlueROV.yaml; 'drag_coef' and "
-        "'rotor_configuration' there stay yours.",
-        "MarineGym takes mass and inertia from the USD asset: give its base_link those of "
+        "Replaces these keys in marinegym/robots/assets/usd/BlueROV/BlueROV.yaml; keep your "
+        "'drag_coef' and 'rotor_configuration' there.",
+        "MarineGym takes mass and inertia from the USD asset: give its base_link those under "
         f"'{ASSET}', which MarineGym itself does not read, and a centre of mass at the origin.",
         *body_notes(identified)))
 
 
 def read(text: str, config: Config) -> dict[str, float]:
-    """The vehicle's parameters by name, with the asset's mass and inertia as stated."""
+    """The vehicle's parameters by name, assuming the asset's mass and inertia as stated."""
     content = parsed(text, MARINEGYM_EXPORT)
 
     def array(count: int, *path: str) -> np.ndarray:

@@ -12,11 +12,11 @@
 # See the License for the specific language governing permissions and
 # limitations under the License.
 
-"""Quantities that people ask for: masses, centres, inertias about them, weight in water, with
-deviations and flags (docs/exports.md, "Physical quantities").
+"""Physical quantities for people: masses, centres, inertias about them, weight in water, with
+standard deviations and flags (docs/exports.md, "Physical quantities").
 
-Deviations are those of the estimate's covariance, and of what timing and calibration may be off,
-to first order (delta method).
+Standard deviations combine the estimate's covariance with timing and calibration errors, to first
+order (delta method).
 """
 from __future__ import annotations
 
@@ -32,7 +32,8 @@ from ..uncertainty.identifiability import MEASURED_SHARE, WEAK_SHARE
 from .identified import Identified
 from .vehicle_body import DIAGONAL_NAMES, MOMENTS, rigid_mass_of
 
-# Of central differences, in a parameter's scale: rounding and curvature are both far below 1e-6.
+# Step of central differences, in a parameter's scale: rounding and truncation errors are both far
+# below 1e-6.
 PARAMETER_STEP = 1e-6
 # Flags from the worst to the best.
 FLAG_ORDER = ("prior", "weak", "measured", "frozen")
@@ -40,7 +41,7 @@ FLAG_ORDER = ("prior", "weak", "measured", "frozen")
 
 class Quantity(NamedTuple):
     """value [unit] +- stddev (None without a covariance); known_from: measured, weak, prior,
-    frozen, 'stated' where no parameter enters, or '' where unknown; meaning: a phrase."""
+    frozen, 'stated' if it depends on no parameter, or '' if unknown; meaning: a phrase."""
 
     name: str
     unit: str
@@ -51,7 +52,8 @@ class Quantity(NamedTuple):
 
 
 class _Formula(NamedTuple):
-    """linear: a sum of parameters, which may be known far better than each of them."""
+    """A quantity as a function of the parameters; linear: a sum of parameters, which may be known
+    far better than each of them."""
 
     name: str
     unit: str
@@ -61,7 +63,7 @@ class _Formula(NamedTuple):
 
 
 def physical_quantities(identified: Identified) -> tuple[Quantity, ...]:
-    """All quantities of vehicle and links, of the estimate and what it is known from."""
+    """All quantities of vehicle and links, computed from the estimate."""
     formulas = _formulas(identified)
     values = identified.values
     J = _jacobian(formulas, values, np.array(identified.robot.table.scale))
@@ -78,7 +80,7 @@ def _formulas(identified: Identified) -> tuple[_Formula, ...]:
 
 
 def _sums(identified: Identified) -> list[_Formula]:
-    """Of the vehicle, what motion in water tells without any mass."""
+    """Quantities of the vehicle that are observable in water, without knowing its mass."""
     if not identified.robot.vehicle:
         return []
     index, g = identified.robot.table.index, identified.config.robot.gravity
@@ -94,15 +96,15 @@ def _sums(identified: Identified) -> list[_Formula]:
         _Formula("vehicle.net_mass", "kg", "ballast that makes it neutral: -(W - B) / gravity",
                  lambda pi: -net(pi) / g, True),
         *(_Formula(f"vehicle.mass_with_added_{axis}", "kg",
-                   f"what accelerates along {axis}: {name}", at(name))
+                   f"effective mass along {axis}: {name}", at(name))
           for axis, name in zip("xyz", DIAGONAL_NAMES[:3])),
         *(_Formula(f"vehicle.inertia_with_added_{axis}", "kg m^2",
-                   f"what turns about {axis}: {name}", at(name))
+                   f"effective inertia about {axis}: {name}", at(name))
           for axis, name in zip("xyz", DIAGONAL_NAMES[3:]))]
 
 
 def _parts(identified: Identified) -> list[_Formula]:
-    """Of the vehicle, what follows with its mass."""
+    """Quantities of the vehicle that require its mass."""
     if not identified.robot.vehicle:
         return []
     robot, index = identified.config.robot, identified.robot.table.index
@@ -146,7 +148,7 @@ def _parts(identified: Identified) -> list[_Formula]:
 def _links(identified: Identified) -> list[_Formula]:
     table = identified.robot.table
     found: list[_Formula] = []
-    effective = "" if identified.config.robot.link_volumes else ", effective (weight in water too)"
+    effective = "" if identified.config.robot.link_volumes else ", effective (fits weight in water)"
 
     def mass(place: slice) -> Callable[[np.ndarray], float]:
         return lambda pi: pi[place][0]
@@ -173,7 +175,7 @@ def _links(identified: Identified) -> list[_Formula]:
 
 
 def _jacobian(formulas: Sequence[_Formula], values: np.ndarray, scale: np.ndarray) -> np.ndarray:
-    """(k, p) derivatives of the quantities."""
+    """(k, p) derivatives of the quantities by the parameters."""
     J = np.zeros((len(formulas), values.size))
     for i, step in enumerate(PARAMETER_STEP * scale):
         up, down = values.copy(), values.copy()
@@ -184,7 +186,7 @@ def _jacobian(formulas: Sequence[_Formula], values: np.ndarray, scale: np.ndarra
 
 
 def _deviations(identified: Identified, J: np.ndarray) -> np.ndarray | None:
-    """(k,) deviations, with what delays and scales may be off."""
+    """(k,) standard deviations, including errors of delays and scales."""
     covariance, systematic = identified.parameters.covariance, identified.parameters.systematic
     if covariance is None:
         return None
@@ -196,8 +198,9 @@ def _deviations(identified: Identified, J: np.ndarray) -> np.ndarray | None:
 
 def _flags(identified: Identified, formulas: Sequence[_Formula], J: np.ndarray,
            stddev: np.ndarray | None) -> list[str]:
-    """Of a sum: by the share of the prior's deviation that is left, as for parameters. Of all else:
-    the worst word of the parameters that decide its deviation."""
+    """A flag per quantity. A sum is judged by the remaining share of its prior standard deviation,
+    as parameters are; any other quantity gets the worst flag of the parameters that dominate its
+    deviation."""
     words = np.array(identified.parameters.known_from)
     own = identified.parameters.stddev
     if not words.size or stddev is None or own is None:

@@ -40,9 +40,9 @@ def shown(quantities: Iterable[Quantity]) -> str:
 
 
 def saved(quantities: Iterable[Quantity], path: Path) -> str:
-    """The text for a file of that suffix; raises ExportError for another than .json and .csv."""
+    """The text for a .json or .csv file; raises ExportError for any other suffix."""
     if path.suffix not in SUFFIXES:
-        raise ExportError(f"--output: got '{path}', expected a file that ends in "
+        raise ExportError(f"--output: got '{path}', expected a file ending in "
                           f"{' or '.join(SUFFIXES)} for the table.")
     rows = [{**q._asdict(), "value": _finite(q.value), "stddev": _finite(q.stddev)}
             for q in quantities]

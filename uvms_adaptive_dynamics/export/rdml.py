@@ -12,7 +12,7 @@
 # See the License for the specific language governing permissions and
 # limitations under the License.
 
-"""`<hydrodynamics>` of the Robotic Decision Making Lab's controllers (their library hydrodynamics).
+"""Export as `<hydrodynamics>` of the Robotic Decision Making Lab (their library hydrodynamics).
 
 FRD and NED. Added mass and damping are negative numbers, inertia is about the origin, weight is
 9.81 m, and added mass is diagonal (docs/exports.md, "RDML").
@@ -29,7 +29,7 @@ from .identified import Draft, Identified
 from .vehicle_body import VehicleBody, body_notes, vehicle_body
 from .xml_text import attributes, element, find, parsed, written
 
-RDML_GRAVITY = 9.81  # [m/s^2] of their parser, whatever the settings say
+RDML_GRAVITY = 9.81  # [m/s^2] hard-coded in their parser
 ADDED = ("Xdu", "Ydv", "Zdw", "Kdp", "Mdq", "Ndr")
 LINEAR_ATTRIBUTES = ("Xu", "Yv", "Zw", "Kp", "Mq", "Nr")
 QUADRATIC_ATTRIBUTES = ("Xuu", "Yvv", "Zww", "Kpp", "Mqq", "Nrr")
@@ -38,7 +38,7 @@ RDML_EXPORT = "the RDML export"
 
 
 def write(identified: Identified) -> Draft:
-    """A `<robot>` with nothing but the block, which goes into the robot's URDF."""
+    """A `<robot>` with only that block, to be pasted into the robot's URDF."""
     body = vehicle_body(identified, RDML_EXPORT, RDML_GRAVITY)
     root = ET.Element("robot", {"name": "vehicle"})
     block = element(root, "hydrodynamics")
@@ -56,12 +56,12 @@ def write(identified: Identified) -> Draft:
     element(hydrostatics, "center_of_buoyancy", **dict(zip(XYZ, body.buoyancy_centre.tolist())))
     return Draft(written(root), (
         "Put <hydrodynamics> into the robot's URDF, below <robot>. Axes: FRD, NED.",
-        f"Their weight is {RDML_GRAVITY} m; buoyancy is that less the estimated W - B.",
+        f"Their weight is {RDML_GRAVITY} m; buoyancy is this weight less the estimated W - B.",
         *body_notes(identified)))
 
 
 def read(text: str, config: Config) -> dict[str, float]:
-    """The vehicle's parameters by name, as their library takes the block."""
+    """The vehicle's parameters by name, as their library interprets the block."""
     block = find(parsed(text, "robot", RDML_EXPORT), "hydrodynamics", RDML_EXPORT)
     mass = attributes(find(block, "inertial/mass", RDML_EXPORT), ["value"], "mass")[0]
     inertia = attributes(find(block, "inertial/inertia", RDML_EXPORT), ("ixx", "iyy", "izz"),

@@ -12,10 +12,10 @@
 # See the License for the specific language governing permissions and
 # limitations under the License.
 
-"""Python files that need nothing but numpy: the estimate as constants, and Fossen's equations.
+"""Standalone Python files that need only numpy: the estimate as constants, and Fossen's equations.
 
-Shared by the exports for Fossen's simulator and HoloOcean. The equations are those of
-`model/vehicle.py` in matrix form, since a file that stands alone cannot import them.
+Shared by the exports for Fossen's simulator and HoloOcean. The equations repeat `model/vehicle.py`
+in matrix form, since a standalone file cannot import it.
 """
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ from .vehicle_body import INERTIA, LINEAR_NAMES, MOMENTS, QUADRATIC_NAMES, total
 EQUATIONS = '''
 
 def load(nu, down):
-    """C(nu) nu + D(nu) nu + g (6,) [N, N m]: what holds the vehicle's motion up.
+    """C(nu) nu + D(nu) nu + g (6,) [N, N m]: all forces but inertia and thrust.
 
     nu (6,) velocity in FRD [m/s, rad/s]; down (3,) direction of gravity in FRD.
     """
@@ -49,7 +49,8 @@ def acceleration(nu, down, wrench):
 
 
 def constants(identified: Identified, what: str) -> str:
-    """The head of such a file; raises ExportError for an estimate that is no vehicle's."""
+    """The constants at the head of the file; raises ExportError for an unphysical estimate or a
+    robot without a vehicle."""
     M = total_inertia(identified, what)
     net = float(np.diff(identified.pick(("B", "W")))[0])
     rows = "".join(f"    {_listed(row)},\n" for row in M)
@@ -69,8 +70,7 @@ def _listed(values: np.ndarray) -> str:
 
 
 def read_constants(text: str, what: str) -> dict[str, float]:
-    """The vehicle's parameters by name, without running the file: W is that of a vehicle whose B is
-    zero."""
+    """The vehicle's parameters by name, without running the file; W is W - B, with B zero."""
     try:
         tree = ast.parse(text)
         found = {line.targets[0].id: np.array(_literal(line.value), float) for line in tree.body
@@ -80,10 +80,10 @@ def read_constants(text: str, what: str) -> dict[str, float]:
         moments, net = found["RESTORING_MOMENTS"], float(found["NET_WEIGHT"])
     except (SyntaxError, ValueError, TypeError, KeyError, RecursionError, MemoryError) as error:
         raise ExportError(f"{what} cannot be read ({type(error).__name__}: {error}); expected the "
-                          "file as it was exported.") from None
+                          "unmodified export.") from None
     if (M.shape, linear.shape, quadratic.shape, moments.shape) != ((6, 6), (6,), (6,), (3,)):
-        raise ExportError(f"{what} has constants of another shape; expected the file as it was "
-                          "exported.")
+        raise ExportError(f"{what} has constants of the wrong shape; expected the unmodified "
+                          "export.")
     named = dict(zip(INERTIA, (M[place] for place in INERTIA_PLACES)))
     named |= dict(zip(LINEAR_NAMES, linear)) | dict(zip(QUADRATIC_NAMES, quadratic))
     named |= {"W": net, "B": 0.0} | dict(zip(MOMENTS, moments))

@@ -12,11 +12,11 @@
 # See the License for the specific language governing permissions and
 # limitations under the License.
 
-"""A scenario for Stonefish: a fit, since it computes drag and added mass from shapes.
+"""Export as a Stonefish scenario: an approximation, since it computes drag from shapes.
 
 NED and FRD. A floating box (`physics="floating"` has no added mass) whose mass is the mean of
-m - X_du, m - Y_dv and m - Z_dw, so that it accelerates as the vehicle does on the whole; W - B and
-the restoring moments are exact (docs/exports.md, "Stonefish").
+m - X_du, m - Y_dv and m - Z_dw, so that on average it accelerates like the vehicle; W - B and the
+restoring moments are exact (docs/exports.md, "Stonefish").
 """
 from __future__ import annotations
 
@@ -29,17 +29,17 @@ from .identified import Draft, Identified
 from .vehicle_body import LINEAR_NAMES, QUADRATIC_NAMES, VehicleBody, rigid_part, total_inertia
 from .xml_text import element, find, numbers, parsed, value_of, values_of, written
 
-STONEFISH_GRAVITY = 9.81  # [m/s^2] of their simulation manager
-# [m/s] where form drag fits: their law grows with the cube of the speed, that of their page with
-# its square, and at 1 m/s both are the same.
+STONEFISH_GRAVITY = 9.81  # [m/s^2] in their simulation manager
+# [m/s] at which form drag is fitted: their code grows with the cube of the speed, their
+# documentation with its square, and at 1 m/s both agree.
 FIT_SPEED = 1.0
-FACES_ALONG_FLOW = 4  # faces of a cube along which water flows as it moves along an axis
+FACES_ALONG_FLOW = 4  # faces of a cube parallel to its motion along an axis
 NO_ROTATION = "0 0 0"
 STONEFISH_EXPORT = "the Stonefish export"
 
 
 def write(identified: Identified) -> Draft:
-    """A scenario with the vehicle alone in the water."""
+    """A scenario that has only the vehicle in the water."""
     density = identified.config.robot.water_density
     M = total_inertia(identified, STONEFISH_EXPORT)
     mass = float(np.mean(np.diag(M)[:3]))
@@ -63,19 +63,19 @@ def write(identified: Identified) -> Draft:
             quadratic_drag=numbers(quadratic))
     element(dynamic, "world_transform", xyz="0 0 5", rpy=NO_ROTATION)
     return Draft(written(root), (
-        "Axes: NED, FRD. A fit: Stonefish computes drag from the shape, here a cube.",
+        "Axes: NED, FRD. An approximation: Stonefish computes drag from the shape, here a cube.",
         f"Mass is the mean of m - X_du, m - Y_dv, m - Z_dw ({mass:.4g} kg, of "
         f"{', '.join(f'{value:.4g}' for value in np.diag(M)[:3])}), and the body has no added mass "
-        "of its own; its volume is larger in proportion, so that W - B is as estimated.",
-        f"Linear drag along each axis is exact; quadratic drag at {FIT_SPEED:g} m/s. The source of "
-        "Stonefish multiplies form drag by the cube of the speed: below that speed it is too "
-        "small, above it too large.",
-        "Drag against turning follows from the cube, not from K_p ... N_rr. With a mesh of your "
-        "own in its place viscous_drag and quadratic_drag must be scaled by the areas."))
+        "of its own; its volume is enlarged to give the estimated W - B.",
+        f"Linear drag along each axis is exact; quadratic drag is exact at {FIT_SPEED:g} m/s. "
+        "Stonefish's code multiplies form drag by the cube of the speed: below that speed it is "
+        "too small, above it too large.",
+        "Rotational drag follows from the cube, not from K_p ... N_rr. If you replace the cube by "
+        "a mesh, scale viscous_drag and quadratic_drag by the areas."))
 
 
 def _add_world(root: ET.Element, density: float) -> None:
-    """What the parser demands before the first body."""
+    """Add the elements that the parser requires before the first body."""
     environment = element(root, "environment")
     element(environment, "ned", latitude="0.0", longitude="0.0")
     ocean = element(environment, "ocean")
@@ -89,8 +89,8 @@ def _add_world(root: ET.Element, density: float) -> None:
 
 
 def read(text: str, config: Config) -> dict[str, float]:
-    """The vehicle's parameters by name, as far as the scenario states them: not the drag against
-    turning."""
+    """The vehicle's parameters by name, without rotational drag, which the scenario does not hold.
+    """
     dynamic = find(parsed(text, "scenario", STONEFISH_EXPORT), "dynamic", STONEFISH_EXPORT)
 
     def vector(tag: str, attribute: str = "xyz") -> np.ndarray:

@@ -12,10 +12,10 @@
 # See the License for the specific language governing permissions and
 # limitations under the License.
 
-"""The arm's URDF with the identified inertials and joint friction, below the vehicle's link.
+"""Export as the arm's URDF with identified inertials and joint friction, below the vehicle's link.
 
-An identified link is all that moves with its joint, so what hangs on it by other joints, which the
-estimate holds still, has no inertial of its own any more (docs/exports.md, "URDF").
+An identified link comprises everything that moves with its joint. Bodies attached to it by joints
+that the estimate holds still therefore lose their own inertial (docs/exports.md, "URDF").
 """
 from __future__ import annotations
 
@@ -39,12 +39,12 @@ from .xml_text import element, find, numbers, parsed, value_of, written
 URDF_EXPORT = "the URDF export"
 # ixx, iyy, izz, ixy, ixz, iyz
 TENSOR = tuple(entry.lower() for entry in LINK_PARAMETERS[RIGID][4:])
-# What a joint that is held still has no use for.
+# Elements that a fixed joint does not need.
 OF_MOTION = ("axis", "limit", "dynamics", "mimic", "safety_controller", "calibration")
 
 
 def write(identified: Identified) -> Draft:
-    """The whole robot; raises ExportError for a link that no body can be."""
+    """The whole robot; raises ExportError for a link with unphysical inertia."""
     identified.need_joints(URDF_EXPORT)
     settings, joints = identified.config.robot, identified.robot.joints
     root = _source(settings.urdf)
@@ -65,25 +65,25 @@ def write(identified: Identified) -> Draft:
         held += _make_part(_rigid_below(jointed, top, joints), links)
         notes += _add_vehicle(identified, root, top, links, jointed)
     if held:
-        notes.append(f"Fixed here, as the estimate holds them: {', '.join(held)}.")
+        notes.append(f"Fixed joints, held still by the estimate: {', '.join(held)}.")
     return Draft(written(root), tuple(notes))
 
 
 def _body(rigid: np.ndarray, joint: str) -> tuple[float, np.ndarray, np.ndarray]:
-    """Mass, centre and inertia about it of a link's rigid parameters (10,); raises ExportError
-    unless they are those of a body."""
+    """(mass, centre (3,), inertia (3, 3) about it) from a link's rigid parameters (10,); raises
+    ExportError if they are unphysical."""
     if rigid[0] > 0:
         body = central_inertia(rigid)
         moments = np.linalg.eigvalsh(body[2])
         if moments[0] > 0 and moments[2] <= moments[0] + moments[1]:
             return body
-    raise ExportError(f"{URDF_EXPORT}: the link of '{joint}' is no body (mass {rigid[0]:.4g} kg, "
-                      "or moments of inertia that break the triangle inequality); expected an "
-                      "estimate within the physical set. Save the parameters again.")
+    raise ExportError(f"{URDF_EXPORT}: the link of '{joint}' is unphysical (mass {rigid[0]:.4g} "
+                      "kg, or moments of inertia that violate the triangle inequality); expected "
+                      "an estimate within the physical set. Save the parameters again.")
 
 
 def _source(address: str) -> ET.Element:
-    """The description with its comments; the robot's model has checked it already."""
+    """The description including comments; the robot model has validated it already."""
     path = resolve_urdf(address)
     text = read_text(path, f"URDF {brief(path)}", LARGEST_URDF, RobotError, "the arm's description")
     return ET.fromstring(text, ET.XMLParser(target=ET.TreeBuilder(insert_comments=True)))
@@ -91,7 +91,7 @@ def _source(address: str) -> ET.Element:
 
 def _rigid_below(jointed: dict[str, ET.Element], link: str,
                  moving: tuple[str, ...]) -> list[ET.Element]:
-    """Joints that hold something on the link while only `moving` joints move."""
+    """Joints that attach something rigidly to the link while only `moving` joints move."""
     found, waiting = [], [link]
     while waiting:
         parent = waiting.pop()
@@ -103,8 +103,8 @@ def _rigid_below(jointed: dict[str, ET.Element], link: str,
 
 
 def _make_part(held: list[ET.Element], links: dict[str, ET.Element]) -> list[str]:
-    """Take the inertials of what these joints hold, and fix the joints; names of those that were
-    not fixed."""
+    """Remove the inertials of the links below these joints and fix the joints; returns the names
+    of joints that were not fixed before."""
     loose = []
     for joint in held:
         _remove(links[_end(joint, "child")], ("inertial",))
@@ -138,8 +138,8 @@ def _set_inertial(link: ET.Element, mass: float, centre: np.ndarray, inertia: np
 
 def _set_friction(joint: ET.Element, friction: np.ndarray, name: str) -> None:
     if min(friction) < 0:
-        raise ExportError(f"{URDF_EXPORT}: friction of '{name}' is {min(friction):.4g}, which "
-                          "would drive the joint; expected no negative number. Save the parameters "
+        raise ExportError(f"{URDF_EXPORT}: friction of '{name}' is {min(friction):.4g}; expected "
+                          "no negative number, which would drive the joint. Save the parameters "
                           "again.")
     _remove(joint, ("dynamics",))
     element(joint, "dynamics", damping=float(friction[0]), friction=float(friction[1]))
@@ -147,7 +147,8 @@ def _set_friction(joint: ET.Element, friction: np.ndarray, name: str) -> None:
 
 def _add_vehicle(identified: Identified, root: ET.Element, top: str, links: dict[str, ET.Element],
                  jointed: dict[str, ET.Element]) -> list[str]:
-    """The vehicle's link above the link `top`, with what an estimate can say of its inertial."""
+    """Add the vehicle's link above the link `top`, with an inertial if the estimate allows one;
+    returns notes."""
     settings = identified.config.robot
     base = identified.config.output.base_frame
     while base in links:
@@ -162,9 +163,9 @@ def _add_vehicle(identified: Identified, root: ET.Element, top: str, links: dict
     except ExportError as error:
         return [f"'{base}' has no inertial: {error}"]
     _set_inertial(link, body.mass, body.gravity_centre, np.diag(body.inertia))
-    return [f"'{base}' is the vehicle (FLU) with its rigid part alone: added mass, damping and "
-            "buoyancy have no place in a URDF. What is fixed to it below the first joint is part "
-            "of it and has no inertial.", *body_notes(identified)]
+    return [f"'{base}' is the vehicle (FLU) with its rigid part only: a URDF cannot hold added "
+            "mass, damping and buoyancy. Bodies fixed to it below the first joint are part of it "
+            "and have no inertial.", *body_notes(identified)]
 
 
 def _free_name(taken: Iterable[str], name: str) -> str:
@@ -175,14 +176,14 @@ def _free_name(taken: Iterable[str], name: str) -> str:
 
 def _about_links(identified: Identified) -> str:
     if identified.config.robot.link_volumes:
-        return ("Links are those in air; the buoyancy of robot.link_volumes has no place in a "
-                "URDF.")
-    return ("Links are effective: one mass and centre explain weight in water and inertia "
-            "together, and are not what a scale shows (robot.link_volumes is empty).")
+        return ("Link masses are those in air; a URDF cannot hold the buoyancy of "
+                "robot.link_volumes.")
+    return ("Links are effective: one mass and centre fit both weight in water and inertia, and "
+            "are not what a scale shows (robot.link_volumes is empty).")
 
 
 def read(text: str, config: Config) -> dict[str, float]:
-    """The links' parameters and the joints' friction by name, of a robot with these joints."""
+    """The links' parameters and joint friction by name, for the joints of `config`."""
     root, names = parsed(text, "robot", URDF_EXPORT), config.robot.joints
     rigid = ManipulatorModel.from_urdf(text, names).inertials()
     found = {f"{joint}.{entry}": float(value)

@@ -12,10 +12,10 @@
 # See the License for the specific language governing permissions and
 # limitations under the License.
 
-"""A dynamics profile of uvms-simlab: the vehicle's 27 parameters and 48 of a four-joint arm.
+"""Export as a uvms-simlab dynamics profile: the vehicle's 27 parameters and 48 of a four-joint arm.
 
-The same model and the same conventions as here, so nothing is lost; what the profile holds beyond
-(payload, contact, gravity) is the simulator's own (docs/exports.md, "uvms-simlab").
+Model and conventions are the same as here, so nothing is lost. The rest of the profile (payload,
+contact, gravity) is the simulator's own (docs/exports.md, "uvms-simlab").
 """
 from __future__ import annotations
 
@@ -32,18 +32,18 @@ from .vehicle_body import INERTIA, LINEAR_NAMES, MOMENTS, QUADRATIC_NAMES
 from .yaml_parts import numbers_at
 
 SIMLAB_JOINTS, SIMLAB_THRUSTERS = 4, 8
-# Their names of ours, in the order of the vehicle's table.
+# Their name for each of our parameters, in the order of the vehicle's table.
 VEHICLE_KEYS = dict(zip(
     (*INERTIA, *LINEAR_NAMES, *QUADRATIC_NAMES, "W", "B", *MOMENTS),
     ("m_x_du", "m_y_dv", "m_z_dw", "mz_g_x_dq", "mz_g_y_dp", "mz_g_k_dv", "mz_g_m_du", "i_x_k_dp",
      "i_y_m_dq", "i_z_n_dr", "x_u", "y_v", "z_w", "k_p", "m_q", "n_r", "x_uu", "y_vv", "z_ww",
      "k_pp", "m_qq", "n_rr", "weight", "buoyancy", "x_g_weight_minus_x_b_buoyancy",
      "y_g_weight_minus_y_b_buoyancy", "z_g_weight_minus_z_b_buoyancy")))
-# Their lists, link after link, of parts of ours.
+# Their lists, link by link, and the parameters of ours that each holds.
 ARM_LISTS = {"link_masses": LINK_PARAMETERS[:1], "link_first_moments": LINK_PARAMETERS[1:4],
              "link_inertias": LINK_PARAMETERS[4:10], "viscous_friction": LINK_PARAMETERS[10:11],
              "coulomb_friction": LINK_PARAMETERS[11:12]}
-# What the simulator demands beyond: its published profile dory_alpha.json.
+# Further entries that the simulator requires, from its published profile dory_alpha.json.
 TOOL = [0.0, 0.0, 0.04, 0.0, 0.0, 0.0]
 CONTACT = {"joint_lock_on_deadband": 0.05, "joint_lock_off_deadband": 0.1,
            "baumgarte_alpha": 200.0, "endeffector_mass": 300.0, "endeffector_damping": 400.0,
@@ -52,17 +52,17 @@ SIMLAB_EXPORT = "the uvms-simlab export"
 
 
 def write(identified: Identified) -> Draft:
-    """The whole profile; raises ExportError for a robot of another form, of which it has no place.
-    """
+    """The whole profile; raises ExportError for a robot that the profile cannot represent."""
     identified.need_vehicle(SIMLAB_EXPORT)
     identified.need_joints(SIMLAB_EXPORT)
     robot, allocation = identified.config.robot, identified.config.thrusters.allocation
     if len(robot.joints) != SIMLAB_JOINTS:
         raise ExportError(f"{SIMLAB_EXPORT}: the robot has {len(robot.joints)} joints; expected "
-                          f"{SIMLAB_JOINTS}, for which alone the simulator has places.")
+                          f"{SIMLAB_JOINTS}, the only number that the simulator supports.")
     if len(allocation) != 6 * SIMLAB_THRUSTERS:
         raise ExportError(f"{SIMLAB_EXPORT}: the robot has {len(allocation) // 6} thrusters; "
-                          f"expected {SIMLAB_THRUSTERS}, for which alone the simulator has places.")
+                          f"expected {SIMLAB_THRUSTERS}, the only number that the simulator "
+                          "supports.")
     vehicle: dict[str, Any] = dict(zip(VEHICLE_KEYS.values(),
                                        identified.pick(VEHICLE_KEYS).tolist()))
     vehicle["current_velocity"] = [0.0] * 6
@@ -80,13 +80,13 @@ def write(identified: Identified) -> Draft:
                "manipulator": arm}
     return Draft(json.dumps(content, indent=1, allow_nan=False) + "\n", (
         "Copy to resource/dynamics_profiles/ of uvms-simlab. Axes of the vehicle: FRD.",
-        "Tool offset, joint locks and contact are the simulator's published ones (dory_alpha), "
-        "payload and Stribeck friction zero: no estimates."))
+        "Not estimated: tool offset, joint locks and contact are the simulator's published values "
+        "(dory_alpha), payload and Stribeck friction are zero."))
 
 
 def commented(text: str, lines: Iterable[str]) -> str:
-    """The text with the lines as its first entry: JSON has no comments, and the simulator reads
-    the keys it knows."""
+    """The text with the lines as its first entry: JSON has no comments, and the simulator ignores
+    unknown keys."""
     return json.dumps({"comment": list(lines), **json.loads(text)}, indent=1) + "\n"
 
 

@@ -14,8 +14,8 @@
 
 """The vehicle as simulators describe it: a rigid body, added mass, damping, weight and buoyancy.
 
-An estimate holds sums: M_v = M_RB + M_A, and of W and B their difference and moments. A split is
-chosen here, in one place, so that every sum stays what it is (docs/exports.md, "Splits").
+An estimate holds only sums: M_v = M_RB + M_A, and the difference and moments of W and B. This
+module chooses a split that preserves every sum (docs/exports.md, "Splits").
 """
 from __future__ import annotations
 
@@ -34,16 +34,16 @@ from ..model.pseudo_inertia import offset_inertia
 from ..model.rotations import FRD_FROM_FLU, skew
 from .identified import ExportError, Identified
 
-# Axes of a twist or wrench in FRD from those in FLU, and back: the one sign change of all formats.
+# Signs that convert a twist or wrench between FRD and FLU, for all formats.
 FLIP = np.concatenate([np.diag(FRD_FROM_FLU)] * 2)
-# Differences beyond it, relative to the entry, are no rounding: M_v is not symmetric.
+# Relative difference of entries above which M_v counts as not symmetric, rather than rounded.
 SYMMETRY = 1e-6
-# At most this share of the rigid body's inertia is due to a centre of gravity off the origin.
+# Largest share of the rigid body's inertia that an offset centre of gravity may cause.
 OFFSET_SHARE = 0.5
-# The rigid body's largest moment of inertia over the sum of the others: a flat plate's is one.
+# Largest moment of inertia of the rigid body over the sum of the others; a flat plate has one.
 FLATNESS = 0.9
 INERTIA = tuple(name for name, _, _ in VEHICLE_INERTIA)
-# Those on the diagonal of M_v: three masses, three inertias.
+# Names on the diagonal of M_v: three masses, three inertias.
 DIAGONAL_NAMES = tuple(name for name, (i, j) in zip(INERTIA, INERTIA_PLACES) if i == j)
 LINEAR_NAMES = tuple(name for name, _, _ in VEHICLE_LINEAR_DAMPING)
 QUADRATIC_NAMES = tuple(name for name, _, _ in VEHICLE_QUADRATIC_DAMPING)
@@ -56,7 +56,7 @@ class VehicleBody:
 
     mass [kg]; weight, buoyancy [N]; gravity_centre, buoyancy_centre (3,) [m]; inertia (3,) [kg m^2]
     of the rigid body about its centre of gravity; added_mass (6, 6), positive for a body in water;
-    linear, quadratic (6,) damping, not positive, as in the parameter table.
+    linear, quadratic (6,) damping, zero or negative as in the parameter table.
     """
 
     mass: float
@@ -70,7 +70,7 @@ class VehicleBody:
     quadratic: np.ndarray
 
     def flipped(self) -> VehicleBody:
-        """The same vehicle in FLU axes if it was in FRD, and the other way round."""
+        """The same vehicle with FRD and FLU axes exchanged."""
         return replace(self, gravity_centre=FLIP[:3] * self.gravity_centre,
                        buoyancy_centre=FLIP[:3] * self.buoyancy_centre,
                        added_mass=FLIP[:, None] * self.added_mass * FLIP)
@@ -87,7 +87,7 @@ class VehicleBody:
         return np.block([[self.mass * np.eye(3), coupling], [coupling.T, self.origin_inertia]])
 
     def parameters(self) -> dict[str, float]:
-        """The vehicle's 27 parameters by name, of a body in FRD axes."""
+        """The vehicle's 27 parameters by name; the body must be in FRD axes."""
         M = self.rigid_mass + self.added_mass
         moments = self.gravity_centre * self.weight - self.buoyancy_centre * self.buoyancy
         named = dict(zip(INERTIA, (M[place] for place in INERTIA_PLACES)))
@@ -97,12 +97,12 @@ class VehicleBody:
 
 
 def vehicle_body(identified: Identified, what: str, gravity: float | None = None) -> VehicleBody:
-    """A split of the estimate, in FRD; gravity [m/s^2] where the format has its own.
+    """Split the estimate, in FRD; gravity [m/s^2] if the format has its own.
 
     Rigid body: the mass of `rigid_mass_of`, its centre on the z axis where M04 and M13 agree best,
-    the same share of inertia as of mass. All else of M_v is added mass. The centre of buoyancy
+    and the same share of inertia as of mass. The rest of M_v is added mass. The centre of buoyancy
     gives the estimated moments. Raises ExportError for a mass above an estimated m - X_du (added
-    mass would be negative) or where nothing is left to carry the vehicle.
+    mass would be negative) or if no buoyancy is left.
     """
     M = total_inertia(identified, what)
     mass, source = rigid_mass_of(identified)
@@ -113,8 +113,8 @@ def vehicle_body(identified: Identified, what: str, gravity: float | None = None
     if mass > along.min():
         name = DIAGONAL_NAMES[int(np.argmin(along))]
         raise ExportError(
-            f"{what}: the vehicle's mass ({mass:.4g} kg) is more than {name} ({along.min():.4g} "
-            "kg), so that added mass would be negative; expected less. State the vehicle's mass by "
+            f"{what}: the vehicle's mass ({mass:.4g} kg) exceeds {name} ({along.min():.4g} kg), "
+            "which would make added mass negative; expected less. State the vehicle's mass by "
             "--mass, or learn from more motion along that axis.")
     gravity = identified.config.robot.gravity if gravity is None else gravity
     body = rigid_part(identified, what, mass, mass / along.mean() * np.diag(M)[3:], gravity)
@@ -125,8 +125,8 @@ def vehicle_body(identified: Identified, what: str, gravity: float | None = None
 
 def rigid_part(identified: Identified, what: str, mass: float, inertia: np.ndarray,
                gravity: float) -> VehicleBody:
-    """A body without added mass of that mass [kg] and inertia (3,) about the origin, with W - B,
-    moments and damping as estimated; raises ExportError where it would have no buoyancy."""
+    """A body without added mass, of given mass [kg] and inertia (3,) about the origin, with W - B,
+    moments and damping as estimated; raises ExportError if its buoyancy would not be positive."""
     M = total_inertia(identified, what)
     furthest = math.sqrt(OFFSET_SHARE * min(inertia[:2]) / mass)
     z = float(np.clip((M[0, 4] - M[1, 3]) / (2 * mass), -furthest, furthest))
@@ -134,9 +134,9 @@ def rigid_part(identified: Identified, what: str, mass: float, inertia: np.ndarr
     weight, net = mass * gravity, float(np.diff(identified.pick(("B", "W")))[0])
     buoyancy = weight - net
     if buoyancy <= 0:
-        raise ExportError(f"{what}: a vehicle of {mass:.4g} kg that is {net:.4g} N heavier than "
-                          "water has no buoyancy left; expected W - B below its weight. State the "
-                          "vehicle's mass by --mass.")
+        raise ExportError(f"{what}: a vehicle of {mass:.4g} kg with W - B = {net:.4g} N has no "
+                          "buoyancy left; expected W - B below its weight. State the vehicle's "
+                          "mass by --mass.")
     return VehicleBody(
         mass, weight, buoyancy, centre, (centre * weight - identified.pick(MOMENTS)) / buoyancy,
         inertia - np.diag(offset_inertia(mass, centre)), np.zeros((6, 6)),
@@ -145,8 +145,8 @@ def rigid_part(identified: Identified, what: str, mass: float, inertia: np.ndarr
 
 def rigid_mass_of(identified: Identified,
                   values: np.ndarray | None = None) -> tuple[float, str]:
-    """(mass of the vehicle without the arm's links [kg], where it is from), of the estimate or of
-    other values (p,) of its parameters."""
+    """(mass of the vehicle without the arm's links [kg], its source in words), for the estimate or
+    for other parameter values (p,)."""
     robot, table = identified.config.robot, identified.robot.table
     values = identified.values if values is None else values
     if identified.mass is not None:
@@ -159,25 +159,26 @@ def rigid_mass_of(identified: Identified,
                               f"together ({links:.4g} kg); correct it, or give --mass.")
         return robot.dry_mass - links, "robot.dry_mass" + (" less the arm's links" if apart else "")
     return float(values[table.index["W"]]) / robot.gravity, (
-        "W / gravity, which is the prior's: of W and B only W - B can be measured")
+        "W / gravity, from the prior: data only determine W - B")
 
 
 def body_notes(identified: Identified) -> tuple[str, ...]:
-    """What `vehicle_body` assumes, in sentences."""
+    """Sentences on the assumptions of `vehicle_body`."""
     mass, source = rigid_mass_of(identified)
     whole = bool(identified.robot.joints) and not identified.robot.coupled
     return (
-        *(["The vehicle's parameters hold the arm too (estimation.coupling is 'none')."]
+        *(["The vehicle's parameters include the arm (estimation.coupling is 'none')."]
           if whole else []),
-        f"The vehicle's mass is taken as {mass:.4g} kg ({source}). An estimate holds sums of rigid "
-        "body and added mass, and W - B: any other mass gives the same motion in water.",
-        "Centre of gravity and rigid inertia are a choice that leaves M_v as estimated; the centre "
-        "of buoyancy then gives the estimated restoring moments.")
+        f"The vehicle's mass is assumed to be {mass:.4g} kg ({source}). An estimate "
+        "determines only the sum of rigid body and added mass, and W - B: any other mass gives the "
+        "same motion in water.",
+        "Centre of gravity and rigid inertia are chosen such that M_v stays as estimated; the "
+        "centre of buoyancy then gives the estimated restoring moments.")
 
 
 def total_inertia(identified: Identified, what: str) -> np.ndarray:
-    """M_v (6, 6); raises ExportError where there is no vehicle or its estimate is no vehicle's: a
-    matrix that is not symmetric, a mass or inertia that is not positive, damping that drives."""
+    """M_v (6, 6); raises ExportError without a vehicle or for an unphysical estimate: an asymmetric
+    matrix, a mass or inertia that is not positive, or damping of the wrong sign."""
     identified.need_vehicle(what)
     again = "expected an estimate within the physical set. Save the parameters again."
     M = identified.robot.table.vehicle_inertia(identified.values)
@@ -190,6 +191,6 @@ def total_inertia(identified: Identified, what: str) -> np.ndarray:
     for name, value in zip((*LINEAR_NAMES, *QUADRATIC_NAMES),
                            identified.pick((*LINEAR_NAMES, *QUADRATIC_NAMES))):
         if value > 0:
-            raise ExportError(f"{what}: {name} is {value:.4g}, which would drive the vehicle and "
-                              f"not damp it; {again}")
+            raise ExportError(f"{what}: {name} is {value:.4g}, which would drive the vehicle "
+                              f"instead of damping it; {again}")
     return (M + M.T) / 2

@@ -12,7 +12,7 @@
 # See the License for the specific language governing permissions and
 # limitations under the License.
 
-"""XML of an export: written with all digits and a comment in front, read without entities."""
+"""XML text of an export: written with all digits and a leading comment, read without entities."""
 from __future__ import annotations
 
 import re
@@ -27,20 +27,20 @@ DECLARATION = '<?xml version="1.0"?>\n'
 
 
 def number(value: float) -> str:
-    """All digits of a number, so that reading gives it back; no negative zero, and a point before
-    any exponent, without which SDF's schema knows no number."""
+    """A number with all digits, so that reading it back is exact. No negative zero, and a decimal
+    point before any exponent, which SDF's schema requires."""
     mantissa, exponent, power = repr(float(value) + 0.0).partition("e")
     return mantissa + (".0" if exponent and "." not in mantissa else "") + exponent + power
 
 
 def numbers(values: Iterable[float]) -> str:
-    """Numbers between blanks."""
+    """Numbers separated by blanks."""
     return " ".join(map(number, values))
 
 
 def element(parent: ET.Element, tag: str, text: str | float | None = None,
             **attributes: object) -> ET.Element:
-    """A new child with text or a number in it; attributes that are floats with all digits."""
+    """Add a child with a text or number; numbers and float attributes get all digits."""
     child = ET.SubElement(parent, tag, {
         key: number(value) if isinstance(value, float) else str(value)
         for key, value in attributes.items()})
@@ -56,13 +56,14 @@ def written(root: ET.Element) -> str:
 
 
 def commented(text: str, lines: Iterable[str]) -> str:
-    """The text with a comment behind the declaration; XML allows no '--' in it."""
+    """The text with a comment after the declaration; '--', which XML forbids in it, is broken up.
+    """
     comment = re.sub("-(?=-)", "- ", "\n".join(f"  {line}" for line in lines))
     return text.replace(DECLARATION, f"{DECLARATION}<!--\n{comment}\n-->\n", 1)
 
 
 def parsed(text: str, root: str, what: str) -> ET.Element:
-    """The outermost element; raises ExportError where the text is no XML or has another root."""
+    """The root element; raises ExportError if the text is not XML or has another root."""
     if len(text) > LARGEST_URDF:
         raise ExportError(f"{what} is longer than {LARGEST_URDF / 1e6:g} MB; expected an export.")
     if "<!DOCTYPE" in text or "<!ENTITY" in text:
@@ -72,13 +73,13 @@ def parsed(text: str, root: str, what: str) -> ET.Element:
     except ET.ParseError as error:
         raise ExportError(f"{what} is not well-formed XML ({error}); export it again.") from None
     if found.tag != root:
-        raise ExportError(f"{what} has the outermost element <{brief(found.tag)[1:-1]}>; expected "
+        raise ExportError(f"{what} has the root element <{brief(found.tag)[1:-1]}>; expected "
                           f"<{root}>.")
     return found
 
 
 def find(parent: ET.Element, path: str, what: str) -> ET.Element:
-    """The element at a path below `parent`; raises ExportError where it is missing."""
+    """The element at a path below `parent`; raises ExportError if it is missing."""
     found = parent.find(path)
     if found is None:
         raise ExportError(f"{what} has no <{path.replace('/', '> <')}> in <{parent.tag}>; expected "
@@ -92,7 +93,7 @@ def value_of(text: str | None, what: str) -> float:
 
 
 def values_of(text: str | None, count: int, what: str) -> list[float]:
-    """So many numbers between blanks; raises ExportError for anything else."""
+    """`count` numbers separated by blanks; raises ExportError for anything else."""
     try:
         found = [float(word) for word in (text or "").split()]
     except ValueError:

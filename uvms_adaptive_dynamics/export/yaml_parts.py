@@ -12,7 +12,7 @@
 # See the License for the specific language governing permissions and
 # limitations under the License.
 
-"""YAML of an export: numbers with all digits, a comment in front, read as data."""
+"""YAML text of an export: numbers with all digits, a leading comment, read as data."""
 from __future__ import annotations
 
 import sys
@@ -27,23 +27,23 @@ from .identified import ExportError
 
 
 def written(content: Mapping[str, Any]) -> str:
-    """The text of nested mappings; lists of numbers on one line."""
+    """YAML of nested mappings; lists of numbers on one line."""
     return yaml.safe_dump(dict(content), sort_keys=False, default_flow_style=None, width=100)
 
 
 def commented(text: str, lines: Iterable[str]) -> str:
-    """The text behind its comment, as in YAML and Python."""
+    """The text with a leading comment, as in YAML and Python."""
     return "".join(f"# {line}".rstrip() + "\n" for line in lines) + text
 
 
 def parsed(text: str, what: str) -> Any:
-    """The content; raises ExportError where it is no YAML."""
+    """The content; raises ExportError if it is not YAML."""
     return parse_yaml(text, what, ExportError, "Export it again.")
 
 
 def numbers_at(content: Any, path: Sequence[str], count: int, what: str) -> list[float]:
-    """So many finite numbers at a path of keys, a single one standing for itself; raises
-    ExportError for anything else."""
+    """`count` finite numbers at a path of keys; a single one may be a scalar. Raises ExportError
+    for anything else."""
     found = content
     for key in path:
         if not isinstance(found, dict) or key not in found:

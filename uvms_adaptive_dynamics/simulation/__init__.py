@@ -14,6 +14,6 @@
 
 """A simulated BlueROV2 Heavy with a Reach Alpha 5, which shares no equation with the regressors.
 
-Rigid bodies move by Pinocchio's recursive algorithms, water by formulas of its own. Data goes from
-true_robot over physics, motion, robot and sensors to a bag or a node.
+Pinocchio's recursive algorithms move the rigid bodies; the water has its own formulas. Data flows
+from true_robot through physics, motion, robot and sensors to a bag or a node.
 """

@@ -12,7 +12,7 @@
 # See the License for the specific language governing permissions and
 # limitations under the License.
 
-"""A simulated run as a rosbag2 recording, with its truth log."""
+"""Write a simulated run as a rosbag2 recording, with its truth log."""
 from __future__ import annotations
 
 import io
@@ -43,8 +43,8 @@ from .true_robot import TrueRobot
 
 # [s since the epoch] 2026-01-01: a fixed start, so that the same call gives the same bag
 DEFAULT_START = 1_767_225_600.0
-DAY = 86_400.0      # [s] between the starts of two seeds: no run is as long
-START_DAYS = 3650   # of different starts
+DAY = 86_400.0      # [s] between the starts of two seeds: longer than any run
+START_DAYS = 3650   # number of different starts
 STORAGES = {"mcap": StoragePlugin.MCAP, "sqlite3": StoragePlugin.SQLITE3}
 # Measured: 62 kB/s as mcap, 79 kB/s as sqlite3; the truth log takes less.
 BYTES_PER_SECOND = 100_000
@@ -59,17 +59,17 @@ def write_bag(path: str | Path, seed: int = 0, duration: float = 120.0, storage:
     """Record `duration` [s] of a run into a new rosbag2 directory; bag time is the time of receipt.
 
     storage     'mcap' or 'sqlite3'
-    start_time  [s since the epoch]; None: a day of each seed's own (`start_of`)
-    truth       file (.npz) to write the truth log to
-    faults      of sensors and log, drawn with the same seed; the truth has none
-    rough       of robot, water and tether; the truth has it
+    start_time  [s since the epoch]; None: a different day for each seed (`start_of`)
+    truth       file (.npz) for the truth log
+    faults      faults of sensors and log, drawn with the same seed; absent from the truth
+    rough       roughness of robot, water and tether; included in the truth
     individual  which robot of its kind, 0 for `true_robot` itself
-    config      whose topics, types, units and axes the messages have; None: the defaults
-    motion_share    of its excursion that each axis and joint makes (6 + n,); empty: all of it
-    mishaps     what happens in the middle of the run
+    config      settings that determine topics, types, units and axes of messages; None: defaults
+    motion_share    (6 + n,) share of each axis's and joint's excursion; empty: the full motion
+    mishaps     events in the middle of the run
 
-    Returns the truth log. Raises BagError when the bag exists or the storage is unknown, UvmsError
-    when there is no room.
+    Returns the truth log. Raises BagError if the bag exists or the storage is unknown, UvmsError if
+    there is no room.
     """
     path = Path(path)
     start_time = start_of(seed) if start_time is None else start_time
@@ -101,8 +101,8 @@ def write_bag(path: str | Path, seed: int = 0, duration: float = 120.0, storage:
                                                               type_name, typestore=store)
                 writer.write(connections[role], t_ns, store.serialize_cdr(message, type_name))
     except (OSError, sqlite3.Error) as error:
-        raise BagError(f"bag '{path}' cannot be written to its end: {reason_of(error)}. What is "
-                       "there is incomplete; remove it, make room, and run again.") from None
+        raise BagError(f"bag '{path}' could not be written completely: {reason_of(error)}. Remove "
+                       "the incomplete bag, make room, and run again.") from None
     if truth:
         columns: dict[str, Any] = robot.truth()._asdict()
         packed = io.BytesIO()
@@ -112,19 +112,19 @@ def write_bag(path: str | Path, seed: int = 0, duration: float = 120.0, storage:
 
 
 def start_of(seed: int) -> float:
-    """[s since the epoch] when the bag of a seed begins: two dives are not at the same time."""
+    """[s since the epoch] start of a seed's bag; different seeds never overlap in time."""
     return DEFAULT_START + DAY * (seed % START_DAYS)
 
 
 def received(messages: Iterable[Message], store: Typestore) -> Iterator[Received]:
-    """The rosbags messages of simulated ones, as the estimator receives them."""
+    """Convert simulated messages to rosbags messages, as the estimator receives them."""
     for message in messages:
         yield Received(ROLE_OF_TOPIC[message.topic], ros_message(store, message),
                        message.receive_time, message.receive_time)
 
 
 def ros_message(store: Typestore, message: Message) -> Any:
-    """The rosbags message of a simulated one; headers carry the time of measurement."""
+    """Convert a simulated message to a rosbags message; headers carry the measurement time."""
     t, p = store.types, message.payload
     vector = lambda x: t["geometry_msgs/msg/Vector3"](*x)
     header = lambda frame: t["std_msgs/msg/Header"](

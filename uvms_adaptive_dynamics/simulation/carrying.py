@@ -19,18 +19,18 @@ import numpy as np
 
 from .motion import Motion, Reference
 
-# About these angles [rad] a payload of .38 kg hangs nearly below both elbows; at the centre of the
-# exciting motion it would take more than the 1 N m of their motors.
+# At these angles [rad] a payload of .38 kg hangs nearly below both elbows; at the centre of the
+# exciting motion it would need more than the 1 N m of their motors.
 CARRYING_CENTRE = np.array([3.1, 2.58, 2.1, 2.85])
-# Of the exciting motion's swing: the elbows' is less, so that in seeds 1 to 5 with a payload a
-# motor is at its limit for 4 % of the time at most.
+# Share of the exciting motion's swing: reduced at the elbows, so that with a payload a motor is at
+# its limit for at most 4 % of the time in seeds 1 to 5.
 CARRYING_SWING = np.array([1.0, 0.45, 0.6, 1.0])
 CARRYING_RAMP = 8.0  # [s] from the other motion to this one
 
 
 class CarryingMotion:
-    """Another motion with the arm about CARRYING_CENTRE, with less swing; it begins as the other
-    one and goes over to this in the first seconds."""
+    """A given motion with the arm moved to CARRYING_CENTRE and less swing; it blends over from the
+    given motion in the first CARRYING_RAMP seconds."""
 
     def __init__(self, motion: Motion):
         self._motion = motion
@@ -52,7 +52,7 @@ class CarryingMotion:
 
 
 def ramp(t: float) -> tuple[float, float, float]:
-    """The quintic from 0 to 1 within CARRYING_RAMP that starts and ends at rest, with two
+    """A quintic from 0 to 1 within CARRYING_RAMP, at rest at both ends, and its first two
     derivatives."""
     x = min(max(t / CARRYING_RAMP, 0.0), 1.0)
     return (x ** 3 * (10 - 15 * x + 6 * x * x), 30 * x * x * (1 - x) ** 2 / CARRYING_RAMP,

@@ -12,7 +12,7 @@
 # See the License for the specific language governing permissions and
 # limitations under the License.
 
-"""Coloured noise added to the sensors of a stream of messages: neighbouring rows then share it."""
+"""Adds coloured noise to the sensors of a message stream, which correlates neighbouring rows."""
 from __future__ import annotations
 
 import copy
@@ -29,8 +29,8 @@ from .sensors import ACCELEROMETER_NOISE, DVL_NOISE, EFFORT_NOISE, EFFORT_NOISE_
 class Colour:
     """First-order Gauss-Markov noise, added to the sensors' own white noise.
 
-    time   [s] of its correlation, longer than the low-pass on the rows, which hardly changes it
-    share  its standard deviation over that of the sensor's white noise
+    time   [s] correlation time, longer than the low-pass on the rows, which hardly attenuates it
+    share  its standard deviation relative to the sensor's white noise
     """
 
     time: float = 0.5
@@ -45,14 +45,14 @@ def with_coloured_noise(messages: Iterable[tuple[str, Any, float]],
                         seed: int = 0) -> Iterator[tuple[str, Any, float]]:
     """The messages `(role, message, receive time [s])` with coloured noise added.
 
-    On DVL, gyroscope, accelerometer and joint efforts. Changed messages are copies; the same seed
-    gives the same noise.
+    Affects DVL, gyroscope, accelerometer and joint efforts. Changed messages are copies; the same
+    seed gives the same noise.
     """
     rng = np.random.default_rng(seed)
     states: dict[str, tuple[float, np.ndarray]] = {}
 
     def noise(name: str, t: float, size: int) -> np.ndarray:
-        """(size,) of the named process at t [s], of deviation `colour.share`."""
+        """(size,) value of the named process at t [s], with standard deviation `colour.share`."""
         fresh = rng.standard_normal(size)
         if name in states:
             before, value = states[name]

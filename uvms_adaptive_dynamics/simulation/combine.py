@@ -12,7 +12,7 @@
 # See the License for the specific language governing permissions and
 # limitations under the License.
 
-"""Parts that can be switched on one by one, from a table of frozen dataclasses."""
+"""Combine options that can be switched on one by one, from a table of frozen dataclasses."""
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
@@ -23,9 +23,9 @@ T = TypeVar("T")
 
 
 def combined(kinds: Iterable[str], table: Mapping[str, T], none: T) -> T:
-    """What differs from `none` in any of the kinds, together; the last one wins.
+    """`none` with every field in which any of the kinds differs from it; the last kind wins.
 
-    A kind that is not in the table raises KeyError.
+    Raises KeyError for a kind that is not in the table.
     """
     whole: Any = none
     for kind in kinds:

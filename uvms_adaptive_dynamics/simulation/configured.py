@@ -12,13 +12,12 @@
 # See the License for the specific language governing permissions and
 # limitations under the License.
 
-"""The simulated robot that a configuration describes, and its messages as that configuration has
-them.
+"""Simulate the robot of a configuration, and publish its messages in that configuration's format.
 
-The arm comes from the URDF, thrusters, mounts, water and places from the settings; what these do
-not say (the vehicle's body, drag, friction, rotors) is the default robot's or a plain guess, stated
-below. Truth and settings are then the same but for the links' inertias, as they are not on a real
-robot: `individual` takes them apart.
+The arm comes from the URDF; thrusters, mounts, water and sensor positions from the settings. The
+rest (vehicle body, drag, friction, rotors) comes from the default robot or from the guesses below.
+Apart from the links' inertias, truth and settings then agree, which they never do on a real robot:
+`individual` makes them differ.
 """
 from __future__ import annotations
 
@@ -46,20 +45,20 @@ from ..signals.topics import inputs
 from .physics import arm_model
 from .true_robot import TrueLink, TrueRobot
 
-# Of the true links beside the URDF's, so that its inertials are a prior that is wrong; as share.
+# Relative error of the true links against the URDF's inertials, which makes these a wrong prior.
 LINK_ERROR = 0.1
-# A link's mass over that of the water that it displaces, between the Alpha's motors and tubes.
+# A link's mass over the mass of water it displaces, between those of the Alpha's motors and tubes.
 LINK_DENSITY = 2.2
-DRAG_COEFFICIENT, SLENDERNESS = 1.1, 4.0     # of a cylinder across; its length by its diameter
-# Of friction and rotors beside the joint's torque limit [s/rad, -, s^2/rad], as the Alpha's.
+DRAG_COEFFICIENT, SLENDERNESS = 1.1, 4.0     # cylinder in cross flow; length over diameter
+# Friction and rotor inertia per torque limit of the joint [s/rad, -, s^2/rad], as on the Alpha.
 VISCOUS_SHARE, COULOMB_SHARE, ROTOR_SHARE = 0.2, 0.01, 1.2e-3
 
 
 def true_robot_of(config: Config) -> TrueRobot:
-    """The robot; raises ConfigError for one without a vehicle."""
+    """The robot that `config` describes; raises ConfigError for one without a vehicle."""
     if not config.robot.vehicle:
         raise ConfigError("simulate: robot.vehicle is false; expected a vehicle, with or without "
-                          "an arm: an arm on a fixed base is not simulated.")
+                          "an arm. An arm on a fixed base cannot be simulated.")
     base, robot = TrueRobot(), config.robot
     settings: dict[str, Any] = {
         "gravity": robot.gravity, "water_density": robot.water_density,
@@ -75,7 +74,7 @@ def true_robot_of(config: Config) -> TrueRobot:
 
 
 def _buoyancy(base: TrueRobot, made: TrueRobot) -> float:
-    """[N] of the vehicle that leaves the whole robot as buoyant as the default one."""
+    """[N] buoyancy of the vehicle that gives the whole robot the default robot's net buoyancy."""
     def weight(robot: TrueRobot) -> float:
         links = sum(link.mass - robot.water_density * link.volume for link in robot.links)
         return robot.gravity * (robot.mass + links)
@@ -83,10 +82,10 @@ def _buoyancy(base: TrueRobot, made: TrueRobot) -> float:
 
 
 def _arm(urdf: str, joints: tuple[str, ...], density: float) -> dict[str, Any]:
-    """Links and joints of the URDF, others locked at zero as the estimator locks them."""
+    """Links and joints of the URDF; other joints are locked at zero, as in the estimator."""
     try:
         arm = arm_model(urdf, joints)
-    except (ValueError, RuntimeError) as error:       # Pinocchio's, of files that are no URDF
+    except (ValueError, RuntimeError) as error:       # from Pinocchio, for an invalid URDF
         raise ConfigError(f"simulate: robot.urdf '{urdf}' cannot be read ({error}).") from None
     missing = [joint for joint in joints if not arm.existJointName(joint)]
     if missing:
@@ -111,8 +110,8 @@ def _arm(urdf: str, joints: tuple[str, ...], density: float) -> dict[str, Any]:
 
 
 class Publication:
-    """Turns the simulated robot's messages into those of a configuration: topics, types, units,
-    axes, order. Raises ConfigError for a type that the simulation cannot publish."""
+    """Converts the simulated robot's messages to a configuration's topics, types, units, axes and
+    order. Raises ConfigError for a type that the simulation cannot publish."""
 
     TYPES: Mapping[str, tuple[str, ...]] = {
         "imu": ("sensor_msgs/msg/Imu",),
@@ -138,7 +137,7 @@ class Publication:
                               "'pwm' or 'normalized'.")
 
     def message(self, role: str, message: Any, t: float) -> Any:
-        """A message of the simulated robot, received at t [s since the epoch], as published."""
+        """Convert a message of the simulated robot, received at t [s since the epoch]."""
         return getattr(self, f"_{role}")(message, t)
 
     def _imu(self, message: Any, t: float) -> Any:
@@ -211,5 +210,5 @@ class Publication:
 
 
 def _axes(frame: str) -> np.ndarray:
-    """(3, 3) from the axes named by a setting to FRD."""
+    """(3, 3) rotation from the axes named in a setting to FRD."""
     return FRD_FROM_FLU if frame == "flu" else np.eye(3)

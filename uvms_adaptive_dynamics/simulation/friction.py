@@ -12,7 +12,7 @@
 # See the License for the specific language governing permissions and
 # limitations under the License.
 
-"""Joint friction with the Stribeck effect, and joint stops: torques and their slopes in speed."""
+"""Joint friction with the Stribeck effect, and joint stops: torques and slopes by joint speed."""
 from __future__ import annotations
 
 import numpy as np
@@ -23,8 +23,8 @@ from .true_robot import TrueRobot
 def joint_friction(robot: TrueRobot, speed: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
     """Friction torque (n,) [N m] against joint speed (n,) [rad/s], and its slope (n,) [N m s/rad].
 
-    The slope is for the implicit step of `physics`; the falling part of the Stribeck curve is left
-    out of it, so it is never negative.
+    The slope is for the implicit step of `physics`; it omits the falling part of the Stribeck curve
+    and is therefore never negative.
     """
     viscous, coulomb, breakaway = robot.friction
     height = coulomb + breakaway * np.exp(-(speed / robot.stribeck_speed) ** 2)
@@ -35,9 +35,10 @@ def joint_friction(robot: TrueRobot, speed: np.ndarray) -> tuple[np.ndarray, np.
 
 def joint_stops(robot: TrueRobot, lower: np.ndarray, upper: np.ndarray, angle: np.ndarray,
                 speed: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    """Torque (n,) [N m] by which stops resist (positive: upward motion), and its slope (n,).
+    """Resisting torque (n,) [N m] of the stops (positive: against upward motion), and its slope
+    (n,).
 
-    `lower`, `upper`, `angle` (n,) [rad], `speed` (n,) [rad/s]. A stop pushes and never pulls.
+    `lower`, `upper`, `angle` (n,) [rad], `speed` (n,) [rad/s]. Stops only push.
     """
     if not np.logical_or(angle > upper, angle < lower).any():
         return np.zeros(angle.size), np.zeros(angle.size)

@@ -12,7 +12,7 @@
 # See the License for the specific language governing permissions and
 # limitations under the License.
 
-"""Other robots of the same kind: as built, loaded and trimmed by others, on another day."""
+"""Variants of a robot: another copy of the same kind, trimmed differently, on another day."""
 from __future__ import annotations
 
 from dataclasses import replace
@@ -25,7 +25,7 @@ WATER_SHARE = 0.15       # of added mass and damping, along each axis
 FRICTION_SHARE = 0.2     # of each joint's friction
 LAG_SHARE = 0.15         # of the rotors' lag
 MOUNT_ERROR = 0.002      # [m] of mounts and sensors, as measured with a ruler
-TRIM = 0.001             # [m] of the centre of mass
+TRIM = 0.001             # [m] shift of the centre of mass
 ALLOCATION_SHARE = 0.015   # of each lever and direction of a thruster
 GRAVITY_RANGE = 9.780, 9.832  # [m/s^2] equator, poles
 DENSITY_RANGE = 996.0, 1030.0  # [kg/m^3] warm pool, cold sea
@@ -34,23 +34,23 @@ VOLTAGE = 0.3            # [V] of the battery
 
 
 def individual(robot: TrueRobot, number: int) -> TrueRobot:
-    """The robot of that number; number 0 is `robot` itself.
+    """The variant of that number; number 0 is `robot` itself.
 
-    Vehicle, friction, thrusters, mounts, water and battery differ, links do not. The vehicle is as
-    buoyant in the other water as it was.
+    Vehicle, friction, thrusters, mounts, water and battery differ, links do not. The net buoyancy
+    stays the same in the other water.
     """
     if number == 0:
         return robot
     rng = np.random.default_rng([number, 0])
 
     def off(value, share: float) -> np.ndarray:
-        """The value, each number of it off by up to `share` of itself."""
+        """The value with each number off by up to `share` of itself."""
         return np.asarray(value) * rng.uniform(1.0 - share, 1.0 + share, np.shape(value))
 
     def moved(place, by: float) -> tuple:
         return tuple(np.asarray(place) + rng.uniform(-by, by, 3))
 
-    # D A D with a diagonal D: what was positive definite stays it.
+    # D A D with a diagonal D keeps a matrix positive definite.
     added, linear, quadratic = np.sqrt(rng.uniform(1.0 - WATER_SHARE, 1.0 + WATER_SHARE, (3, 6)))
     gravity, density = rng.uniform(*GRAVITY_RANGE), rng.uniform(*DENSITY_RANGE)
     arm_volume = sum(link.volume for link in robot.links)

@@ -12,7 +12,7 @@
 # See the License for the specific language governing permissions and
 # limitations under the License.
 
-"""Commands from outside: what drives the simulated robot in place of its own controllers."""
+"""External commands, which replace the simulated robot's own controllers."""
 from __future__ import annotations
 
 from collections.abc import Sequence
@@ -22,12 +22,13 @@ import numpy as np
 from ..errors import MessageError
 from ..signals.filters.thrust_curve import NEUTRAL_PWM_US
 
-LOWEST_PWM, HIGHEST_PWM = 1100.0, 1900.0  # [us] an ESC takes nothing beyond
-INPUT_TIMEOUT = 0.5  # [s] without a command, as ArduSub's failsafe of a lost pilot has it
+LOWEST_PWM, HIGHEST_PWM = 1100.0, 1900.0  # [us] range of an ESC
+INPUT_TIMEOUT = 0.5  # [s] without a command, as in ArduSub's failsafe for a lost pilot
 
 
 def checked(what: str, values: Sequence[float] | np.ndarray, size: int) -> np.ndarray:
-    """The command as an array (size,); raises MessageError for what is none."""
+    """The command as an array (size,); raises MessageError for a wrong size or numbers that are not
+    finite."""
     command = np.array(values, dtype=float)
     bad = int(np.sum(~np.isfinite(command)))
     if command.shape != (size,) or bad:
@@ -37,9 +38,10 @@ def checked(what: str, values: Sequence[float] | np.ndarray, size: int) -> np.nd
 
 
 class HeldCommand:
-    """The last command (size,) of one input, which counts for `timeout` [s] and is `neutral` then.
+    """The last command (size,) of one input, which holds for `timeout` [s] and then turns
+    `neutral`.
 
-    None before the first: until then the robot's own controller is in charge.
+    None before the first command: the robot's own controller is in charge until then.
     """
 
     def __init__(self, what: str, size: int, neutral: float, timeout: float):
@@ -49,18 +51,18 @@ class HeldCommand:
         self._t = 0.0
 
     def set(self, t: float, values: Sequence[float] | np.ndarray) -> None:
-        """Hold `values` (size,) from t [s] on; raises MessageError for what is no command."""
+        """Hold `values` (size,) from t [s] on; raises MessageError for an invalid command."""
         self._value, self._t = checked(self._what, values, self._neutral.size), t
 
     def at(self, t: float) -> np.ndarray | None:
-        """The command (size,) at t [s]; None before the first."""
+        """The command (size,) at t [s]; None before the first one."""
         if self._value is None:
             return None
         return self._value if t - self._t <= self._timeout + 1e-9 else self._neutral
 
 
 class ExternalInputs:
-    """PWM of the thrusters and efforts of the joints from outside, each with its own timeout."""
+    """External thruster PWM and joint efforts, each with its own timeout."""
 
     def __init__(self, thrusters: int, torque_limit: np.ndarray, timeout: float = INPUT_TIMEOUT):
         self._torque_limit = torque_limit
@@ -76,12 +78,12 @@ class ExternalInputs:
         self._torque.set(t, torque)
 
     def pwm(self, t: float) -> np.ndarray | None:
-        """(k,) PWM [us] as the ESCs take it; None while the robot's own pilot is in charge."""
+        """(k,) PWM [us] as the ESCs accept it; None while the robot's own pilot is in charge."""
         pwm = self._pwm.at(t)
         return None if pwm is None else np.round(np.clip(pwm, LOWEST_PWM, HIGHEST_PWM))
 
     def joint_torque(self, t: float) -> np.ndarray | None:
-        """(n,) torque [N m] within the motors' limits; None while the own servo is in charge."""
+        """(n,) torque [N m] within motor limits; None while the robot's own servo is in charge."""
         torque = self._torque.at(t)
         if torque is None:
             return None

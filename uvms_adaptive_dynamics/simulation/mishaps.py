@@ -11,7 +11,7 @@
 # WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
 # See the License for the specific language governing permissions and
 # limitations under the License.
-"""What happens to a robot in the middle of a run: a taut tether, a thruster that fails."""
+"""Mishaps in the middle of a run: a taut tether, a failing thruster."""
 from __future__ import annotations
 
 from typing import NamedTuple
@@ -20,18 +20,18 @@ import numpy as np
 
 from .rough import Roughness, RoughWater, StillWater, Surroundings
 
-TAUT_AFTER = 2.0        # [s] until a tether pulls with all its force
+TAUT_AFTER = 2.0        # [s] until a tether pulls with its full force
 
 
 class Pull(NamedTuple):
-    """A force (3,) NED [N] at the tether's place, from `begin` [s] on."""
+    """A force (3,) NED [N] at the tether's attachment, from `begin` [s] on."""
 
     force: tuple[float, float, float]
     begin: float
 
 
 class Failure(NamedTuple):
-    """The thruster of this place gives a share of its thrust, from `begin` [s] on."""
+    """The thruster of this index gives only a share of its thrust, from `begin` [s] on."""
 
     thruster: int
     share: float
@@ -39,7 +39,7 @@ class Failure(NamedTuple):
 
 
 class Mishaps(NamedTuple):
-    """All of a run; none by default."""
+    """All mishaps of a run; none by default."""
 
     pulls: tuple[Pull, ...] = ()
     failures: tuple[Failure, ...] = ()
@@ -54,7 +54,7 @@ class Mishaps(NamedTuple):
 
 
 class PulledWater:
-    """Water with pulls beside its own tether; `place` (3,) [m] FLU is where both pull."""
+    """Water with pulls in addition to its own tether; `place` (3,) [m] FLU is where both pull."""
 
     def __init__(self, water: StillWater | RoughWater, pulls: tuple[Pull, ...], rough: Roughness):
         self.place = np.array(rough.tether_place, float)

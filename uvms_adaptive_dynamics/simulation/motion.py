@@ -26,9 +26,9 @@ from .physics import Physics
 
 LOWEST_HZ, HIGHEST_HZ = 0.05, 0.7
 TONES_PER_AXIS = 6
-NORMALIZED_OVER = 180.0  # [s] in which the peaks below are reached
-TOP_SPEED = 0.55  # [m/s] of the reference, which the vehicle does not quite reach
-TOP_TILT = np.radians(18.0)  # of roll and pitch together, 20 deg with tracking errors
+NORMALIZED_OVER = 180.0  # [s] over which the peaks below are normalized
+TOP_SPEED = 0.55  # [m/s] of the reference; the vehicle does not quite reach it
+TOP_TILT = np.radians(18.0)  # combined roll and pitch, 20 deg with tracking errors
 TOP_YAW_RATE = 0.7  # [rad/s]
 MEAN_DEPTH = 5.0  # [m]
 JOINT_CENTRE = np.array([3.1, 2.3, 1.6, 2.85])  # [rad]
@@ -45,7 +45,7 @@ class Reference(NamedTuple):
 
 
 class Motion(Protocol):
-    """A reference motion about `centre` (6 + n,), its resting place."""
+    """A reference motion about `centre` (6 + n,), its resting pose."""
 
     centre: np.ndarray
 
@@ -54,10 +54,10 @@ class Motion(Protocol):
 
 
 class ExcitingMotion:
-    """Sum of tones between 0.05 and 0.7 Hz on every axis, of equal rate; phases by seed.
+    """Sum of tones between 0.05 and 0.7 Hz on every axis, of similar rate; phases by seed.
 
-    No two axes share a tone. `lower`, `upper` (n,) [rad] are the joint limits. Peaks are those of
-    the first three minutes; a longer run may pass them.
+    No two axes share a tone. `lower`, `upper` (n,) [rad] are the joint limits. Peaks are normalized
+    over the first three minutes; a longer run may exceed them.
     """
 
     def __init__(self, rng: np.random.Generator, lower: np.ndarray, upper: np.ndarray):
@@ -105,8 +105,8 @@ class ExcitingMotion:
 
 
 class ScaledMotion:
-    """A motion of which each axis and joint makes a share (6 + n,) of its excursion; zero: it stays
-    at its centre."""
+    """A motion with each axis and joint scaled by a share (6 + n,) of its excursion; an axis with
+    zero stays at its centre."""
 
     def __init__(self, motion: Motion, share: Sequence[float] | np.ndarray):
         self._motion, self._share, self.centre = motion, np.array(share, float), motion.centre
@@ -119,7 +119,7 @@ class ScaledMotion:
 
 
 def body_rate(rpy: np.ndarray, rpy_rate: np.ndarray) -> np.ndarray:
-    """(3,) body rates [rad/s] of roll-pitch-yaw (3,) [rad] and its rates (Fossen's T^-1)."""
+    """(3,) body rates [rad/s] from roll-pitch-yaw (3,) [rad] and its rates (Fossen's T^-1)."""
     (sr, sp), (cr, cp) = np.sin(rpy[:2]), np.cos(rpy[:2])
     return np.array([rpy_rate[0] - sp * rpy_rate[2],
                      cr * rpy_rate[1] + cp * sr * rpy_rate[2],
@@ -133,10 +133,10 @@ def body_velocity(reference: Reference, R_nb: np.ndarray) -> np.ndarray:
 
 
 class VehicleController:
-    """Follows the reference pose with the thrusters; gives PWM [us], whole microseconds.
+    """Follows the reference pose with the thrusters; outputs PWM in whole microseconds.
 
-    Its model is as rough as an autopilot's: round figures, a constant 16 V. It knows the true
-    state, since navigation is not part of the simulation.
+    Its model is as rough as an autopilot's: round numbers, a constant 16 V. It knows the true
+    state, since navigation is not simulated.
     """
 
     MASS = np.array([19.0, 23.0, 29.0, 0.40, 0.47, 0.47])
@@ -168,7 +168,7 @@ class VehicleController:
         return self.pwm(wrench)
 
     def pwm(self, wrench: np.ndarray) -> np.ndarray:
-        """(8,) PWM [us] that gives a wrench (6,), as the mixer of an autopilot has it."""
+        """(8,) PWM [us] for a wrench (6,), as an autopilot's mixer computes it."""
         return np.round(self._curve.command(self._share @ wrench, self.ASSUMED_VOLTAGE))
 
 
@@ -184,7 +184,7 @@ class JointServo:
         self._limit = physics.torque_limit
 
     def torque(self, reference: Reference, mu: np.ndarray) -> np.ndarray:
-        """(n,) motor torque [N m] for joint angles (n,) [rad]; friction itself does the damping."""
+        """(n,) motor torque [N m] for joint angles (n,) [rad]; friction provides the damping."""
         wanted = (self._stiffness * (reference.value[6:] - mu)
                   + self._viscous * reference.rate[6:])
         return np.minimum(np.maximum(wanted, -self._limit), self._limit)

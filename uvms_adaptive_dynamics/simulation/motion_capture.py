@@ -12,10 +12,10 @@
 # See the License for the specific language governing permissions and
 # limitations under the License.
 
-"""Velocity of a captured point of the body: what a motion capture system's driver makes of poses.
+"""Velocity of a captured point of the body, as a motion capture driver derives it from poses.
 
-Each velocity is the slope of a parabola through seven neighbouring positions, in the body's axes,
-and belongs to their middle: it is late by half the window.
+Each velocity is the slope of a parabola fitted to seven neighbouring positions, in body axes, at
+the middle of the window: it is half a window late.
 """
 from __future__ import annotations
 
@@ -24,16 +24,16 @@ from collections import deque
 import numpy as np
 
 MOCAP_RATE = 20.0         # [Hz]
-POSITION_NOISE = 0.002    # [m] each axis, above water through a glass or a few cameras under it
+POSITION_NOISE = 0.002    # [m] each axis: cameras behind glass above water, or a few under water
 HALF_WIDTH = 3            # positions on either side of the middle
-MOCAP_LAG = HALF_WIDTH / MOCAP_RATE    # [s] of a velocity behind the newest position
-# [m/s] of the slope through evenly spaced positions, sigma / (T sqrt(sum k^2))
+MOCAP_LAG = HALF_WIDTH / MOCAP_RATE    # [s] lag of a velocity behind the newest position
+# [m/s] noise of the slope through evenly spaced positions, sigma / (T sqrt(sum k^2))
 MOCAP_VELOCITY_NOISE = POSITION_NOISE * MOCAP_RATE / np.sqrt(
     2 * sum(k * k for k in range(1, HALF_WIDTH + 1)))
 
 
 class MotionCapture:
-    """Positions of one point in, its velocity in the body out; `rng` decides the noise."""
+    """Turns positions of one point into its velocity in body axes; `rng` draws the noise."""
 
     def __init__(self, rng: np.random.Generator):
         self._rng = rng
@@ -43,7 +43,7 @@ class MotionCapture:
     def add(self, t: float, point: np.ndarray, R_nb: np.ndarray) -> np.ndarray | None:
         """Velocity (3,) [m/s] FRD at MOCAP_LAG before t [s]; None while the window fills.
 
-        `point` (3,) NED [m] and `R_nb` (3, 3) are true and get their noise here.
+        `point` (3,) NED [m] and `R_nb` (3, 3) are the truth; noise is added here.
         """
         self._poses.append(
             (t, point + POSITION_NOISE * self._rng.standard_normal(3), np.array(R_nb)))

@@ -12,7 +12,7 @@
 # See the License for the specific language governing permissions and
 # limitations under the License.
 
-"""The true robot in the paper's parameters: what an exact identification would find."""
+"""The true robot in the paper's parameters, i.e. the result of an exact identification."""
 from __future__ import annotations
 
 import numpy as np
@@ -24,9 +24,9 @@ from .true_robot import TrueRobot
 def paper_parameters(robot: TrueRobot) -> dict[str, float]:
     """Name -> value of the 27 vehicle and 12 n link parameters, SI, FRD, links in their own frames.
 
-    The paper's model has no off-axis damping, Stribeck effect, link drag, rotor inertia and link
-    buoyancy, and few off-axis added masses; these stay out. Link masses are those in air, and `W`,
-    `B` are the vehicle's without links.
+    Omits what the paper's model lacks: off-axis damping, Stribeck effect, link drag, rotor inertia,
+    link buoyancy, and most off-axis added masses. Link masses are those in air; `W` and `B` are the
+    vehicle's without links.
     """
     com, m = np.array(robot.com), robot.mass
     weight = m * robot.gravity

@@ -12,26 +12,26 @@
 # See the License for the specific language governing permissions and
 # limitations under the License.
 
-"""Axes that stand still for minutes, as those an operator does not use."""
+"""Axes that stand still for minutes, like those that an operator does not use."""
 from __future__ import annotations
 
 import numpy as np
 
 from .motion import Motion, Reference
 
-MOVING = 60.0, 150.0    # [s] shortest and longest
+MOVING = 60.0, 150.0    # [s] shortest and longest span
 STANDING = 120.0, 240.0
 PAUSE_RAMP = 8.0        # [s] from motion to rest and back
 SCHEDULE_LEAD = 60.0    # [s] before time zero at which the schedule begins
 
 
 class Schedule:
-    """When one axis moves: a share from 0 (stands) to 1 (moves), with two derivatives."""
+    """When one axis moves: a share from 0 (stands) to 1 (moves), with its first two derivatives."""
 
     def __init__(self, rng: np.random.Generator):
         self._rng = rng
         self._moves_first = bool(rng.random() < 0.5)
-        # Part of the first span is over at the start.
+        # Time zero falls into the first span.
         self._edges = [-SCHEDULE_LEAD + rng.uniform(*(MOVING if self._moves_first else STANDING))]
 
     def at(self, t: float) -> np.ndarray:
@@ -46,7 +46,7 @@ class Schedule:
             moves = self._moves_first == (k % 2 == 0)
             return np.array([float(moves), 0.0, 0.0])
         x = (t - self._edges[k - 1]) / PAUSE_RAMP
-        # the quintic from 0 to 1 that starts and ends at rest
+        # a quintic from 0 to 1, at rest at both ends
         rise = np.array([x ** 3 * (10 - 15 * x + 6 * x * x),
                          30 * x * x * (1 - x) ** 2 / PAUSE_RAMP,
                          60 * x * (1 - x) * (1 - 2 * x) / PAUSE_RAMP ** 2])
@@ -54,7 +54,7 @@ class Schedule:
 
 
 class PausingMotion:
-    """A motion whose axes stand at their centre now and then, each by a schedule of its own."""
+    """A motion whose axes pause at their centre now and then, each on its own schedule."""
 
     def __init__(self, motion: Motion, rng: np.random.Generator):
         self._motion, self.centre = motion, motion.centre

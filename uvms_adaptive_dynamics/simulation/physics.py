@@ -17,9 +17,9 @@
     (M_rb(q) + M_a + J_rotor) a + h_rb(q, v) + C_a(nu) nu + D(nu) nu
         + buoyancy + link water + friction = tau + tether
 
-`v = [nu, mu_dot]`; in a current the water's terms have the velocity through the water. Rigid bodies
-come from Pinocchio on a free-flyer base (body FRD, world NED, gravity down), everything about the
-water from formulas of its own. Nothing is shared with the package's regressors.
+`v = [nu, mu_dot]`; in a current the water's terms use the velocity through the water. Pinocchio
+computes the rigid bodies on a free-flyer base (body FRD, world NED, gravity down); the water has
+formulas of its own. Nothing is shared with the package's regressors.
 """
 from __future__ import annotations
 
@@ -41,7 +41,7 @@ FLU_TO_FRD = np.diag([1.0, -1.0, -1.0])
 
 
 class Instant(NamedTuple):
-    """State, accelerations and efforts that fulfil the equation of motion together.
+    """State, accelerations and efforts that satisfy the equation of motion.
 
     t [s]; position (3,) NED [m]; R_nb (3, 3) body FRD to NED; nu (6,) [m/s, rad/s], nu_dot its
     derivative in the body; mu, mu_dot, mu_ddot (n,) [rad, ..]; wrench (6,) of the thrusters about
@@ -62,20 +62,20 @@ class Instant(NamedTuple):
 
 
 def inertia_matrix(entries) -> np.ndarray:
-    """(3, 3) tensor of Ixx Iyy Izz Ixy Ixz Iyz."""
+    """(3, 3) tensor from Ixx Iyy Izz Ixy Ixz Iyz."""
     ixx, iyy, izz, ixy, ixz, iyz = entries
     return np.array([[ixx, ixy, ixz], [ixy, iyy, iyz], [ixz, iyz, izz]])
 
 
 def arm_model(urdf: str, joints: Sequence[str]) -> pin.Model:
-    """The arm as in its URDF, with all but these joints locked at zero."""
+    """The arm of a URDF, with all other joints locked at zero."""
     whole = pin.buildModelFromUrdf(urdf)
     locked = [k for k in range(1, whole.njoints) if whole.names[k] not in joints]
     return pin.buildReducedModel(whole, locked, pin.neutral(whole)) if locked else whole
 
 
 def build_model(robot: TrueRobot) -> tuple[pin.Model, pin.Model]:
-    """Free-flyer model with the true inertias, and the arm's model as in the URDF (limits)."""
+    """(free-flyer model with the true inertias, the arm's model from the URDF for limits)."""
     arm = arm_model(robot.urdf, robot.joints)
     model = pin.Model()
     model.gravity.linear = np.array([0.0, 0.0, robot.gravity])
@@ -98,9 +98,9 @@ def build_model(robot: TrueRobot) -> tuple[pin.Model, pin.Model]:
 class Physics:
     """Integrates one robot in steps of `dt` [s]; its state is in the properties.
 
-    The step is the midpoint rule, linearly implicit in joint friction, whose rate (2.4 N m s/rad
-    against 0.02 kg m^2, and a near-vertical Coulomb step) is far beyond what an explicit step of
-    2.5 ms can follow.
+    The step is the midpoint rule, linearly implicit in joint friction, which is far too stiff
+    (2.4 N m s/rad against 0.02 kg m^2, and a near-vertical Coulomb step) for an explicit step of
+    2.5 ms.
     """
 
     def __init__(self, robot: TrueRobot, dt: float = 0.0025,
@@ -116,7 +116,7 @@ class Physics:
         self.torque_limit = arm.effortLimit[rows].copy()
         self._constant_mass = np.zeros((6 + self.n, 6 + self.n))
         self._constant_mass[:6, :6] = robot.added_mass
-        # The joints' places on the diagonal of such a matrix when it is one row after the other.
+        # The joints' diagonal entries in the flattened matrix.
         self._on_joints = slice(6 * (7 + self.n), None, 7 + self.n)
         self._constant_mass.reshape(-1)[self._on_joints] = robot.rotor_inertia
         self._is_upper = np.triu(np.ones((6 + self.n, 6 + self.n), dtype=bool))
@@ -127,8 +127,8 @@ class Physics:
         self.set_state(np.zeros(3), np.eye(3), (self.lower + self.upper) / 2)
 
     def change_links(self, robot: TrueRobot) -> pin.Model:
-        """Give the links (the last with its payload) the figures of `robot`, from the next step on;
-        the state stays. Returns the arm's model as in the URDF."""
+        """Use the links of `robot` (the last with its payload) from the next step on; the state
+        stays. Returns the arm's model from the URDF."""
         self.robot = robot
         self.model, arm = build_model(robot)
         self.data = self.model.createData()
@@ -139,9 +139,9 @@ class Physics:
         return arm
 
     def set_state(self, position, R_nb, mu, nu=None, mu_dot=None) -> None:
-        """Place the robot: position (3,) NED [m], R_nb (3, 3), mu (n,) [rad], nu (6,), mu_dot (n,).
+        """Set the state: position (3,) NED [m], R_nb (3, 3), mu (n,) [rad], nu (6,), mu_dot (n,).
 
-        Without velocities it is at rest.
+        Velocities default to zero.
         """
         self.q = np.concatenate([position, pin.Quaternion(np.asarray(R_nb, float)).coeffs(), mu])
         self.v = np.concatenate([np.zeros(6) if nu is None else nu,
@@ -174,22 +174,22 @@ class Physics:
         return self.v[6:]
 
     def mass_matrix(self, q: np.ndarray) -> np.ndarray:
-        """(6+n, 6+n): rigid bodies, the vehicle's added mass, the rotors on their joints."""
-        upper = pin.crba(self.model, self.data, q)  # not every Pinocchio fills the lower triangle
+        """(6+n, 6+n): rigid bodies, the vehicle's added mass, rotor inertias on the joints."""
+        upper = pin.crba(self.model, self.data, q)  # some versions leave the lower triangle empty
         return np.where(self._is_upper, upper, upper.T) + self._constant_mass
 
     def _solved(self, q: np.ndarray, effort: np.ndarray, more: np.ndarray | float) -> np.ndarray:
-        """(6+n,) acceleration from an effort (6+n,), with `more` (n,) inertia on the joints."""
+        """(6+n,) acceleration due to an effort (6+n,), with `more` (n,) inertia on the joints."""
         mass = np.add(pin.crba(self.model, self.data, q), self._constant_mass, order="C")
         mass.reshape(-1)[self._on_joints] += more
-        # It reads the upper triangle alone, and takes a third of the time of numpy's solve.
+        # dposv reads only the upper triangle, and takes a third of the time of numpy's solve.
         _, acceleration, status = dposv(mass, effort)
         if status:
             raise np.linalg.LinAlgError("the mass matrix is not positive definite")
         return acceleration
 
     def bias(self, q: np.ndarray, v: np.ndarray) -> np.ndarray:
-        """(6+n,) generalized force of all but mass times acceleration, joint friction and stops."""
+        """(6+n,) generalized force without mass times acceleration, joint friction and stops."""
         model, data, external = self.model, self.data, self._external
         surroundings = None if self._water is None else self._water.at(self.t)
         pin.forwardKinematics(model, data, q, v)
@@ -214,10 +214,10 @@ class Physics:
 
     def _vehicle_water(self, R_nb: np.ndarray, nu: np.ndarray,
                        surroundings: Surroundings | None) -> pin.Force:
-        """Buoyancy, damping and Coriolis force of the added mass on the vehicle.
+        """Buoyancy, damping and the added mass's Coriolis force on the vehicle.
 
-        In a current also what the added mass does not need to follow the water: its acceleration
-        is nu_dot less that of the water in the body's axes.
+        In a current also the added mass's force due to the water's acceleration: relative to the
+        water it accelerates by nu_dot less the water's acceleration in body axes.
         """
         robot, carried = self.robot, self._zero[:6]
         if surroundings is not None:
@@ -226,7 +226,7 @@ class Physics:
             nu[:3] -= flow
             carried = robot.added_mass @ np.concatenate([
                 R_nb.T @ surroundings.current_rate - cross(nu[3:], flow), self._no_moment])
-        # The momentum h of the added mass turns with the body: [w x h_v; w x h_w + v x h_v].
+        # The added mass's momentum h rotates with the body: [w x h_v; w x h_w + v x h_v].
         coriolis = pin.Motion(nu).cross(pin.Force(robot.added_mass @ nu))
         damping = robot.linear_damping @ nu + robot.quadratic_damping @ (np.abs(nu) * nu)
         buoyancy = pin.Force(-robot.buoyancy * R_nb[2], self._no_moment)
@@ -243,7 +243,7 @@ class Physics:
         return joint_stops(self.robot, self.lower, self.upper, mu, mu_dot)
 
     def step(self, wrench: np.ndarray, joint_torque: np.ndarray) -> Instant:
-        """Advance by dt under constant wrench (6,) and motor torques (n,); returns its middle."""
+        """Advance by dt under constant wrench (6,) and motor torques (n,); returns the midpoint."""
         dt, model = self.dt, self.model
         guess = self.v + 0.5 * dt * self._a
         middle = pin.integrate(model, self.q, 0.25 * dt * (self.v + guess))

@@ -12,7 +12,7 @@
 # See the License for the specific language governing permissions and
 # limitations under the License.
 
-"""The simulated robot: physics, controllers and sensors on one clock, messages by arrival."""
+"""The simulated robot: physics, controllers and sensors on one clock; messages by receive time."""
 from __future__ import annotations
 
 import heapq
@@ -48,10 +48,10 @@ from .rough import (
 from .sensors import Message, Sensors, between
 from .true_robot import TrueRobot
 
-COMMAND_PERIOD = 0.02  # [s] between the commands of its thrusters
+COMMAND_PERIOD = 0.02  # [s] between thruster commands
 FULL_COMMAND = 1900.0  # [us]
 RUN_IN = 4.0  # [s] of motion before time zero
-ENDLESS_BATTERY = 1800.0  # [s] the battery lasts when no duration is given
+ENDLESS_BATTERY = 1800.0  # [s] battery life if no duration is given
 
 
 class Truth(NamedTuple):
@@ -77,19 +77,19 @@ class Truth(NamedTuple):
 class SimulatedRobot:
     """A BlueROV2 Heavy with an Alpha 5 in motion; the same arguments give the same messages.
 
-    seed            decides motion, noise, biases and the sensors' phases
+    seed            determines motion, noise, biases and the sensors' phases
     duration        [s] of the run, over which the battery sags; None for endless
-    true_robot      the figures of the physics
+    true_robot      the true parameters of the physics
     start_ns        [ns since the epoch] of the start
     dt              [s] step of the physics
     truth_period    [s] between rows of the truth log; None keeps no log
     individual      which robot of its kind; 0 is `true_robot` itself, and seeds do not change it
-    rough           tether, current, uneven thrusters, pauses, a worse DVL; by default none of it
-    input_timeout   [s] after which a command from outside no longer counts
-    motion_share    (6 + n,) of its excursion that each axis and joint makes; empty: all of it
+    rough           tether, current, uneven thrusters, pauses, a worse DVL; by default none
+    input_timeout   [s] after which an external command expires
+    motion_share    (6 + n,) share of each axis's and joint's excursion; empty: the full motion
 
-    It follows its own motion until the first command from outside: `command_pwm` or
-    `command_wrench` take the vehicle over, `command_joint_torque` the arm.
+    It follows its own motion until the first external command: `command_pwm` or `command_wrench`
+    takes over the vehicle, `command_joint_torque` the arm.
     """
 
     def __init__(self, seed: int = 0, duration: float | None = None,
@@ -125,7 +125,7 @@ class SimulatedRobot:
         self._target = self._thrust
         self._decay = np.exp(-0.5 * dt / self.robot.rotor_lag)
         self._steps, self._steps_per_command = 0, max(1, round(COMMAND_PERIOD / dt))
-        self._pending: list[tuple[int, int, Message]] = []    # by time of reception
+        self._pending: list[tuple[int, int, Message]] = []    # by receive time
         self._sent = 0
         self._truth_ns = None if truth_period is None else round(truth_period * 1e9)
         self._truth: list[tuple[int, Instant]] = []
@@ -141,7 +141,7 @@ class SimulatedRobot:
         return RoughThrusters(rough, rng, count, full)
 
     def _begin(self) -> None:
-        """Start the motion before time zero: recordings have no transient of the controllers."""
+        """Start the motion before time zero, so that recordings show no controller transient."""
         start = self.motion.at(-RUN_IN)
         R_nb = pin.rpy.rpyToMatrix(*start.value[3:6])
         self.physics.set_state(start.value[:3], R_nb, start.value[6:], body_velocity(start, R_nb),
@@ -152,7 +152,7 @@ class SimulatedRobot:
         self.physics.t, self._steps, self._last = 0.0, 0, None
 
     def voltage(self, t: float) -> float:
-        """Battery voltage [V] at t [s] from the start, which falls linearly and then stays."""
+        """Battery voltage [V] at t [s] from the start: it falls linearly, then stays constant."""
         lasts = ENDLESS_BATTERY if self.duration is None else self.duration
         full, empty = self.robot.battery_full, self.robot.battery_empty
         return full + (empty - full) * min(max(t / lasts, 0.0), 1.0)
@@ -167,16 +167,16 @@ class SimulatedRobot:
         self.start_ns = self.sensors.start_ns = int(start_ns)
         self._pending.clear()
 
-    # --- commands from outside --------------------------------------------------------------------
+    # --- external commands ------------------------------------------------------------------------
 
     def command_pwm(self, pwm: Sequence[float] | np.ndarray) -> None:
-        """Drive the thrusters with (8,) PWM [us] from now on, as every command of the robot at
-        50 Hz; raises MessageError for what is no command."""
+        """Drive the thrusters with (8,) PWM [us] from now on, applied at 50 Hz like all commands;
+        raises MessageError for an invalid command."""
         self._inputs.set_pwm(self.t, pwm)
 
     def command_wrench(self, wrench: Sequence[float] | np.ndarray) -> None:
-        """The same with a wrench (6,) about the body origin, FRD [N, N m], which the robot's own
-        mixer turns into PWM."""
+        """`command_pwm` with a wrench (6,) about the body origin, FRD [N, N m], which the robot's
+        own mixer converts to PWM."""
         self._inputs.set_pwm(self.t, self._pilot.pwm(checked("wrench", wrench, 6)))
 
     def command_joint_torque(self, torque: Sequence[float] | np.ndarray) -> None:
@@ -184,14 +184,14 @@ class SimulatedRobot:
         self._inputs.set_joint_torque(self.t, torque)
 
     def float_freely(self) -> None:
-        """Thrusters neutral and joints limp from now on, until the next command."""
+        """Set thrusters neutral and joints limp until the next command."""
         self._inputs.set_pwm(self.t, np.full(self.robot.allocation.shape[1], NEUTRAL_PWM_US))
         self._inputs.set_joint_torque(self.t, np.zeros(self.physics.n))
 
     def grip(self, mass: float, volume: float = 0.0) -> None:
         """Hold a payload of `mass` [kg] that displaces `volume` [m^3] from now on; 0 drops it.
 
-        Velocities do not jump: it is taken while it moves with the gripper.
+        Velocities do not jump: the payload is assumed to move with the gripper already.
         """
         self.robot = replace(self.robot, payload_mass=mass, payload_volume=volume)
         self.physics.change_links(self.robot)
@@ -199,7 +199,7 @@ class SimulatedRobot:
     # --- time -------------------------------------------------------------------------------------
 
     def step(self) -> Instant:
-        """Advance by one step with sensors and controllers; returns the step's middle."""
+        """Advance by one step with sensors and controllers; returns the step's midpoint."""
         command, instant = self._move()
         if command is not None:
             self._queue(command)
@@ -211,7 +211,7 @@ class SimulatedRobot:
         return instant
 
     def _move(self) -> tuple[Message | None, Instant]:
-        """One step of controllers, rotors and physics: (command sent if any, the step's middle)."""
+        """Step controllers, rotors and physics: (command sent if any, the step's midpoint)."""
         physics, t, command = self.physics, self.physics.t, None
         if self._steps % self._steps_per_command == 0:
             pwm = self._inputs.pwm(t)
@@ -244,7 +244,7 @@ class SimulatedRobot:
             self._truth.append((k * period, instant))
 
     def advance(self, until: float) -> Iterator[Message]:
-        """Simulate until `until` [s from the start]; yields what is received by then, in order."""
+        """Simulate until `until` [s from the start]; yields messages received by then, in order."""
         while self.physics.t < until - 1e-9:
             self.step()
             yield from self._received(self.start_ns + round(self.physics.t * 1e9))
@@ -254,7 +254,7 @@ class SimulatedRobot:
             yield heapq.heappop(self._pending)[2]
 
     def __iter__(self) -> Iterator[Message]:
-        """All messages of the run in order of receipt; endless without a duration."""
+        """All messages of the run in order of reception; endless without a duration."""
         chunk = 0
         while self.duration is None or self.physics.t < self.duration - 1e-9:
             chunk += 1
@@ -264,7 +264,7 @@ class SimulatedRobot:
             yield heapq.heappop(self._pending)[2]
 
     def truth(self) -> Truth:
-        """The truth log so far, as arrays on the grid."""
+        """The truth log so far, as arrays on its time grid."""
         stamps, rows = [k for k, _ in self._truth], [x for _, x in self._truth]
         columns = (np.array([getattr(x, name) for x in rows]) for name in Truth._fields[1:])
         return Truth(np.array(stamps, dtype=float) * 1e-9, *columns)

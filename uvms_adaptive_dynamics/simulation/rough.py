@@ -12,10 +12,10 @@
 # See the License for the specific language governing permissions and
 # limitations under the License.
 
-"""What a real vehicle has and the model does not: tether, current, uneven thrusters, pauses.
+"""Effects that a real vehicle has and the model lacks: tether, current, uneven thrusters, pauses.
 
-`Roughness` says how much of it there is; none by default. `RoughWater` is drawn from the seed of a
-run, `RoughThrusters` from the number of the robot.
+`Roughness` sets their size, zero by default. `RoughWater` is drawn from the seed of a run,
+`RoughThrusters` from the number of the robot.
 """
 from __future__ import annotations
 
@@ -32,18 +32,18 @@ from .wander import Wander
 
 @dataclass(frozen=True)
 class Roughness:
-    """How rough a robot and its surroundings are; nothing by default.
+    """Size of each effect; none by default.
 
     tether_force    [N] rms pull of the tether along north, east and down
     tether_period   [s] of its fastest change
-    tether_place    [m] FLU, where it is attached
+    tether_place    [m] FLU, its attachment
     current_speed   [m/s] rms of the current along north and east, a quarter of it along down
     current_period  [s] of its fastest change
     asymmetry       each thruster's thrust forward and astern is off by up to this share
-    interaction     share of a thruster's thrust that the others take when all run at full thrust
-    off_axis        factor on the damping that the model has no column for
-    dvl_rate        [Hz] of the DVL, None: the sensor's own
-    dvl_noise       [m/s] of each axis, None: the sensor's own
+    interaction     share of a thruster's thrust lost to the others when all run at full thrust
+    off_axis        factor on the off-axis damping, for which the model has no column
+    dvl_rate        [Hz] of the DVL, None: the sensor's default
+    dvl_noise       [m/s] of each axis, None: the sensor's default
     mocap           velocity from 20 Hz motion capture in place of the DVL
     pauses          each axis and joint stands still for two to four minutes now and then
     """
@@ -62,7 +62,7 @@ class Roughness:
     pauses: bool = False
 
 
-# Choices of `simulate --rough`. A tether of 8 mm, of which 10 m lie across 0.2 m/s, pulls by 2 N.
+# Choices of `simulate --rough`. An 8 mm tether with 10 m across a flow of 0.2 m/s pulls with 2 N.
 ROUGH_PARTS = {
     "tether": Roughness(tether_force=2.0),
     "current": Roughness(current_speed=0.08),
@@ -76,16 +76,16 @@ ROUGH_PARTS = {
 
 
 def roughness(parts: Iterable[str]) -> Roughness:
-    """The named parts together; a name that is not in ROUGH_PARTS raises KeyError."""
+    """The named parts combined; raises KeyError for a name that is not in ROUGH_PARTS."""
     return combined(parts, ROUGH_PARTS, Roughness())
 
 
-# What `simulate --rough` is without a part: motion capture stands in for the DVL, not beside it.
+# `simulate --rough` without a part: everything but motion capture, which replaces the DVL.
 ROUGH = roughness(part for part in ROUGH_PARTS if part != "mocap")
 
 
 def roughened(robot: TrueRobot, rough: Roughness) -> TrueRobot:
-    """The robot with its off-axis damping multiplied."""
+    """The robot with its off-axis damping multiplied by `rough.off_axis`."""
     if rough.off_axis == 1.0:
         return robot
 
@@ -113,12 +113,12 @@ class StillWater:
     _still = Surroundings(np.zeros(3), np.zeros(3), np.zeros(3))
 
     def at(self, t: float) -> Surroundings:
-        """The same at any time."""
+        """Current and pull at t [s]: zero."""
         return self._still
 
 
 class RoughWater:
-    """A current and a tether that wander; `place` (3,) [m] FLU is where the tether pulls."""
+    """A wandering current and tether force; `place` (3,) [m] FLU is where the tether pulls."""
 
     def __init__(self, rough: Roughness, rng: np.random.Generator):
         current, tether = rng.spawn(2)
@@ -133,17 +133,17 @@ class RoughWater:
 
 
 class EvenThrusters:
-    """Each thruster gives what its curve says."""
+    """Each thruster follows its curve."""
 
     def thrust(self, alone: np.ndarray) -> np.ndarray:
-        """(k,) [N] of thrusters that would give `alone` (k,) [N]."""
+        """(k,) actual thrust [N] for thrust `alone` (k,) [N] according to the curve."""
         return alone
 
 
 class RoughThrusters:
-    """Thrusters that differ, forward and astern, and take water from each other.
+    """Thrusters that differ from their curve, forward and astern, and disturb each other's flow.
 
-    `full` [N] is the thrust of one at full command.
+    `full` [N] is the thrust of a thruster at full command.
     """
 
     def __init__(self, rough: Roughness, rng: np.random.Generator, count: int, full: float):
@@ -154,6 +154,6 @@ class RoughThrusters:
         self._taken = rough.interaction * taken / taken.sum(axis=1, keepdims=True) / full
 
     def thrust(self, alone: np.ndarray) -> np.ndarray:
-        """(k,) [N] of thrusters that would give `alone` (k,) [N] by their curve."""
+        """(k,) actual thrust [N] for thrust `alone` (k,) [N] according to the curve."""
         own = alone * np.where(alone >= 0.0, self._forward, self._astern)
         return own * (1.0 - np.minimum(self._taken @ np.abs(alone), 1.0))

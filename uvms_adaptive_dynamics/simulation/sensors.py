@@ -29,7 +29,7 @@ from .true_robot import TrueRobot
 
 ENU_FROM_NED = np.array([[0.0, 1.0, 0.0], [1.0, 0.0, 0.0], [0.0, 0.0, -1.0]])
 
-# The role in which the estimator takes each topic of the simulated robot.
+# The estimator's role for each topic of the simulated robot.
 ROLE_OF_TOPIC = {"imu/data": "imu", "dvl/twist": "dvl", "depth": "depth",
                  "joint_states": "joint_states", "thruster_commands": "thrusters"}
 
@@ -42,8 +42,8 @@ DVL_RATE, DVL_NOISE, DVL_DROPOUT = 10.0, 0.0112, 0.03  # [Hz], [m/s], share of s
 DVL_LATENCY, MOCAP_LATENCY = 0.1, 0.02  # [s]
 PRESSURE_NOISE = 20.0  # [Pa]
 JOINT_NOISE, JOINT_SPEED_NOISE = 0.0011, 0.0092  # [rad], [rad/s]
-EFFORT_NOISE_SHARE, EFFORT_NOISE = 0.02, 0.02  # of the effort, [N m]
-STAMP_JITTER = 0.0003  # [s] of the instant of measurement
+EFFORT_NOISE_SHARE, EFFORT_NOISE = 0.02, 0.02  # share of the effort, [N m]
+STAMP_JITTER = 0.0003  # [s] jitter of the measurement time
 MOST_STAMP_JITTER = 3 * STAMP_JITTER
 THREE_EYE = 3.0 * np.eye(3)
 
@@ -51,9 +51,9 @@ THREE_EYE = 3.0 * np.eye(3)
 class Message(NamedTuple):
     """A message without a ROS library.
 
-    `stamp` [ns] is the time of measurement (of sending for a type without header), `receive_time`
-    [ns] that at the subscriber. `payload` holds the figures by the message's field names, as plain
-    tuples and floats; covariances as the variances of their diagonal.
+    `stamp` [ns] is the time of measurement (of sending, for a type without header), `receive_time`
+    [ns] the time at the subscriber. `payload` holds the values by the message's field names, as
+    plain tuples and floats; covariances as their diagonal.
     """
 
     topic: str
@@ -64,9 +64,9 @@ class Message(NamedTuple):
 
 
 class _Channel:
-    """One sensor's schedule: `due` [s], when it measures next, and its latency [s].
+    """One sensor's schedule: `due` [s], its next measurement, and its latency [s].
 
-    `lag` [s]: how long before that the instant lies that a message is of.
+    `lag` [s]: how far a message's timestamp lies before its measurement time.
     """
 
     def __init__(self, rng: np.random.Generator, topic: str, type_name: str, rate: float,
@@ -83,7 +83,7 @@ class _Channel:
         self._count += 1
 
     def measure(self, instant: Instant, start_ns: int) -> Message | None:
-        """The message of the measurement that is due, None for a dropout."""
+        """The message of the measurement that is due; None for a dropout."""
         payload = self._measure(instant)
         latency = self._latency * (1.0 + 0.1 * abs(self._rng.standard_normal()))
         stamp = start_ns + round((self.due - self._lag) * 1e9)
@@ -97,8 +97,8 @@ class _Channel:
 class Sensors:
     """All sensors of the robot.
 
-    `rng` decides noise, biases and phases; `start_ns` [ns since the epoch] is simulated time zero.
-    With `rough.mocap` a captured point at the DVL's place gives the velocity on the DVL's topic.
+    `rng` draws noise, biases and phases; `start_ns` [ns since the epoch] is simulated time zero.
+    With `rough.mocap`, motion capture of a point at the DVL's position publishes on its topic.
     """
 
     def __init__(self, robot: TrueRobot, rng: np.random.Generator, start_ns: int = 0,
@@ -120,7 +120,7 @@ class Sensors:
         ]
 
     def _velocity(self, rough: Roughness) -> _Channel:
-        """The DVL, or the motion capture that stands in for it."""
+        """The DVL, or the motion capture that replaces it."""
         topic, type_name = "dvl/twist", "geometry_msgs/msg/TwistWithCovarianceStamped"
         if not rough.mocap:
             rate = DVL_RATE if rough.dvl_rate is None else rough.dvl_rate
@@ -130,7 +130,7 @@ class Sensors:
                         MOCAP_LAG)
 
     def measure(self, before: Instant, after: Instant) -> list[Message]:
-        """Messages measured up to `after.t`, of states interpolated between the two instants."""
+        """Messages measured up to `after.t`, from states interpolated between the two instants."""
         messages = []
         for channel in self._channels:
             while channel.due <= after.t:
@@ -167,7 +167,7 @@ class Sensors:
                 "linear_acceleration_variance": (ACCELEROMETER_NOISE**2,) * 3}
 
     def dvl(self, x: Instant) -> dict | None:
-        """Velocity [m/s] of the DVL's place, axes forward-right-down; None for a dropout."""
+        """Velocity [m/s] at the DVL's position, axes forward-right-down; None for a dropout."""
         noise = self._dvl_noise * self._dvl.standard_normal(3)
         lost = self._dvl.random() < DVL_DROPOUT
         velocity = x.nu[:3] + cross(x.nu[3:], self._dvl_place) + noise
@@ -176,7 +176,7 @@ class Sensors:
         return {"linear": tuple(velocity.tolist()), "linear_variance": (self._dvl_noise**2,) * 3}
 
     def mocap(self, x: Instant) -> dict | None:
-        """Velocity [m/s] of the DVL's place a while ago, forward-right-down, as from poses."""
+        """Velocity [m/s] at the DVL's position, MOCAP_LAG ago, forward-right-down, from poses."""
         point = x.position + x.R_nb @ self._dvl_place
         velocity = self._capture.add(x.t, point, x.R_nb)
         if velocity is None:
@@ -202,7 +202,7 @@ class Sensors:
 
 
 def between(before: Instant, after: Instant, t: float) -> Instant:
-    """The instant at t [s], linear between two neighbours; the rotation is orthonormalized."""
+    """The instant at t [s] by linear interpolation; the rotation is orthonormalized."""
     part = (t - before.t) / (after.t - before.t)
     pairs: list[tuple[Any, Any]] = list(zip(before, after))
     mixed = [(1.0 - part) * a + part * b for a, b in pairs]

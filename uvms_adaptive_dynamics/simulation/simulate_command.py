@@ -12,7 +12,7 @@
 # See the License for the specific language governing permissions and
 # limitations under the License.
 
-"""`simulate`: write a recording of the simulated robot."""
+"""`simulate`: record the simulated robot."""
 from __future__ import annotations
 
 import argparse
@@ -34,10 +34,10 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--duration", type=options.seconds(high=1e6), default=120.0, metavar="S",
                         help="length of the run [s]; default 120")
     parser.add_argument("--seed", type=options.seed, default=0, metavar="N",
-                        help="another seed is another motion and other noise; default 0")
+                        help="seed of motion and noise; default 0")
     parser.add_argument("--config", type=options.file, metavar="YAML",
                         help="simulate the robot of these settings (arm, mount, thrusters, water), "
-                             "and publish under their topics, types and units")
+                             "and publish with their topics, types and units")
     parser.add_argument("--storage", choices=("mcap", "sqlite3"), default="mcap",
                         help="default mcap")
     # The arm lifts no more than 2 kg.
@@ -45,34 +45,35 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
                         metavar="KG", help="mass in the gripper [kg]; default 0")
     parser.add_argument(
         "--faults", nargs="+", choices=(*FAULT_KINDS, "acceptance"), default=[], metavar="KIND",
-        help=f"what goes wrong with sensors and log: {', '.join(FAULT_KINDS)}; "
-             f"'acceptance' is {', '.join(ACCEPTANCE)}")
+        help=f"faults of sensors and log: {', '.join(FAULT_KINDS)}; "
+             f"'acceptance' means {', '.join(ACCEPTANCE)}")
     parser.add_argument(
         "--rough", nargs="*", choices=tuple(ROUGH_PARTS), default=None, metavar="PART",
-        help="a rougher robot: all of it without a PART (motion capture aside), or "
+        help="effects that the model lacks: all without a PART (except motion capture), or any of "
              f"{', '.join(ROUGH_PARTS)}")
     parser.add_argument("--individual", type=options.whole(0), default=0, metavar="N",
-                        help="which robot of its kind; seeds do not change it; default 0")
+                        help="number of the robot among its kind, independent of the seed; "
+                             "default 0")
     parser.add_argument("--pull", nargs=4, type=options.number(-1e3, 1e3), action="append",
                         metavar=("N", "E", "D", "S"), default=[],
-                        help="a tether that gets taut: force north, east and down [N], and from "
-                             "when on [s] (may be repeated)")
+                        help="a tether that becomes taut: force north, east and down [N], and its "
+                             "start [s] (may be repeated)")
     parser.add_argument("--thruster-fails", nargs=3, type=options.number(-1e3, 1e6),
                         action="append", metavar=("K", "SHARE", "S"), default=[],
-                        help="thruster K, counted from 1, gives SHARE of its thrust, 0 to 1, from "
-                             "S [s] on (may be repeated)")
+                        help="thruster K, counted from 1, gives only SHARE, 0 to 1, of its thrust "
+                             "from S [s] on (may be repeated)")
     parser.add_argument("--truth", type=options.new_file, metavar="FILE",
                         help="also write the true motion and efforts to this .npz file")
 
 
 def run(args: argparse.Namespace) -> int:
-    """Write the bag and return 0; raises UvmsError where something cannot be used."""
-    from .bag import write_bag  # rosbags is needed here alone
+    """Write the bag and return 0; raises UvmsError for unusable arguments."""
+    from .bag import write_bag  # rosbags is needed only here
     from .configured import true_robot_of
 
     if args.config is not None and args.faults:
-        raise ConfigError("--faults: got --config as well; expected one of the two: faults are put "
-                          "into messages as the default robot has them.")
+        raise ConfigError("--faults: got --config as well; expected one of the two, since faults "
+                          "only work with the default robot's messages.")
     config = None if args.config is None else load_config(args.config)
     robot = TrueRobot() if config is None else true_robot_of(config)
     kinds = dict.fromkeys(kind for given in args.faults
@@ -90,7 +91,8 @@ def run(args: argparse.Namespace) -> int:
 
 
 def mishaps_of(args: argparse.Namespace, thrusters: int) -> Mishaps:
-    """What `--pull` and `--thruster-fails` ask for."""
+    """The mishaps of `--pull` and `--thruster-fails`; raises ConfigError for an invalid thruster or
+    share."""
     for number, share, _ in args.thruster_fails:
         if number not in range(1, thrusters + 1) or not 0 <= share <= 1:
             raise ConfigError(f"--thruster-fails: got thruster {number:g} and share {share:g}, "
@@ -102,7 +104,7 @@ def mishaps_of(args: argparse.Namespace, thrusters: int) -> Mishaps:
 
 
 def rough_of(parts: list[str] | None) -> Roughness:
-    """What `--rough` asks for: None none, no part all of them."""
+    """The roughness of `--rough`: none for None, all parts for an empty list."""
     if parts is None:
         return Roughness()
     return roughness(parts) if parts else ROUGH

@@ -12,13 +12,13 @@
 # See the License for the specific language governing permissions and
 # limitations under the License.
 
-"""The true figures of the simulated robot.
+"""The true parameters of the simulated robot.
 
 All vehicle quantities are in the body frame FRD (x forward, y right, z down) about the body origin,
-SI units. They lie within the spread of the published parameter sets and equal none of them, and
-where the estimator has a setting for a figure, the truth is another one, as it is on a real robot
-(test/simulation/test_individual.py): places are off by what a ruler leaves, thrusters by how they
-are bolted on.
+SI units. They lie within the spread of the published parameter sets and equal none of them. Where
+the estimator has a setting, the truth differs from it, as on a real robot
+(test/simulation/test_individual.py): positions by the error of a ruler, thrusters by their mounting
+tolerance.
 """
 from __future__ import annotations
 
@@ -42,7 +42,7 @@ def _frozen(rows):
 
 @dataclass(frozen=True)
 class TrueLink:
-    """One moving link: rigid body, displaced water and drag, in its own link frame.
+    """One moving link: rigid body, displaced water and drag, in the link's frame.
 
     mass [kg]; com (3,) [m]; inertia [kg m^2] about the centre of mass: Ixx Iyy Izz Ixy Ixz Iyz
     (tensor entries); volume [m^3] displaced, its centre cob (3,) [m]; drag (3,) [N s^2/m^2] along
@@ -57,7 +57,7 @@ class TrueLink:
     drag: tuple
 
 
-# Masses and inertias differ from the URDF's, the prior, by up to 15 %, as those of assembled arms.
+# Masses and inertias differ from the URDF's, the prior, by up to 15 %, as in assembled arms.
 _LINKS = (
     TrueLink(0.205, (-0.006, 0.001, 0.003), (1.5e-4, 1.7e-4, 6.8e-5, 5e-6, -3.5e-5, -3e-6),
              1.8e-5, (0.001, 0.003, 0.018), (0.26, 0.26, 0.30)),
@@ -133,14 +133,14 @@ class TrueRobot:
         [.0594, -.0608, .0601, -.0611, -.2172, -.2189, .2168, .2185],
         [.0606, .0601, -.0604, -.0599, .1209, -.1193, .1188, -.1207],
         [-.1879, .1896, .1893, -.1881, 0, 0, 0, 0]])
-    # share of its thrust that each thruster gives, which its mixer does not know; empty: all
+    # share of its thrust that each thruster gives, unknown to its mixer; empty: all of it
     thrust_share: tuple = ()
     rotor_lag: float = 0.104  # [s] first order, thrust behind command
     battery_full: float = 15.9  # [V] at the start
     battery_empty: float = 15.1  # [V] at the end of the run
-    # places of sensors, FLU [m]
+    # positions of sensors, FLU [m]
     dvl_place: tuple = (-0.0612, 0.0009, -0.1061)
-    surface_pressure: float = 100870.0  # [Pa] today
+    surface_pressure: float = 100870.0  # [Pa]
 
     @cached_property
     def friction(self) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
@@ -151,11 +151,11 @@ class TrueRobot:
 
     @property
     def loaded_links(self) -> tuple[TrueLink, ...]:
-        """The links, the last one with its payload; none of a robot without an arm."""
+        """The links, the last one with its payload; empty for a robot without an arm."""
         return (*self.links[:-1], self.last_link()) if self.links else ()
 
     def last_link(self) -> TrueLink:
-        """The last link with its payload in hand (point mass; no drag of its own)."""
+        """The last link including its payload (a point mass without drag)."""
         link, m, v = self.links[-1], self.payload_mass, self.payload_volume
         if not m and not v:
             return link

@@ -12,7 +12,7 @@
 # See the License for the specific language governing permissions and
 # limitations under the License.
 
-"""Quantities that wander: random functions of time, the same for the same seed at any time."""
+"""Wandering quantities: random functions of time, determined by the seed."""
 from __future__ import annotations
 
 import numpy as np
@@ -22,8 +22,8 @@ SLOWEST = 10.0    # times the shortest period
 
 
 class Wander:
-    """Sum of tones at random periods between `period` and ten times that, one in each part of the
-    range, so that no two beat for long; it never repeats.
+    """Sum of tones at random periods between `period` and ten times that, one in each section of
+    the range so that no two beat for long; it never repeats.
 
     `rms` (k,) of each component; `period` [s] of the fastest tone.
     """

@@ -12,4 +12,4 @@
 # See the License for the specific language governing permissions and
 # limitations under the License.
 
-"""Commands that measure the package: campaigns, coverage, benchmarks."""
+"""Commands that evaluate the package itself: campaigns, coverage, benchmarks."""

@@ -12,11 +12,10 @@
 # See the License for the specific language governing permissions and
 # limitations under the License.
 
-"""`campaign`: simulated robots, each identified from a wrong prior and then tested on another
-motion.
+"""`campaign`: identify simulated robots from a wrong prior and test them on another motion.
 
-Per seed: bag A, a prior wrong by a factor, and prequential estimation; with --held-out the estimate
-is frozen and tested on bag B, another motion, beside the best linear model of bag A
+Per seed: bag A, a prior wrong by a factor, and prequential estimation. With --held-out the estimate
+is frozen and tested on bag B, another motion, and compared with the best linear model of bag A
 (`simulated_runs`).
 """
 from __future__ import annotations
@@ -45,16 +44,16 @@ from .simulated_runs import best_linear, simulated, truth_file
 CAMPAIGN_SCHEMA = 1
 HELD_OUT_SEED_OFFSET = 1000  # bag B of seed s is the simulated run of seed s + 1000
 RELATIVE_WINDOW = 2.0  # [s] window of the paper's arrival cost
-SHORTEST_RECORDING = 10.0  # [s] of a recording of which anything can be said
+SHORTEST_RECORDING = 10.0  # [s] shortest recording with a meaningful result
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Declare the arguments of the subcommand, with their units."""
     parser.description = (
-        "Simulate, identify from a wrong prior, test held out: R^2 and calibration for several "
-        "seeds.")
+        "Simulate, identify from a wrong prior, and test on held-out data: R^2 and calibration for "
+        "several seeds.")
     parser.add_argument("--seeds", type=options.seed, nargs="+", default=[1, 2, 3], metavar="N",
-                        help="each is another motion, noise and prior; default 1 2 3")
+                        help="seeds of motion, noise and prior; default 1 2 3")
     parser.add_argument("--duration", type=options.seconds(SHORTEST_RECORDING), default=120.0,
                         metavar="S", help="length of the identification [s]; default 120")
     options.add_prior_factor(parser)
@@ -64,28 +63,28 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
                         metavar="S", help="length of that test [s]; default as --duration")
     parser.add_argument(
         "--compare-relative", action="store_true",
-        help="the same with the paper's arrival cost, estimation.arrival=relative and a window of "
+        help="also run the paper's arrival cost, estimation.arrival=relative with a window of "
              f"{RELATIVE_WINDOW:g} s")
     parser.add_argument("--jobs", type=options.count, default=1, metavar="N",
-                        help="seeds that run at the same time; default 1")
-    options.add_output(parser, "campaign.json and the bags, which later campaigns use again")
+                        help="number of seeds that run in parallel; default 1")
+    options.add_output(parser, "campaign.json and the bags, which later campaigns reuse")
     options.add_settings(parser)
 
 
 def run(args: argparse.Namespace) -> int:
-    """Run the campaign and return 0; raises UvmsError where something cannot be used."""
+    """Run the campaign and return 0; raises UvmsError for unusable input."""
     config, folder = options.config_of(args), output_folder(args.output)
     held_out = (args.held_out_duration or args.duration) if args.held_out else None
     bags = output_folder(folder / "bags")
     tasks = [Task(seed, args.duration, held_out, args.prior_factor, config, args.compare_relative,
                   bags) for seed in dict.fromkeys(args.seeds)]
-    # In order, whichever ends first.
+    # Keeps the order of the seeds, whichever ends first.
     seeds: dict[str, Any] = {str(task.seed): None for task in tasks}
     content = {"schema": CAMPAIGN_SCHEMA, "duration_s": args.duration, "held_out_s": held_out,
                "prior_factor": args.prior_factor, "settings": config.changed()}
     for task, outcome in _outcomes(tasks, args.jobs):
         seeds[str(task.seed)] = outcome
-        # After every seed: an interrupted campaign keeps what it has.
+        # Written after every seed, so that an interrupted campaign keeps its results.
         write_json(folder / "campaign.json", {**content, "seeds": {
             seed: found for seed, found in seeds.items() if found is not None}})
         for arrival, found in outcome["arrival"].items():
@@ -103,8 +102,8 @@ def run(args: argparse.Namespace) -> int:
 
 @dataclass(frozen=True)
 class Task:
-    """One seed: lengths [s] of identification and held-out test (None: no test), and the folder
-    where the bags are kept."""
+    """One seed: lengths [s] of identification and held-out test (None: no test), and the folder for
+    the bags."""
 
     seed: int
     duration: float
@@ -127,7 +126,7 @@ class Task:
 
 
 def _outcomes(tasks: Sequence[Task], jobs: int) -> Iterator[tuple[Task, dict[str, Any]]]:
-    """Each task with its outcome, as they end."""
+    """Yields each task with its outcome as it ends."""
     for ended in in_processes(run_seed, tasks, jobs):
         if ended.error:
             raise UvmsError(f"seed {tasks[ended.place].seed}: {ended.error}")
@@ -167,8 +166,7 @@ def run_seed(task: Task) -> dict[str, Any]:
 
 
 def second_half(done: Run) -> dict[str, dict[str, Any]]:
-    """Metrics of the rows in the second half of the recorded time: the estimate has had the first
-    half to settle."""
+    """Metrics of the rows in the second half of the recording, after the estimate has settled."""
     rows = done.log.rows()
     late = rows.t > (rows.t[0] + rows.t[-1]) / 2
     return all_channels(done.robot.channels, done.robot.units, rows.measured[late],

@@ -22,8 +22,7 @@ from ..evaluation.evaluate_command import shown
 
 
 def table(found: dict[str, Any], best: dict[str, Any] | None) -> str:
-    """One seed on the terminal; without a held-out test, slope to masked are those of the second
-    half."""
+    """Table of one seed; without a held-out test, slope to masked are those of the second half."""
     lines = [
         f"{'channel':<10}{'R^2 2nd half':>14}{'held out':>10}{'best linear':>13}{'slope':>8}"
         f"{'bias':>10}{'cover':>8}{'width':>9}{'NLL':>8}{'masked':>8}"
@@ -43,7 +42,7 @@ def table(found: dict[str, Any], best: dict[str, Any] | None) -> str:
 
 
 def worst(found: Sequence[dict[str, Any]]) -> str:
-    """The smallest R^2 of all seeds, and the range of slope and coverage."""
+    """Table of the smallest R^2 over all seeds, and the range of slope and coverage."""
     lines = [f"{'channel':<10}{'R^2 2nd half':>14}{'held out':>10}{'slope':>16}{'cover':>18}"]
     for name in found[0]["second_half"]:
         halves = [f["second_half"][name] for f in found]

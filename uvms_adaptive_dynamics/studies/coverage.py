@@ -12,13 +12,13 @@
 # See the License for the specific language governing permissions and
 # limitations under the License.
 
-"""`coverage`: do 95 % intervals of parameters hold the true parameter? On data that the linear
-model explains exactly.
+"""`coverage`: how often 95 % intervals of parameters contain the true parameter, on data that the
+linear model explains exactly.
 
-Each seed is another robot, motion, noise and wrong prior. The estimate at the end of the data is
-compared with the truth: by the information covariance, and by the paper's covariance of increments
-from the same run. With --draws the flags are judged too: the same motion is estimated many times
-with other noise and from another wrong prior, which shows what of a parameter's error is left.
+Each seed is another robot, motion, noise and wrong prior. The final estimate is compared with the
+truth, with intervals from the information covariance and from the paper's covariance of increments
+in the same run. --draws also judges the flags: it estimates the same motion many times with other
+noise and another wrong prior, which shows how much of a parameter's error is left.
 """
 from __future__ import annotations
 
@@ -44,13 +44,13 @@ from .coverage_table import Outcome, summary, table
 from .linear_data import linear_samples, perfectly_measured, true_parameters
 
 ROBOT_SEED_OFFSET = 10_000  # the robot of seed s is drawn with s + 10,000
-# rms of an error in the deviations that the estimate claims, above which its interval is too narrow
+# RMS error, in the estimate's own standard deviations, above which its intervals are too narrow
 CALIBRATED = 1.5
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Declare the arguments of the subcommand, with their units."""
-    parser.description = ("Coverage of true parameters by their 95 % intervals, on data of the "
+    parser.description = ("Coverage of true parameters by their 95 % intervals, on data from the "
                           "linear model.")
     parser.add_argument("--seeds", type=options.count, default=200, metavar="N",
                         help="number of robots, motions, noises and priors; default 200")
@@ -64,7 +64,8 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     options.add_prior_factor(parser)
     parser.add_argument(
         "--draws", type=options.whole(0), default=0, metavar="M",
-        help="also judge the flags of the first seed, by M draws of prior and noise; default 0: no")
+        help="also judge the flags of the first seed with M draws of prior and noise; default 0: "
+             "do not")
     parser.add_argument("--every", type=options.count, default=25, metavar="K",
                         help="ticks between two solves; default 25")
     options.add_output(parser, "coverage.json")
@@ -72,7 +73,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def run(args: argparse.Namespace) -> int:
-    """Run the seeds and return 0; raises UvmsError where an argument cannot be used."""
+    """Run the seeds and return 0; raises UvmsError for unusable arguments."""
     config, folder = options.config_of(args), output_folder(args.output)
     outcomes: list[Outcome] = []
     found: dict[str, Any] = {}
@@ -80,7 +81,7 @@ def run(args: argparse.Namespace) -> int:
         outcomes.append(run_seed(config, seed, args.duration, args.colour, args.prior_factor,
                                  args.every))
         if len(outcomes) % 10 == 0 or len(outcomes) == args.seeds:
-            # An interrupted run keeps what it has.
+            # so that an interrupted run keeps its results
             found = summary(outcomes)
             write_json(folder / "coverage.json", found)
     if args.draws:
@@ -109,18 +110,18 @@ def run_seed(config: Config, seed: int, duration: float, colour: float = 0.0,
 
 def judge_flags(config: Config, seed: int, duration: float, draws: int,
                 every: int = 25) -> dict[str, Any]:
-    """Flags against the truth: the same motion, each time with other noise and another prior, each
-    of whose parameters is one prior deviation off.
+    """Compare flags with the truth: the same motion, each time with other noise and another prior
+    whose parameters are each one prior standard deviation off.
 
-    A flag says how much of the prior's standard deviation is left (`identifiability`). Really left
-    is the rms of the estimate's error over the draws, in prior deviations. Rightly 'measured': at
-    most MEASURED_SHARE, within CALIBRATED deviations of the estimate's own (rms). Rightly 'weak':
-    at most WEAK_SHARE (a caution that turns out to be unneeded is not wrong). Rightly 'prior': at
-    least WEAK_SHARE of what the prior was off once it was inside P. An rms of so few draws is known
-    to some `tolerance`, by which a share may be on the wrong side.
+    A flag says how much of the prior's standard deviation is left (`identifiability`). The share
+    actually left is the RMS error of the estimate over the draws, in prior deviations. 'measured'
+    is right if at most MEASURED_SHARE is left and the RMS error is within CALIBRATED of the
+    estimate's own deviations. 'weak' is right if at most WEAK_SHARE is left (needless caution is
+    not wrong). 'prior' is right if at least WEAK_SHARE of the prior's error inside P is left. An
+    RMS of so few draws has a statistical `tolerance`, by which a share may miss its bound.
 
-    right: share of flags that are right; strictly: without that tolerance; cautious: share of flags
-    that say 'weak' where no more than MEASURED_SHARE is left.
+    right: share of right flags; strictly: the same without tolerance; cautious: share of flags that
+    say 'weak' although at most MEASURED_SHARE is left.
     """
     config = perfectly_measured(config)
     robot = RobotModel.from_config(config)
@@ -165,7 +166,7 @@ def judge_flags(config: Config, seed: int, duration: float, draws: int,
 
 
 def _truth(config: Config, robot: RobotModel, seed: int) -> ParameterSet:
-    """The seed's robot, projected onto P where the draw is outside."""
+    """The seed's robot, projected onto P if the draw is outside."""
     drawn = true_parameters(config, robot, np.random.default_rng(ROBOT_SEED_OFFSET + seed))
     return Estimator(config, drawn, robot).prior
 

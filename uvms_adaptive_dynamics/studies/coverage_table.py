@@ -12,7 +12,7 @@
 # See the License for the specific language governing permissions and
 # limitations under the License.
 
-"""Coverage of parameters over seeds: pooled figures, and their table for the terminal."""
+"""Coverage of parameters over seeds: pooled figures, and a table for the terminal."""
 from __future__ import annotations
 
 from collections.abc import Sequence
@@ -23,12 +23,12 @@ import numpy as np
 
 from ..model.normal import Z95
 
-FEW = 20  # a parameter is listed by itself from so many seeds in which it was measured
+FEW = 20  # seeds in which a parameter must be measured to be listed by itself
 
 
 @dataclass(frozen=True)
 class Outcome:
-    """One seed's end: names; error = estimate less truth (p,); standard deviations (p,) of both
+    """Result of one seed: names; error = estimate less truth (p,); standard deviations (p,) of both
     covariances; flags (p,)."""
 
     names: tuple[str, ...]
@@ -38,9 +38,9 @@ class Outcome:
 
 
 def summary(outcomes: Sequence[Outcome]) -> dict[str, Any]:
-    """What coverage.json holds: pooled coverage over measured parameters and each parameter's own,
-    by either covariance, and `width`, the median of the interval's width as a multiple of the
-    information covariance's."""
+    """Content of coverage.json: for either covariance, coverage pooled over measured parameters and
+    for each parameter, and `width`, the median interval width relative to that of the information
+    covariance."""
     names, error = outcomes[0].names, np.array([o.error for o in outcomes])
     measured = np.array([[word == "measured" for word in o.known_from] for o in outcomes])
     content: dict[str, Any] = {
@@ -66,7 +66,7 @@ def summary(outcomes: Sequence[Outcome]) -> dict[str, Any]:
 
 
 def table(found: dict[str, Any]) -> str:
-    """The summary for a terminal."""
+    """The summary as a table for the terminal."""
     information, increments = found["covariance"]["information"], found["covariance"]["increments"]
     lines = [
         f"{found['seeds']} seeds, {found['measured_per_seed']:.1f} parameters measured per seed; "
@@ -91,7 +91,7 @@ def table(found: dict[str, Any]) -> str:
         flags = found["flags"]
         lines.append(
             f"flags right for {flags['right']:.1%} of parameters over {flags['draws']} draws of "
-            f"prior and noise (without the {flags['tolerance'] - 1:.0%} to which a share is known "
-            f"from these: {flags['strictly']:.1%}); needlessly cautious: {flags['cautious']:.1%}"
+            f"prior and noise (without the statistical tolerance of {flags['tolerance'] - 1:.0%}: "
+            f"{flags['strictly']:.1%}); needlessly cautious: {flags['cautious']:.1%}"
             + "".join(f"\n  wrong: {text}" for text in flags["wrong"]))
     return "\n".join(lines)

@@ -12,7 +12,7 @@
 # See the License for the specific language governing permissions and
 # limitations under the License.
 
-"""Runs of an interrupted campaign that are there already."""
+"""Finished runs of an interrupted campaign."""
 from __future__ import annotations
 
 import json
@@ -24,13 +24,13 @@ from ..errors import UvmsError
 
 
 def finished(file: Path, setup: Mapping[str, Any]) -> dict[str, Any] | None:
-    """An earlier run that was written with this setup in it; None where there is none."""
+    """The result of an earlier run with the same setup; None if there is none."""
     if not file.exists():
         return None
     try:
         outcome = json.loads(file.read_text())
     except (OSError, ValueError) as error:
         raise UvmsError(
-            f"'{file}' cannot be read ({error}); remove it, and its run is repeated.") from None
+            f"'{file}' cannot be read ({error}); remove it to repeat its run.") from None
     return outcome if all(
         outcome.get(key) == json.loads(json.dumps(value)) for key, value in setup.items()) else None

@@ -12,8 +12,8 @@
 # See the License for the specific language governing permissions and
 # limitations under the License.
 
-"""`forward`: simulate a piece of a recording with a saved estimate, and hold its bands against a
-Monte Carlo (docs/uncertainty.md)."""
+"""`forward`: simulate a piece of a recording with a saved estimate, and compare its bands with a
+Monte Carlo simulation (docs/uncertainty.md)."""
 from __future__ import annotations
 
 import argparse
@@ -41,37 +41,38 @@ from .monte_carlo import compared, monte_carlo
 from .noise_kinds import recorded
 
 FORWARD_SCHEMA = 1
-BAND_SEED = 1    # added to the seed: bands are never of the draws that they are held against
+BAND_SEED = 1    # added to the seed, so that bands and Monte Carlo use different draws
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Declare the arguments of the subcommand, with their units."""
     parser.description = (
-        "Simulate a piece of a recording from its own start and efforts, with the "
-        "bands of the estimate's covariance.")
+        "Simulate a piece of a recording from its initial state and efforts, with bands from the "
+        "estimate's covariance.")
     parser.add_argument("bag", metavar="BAG", type=options.bag,
                         help="folder of a bag, or one .mcap or .db3 file")
     parser.add_argument("--parameters", type=options.file, metavar="YAML", required=True,
                         help="estimate with covariance, from --save-parameters or the node")
     parser.add_argument("--begin", type=options.seconds(0.0), default=20.0, metavar="S",
-                        help="where to begin, after the recording's first sample [s]; default 20")
+                        help="start of the piece, after the recording's first sample [s]; default "
+                             "20")
     parser.add_argument("--duration", type=options.seconds(), default=5.0, metavar="S",
                         help="how far to simulate [s]; default 5")
     parser.add_argument("--step", type=options.seconds(high=0.05), default=0.02, metavar="S",
                         help="step of the simulation [s]; default 0.02")
     parser.add_argument("--disturbance", action="store_true",
-                        help="let the bands hold the residual of the estimate's predictions, too")
+                        help="include the residuals of the estimate's predictions in the bands")
     parser.add_argument(
         "--draws", type=options.whole(2, also=0), default=0, metavar="N",
-        help="Monte Carlo of so many drawn parameters beside the bands; default 0: none")
+        help="also run a Monte Carlo simulation with N parameter draws; default 0: none")
     parser.add_argument("--seed", type=options.seed, default=0, metavar="N",
-                        help="of those draws; default 0")
+                        help="seed of those draws; default 0")
     options.add_output(parser, "forward.json")
     options.add_settings(parser)
 
 
 def run(args: argparse.Namespace) -> int:
-    """Simulate, compare and return 0; raises UvmsError where something cannot be used."""
+    """Simulate, compare and return 0; raises UvmsError for unusable input."""
     if args.duration <= args.step:
         raise ConfigError(f"--duration: got {args.duration:g} s, expected more than --step "
                           f"({args.step:g} s).")
@@ -81,7 +82,7 @@ def run(args: argparse.Namespace) -> int:
     estimate = load_parameters(args.parameters).for_table(robot.table, source)
     if estimate.covariance is None:
         raise ParameterError(
-            f"{source}: got no covariance, expected an estimate with one, or there are no bands.")
+            f"{source}: got no covariance, expected an estimate with one, which the bands need.")
     piece = _piece(args.bag, config, robot, args.begin, args.duration)
     start, efforts = state_of(piece[0]), smooth_efforts(piece, config)
     disturbance = _disturbance(estimate, config, source) if args.disturbance else None
@@ -112,7 +113,7 @@ def run(args: argparse.Namespace) -> int:
 
 
 def error_names(robot: RobotModel) -> tuple[str, ...]:
-    """(d,) names of the entries of a state's error, in the order of `forward.Forward`."""
+    """(d,) names of the entries of a state error, in the order of `forward.Forward`."""
     vehicle = ("north [m]", "east [m]", "down [m]", "roll [rad]", "pitch [rad]", "yaw [rad]",
                "u [m/s]", "v [m/s]", "w [m/s]", "p [rad/s]", "q [rad/s]",
                "r [rad/s]") if robot.vehicle else ()
@@ -125,8 +126,8 @@ def state_of(sample: Sample) -> State:
 
 
 def smooth_efforts(samples: Sequence[Sample], config: Config) -> Callable[[float], np.ndarray]:
-    """Measured efforts (C,) at t [s] from the first sample, after the rows' own low-pass: linear
-    between the samples."""
+    """Measured efforts (C,) at t [s] from the first sample, behind the rows' low-pass, linearly
+    interpolated between samples."""
     kernel = gaussian_kernel(config.filter)
     raw = np.array([
         np.concatenate([s.wrench, s.joint_torque]) if config.robot.vehicle else s.joint_torque
@@ -147,7 +148,7 @@ def _piece(bag: Path, config: Config, robot: RobotModel, begin: float,
            duration: float) -> list[Sample]:
     samples, _ = recorded(bag, "gaussian", config, robot, 0)
     if not samples:
-        raise BagError(f"{bag}: gave no usable sample; see what `evaluate` says of it.")
+        raise BagError(f"{bag}: gave no usable sample; run `evaluate` on it to see why.")
     first = samples[0].t
     piece = [
         s for s in samples
@@ -155,7 +156,7 @@ def _piece(bag: Path, config: Config, robot: RobotModel, begin: float,
     ]
     if len(piece) < duration / config.filter.period:
         raise BagError(
-            f"{bag}: from {begin:g} s on there are {len(piece)} samples of {duration:g} s, "
+            f"{bag}: got {len(piece)} samples in the {duration:g} s from {begin:g} s on, "
             f"expected {round(duration / config.filter.period)}; begin earlier, or where the "
             "recording has no gap.")
     return piece
@@ -171,8 +172,8 @@ def _disturbance(estimate: ParameterSet, config: Config, source: str) -> Disturb
 
 
 def _measured(robot: RobotModel, piece: Sequence[Sample], band: Forward) -> np.ndarray:
-    """(T, d) what the nearest samples measured, minus the simulation; no position, which nothing
-    measures."""
+    """(T, d) measured (nearest sample) minus simulated; NaN for the position, which is not
+    measured."""
     period = piece[1].t - piece[0].t
     states = tuple(state_of(piece[min(round(t / period), len(piece) - 1)]) for t in band.t)
     errors = error_of(robot, states, band.position, band)

@@ -21,8 +21,8 @@ import numpy as np
 
 
 class HeldOut(NamedTuple):
-    """Regressors Y (T, C, p) and efforts tau (T, C) less the known load [N, N m], NaN where a row
-    does not count."""
+    """Regressors Y (T, C, p) and efforts tau (T, C) less the known load [N, N m]; NaN in tau for
+    rows that do not count."""
 
     Y: np.ndarray
     tau: np.ndarray

@@ -12,7 +12,7 @@
 # See the License for the specific language governing permissions and
 # limitations under the License.
 
-"""Figures of intervals: of one run, pooled over runs, and as tables with what is asked of them."""
+"""Figures of intervals: of one run, pooled over runs, and as tables with requirements."""
 from __future__ import annotations
 
 from collections.abc import Sequence
@@ -23,10 +23,10 @@ import numpy as np
 from ..model.metrics import negative_log_likelihood
 from ..model.normal import Z95
 
-# What is asked: share of rows inside, pooled over runs and in every single run; width relative to
+# Requirements: share of rows inside, pooled over runs and in every single run; width relative to
 # the ideal one.
 POOLED_COVERAGE, SINGLE_COVERAGE, LARGEST_WIDTH = (0.93, 0.97), (0.88, 0.99), 1.3
-# The same on another motion, with the noise as it was saved; and pooled, with one that adapts.
+# The same on another motion, with the saved noise; and pooled, with adapting noise.
 SAVED_NOISE, ADAPTED_NOISE = "saved", "adapted"
 HELD_OUT_POOLED, HELD_OUT_SINGLE, HELD_OUT_WIDTH = (0.92, 0.98), 0.85, 1.5
 ADAPTED_POOLED = (0.94, 0.96)
@@ -34,10 +34,8 @@ ADAPTED_POOLED = (0.94, 0.96)
 
 def channel_figures(residual: np.ndarray, stddev: np.ndarray,
                     reference: np.ndarray) -> dict[str, Any]:
-    """Of one channel and run, all (n,): coverage95, width and nll as in metrics.json; ideal_width
-    from the quantiles of `reference`.
-
-    None where there are no rows.
+    """Figures of one channel and run, from arrays (n,): coverage95, width and nll as in
+    metrics.json; ideal_width from the quantiles of `reference`. None without rows.
     """
     if not residual.size:
         return {"n": 0, "coverage95": None, "width": None, "nll": None, "ideal_width": None}
@@ -82,7 +80,7 @@ def _pooled_channel(runs: Sequence[dict[str, Any]]) -> dict[str, Any]:
 
 
 def kind_table(figures: dict[str, Any], method: str) -> str:
-    """Coverage, width and NLL per channel, and what of the asked does not hold."""
+    """Table of coverage, width and NLL per channel, with the requirements that are not met."""
     lines = [
         f"{'channel':<10}{'rows':>9}{'coverage':>10}{'single runs':>18}{'width':>9}"
         f"{'ideal':>9}{'ratio':>7}{'NLL':>8}{'all rows':>10}{'  asked'}"
@@ -106,8 +104,8 @@ def kind_table(figures: dict[str, Any], method: str) -> str:
 
 
 def held_out_table(figures: dict[str, Any]) -> str:
-    """Coverage and width per channel on another motion, with nothing adapted and adapting, and what
-    of the asked does not hold."""
+    """Table of coverage and width per channel on another motion, with saved and with adapting
+    noise, and the requirements that are not met."""
     lines = [f"{'channel':<10}{'rows':>9}{'saved':>8}{'worst run':>11}{'width':>9}{'ideal':>9}"
              f"{'ratio':>7}{'adapted':>9}{'ratio':>7}  asked"]
     for channel, c in figures["held_out"][SAVED_NOISE].items():
@@ -128,7 +126,7 @@ def held_out_table(figures: dict[str, Any]) -> str:
 
 
 def comparison(figures: dict[str, Any], methods: Sequence[str]) -> str:
-    """Coverage, mean width and NLL of several methods on the same rows, per channel."""
+    """Table of coverage, mean width and NLL of several methods on the same rows, per channel."""
     lines = [
         "| | " + " | ".join(f"{method}: coverage | width | NLL" for method in methods) + " |",
         "|---" * (1 + 3 * len(methods)) + "|"

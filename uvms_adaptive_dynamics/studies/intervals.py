@@ -12,14 +12,14 @@
 # See the License for the specific language governing permissions and
 # limitations under the License.
 
-"""`intervals`: how many unseen rows the 95 % intervals hold on simulated robots, under three kinds
-of sensor noise (docs/uncertainty.md).
+"""`intervals`: share of unseen rows inside the 95 % intervals on simulated robots, under three
+kinds of sensor noise (docs/uncertainty.md).
 
-Per seed one recording is simulated and used for all kinds. Every row is predicted before it is
-used. Beside the intervals stands the ideal width: that of an interval that knows the best linear
-model of the recording's truth and, from the same rows, the 2.5 and 97.5 % quantiles of that model's
-residuals. With --held-out the estimate is also frozen and tested on another motion, with the noise
-as it was saved and, beside it, adapting.
+Each seed's recording is simulated once and used for all kinds. Every row is predicted before it is
+used. For comparison, the ideal width is that of an interval with the best linear model of the
+recording's truth and the 2.5 and 97.5 % quantiles of its residuals on the same rows. --held-out
+also freezes the estimate and tests it on another motion, with the saved noise and with adapting
+noise.
 """
 from __future__ import annotations
 
@@ -59,32 +59,32 @@ OWN_METHOD, PAPER_METHOD, PUBLISHED_METHOD = "this package", "paper", "paper, as
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Declare the arguments of the subcommand, with their units."""
     parser.description = ("Coverage, width and NLL of prequential 95 % intervals on simulated "
-                          "robots, under three kinds of noise. An interrupted campaign goes on "
+                          "robots, under three kinds of noise. An interrupted campaign resumes "
                           "where it stopped.")
     parser.add_argument("--seeds", type=options.seed, nargs="+", default=list(range(101, 121)),
                         metavar="N", help="default 101 to 120")
     parser.add_argument("--duration", type=options.seconds(SHORTEST_RECORDING), default=300.0,
                         metavar="S", help="length of each recording [s]; default 300")
     parser.add_argument("--kinds", nargs="+", choices=NOISE_KINDS, default=list(NOISE_KINDS),
-                        metavar="KIND", help=f"out of {', '.join(NOISE_KINDS)}; default all")
+                        metavar="KIND", help=f"any of {', '.join(NOISE_KINDS)}; default all")
     options.add_solve_every(parser, 10)
     parser.add_argument(
         "--held-out", type=options.seconds(SHORTEST_RECORDING), metavar="S",
         help="also freeze each estimate and test its intervals on S seconds of another motion, "
-             "with nothing adapted")
+             "without adaptation")
     parser.add_argument(
         "--compare-paper", action="store_true",
-        help="the paper's estimate, covariance and noise on the same rows "
+        help="also run the paper's estimate, covariance and noise on the same rows "
              f"(estimation.arrival=relative, grouping=horizon, {RELATIVE_WINDOW:g} s, "
              "uncertainty.covariance=increments)")
     options.add_prior_factor(parser)
-    options.add_output(parser, "intervals.json, the finished runs and the bags; runs that are "
-                               "there with the same settings are not repeated")
+    options.add_output(parser, "intervals.json, the finished runs and the bags; finished runs with "
+                               "the same settings are not repeated")
     options.add_settings(parser)
 
 
 def run(args: argparse.Namespace) -> int:
-    """Run the campaign and return 0; raises UvmsError where something cannot be used."""
+    """Run the campaign and return 0; raises UvmsError for unusable input."""
     config, folder = options.config_of(args), output_folder(args.output)
     bags, done = output_folder(folder / "bags"), output_folder(folder / "runs")
     setup = {"schema": INTERVALS_SCHEMA, "duration_s": args.duration,
@@ -120,8 +120,8 @@ def run(args: argparse.Namespace) -> int:
 
 @dataclass(frozen=True)
 class Task:
-    """One recording under one kind of noise; duration and held_out (None: no test) [s]; `bags` is
-    where recordings are kept."""
+    """One recording under one kind of noise; duration and held_out (None: no test) [s]; bags: the
+    folder of recordings."""
 
     seed: int
     kind: str
@@ -166,7 +166,7 @@ def run_task(task: Task) -> dict[str, Any]:
 
 
 def _held_out(task: Task, learnt: Estimator, best: np.ndarray) -> dict[str, Any]:
-    """Nominal rows of another motion, with the noise as it was saved and with one that adapts."""
+    """Figures on nominal rows of another motion, with saved and with adapting noise."""
     config, robot, seed = task.config, learnt.robot, task.seed + HELD_OUT_SEED_OFFSET
     assert task.held_out is not None
     bag, saved = simulated(task.bags, seed, task.held_out), learnt.parameter_set()

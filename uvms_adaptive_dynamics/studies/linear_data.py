@@ -15,9 +15,9 @@
 """Samples that the linear model explains exactly: tau = Y pi + known + noise for a known pi in P,
 on a smooth random motion.
 
-Where intervals of parameters are judged there must be a true parameter. A simulated robot with drag
-on its links and thrusters that lag has none for most of the 75; these samples do, and are otherwise
-what the estimator gets from sensors.
+To judge intervals of parameters, true parameters must exist. For a simulated robot with link drag
+and lagging thrusters, most of the 75 parameters have no true value; for these samples they do.
+Otherwise they are like samples from sensors.
 """
 from __future__ import annotations
 
@@ -39,19 +39,19 @@ from ..simulation.motion import ExcitingMotion, body_velocity
 START = 1_700_000_000.0                                # [s] since the epoch
 # [N, N m, N m] standard deviation of raw rows
 FORCE_NOISE, MOMENT_NOISE, TORQUE_NOISE = .5, .1, .05
-# of a true parameter around the default one, relative
+# relative spread of true parameters around the default
 SPREAD = .3
-LINK_SPREAD = .15                                      # of a link's mass distribution
-# [s] of the difference that gives the accelerations
+LINK_SPREAD = .15                                      # spread of a link's mass distribution
+# [s] step of the finite difference for accelerations
 ACCELERATION_STEP = 1e-4
 
 
 def true_parameters(config: Config, robot: RobotModel, rng: np.random.Generator) -> ParameterSet:
-    """A robot like the default one, physically consistent: what is zero there is given a size of
-    its own.
+    """Physically consistent parameters of a robot like the default one; moments that are zero there
+    get random values.
 
     A link's pseudo-inertia J becomes T J T^T with T near the identity, which keeps it positive
-    definite for any T.
+    definite.
     """
     given, table = prior_from_config(config, robot), robot.table
     values = given.values * np.exp(SPREAD * rng.normal(size=table.size))
@@ -71,13 +71,13 @@ def true_parameters(config: Config, robot: RobotModel, rng: np.random.Generator)
 
 
 def _rigid(J: np.ndarray) -> np.ndarray:
-    """(10,) parameters m, ml, I of a pseudo-inertia (4, 4)."""
+    """(10,) parameters m, ml, I from a pseudo-inertia (4, 4)."""
     I = np.trace(J[:3, :3]) * np.eye(3) - J[:3, :3]
     return np.array([J[3, 3], *J[:3, 3], *(I[a, b] for a, b in TENSOR_PLACES)])
 
 
 def perfectly_measured(config: Config) -> Config:
-    """The settings for these samples, whose efforts have neither a delay nor a wrong scale."""
+    """The settings for these samples, whose efforts have neither delay nor scale error."""
     return config.with_values({"uncertainty.delay_stddev": 0.0, "uncertainty.scale_stddev": 0.0})
 
 
@@ -93,7 +93,7 @@ def linear_samples(config: Config, robot: RobotModel, pi: np.ndarray, seconds: f
     """Samples at the settings' period; noise is AR(1) with coefficient `colour` from one row of 20
     ms to the next (0: white).
 
-    The same seed gives the same motion; noise_seed, where given, another draw of the noise on it.
+    The same seed gives the same motion; noise_seed, if given, draws other noise for it.
     """
     rng = np.random.default_rng(seed)
     lower, upper = (robot.arm.limits_low,
@@ -114,7 +114,7 @@ def linear_samples(config: Config, robot: RobotModel, pi: np.ndarray, seconds: f
 
 
 def _still_unloaded(motion: ExcitingMotion, t: float, robot: RobotModel) -> Sample:
-    """The state at t without efforts."""
+    """The sample at t, with zero efforts."""
     def velocity(at: float):
         reference = motion.at(at)
         R = from_rpy(*reference.value[3:6])

@@ -12,7 +12,7 @@
 # See the License for the specific language governing permissions and
 # limitations under the License.
 
-"""Simulations with parameters drawn from an estimate's distribution, held against its bands."""
+"""Monte Carlo: simulate with parameters drawn from an estimate, and compare with its bands."""
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
@@ -28,12 +28,12 @@ from ..model.parameter_file import ParameterSet
 from ..model.physical_set import PhysicalSet
 from ..model.robot import RobotModel
 
-COMPARED_AFTER = 0.5  # [s] after which bands are compared: at the start every spread is zero
+COMPARED_AFTER = 0.5  # [s] from which bands are compared, since at the start all spreads are zero
 
 
 class Draws(NamedTuple):
-    """errors (N, T, d) of the runs of drawn parameters values (N, p); how many draws were refused,
-    and of the N are outside P."""
+    """errors (N, T, d) of runs with the drawn parameters values (N, p); refused: number of further
+    draws refused; outside: number of the N outside P."""
 
     errors: np.ndarray
     values: np.ndarray
@@ -46,8 +46,8 @@ def monte_carlo(robot: RobotModel, start: State, efforts: Callable[[float], np.n
                 seed: int) -> Draws:
     """Simulate `draws` runs, each with parameters drawn from the estimate's normal distribution.
 
-    Most draws lie outside of P in directions that no motion shows (mass that one link gives to the
-    next). They count as they are; `draw_parameters` refuses what has no motion.
+    Most draws lie outside P in directions that no motion excites (mass shifted between neighbouring
+    links). They count unchanged; `draw_parameters` refuses draws with which the robot cannot move.
     """
     covariance = estimate.covariance
     assert covariance is not None
@@ -63,15 +63,16 @@ def monte_carlo(robot: RobotModel, start: State, efforts: Callable[[float], np.n
 
 
 def band_ratios(band: Forward, errors: np.ndarray) -> np.ndarray:
-    """(T, d) standard deviation of the band relative to that of the draws' errors (N, T, d); NaN
-    where these do not spread."""
+    """(T, d) standard deviation of the band relative to that of the draws' errors (N, T, d); NaN if
+    the latter is zero."""
     spread = errors.std(axis=0, ddof=1)
     return np.divide(band.stddev, spread, out=np.full_like(spread, np.nan), where=spread > 0)
 
 
 def compared(draws: Draws, bands: Mapping[str, Forward], names: tuple[str, ...],
              step: float) -> dict[str, Any]:
-    """Each band beside the spread of the draws, printed and as forward.json has it; step [s]."""
+    """Print each band relative to the spread of the draws, and return it for forward.json; step
+    [s]."""
     late, count = slice(round(COMPARED_AFTER / step), None), len(draws.values)
     found: dict[str, Any] = {"draws": count, "refused": draws.refused, "outside_P": draws.outside}
     print(f"\n{count} draws, {draws.refused} more refused (no positive definite inertia), "

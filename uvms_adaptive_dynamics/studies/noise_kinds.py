@@ -12,8 +12,8 @@
 # See the License for the specific language governing permissions and
 # limitations under the License.
 
-"""One simulated recording under several kinds of sensor noise, and the rows that its faults cannot
-have touched."""
+"""A simulated recording under several kinds of sensor noise, and the rows that injected errors
+cannot affect."""
 from __future__ import annotations
 
 import copy
@@ -37,19 +37,19 @@ from ..simulation.robot import COMMAND_PERIOD
 from ..simulation.sensors import DVL_RATE
 from ..simulation.true_robot import TrueRobot
 
-# Heavy outliers alone: bursts of DVL garbage are another matter, with a test of their own.
+# Single heavy outliers only: bursts of DVL garbage have their own test.
 EFFORT_OUTLIER_SHARE, DVL_OUTLIER_SHARE, COMMAND_OUTLIER_SHARE = 0.05, 0.05, 0.01
 NOISE_KINDS = ("gaussian", "coloured", "outliers")
 
-# How far [s] a spoiled message reaches before the low-pass on the rows does: to the next message on
-# either side, and through the rotors' lag, of which this many time constants are counted.
+# Reach [s] of a spoiled message before the rows' low-pass: to the next message on either side, and
+# through this many time constants of the rotors' lag.
 DVL_MESSAGE_PERIOD, EFFORT_MESSAGE_PERIOD = 1 / DVL_RATE, 0.02
 ROTOR_TIME_CONSTANTS = 4.0
 
 
 class Hit(NamedTuple):
-    """A spoiled message: its role, its time [s] (the stamp, or of receipt without one) and which of
-    its values are spoiled."""
+    """A spoiled message: its role, its time [s] (the timestamp, or the receive time without one)
+    and the indices of its spoiled values."""
 
     role: str
     t: float
@@ -57,15 +57,15 @@ class Hit(NamedTuple):
 
 
 class Recorded(NamedTuple):
-    """Samples of a recording on the grid, and what was spoiled on purpose."""
+    """Samples of a recording on the grid, and the messages spoiled on purpose."""
 
     samples: Sequence[Sample]
     hits: Sequence[Hit]
 
 
 def recorded(bag: Path, kind: str, config: Config, robot: RobotModel, seed: int) -> Recorded:
-    """The bag's samples with noise of a kind: 'gaussian' is the simulator's own, the others are put
-    on top of it."""
+    """The bag's samples with a kind of noise: 'gaussian' is the simulator's own, the other kinds
+    are added to it."""
     hits: list[Hit] = []
     messages = read_messages(bag, inputs(config))
     if kind == "coloured":
@@ -77,8 +77,8 @@ def recorded(bag: Path, kind: str, config: Config, robot: RobotModel, seed: int)
 
 def with_outliers(messages: Iterable[tuple[str, Any, float]], seed: int,
                   hits: list[Hit]) -> Iterator[tuple[str, Any, float]]:
-    """Decoded messages `(role, message, receive time [s])` with single wrong values, as copies, and
-    what they are in `hits`."""
+    """Decoded messages `(role, message, receive time [s])` with single wrong values; changed ones
+    are copies, and appended to `hits`."""
     rng = np.random.default_rng(seed)
     for role, message, t in messages:
         wrong = np.zeros(0, int)
@@ -109,10 +109,9 @@ def _stamp(message: Any) -> float:
 
 
 def nominal(t: np.ndarray, hits: Sequence[Hit], config: Config, robot: RobotModel) -> np.ndarray:
-    """(T, C) whether no spoiled message can have a share in the row at t (T,) [s], not even through
-    filters before it.
+    """(T, C) bool: no spoiled message affects the row at t (T,) [s], not even through filters.
 
-    A joint's row is spoiled by its own efforts, the vehicle's rows by DVL and commands.
+    A joint's row is affected by its own efforts, the vehicle's rows by DVL and commands.
     """
     clean = np.ones((t.size, robot.table.channels), bool)
     lowpass = KERNEL_REACH * config.filter.lowpass
@@ -136,6 +135,6 @@ def nominal(t: np.ndarray, hits: Sequence[Hit], config: Config, robot: RobotMode
 
 
 def _near(t: np.ndarray, events: Sequence[float], before: float, after: float) -> np.ndarray:
-    """(T,) whether an event lies between `before` [s] after t and `after` [s] before it."""
+    """(T,) bool: an event lies between t - `after` and t + `before` [s]."""
     times = np.sort(np.asarray(events, float))
     return np.searchsorted(times, t + before, "right") > np.searchsorted(times, t - after, "left")

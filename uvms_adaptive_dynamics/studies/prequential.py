@@ -12,8 +12,8 @@
 # See the License for the specific language governing permissions and
 # limitations under the License.
 
-"""Rows that were predicted before they were used, with what their intervals are made of, and the
-intervals of others beside."""
+"""Rows predicted before they were used, with the parts of their intervals, and other methods'
+intervals for comparison."""
 from __future__ import annotations
 
 from collections.abc import Sequence
@@ -30,8 +30,8 @@ from ..uncertainty.recursive_noise import channel_noise
 class Predicted(NamedTuple):
     """t (T,) [s]; residual, stddev, fit, reference (T, C) in N and N m; valid (T, C).
 
-    stddev is that of the prediction, noise included, fit its part from the parameters' covariance;
-    reference is the residual of other parameters on the same rows.
+    stddev: of the prediction, noise included; fit: its part from the parameters' covariance;
+    reference: residual of the reference parameters on the same rows.
     """
 
     t: np.ndarray
@@ -44,8 +44,8 @@ class Predicted(NamedTuple):
 
 def predicted(samples: Sequence[Sample], estimator: Estimator, solve_every: int,
               reference: np.ndarray) -> Predicted:
-    """Learn from the samples in their order, solving at every `solve_every`-th; reference (p,) are
-    the parameters to compare with."""
+    """Learn from the samples in order, solving at every `solve_every`-th; reference (p,):
+    parameters for comparison."""
     rows = []
     for k, sample in enumerate(samples):
         row = estimator.add(sample)
@@ -60,13 +60,13 @@ def predicted(samples: Sequence[Sample], estimator: Estimator, solve_every: int,
 
 
 def paper_stddev(rows: Predicted, initial: np.ndarray, causal: bool) -> np.ndarray:
-    """(T, C) deviations of predictions as the paper has them: fit and noise, the noise from
+    """(T, C) standard deviations of predictions as in the paper: fit and noise, the noise from
     'residual statistics'.
 
-    The paper leaves the statistics open. Its public code takes half of the newest squared residual
-    and half of what it had, and the newest is the row's own: no residual can then lie outside of
-    1.41 standard deviations. With `causal` the same recursion ends one row earlier. initial (C,) is
-    the noise to start from.
+    The paper leaves the statistics open. Its public code averages the newest squared residual and
+    the previous variance with equal weights, and the newest residual is the row's own: no residual
+    can then exceed 1.41 standard deviations. With `causal` the same recursion ends one row earlier.
+    initial (C,): the initial noise.
     """
     noise = channel_noise(Uncertainty(noise="recursive"), initial, 0.02, 5.0, 5000.0, adapt=True)
     found = np.empty_like(rows.residual)

@@ -12,7 +12,7 @@
 # See the License for the specific language governing permissions and
 # limitations under the License.
 
-"""What a controller hears of the simulated robot, whose clocks are all one."""
+"""Sensor input of a controller on the simulated robot, whose sensors share one clock."""
 from __future__ import annotations
 
 from ..control.state_filter import StateFilter
@@ -22,8 +22,8 @@ from ..simulation.faults.stream import Received
 
 
 def sense(filter_: StateFilter, decoder: Decoder, message: Received) -> list[float] | None:
-    """Give the filter a message at its own stamp; its values as listed in `decoder`, None where it
-    cannot be used, which is as if it were missing."""
+    """Give the filter a message at its own timestamp; returns its values as listed in `decoder`,
+    None if it is unusable, which counts as missing."""
     try:
         stamp = stamp_of(message.message)
         if stamp is None:

@@ -14,10 +14,10 @@
 
 """Simulated recordings by seed, and the linear model that fits their truth best.
 
-The best linear model is what an estimate can reach: parameters fitted by plain least squares to a
-recording's true states and efforts, free of noise. Tested on rows of measured efforts it shares
-their sensor errors and the assumed battery voltage, which an estimate from measured rows partly
-absorbs: it is a reference that an estimate can exceed by little, and not a bound.
+The best linear model is the benchmark for an estimate: parameters fitted by ordinary least squares
+to a recording's noise-free true states and efforts. On rows of measured efforts it suffers from
+sensor errors and the assumed battery voltage, which an estimate from measured rows partly absorbs:
+an estimate can slightly exceed this reference, which is not a bound.
 """
 from __future__ import annotations
 
@@ -36,16 +36,16 @@ from ..simulation.robot import Truth
 from ..simulation.rough import Roughness
 from ..simulation.true_robot import TrueRobot
 
-# On columns scaled by the table and rows scaled by their channel: small against all that the motion
-# excites, enough to keep directions at zero that no motion excites.
+# For columns scaled by the table and rows scaled by their channel: small against excited
+# directions, large enough to keep unexcited directions at zero.
 TRUTH_RIDGE = 1e-9
 
 
 def simulated(folder: Path, seed: int, duration: float, individual: int = 0,
               rough: Roughness = Roughness()) -> Path:
-    """The bag of a seed, with its truth beside it; made unless it is there already.
+    """The bag of a seed, with its truth in a file next to it; simulated unless it exists.
 
-    individual and rough as of `write_bag`; of one individual all bags are rough alike, or none."""
+    individual and rough as in `write_bag`; use one roughness only for all bags of an individual."""
     robot = (f"_robot{individual}" if individual else "") + "_rough" * (rough != Roughness())
     bag = folder / f"seed{seed}_{duration:g}s{robot}"
     if not bag.exists():
@@ -53,23 +53,23 @@ def simulated(folder: Path, seed: int, duration: float, individual: int = 0,
             made = Path(unfinished) / bag.name
             write_bag(made, seed=seed, duration=duration, truth=truth_file(made), rough=rough,
                       individual=individual)
-            # The bag last: where there is a bag, there is its whole truth.
+            # The bag is moved last: an existing bag always has its complete truth.
             truth_file(made).replace(truth_file(bag))
             made.replace(bag)
     return bag
 
 
 def truth_file(bag: Path) -> Path:
-    """Where the truth of a simulated bag is kept."""
+    """Path of the truth log of a simulated bag."""
     return bag.with_name(f"{bag.name}.truth.npz")
 
 
 def best_linear(truth: Path, config: Config, robot: RobotModel) -> ParameterSet:
-    """Parameters of the linear model that fit the true states and efforts best, by plain least
-    squares without constraints.
+    """Parameters of the linear model that fit the true states and efforts best, by unconstrained
+    ordinary least squares.
 
-    Rows pass the estimator's own low-pass and mask of joints at rest, and count relative to their
-    channel's standard deviation: what is smallest is the sum of 1 - R^2 over the channels.
+    Rows pass the estimator's low-pass and mask of joints at rest, and are scaled by their channel's
+    standard deviation: the fit minimizes the sum of 1 - R^2 over the channels.
     """
     Y, tau = true_rows(truth, config, robot)
     scale = np.array([np.nanstd(tau[:, c]) for c in range(tau.shape[1])])
@@ -81,8 +81,8 @@ def best_linear(truth: Path, config: Config, robot: RobotModel) -> ParameterSet:
 
 
 def true_rows(truth: Path, config: Config, robot: RobotModel) -> tuple[np.ndarray, np.ndarray]:
-    """Low-passed Y (T, C, p) and tau - known (T, C) of the truth log, NaN in tau where a joint is
-    at rest."""
+    """(Y (T, C, p), tau - known (T, C)) of the truth log behind the low-pass; NaN in tau while a
+    joint is at rest."""
     with np.load(truth) as columns:
         log = Truth(**columns)
     joints = [TrueRobot().joints.index(joint) for joint in robot.joints]

@@ -12,7 +12,7 @@
 # See the License for the specific language governing permissions and
 # limitations under the License.
 
-"""`stages`: schedules against each other on the same recordings, judged held out.
+"""`stages`: compare schedules on the same recordings, judged on held-out data.
 
 Each schedule learns from the same recording and the same prior; its last estimate is then frozen
 and predicts another recording (docs/identification.md, "Staged or all at once").
@@ -52,25 +52,25 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--bags", nargs="+", type=options.bag, metavar="BAG",
                         help="learn from these instead of simulated recordings")
     parser.add_argument("--held-out", nargs="+", type=options.bag, metavar="BAG",
-                        help="and test on these")
+                        help="with --bags: test on these")
     parser.add_argument("--seeds", type=options.seed, nargs="+", default=[1, 2, 3], metavar="N",
-                        help="each is another wrong prior, and another simulated motion and noise; "
+                        help="seeds of the wrong prior, and of the simulated motion and noise; "
                              "default 1 2 3")
     parser.add_argument("--duration", type=options.seconds(SHORTEST_RECORDING), default=120.0,
                         metavar="S", help="length of simulated recordings [s]; default 120")
     parser.add_argument("--held-out-duration", type=options.seconds(SHORTEST_RECORDING),
                         default=60.0, metavar="S",
-                        help="length of those of the test [s]; default 60")
+                        help="length of simulated test recordings [s]; default 60")
     options.add_prior_factor(parser)
-    options.add_output(parser, "stages.json and simulated bags, which later runs use again")
+    options.add_output(parser, "stages.json and simulated bags, which later runs reuse")
     options.add_settings(parser)
 
 
 def run(args: argparse.Namespace) -> int:
-    """Compare and return 0; raises UvmsError where something cannot be used."""
+    """Compare and return 0; raises UvmsError for unusable input."""
     if (args.bags is None) != (args.held_out is None):
-        raise ConfigError("--bags and --held-out: got one of them, expected both or none; what was "
-                          "learnt from a recording proves nothing on it.")
+        raise ConfigError("--bags and --held-out: got one of them, expected both or none, since an "
+                          "estimate cannot be tested on the recording that it learnt from.")
     config, folder = options.config_of(args), output_folder(args.output)
     runs: list[dict[str, Any]] = []
     content = {"schema": STAGES_SCHEMA, "prior_factor": args.prior_factor,
@@ -107,7 +107,7 @@ def compare(learn: Sequence[Path], test: Sequence[Path], config: Config, prior: 
 
 
 def table(runs: Sequence[Mapping[str, Any]]) -> str:
-    """Channels by schedules: mean and least R^2 over the seeds."""
+    """Table of channels by schedules: mean and least R^2 over the seeds."""
     schedules = list(dict.fromkeys(str(one["schedule"]) for one in runs))
     channels = list(runs[0]["held_out"])
     wide = 2 + max(len("in 95 %"), *map(len, channels))

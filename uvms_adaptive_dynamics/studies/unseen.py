@@ -12,14 +12,14 @@
 # See the License for the specific language governing permissions and
 # limitations under the License.
 
-"""`unseen`: robots that no rule was made for, half of them rough: are held-out rows inside the
-intervals as saved, and is anything found that is not there (docs/uncertainty.md)?
+"""`unseen`: coverage of held-out rows by saved intervals, and false changes and findings, on robots
+that no rule was tuned on, half of them rough (docs/uncertainty.md).
 
-Robot k is the individual k (`simulation/individual.py`); every second one is rough as well. One
-motion is learnt with the defaults, the estimate frozen, another motion tested with nothing adapted
-and with intervals that adapt. No robot changes and no sensor is wrong: each change that is believed
-while learning both motions is a false one, and so is each finding that stands at a recording's end.
-Recordings that are given are learnt for the same count, one after the other.
+Robot k is the individual k (`simulation/individual.py`); every second one is rough as well. The
+estimator learns one motion with the defaults; the frozen estimate is tested on another motion,
+without adaptation and with adapting intervals. No robot changes and no sensor is wrong: every
+change accepted while learning both motions is false, and so is every finding at a recording's end.
+Given recordings are learnt one after the other for the same counts.
 """
 from __future__ import annotations
 
@@ -49,34 +49,34 @@ from .prequential import Predicted, predicted
 from .simulated_runs import best_linear, simulated, truth_file
 
 UNSEEN_SCHEMA = 1
-# Of the rough: pauses leave little to predict, and captured motion is no DVL.
+# Rough parts without pauses, which leave little to predict, and motion capture, which is no DVL.
 UNSEEN_PARTS = tuple(part for part in ROUGH_PARTS if part not in ("pauses", "mocap"))
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Declare the arguments of the subcommand, with their units."""
-    parser.description = ("Robots that no rule was made for: coverage of another motion with the "
-                          "intervals as saved, and changes and findings that are not there. An "
-                          "interrupted campaign goes on where it stopped.")
+    parser.description = ("Test robots that no rule was tuned on: coverage of another motion by "
+                          "saved intervals, and false changes and findings. An interrupted "
+                          "campaign resumes where it stopped.")
     parser.add_argument("--robots", type=options.count, nargs="*", metavar="N",
                         default=list(range(1, 21)),
-                        help="individuals, each with a motion of its own; the even ones are rough; "
+                        help="individuals, each with its own motion; the even ones are rough; "
                              "default 1 to 20")
     parser.add_argument("--duration", type=options.seconds(SHORTEST_RECORDING), default=300.0,
-                        metavar="S", help="length of the motion that is learnt [s]; default 300")
+                        metavar="S", help="length of the motion to learn from [s]; default 300")
     parser.add_argument("--held-out", type=options.seconds(SHORTEST_RECORDING), default=300.0,
-                        metavar="S", help="length of the other motion [s]; default 300")
+                        metavar="S", help="length of the test motion [s]; default 300")
     parser.add_argument("--bags", type=options.bag, nargs="+", default=[], metavar="BAG",
-                        help="recordings of a robot that did not change, in place of --robots; "
-                             "they are learnt and their false changes and findings counted")
+                        help="instead of --robots: learn from these recordings of an unchanged "
+                             "robot, and count false changes and findings")
     options.add_solve_every(parser, 5)
-    options.add_output(parser, "unseen.json, the finished runs and the bags; runs that are there "
-                               "with the same settings are not repeated")
+    options.add_output(parser, "unseen.json, the finished runs and the bags; finished runs with "
+                               "the same settings are not repeated")
     options.add_settings(parser)
 
 
 def run(args: argparse.Namespace) -> int:
-    """Run the campaign and return 0; raises UvmsError where something cannot be used."""
+    """Run the campaign and return 0; raises UvmsError for unusable input."""
     config, folder = options.config_of(args), output_folder(args.output)
     bags, done = output_folder(folder / "bags"), output_folder(folder / "runs")
     if args.bags:
@@ -115,9 +115,8 @@ def run(args: argparse.Namespace) -> int:
 
 
 class Constancy(NamedTuple):
-    """What was said of recordings in which nothing changes: `seconds` of them, the changes that
-    were believed and the findings that stood at the end, in sentences, and `nearest`: the ln Bayes
-    factor by which a change came nearest to being believed."""
+    """False alarms on recordings in which nothing changes: `seconds` of data, accepted changes and
+    findings at the end as sentences, and `nearest`: the highest ln Bayes factor for a change."""
 
     name: str
     seconds: float
@@ -127,21 +126,22 @@ class Constancy(NamedTuple):
 
 
 def constancy_report(found: Sequence[Constancy]) -> str:
-    """Hours, false changes and findings, and how near others came."""
+    """Report of hours, false changes and findings, and the highest evidence for a change."""
     hours = sum(one.seconds for one in found) / 3600
     changes = [f"{one.name}: {said}" for one in found for said in one.changes]
     findings = [f"{one.name}: {said}" for one in found for said in one.findings]
     near = sorted(found, key=lambda one: -one.nearest)[:3]
     return "\n".join([
-        f"{hours:.2f} h without a change: {len(changes)} believed, {len(findings)} findings stand "
-        "at the end", *changes, *findings,
+        f"{hours:.2f} h without a change: {len(changes)} false changes, {len(findings)} false "
+        "findings at the end", *changes, *findings,
         "highest evidence for a change, ln: "
         + ", ".join(f"{one.nearest:.1f} ({one.name})" for one in near)])
 
 
 @dataclass(frozen=True)
 class Task:
-    """A robot by number, lengths [s] of what is learnt and tested, and where bags are kept."""
+    """A robot by number, lengths [s] of the motions to learn and to test, and the folder of bags.
+    """
 
     number: int
     duration: float
@@ -152,13 +152,13 @@ class Task:
 
     @property
     def rough(self) -> Roughness:
-        """Of every second robot."""
+        """Roughness of every second robot; none for the others."""
         return roughness(UNSEEN_PARTS) if self.number % 2 == 0 else Roughness()
 
 
 def run_robot(task: Task) -> dict[str, Any]:
-    """Figures of one robot: {"rough", "rows": {"held_out": {method: {channel: figures}}}} and what
-    `Constancy` has."""
+    """Figures of one robot: {"rough", "rows": {"held_out": {method: {channel: figures}}}} and the
+    fields of `Constancy`."""
     config, robot, number = task.config, RobotModel.from_config(task.config), task.number
     learnt_bag, tested_bag = (
         simulated(task.bags, seed, duration, number, task.rough)
@@ -174,7 +174,7 @@ def run_robot(task: Task) -> dict[str, Any]:
     for method, adapts in ((SAVED_NOISE, False), (ADAPTED_NOISE, True)):
         frozen = Estimator(config, saved, robot, learn=False, adapt_intervals=adapts)
         rows[method] = _figures(robot, predicted(tested, frozen, task.solve_every, best))
-    # the other motion is learnt as well, for changes alone
+    # The other motion is learnt as well, only to count changes.
     changes += _learn(tested, estimator, task.solve_every)
     constancy = Constancy(f"robot {number}", task.duration + task.held_out, changes,
                           [*said, *said_of_other], estimator.nearest_change)
@@ -183,13 +183,13 @@ def run_robot(task: Task) -> dict[str, Any]:
 
 
 def _given(bags: Iterable[Path], config: Config, solve_every: int) -> list[Constancy]:
-    """Each recording learnt by one estimate after the other."""
+    """Learn the recordings one after the other with one estimator."""
     robot = RobotModel.from_config(config)
     found, estimator = [], Estimator(config, robot=robot)
     for bag in bags:
         samples, said = _samples(bag, config, robot)
         if not samples:
-            raise UvmsError(f"bag '{bag}' gave no usable sample; try `evaluate`, which says why.")
+            raise UvmsError(f"bag '{bag}' gave no usable sample; run `evaluate` to see why.")
         found.append(Constancy(bag.name, samples[-1].t - samples[0].t,
                                _learn(samples, estimator, solve_every), said,
                                estimator.nearest_change))
@@ -197,14 +197,14 @@ def _given(bags: Iterable[Path], config: Config, solve_every: int) -> list[Const
 
 
 def _samples(bag: Path, config: Config, robot: RobotModel) -> tuple[list[Sample], list[str]]:
-    """Samples of a recording, and what the front end says at its end."""
+    """(samples of a recording, warnings of the front end at its end)."""
     front = SignalFrontEnd(config, robot)
     samples = samples_of(front, read_messages(bag, inputs(config)))
     return samples, front.warnings
 
 
 def _learn(samples: Iterable[Sample], estimator: Estimator, solve_every: int) -> list[str]:
-    """Learn from another recording; the changes that were believed meanwhile."""
+    """Learn from another recording; returns the changes accepted meanwhile."""
     estimator.break_off()
     changes = []
     for k, sample in enumerate(samples):

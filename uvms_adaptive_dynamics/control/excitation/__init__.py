@@ -12,4 +12,4 @@
 # See the License for the specific language governing permissions and
 # limitations under the License.
 
-"""Motions that excite what is not known yet, within the robot's limits (docs/excitation.md)."""
+"""Motions that excite parameters not known yet, within the robot's limits (docs/excitation.md)."""

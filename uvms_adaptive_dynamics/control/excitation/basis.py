@@ -12,12 +12,12 @@
 # See the License for the specific language governing permissions and
 # limitations under the License.
 
-"""Coordinates of a motion as sums of tones under an envelope: smooth, and at rest at both ends.
+"""Coordinates as sums of tones under an envelope: smooth, and at rest at both ends.
 
     q(t) = centre + w(t) sum_k (a_k sin(2 pi f_k t) + b_k cos(2 pi f_k t)),
 
-w a polynomial of fifth degree from 0 to 1 and back, so that value, rate and acceleration begin and
-end at zero (Swevers et al., 1997, without the periods that a robot in the water cannot keep).
+w a fifth-degree polynomial from 0 to 1 and back, so that value, rate and acceleration start and end
+at zero (Swevers et al., 1997, without periodicity, which a robot in the water cannot keep).
 """
 from __future__ import annotations
 
@@ -25,14 +25,14 @@ import numpy as np
 
 
 def smooth_step(s: np.ndarray | float) -> np.ndarray:
-    """(3, ...) s^3 (10 - 15 s + 6 s^2) and its two derivatives by s, for s from 0 to 1: at rest at
-    both ends."""
+    """(3, ...) s^3 (10 - 15 s + 6 s^2) and its first two derivatives by s, for s from 0 to 1; at
+    rest at both ends."""
     return np.array([s ** 3 * (10 - 15 * s + 6 * s ** 2), 30 * s ** 2 * (1 - s) ** 2,
                      60 * s * (1 - s) * (1 - 2 * s)])
 
 
 def envelope(t: np.ndarray, duration: float, ramp: float) -> np.ndarray:
-    """(3, k) w and its two derivatives at times t (k,) [s]; zero outside the motion."""
+    """(3, k) w and its first two derivatives at times t (k,) [s]; zero outside the motion."""
     def rise(s: np.ndarray) -> np.ndarray:
         value, slope, curvature = smooth_step(np.clip(s, 0.0, 1.0))
         return np.array([value, slope / ramp, curvature / ramp ** 2])
@@ -43,8 +43,8 @@ def envelope(t: np.ndarray, duration: float, ramp: float) -> np.ndarray:
 
 
 def tones(t: np.ndarray, frequencies: np.ndarray, duration: float, ramp: float) -> np.ndarray:
-    """(3, k, d, 2h) value, rate and acceleration at times t (k,) [s] of a unit of each sine, then
-    of each cosine, for frequencies (d, h) [Hz]."""
+    """(3, k, d, 2h) value, rate and acceleration at times t (k,) [s] of each sine, then each
+    cosine, with unit amplitude, for frequencies (d, h) [Hz]."""
     w, w_rate, w_acceleration = envelope(t, duration, ramp)[:, :, None, None]
     omega = 2 * np.pi * np.concatenate([frequencies, frequencies], axis=1)
     angle = 2 * np.pi * frequencies * t[:, None, None]

@@ -12,11 +12,11 @@
 # See the License for the specific language governing permissions and
 # limitations under the License.
 
-"""The motion that tells most of what is not known yet, within all limits.
+"""Design the most informative motion within all limits.
 
-Random sums of tones are tried, the best is improved by a quasi-Newton method (L-BFGS; Nocedal and
-Wright, 2006) on information less penalties, and the result is made smaller until no limit is
-exceeded for any of the parameters that may be the truth (docs/excitation.md).
+Try random sums of tones, improve the best by a quasi-Newton method (L-BFGS; Nocedal and Wright,
+2006) on information minus penalties, then shrink it until no plausible parameters exceed a limit
+(docs/excitation.md).
 """
 from __future__ import annotations
 
@@ -41,31 +41,31 @@ from .search import Search
 from .trajectory import VEHICLE_COORDINATES, Trajectory
 
 SEARCH_SHARE = 0.7          # of the time given; fitting and promises take the rest
-CHECKS_PER_SECOND = 20      # instants at which a finished motion is held against its limits
-# Share by which a motion is made smaller until nothing is exceeded, and the least that is tried.
+CHECKS_PER_SECOND = 20      # instants at which a finished motion is checked against its limits
+# Factor by which a motion is shrunk until nothing is exceeded, and the smallest size tried.
 SHRINK, SMALLEST_MOTION = 0.95, 0.01
-HALFWAY = 0.3   # size of the coordinates that cause an excess, from which all are made smaller
-# Of the limits of the wanted motion, within which the robot is held at its start.
+HALFWAY = 0.3   # size of the coordinates that cause an excess below which all are shrunk
+# Share of the wanted motion's limits within which the robot must hold at its start.
 HOLDING_SHARE = 0.9
-POSTURES = 60       # of the arm, of which the one that is easiest to hold is where it starts
+POSTURES = 60       # random postures of the arm; the motion starts in the easiest one to hold
 
 
 def design(robot: RobotModel, known: ParameterSet, noise: np.ndarray, free: np.ndarray,
            move: tuple[str, ...] | list[str], limits: MotionLimits, duration: float, seed: int,
            seconds: float = math.inf, *, config: Config | None = None, kind: str = "motion",
            posture: np.ndarray | None = None, at_rest: np.ndarray | None = None) -> Trajectory:
-    """A motion of `duration` [s] that tells most of the free parameters.
+    """The motion of `duration` [s] that is most informative about the free parameters.
 
-    known: values, with covariance and information where there are any, else of the prior's
+    known: values, with covariance and information if available, else with the prior's standard
     deviations; noise (C,) of low-passed rows [N, N m]; free (p,) bool; move: patterns of channels
-    that move, the others stand still; limits: those that are never touched; seconds [s] of
-    processor time of this thread, after which the best so far is taken (by default the settings'
-    iterations alone decide, and the same seed gives the same motion). kind 'tilt': slowly enough
-    for weight and buoyancy alone. posture (n,): of the joints that stand still, by default one that
-    is easy to hold. at_rest (C,): noise of the robot while it holds its place, where it has been
-    measured: the search then weighs by it, and promises begin there.
+    that move, the others stand still; limits: never to be touched; seconds [s] of processor time
+    of this thread after which the best motion so far is taken (by default only the settings'
+    iterations limit the search, and the same seed gives the same motion). kind 'tilt': slow enough
+    that weight and buoyancy dominate. posture (n,): of the joints that stand still, by default one
+    that is easy to hold. at_rest (C,): measured noise of the robot while it holds its position; if
+    given, the search weights by it and the promise includes the best case with it.
 
-    Raises ParameterError where nothing may move, or where even rest exceeds a limit.
+    Raises ParameterError if nothing may move, or if even rest exceeds a limit.
     """
     config = config or Config()
     if kind not in STAGE_KINDS:
@@ -102,18 +102,18 @@ def design(robot: RobotModel, known: ParameterSet, noise: np.ndarray, free: np.n
 
 
 def _band(band: tuple[float, ...], duration: float) -> tuple[float, float]:
-    """Lowest and highest frequency [Hz]; at least one period fits."""
+    """Lowest and highest frequency [Hz], such that at least one period fits."""
     low = max(band[0], 1 / duration)
     return low, max(band[1], low)
 
 
 def resting_place(robot: RobotModel, limits: MotionLimits, draws: np.ndarray, moves: np.ndarray,
                   posture: np.ndarray | None, seed: int) -> tuple[np.ndarray, np.ndarray]:
-    """(place (d,), draws (k, p)): zeros, and the joints where the worst of draws needs least effort
-    to hold and to move them slowly, the best of random postures in the inner half of their ranges.
+    """(place (d,), draws (k, p)): zeros for the vehicle and, of random postures in the inner half
+    of the joints' ranges, the one with least effort to hold and to move slowly, for the worst draw.
 
-    It is seen before the motion that the robot holds there: draws that would not are nearer to
-    what is believed, the first of them.
+    The robot is seen to hold there before the motion begins, so draws with which it could not are
+    moved towards the mean, draws[0].
     """
     rng, d = np.random.default_rng([seed, 4]), moves.size
     places, rates = np.zeros((2, POSTURES, d))
@@ -139,15 +139,15 @@ def resting_place(robot: RobotModel, limits: MotionLimits, draws: np.ndarray, mo
 
 def fitted(trajectory: Trajectory, robot: RobotModel, limits: MotionLimits, draws: np.ndarray,
            place: np.ndarray) -> Trajectory:
-    """The motion made smaller, about a centre that is nearer to `place` (6 + n,), until it exceeds
-    no limit for any parameters of draws (k, p).
+    """The motion shrunk, with its centre moved towards `place` (6 + n,), until it exceeds no limit
+    for any parameters in draws (k, p).
 
-    Raises ParameterError where even rest exceeds one.
+    Raises ParameterError if even rest exceeds one.
     """
     size, every = np.ones(len(trajectory.centre)), _checked(trajectory)
     beyond = np.zeros(every.size, bool)
     while True:
-        # Only where a limit was exceeded so far, which is quick; then, to be sure, everywhere.
+        # First only at instants that exceeded a limit so far, which is quick; then everywhere.
         while beyond.any():
             uses = _largest(uses_at(_smaller(trajectory, size, place), robot, limits, draws,
                                     every[beyond]))
@@ -162,33 +162,33 @@ def fitted(trajectory: Trajectory, robot: RobotModel, limits: MotionLimits, draw
 
 
 def _smaller(trajectory: Trajectory, size: np.ndarray, place: np.ndarray) -> Trajectory:
-    """The motion with each coordinate's size (6 + n,) of what it was, about `place` (6 + n,)."""
+    """The motion with each coordinate scaled by size (6 + n,) about `place` (6 + n,)."""
     return replace(trajectory, sine=size[:, None] * trajectory.sine,
                    cosine=size[:, None] * trajectory.cosine,
                    centre=place + size * (trajectory.centre - place))
 
 
 def _shrink(size: np.ndarray, uses: dict[str, float], trajectory: Trajectory) -> bool:
-    """Lessen the size (6 + n,) of coordinates that exceed a limit; False where none does. Raises
-    ParameterError where nothing is left to lessen."""
+    """Reduce the size (6 + n,) of coordinates that exceed a limit, in place; returns False if none
+    does. Raises ParameterError if nothing is left to reduce."""
     beyond = {name: use for name, use in uses.items() if use > 1.0}
     if beyond and size.max() < SMALLEST_MOTION:
         name = max(beyond, key=lambda each: beyond[each])
         raise ParameterError(
-            f"no motion keeps the limit of '{name}': {100 * uses[name]:.0f} % of what is "
-            "allowed are needed at rest already, for parameters that may be true; expected a "
-            "robot that is believed to hold still. Check the parameters that are known, and "
-            "excitation.thrust_share, .torque_share and .rest_force.")
+            f"no motion keeps the limit of '{name}': plausible parameters need "
+            f"{100 * uses[name]:.0f} % of it at rest already; expected a robot that can hold "
+            "still. Check the known parameters, and excitation.thrust_share, .torque_share and "
+            ".rest_force.")
     for name, use in beyond.items():
         causes = _causes(name, trajectory)
-        # What is not cured by its causes alone is by all.
+        # If shrinking the causes does not suffice, shrink everything.
         causes = causes if size[causes].min() > HALFWAY else np.arange(size.size)
         size[causes] *= SHRINK if use < 1.3 else SHRINK ** 4
     return bool(beyond)
 
 
 def _causes(name: str, trajectory: Trajectory) -> np.ndarray:
-    """Places of the coordinates that use a limit."""
+    """Indices of the coordinates that use a limit."""
     names, joints = trajectory.coordinates, trajectory.joints
     groups = {"tilt": [3, 4], "speed": [0, 1, 2], "rate": [3, 4, 5]}
     if name in groups:
@@ -204,13 +204,13 @@ def _causes(name: str, trajectory: Trajectory) -> np.ndarray:
 
 def largest_uses(trajectory: Trajectory, robot: RobotModel, limits: MotionLimits,
                  parameters: np.ndarray) -> dict[str, float]:
-    """Largest share of each limit that a motion uses, with the worst of parameters (k, p)."""
+    """Largest share of each limit that a motion uses, for the worst of parameters (k, p)."""
     return _largest(uses_at(trajectory, robot, limits, parameters, _checked(trajectory)))
 
 
 def uses_at(trajectory: Trajectory, robot: RobotModel, limits: MotionLimits,
             parameters: np.ndarray, t: np.ndarray) -> dict[str, np.ndarray]:
-    """Share (T,) of each limit that a motion uses at times t (T,) [s], with the worst of parameters
+    """Share (T,) of each limit that a motion uses at times t (T,) [s], for the worst of parameters
     (k, p)."""
     coordinates = np.array(trajectory.coordinates_at(t))
     motion = desired_motion(*coordinates)
@@ -222,7 +222,7 @@ def uses_at(trajectory: Trajectory, robot: RobotModel, limits: MotionLimits,
 
 
 def _checked(trajectory: Trajectory) -> np.ndarray:
-    """Times [s] at which a motion is held against its limits."""
+    """Times [s] at which a motion is checked against its limits."""
     return np.arange(0.0, trajectory.duration, 1 / CHECKS_PER_SECOND)
 
 

@@ -12,7 +12,7 @@
 # See the License for the specific language governing permissions and
 # limitations under the License.
 
-"""Where a motion that is to end before its time fades away without becoming faster."""
+"""Ends a motion early: choose a fade-out that does not make it faster."""
 from __future__ import annotations
 
 from dataclasses import replace
@@ -22,22 +22,23 @@ import numpy as np
 from .basis import envelope
 from .trajectory import Trajectory
 
-LOOK_STEP = 0.1  # [s] between the instants at which a motion is looked at
-# in ramps of the motion: over how long it may fade, and how long it may go on before that
+LOOK_STEP = 0.1  # [s] between the instants at which a motion is evaluated
+# in units of the motion's ramp: candidate fade durations, and waits before the fade
 FADES, WAITS = (1.0, 1.5, 2.0), (0.0, 0.25, 0.5, 0.75, 1.0)
 
 
 def ended_early(trajectory: Trajectory, flown: float, at_once: bool) -> Trajectory | None:
-    """The motion, of which `flown` [s] are over, with an end at its station ahead of time: the
-    soonest at which no coordinate becomes faster, or accelerates more, than anywhere in the whole
-    motion, else the one with the least excess. at_once: it fades from now on. None where it cannot
-    end sooner than it does."""
+    """The motion with an earlier end at its station, after `flown` [s] of it are over.
+
+    Takes the earliest end at which no coordinate becomes faster, or accelerates more, than anywhere
+    in the whole motion, else the end with the least excess. at_once: the fade starts now. None if
+    the motion cannot end sooner than it does."""
     ramp = trajectory.ramp
     if flown + ramp >= trajectory.duration:
         return None
-    if flown < ramp:        # it has hardly begun: its amplitudes are small still
+    if flown < ramp:        # it has hardly begun: its amplitudes are still small
         return replace(trajectory, duration=flown + ramp)
-    # A longer ramp leaves what was flown already as it was.
+    # A fade no longer than `flown` leaves the part already flown unchanged.
     waits = (0.0,) if at_once else WAITS
     ends = sorted((flown + (wait + fade) * ramp, fade * ramp) for fade in FADES for wait in waits
                   if fade * ramp <= flown and flown + (wait + fade) * ramp < trajectory.duration)
@@ -45,7 +46,7 @@ def ended_early(trajectory: Trajectory, flown: float, at_once: bool) -> Trajecto
     peaks = np.abs(whole).max(axis=1)
     moving = peaks > 0.0
     t = np.arange(flown, ends[-1][0] + LOOK_STEP, LOOK_STEP)
-    # without an end: how it would go on
+    # without an end: how it would continue
     value, rate, acceleration = replace(trajectory, duration=np.inf).coordinates_at(t)
     value = value - trajectory.centre
     excess = []

@@ -12,7 +12,7 @@
 # See the License for the specific language governing permissions and
 # limitations under the License.
 
-"""Information of a motion's rows as the estimator would make and count them."""
+"""Information of a motion's rows, formed and weighted as the estimator would."""
 from __future__ import annotations
 
 import numpy as np
@@ -27,20 +27,21 @@ from .trajectory import Promise, Trajectory
 
 def promise_of(trajectory: Trajectory, robot: RobotModel, noise: np.ndarray, config: Config,
                knowledge: Knowledge, begin: float = 0.0) -> Promise:
-    """Deviations that the estimator will state after the motion if its rows have the noise (C,).
+    """Standard deviations that the estimator will state after the motion if its rows have noise
+    (C,).
 
-    begin [s]: of a motion under way, the time since its start at which so much was known.
+    begin [s]: for a motion under way, the time since its start to which `knowledge` belongs.
     """
     return knowledge.promise(*information(trajectory, robot, noise, config, knowledge, begin))
 
 
 def information(trajectory: Trajectory, robot: RobotModel, noise: np.ndarray, config: Config,
                 knowledge: Knowledge, begin: float = 0.0) -> tuple[np.ndarray, np.ndarray]:
-    """(A (p, p), B (p, p)) of the rows that the estimator would make of it from `begin` [s] on:
-    information in its cost, forgetting included, and their part of the gradient's covariance.
+    """(A (p, p), B (p, p)) of the rows that the estimator would form from `begin` [s] on: their
+    information in the cost, forgetting included, and their part of the gradient's covariance.
 
-    noise (C,) of low-passed rows, white before the low-pass but for the colour that residuals have
-    shown so far (`Knowledge.correlation`).
+    noise (C,) of low-passed rows: white before the low-pass, apart from the colour that residuals
+    have shown so far (`Knowledge.correlation`).
     """
     period, kernel = config.filter.period, gaussian_kernel(config.filter)
     t = np.arange(begin, trajectory.duration, period)

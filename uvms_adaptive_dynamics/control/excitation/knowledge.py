@@ -12,12 +12,12 @@
 # See the License for the specific language governing permissions and
 # limitations under the License.
 
-"""What is known before a motion, what the motion would add, and parameters that may be the truth.
+"""Prior knowledge of a motion: what is known before, what the motion adds, and plausible draws.
 
-Everything is in the coordinates x of the free parameters (model/coordinates.py), tied pairs as one.
+Everything is in the coordinates x of the free parameters (model/coordinates.py), tied pairs merged.
 The estimator's cost counts every low-passed row, `overlap` of which carry the information of one;
-a prior counts once and a saved covariance `overlap` times (estimation/prior_information.py). What
-is promised is the covariance that it would state, G B G (docs/mathematics.md, "Covariance").
+a prior counts once and a saved covariance `overlap` times (estimation/prior_information.py). The
+promise is the covariance that the estimator would state, G B G (docs/mathematics.md, "Covariance").
 """
 from __future__ import annotations
 
@@ -36,19 +36,20 @@ from .limits import MotionLimits
 from .rows import regressors
 from .trajectory import Promise
 
-# Variance of a direction, of variances scaled to one, below which nothing is left to learn in it.
+# Scaled variance of a direction below which nothing is left to learn in it.
 KNOWN_VARIANCE = 1e-12
-# Places at rest, by which it is known what holds the robot still.
+# Poses at rest at which the holding efforts count as known.
 RESTING_PLACES = 16
-WEIGHING_ROUNDS = 10  # of weighing what is known of them
-PROJECTIONS = 3     # of a draw, to what was seen at rest and to the bounds in turn
-CREEP = 0.1     # share of the joints' speed limits at which the arm moves there
-# Factor on a prior's variance from which a direction is measured: 10 deviations.
+WEIGHING_ROUNDS = 10  # iterations that find the noise of these holding efforts
+PROJECTIONS = 3     # rounds of projecting a draw on the efforts at rest, then on the bounds
+CREEP = 0.1     # share of the joints' speed limits at which the arm creeps in these poses
+# Information, in units of the prior's, above which a direction is measured: a tenth of the prior's
+# standard deviation.
 GAINED = 100.0
 
 
 class Knowledge:
-    """A parameter set as the estimator would start from it, with free parameters (p,) bool."""
+    """A parameter set as the estimator would start from it; free (p,) bool."""
 
     def __init__(self, robot: RobotModel, known: ParameterSet, free: np.ndarray, config: Config):
         self.robot, table = robot, robot.table
@@ -83,10 +84,10 @@ class Knowledge:
         return columns(columns(A).T)
 
     def promise(self, A: np.ndarray, B: np.ndarray) -> Promise:
-        """Deviations after rows whose information in the cost is A (p, p), and whose part of the
-        gradient's covariance is B (p, p).
+        """Standard deviations after rows with information A (p, p) in the cost and part B (p, p)
+        of the gradient's covariance.
 
-        Frozen parameters do not change, and move those that are free ('consider' covariance).
+        Frozen parameters keep their uncertainty, which widens the others' ('consider' covariance).
         """
         x, table = self.coordinates, self.robot.table
         G = np.linalg.inv(self.information + self.reduced(A))
@@ -102,11 +103,13 @@ class Knowledge:
         return Promise(table.names, table.units, x.free, present, promised)
 
     def draws(self, limits: MotionLimits, config: Config, seed: int) -> np.ndarray:
-        """(k + 1, p) the believed parameters, then k drawn from what is believed of them, within
-        the bounds of P, all given what anybody knows who has seen the robot hover and its arm
-        creep: the efforts at rest are those believed, within the settings rest_force, rest_moment
-        and rest_share, and no larger than the former and what a joint may use. A prior's weight
-        and buoyancy alone are known far worse than that.
+        """(k + 1, p) the mean parameters, then k draws from their distribution, within the bounds
+        of P and conditioned on the efforts at rest.
+
+        Anybody who has seen the robot hover and its arm creep knows these efforts: they equal the
+        predicted ones within the settings rest_force, rest_moment and rest_share, and exceed
+        neither rest_force and rest_moment nor what a joint may use. A prior's weight and buoyancy
+        by themselves are known far less well.
         """
         rng = np.random.default_rng([seed, 1])
         H, load, noise, most = self._at_rest(limits, config, rng)
@@ -116,8 +119,8 @@ class Knowledge:
             normal * np.sqrt(np.maximum(variance, 0.0))) @ V.T])
         physical = PhysicalSet(self.robot.table, config.estimation)
         drawn = _within(drawn, self.covariance, physical)
-        # Each draw is moved as an estimate of it would be by what is seen at rest (Matheron's
-        # rule): a mean and a covariance would not keep the bounds.
+        # Condition each draw on the efforts at rest (Matheron's rule): drawing from the
+        # conditional mean and covariance would not keep the bounds.
         spread = rng.standard_normal((len(drawn), noise.size)) * np.sqrt(noise)
         spread[0] = 0.0
         seen = np.clip(H @ self.values + load, -most, most) + spread
@@ -125,15 +128,15 @@ class Knowledge:
         gain = np.linalg.solve(H @ across + np.diag(noise), across.T)
         for _ in range(PROJECTIONS):
             drawn = drawn + (seen - load - drawn @ H.T) @ gain
-            # That may take it out of the bounds: no joint has a friction that drives it.
+            # Conditioning may leave the bounds, e.g. with negative friction.
             drawn = _within(drawn, self.covariance, physical)
         return drawn
 
     def _at_rest(self, limits: MotionLimits, config: Config,
                  rng: np.random.Generator) -> tuple[np.ndarray, ...]:
-        """(H (k, p), load (k,), variance (k,), most (k,)): how well the efforts H pi + load are
-        known at places where the robot is still and its joints creep, and how large they are at
-        most."""
+        """(H (k, p), load (k,), variance (k,), most (k,)): efforts H pi + load in poses where the
+        robot is still and its joints creep, the variance of their knowledge, and their largest
+        magnitude."""
         robot, settings, d = self.robot, config.excitation, limits.low.size
         place, rate = np.zeros((2, RESTING_PLACES, d))
         place[:, 3:5] = rng.uniform(-limits.tilt, limits.tilt, (RESTING_PLACES, 2)) / np.sqrt(2)
@@ -145,8 +148,8 @@ class Knowledge:
         wanted = np.concatenate([vehicle, settings.rest_share * limits.torque]) ** 2
         H = Y.reshape(-1, robot.table.size)
         prior, noise = H @ self.covariance @ H.T, np.tile(wanted, RESTING_PLACES)
-        # One thing is known of all places, not one of each: what is then uncertain of them is the
-        # settings' deviation, on average over them.
+        # The poses share one piece of knowledge. Raise their noise until the mean posterior
+        # variance over the poses is that of the settings.
         for _ in range(WEIGHING_ROUNDS):
             left = np.diagonal(prior - prior @ np.linalg.solve(prior + np.diag(noise), prior))
             mean_left = left.reshape(RESTING_PLACES, -1).mean(axis=0)
@@ -156,8 +159,8 @@ class Knowledge:
 
 
 def _within(drawn: np.ndarray, P: np.ndarray, physical: PhysicalSet) -> np.ndarray:
-    """Draws (k, p) brought within the bounds of P, the furthest outside first, each along what it
-    is correlated with: weight that is too large takes its buoyancy along."""
+    """Move draws (k, p) into the bounds of P, furthest violation first, along their correlations:
+    reducing an excessive weight also reduces the buoyancy."""
     stddev = deviations(P)
     uncertain = np.where(stddev > 0, stddev, np.inf)
     for pi in drawn:
@@ -171,9 +174,10 @@ def _within(drawn: np.ndarray, P: np.ndarray, physical: PhysicalSet) -> np.ndarr
 
 
 def _correlation(P: np.ndarray, A: np.ndarray, overlap: float) -> float:
-    """How much larger the covariance P (m, m) of measured directions is than the information A
-    (m, m) would make it if rows were correlated by their low-pass alone: the residuals' colour so
-    far; 1 where nothing has been measured. Prior deviations are one."""
+    """Factor, at least 1, by which the covariance P (m, m) of measured directions exceeds what the
+    information A (m, m) gives for rows correlated by their low-pass alone: the colour of the
+    residuals so far. 1 if nothing has been measured. P and A are scaled to prior deviations of one.
+    """
     gained, V = np.linalg.eigh(A)
     measured = V[:, gained > GAINED * overlap]
     if not measured.size:

@@ -12,7 +12,7 @@
 # See the License for the specific language governing permissions and
 # limitations under the License.
 
-"""What a motion may use: of the water, of the robot's ranges and speeds, of its actuators."""
+"""Limits of a motion: space, the robot's ranges and speeds, its actuators."""
 from __future__ import annotations
 
 import math
@@ -29,7 +29,7 @@ from ..desired_motion import DesiredMotion
 from ..feedforward import effort_limits
 from .trajectory import VEHICLE_COORDINATES
 
-# Of a joint without stops, either way from where it starts [rad or m].
+# Range of a joint without stops, in each direction from its start [rad or m].
 ENDLESS = math.pi
 
 
@@ -37,10 +37,10 @@ ENDLESS = math.pi
 class MotionLimits:
     """Limits that hold at every instant.
 
-    low, high (6 + n,): of the coordinates (`Trajectory.coordinates`) [m, rad], roll and pitch
-    within the tilt; tilt [rad]; speed [m/s] and rate [rad/s] of the body; joint_speed (n,) [rad/s
-    or m/s]; thrust = mixer (k, 6) @ wrench within thrust_low and thrust_high (k,) [N]; torque (n,)
-    [N m or N].
+    low, high (6 + n,): ranges of the coordinates (`Trajectory.coordinates`) [m, rad], roll and
+    pitch within the tilt; tilt [rad]; speed [m/s] and rate [rad/s] of the body; joint_speed (n,)
+    [rad/s or m/s]; thrust = mixer (k, 6) @ wrench between thrust_low and thrust_high (k,) [N];
+    torque (n,) [N m or N].
     """
 
     joints: tuple[str, ...]
@@ -58,10 +58,10 @@ class MotionLimits:
     @classmethod
     def from_config(cls, config: Config, robot: RobotModel,
                     curve: Curve | None = None) -> MotionLimits:
-        """Of settings, URDF and thrust curve; without a curve, or without thrusters that are
-        commanded one by one, of feedforward.wrench_limits.
+        """Limits from settings, URDF and thrust curve; from feedforward.wrench_limits without a
+        curve, or if the thrusters are not commanded individually.
 
-        Raises RobotError for a joint without a limit of speed or effort.
+        Raises RobotError for a joint without a speed or effort limit.
         """
         excitation, joints = config.excitation, robot.joints
         torque = effort_limits(robot, config)[robot.arm_rows]
@@ -76,8 +76,8 @@ class MotionLimits:
             speed = np.array(excitation.joint_speed or arm.speed_limits)
         for name, v in zip(joints, speed):
             if not (math.isfinite(v) and v > 0):
-                raise RobotError(f"joint '{name}' has no speed limit in the URDF, within which it "
-                                 "could be moved; set excitation.joint_speed.")
+                raise RobotError(f"joint '{name}' has no speed limit in the URDF; set "
+                                 "excitation.joint_speed.")
         box, tilt = np.array(excitation.box), excitation.tilt
         yaw = 2 * math.pi * excitation.yaw_turns
         high = np.concatenate([box, [tilt, tilt, yaw]])
@@ -86,35 +86,35 @@ class MotionLimits:
                    torque)
 
     def at_depth(self, depth: float, config: Config) -> MotionLimits:
-        """The same with the box cut to excitation.depth_range, for a start at a depth [m].
+        """These limits with the box cut to excitation.depth_range, for a start at a depth [m].
 
-        Raises ParameterError for a start outside.
+        Raises ParameterError for a start outside that range.
         """
         least, most = config.excitation.depth_range
         if not least <= depth <= most:
             raise ParameterError(
                 f"the robot is at a depth of {depth:.2f} m; expected {least:g} to {most:g} m "
-                "(setting excitation.depth_range). Go there, or change the setting.")
+                "(setting excitation.depth_range). Move it there, or change the setting.")
         low, high = self.low.copy(), self.high.copy()
         low[2], high[2] = max(low[2], least - depth), min(high[2], most - depth)
         return replace(self, low=low, high=high)
 
     def with_margins(self, config: Config, duration: float) -> MotionLimits:
-        """What is left for a wanted motion of `duration` [s]: without what the controller may be
-        off, what dead reckoning may drift and what the controller needs of the actuators.
+        """The limits for a wanted motion of `duration` [s]: these less margins for tracking error,
+        drift of dead reckoning and the controller's share of the actuators.
 
-        Raises ParameterError where nothing is left.
+        Raises ParameterError if nothing is left.
         """
         settings, margin = config.excitation, self._margins(config, duration)
         low, high = self.low + margin, self.high - margin
-        # What may not move at all stands still, at zero or where it is.
+        # A coordinate without any range needs no margin: it stands still.
         still = self.low == self.high
         low, high = np.where(still, self.low, low), np.where(still, self.high, high)
         for name, a, b in zip(VEHICLE_COORDINATES + self.joints, low, high):
             if a > b:
                 raise ParameterError(
-                    f"no room is left for '{name}' in {duration:g} s: its limits are closer than "
-                    "their margins; expected more room. Move to where the water is free, or change "
+                    f"no room is left for '{name}' in {duration:g} s: its margins exceed its "
+                    "range; expected more room. Move the robot to open water, or change "
                     "excitation.box, .drift, .position_margin, .attitude_margin, .joint_margin or "
                     ".depth_range.")
         left = 1.0 - settings.speed_margin
@@ -126,8 +126,8 @@ class MotionLimits:
             torque=settings.torque_share * self.torque)
 
     def doubtful(self, doubt: float, config: Config, duration: float) -> MotionLimits:
-        """The same where forward and right are only known to so much [m]: the box is as much
-        narrower, and where a motion of `duration` [s] has no room left, it does not move there."""
+        """These limits with the box narrowed by the doubt [m] of the forward and right position; an
+        axis without room left for a motion of `duration` [s] stands still."""
         low, high, margin = self.low.copy(), self.high.copy(), self._margins(config, duration)
         for k in range(2):
             low[k], high[k] = low[k] + doubt, high[k] - doubt
@@ -136,7 +136,7 @@ class MotionLimits:
         return replace(self, low=low, high=high)
 
     def smaller(self, size: float, config: Config) -> MotionLimits:
-        """The same with this share of what tilt, speeds and rates leave for a wanted motion."""
+        """These limits with tilt (less its margin), speeds and rates scaled by `size`."""
         margin = min(config.excitation.attitude_margin, self.tilt)
         tilt = margin + size * (self.tilt - margin)
         low, high = self.low.copy(), self.high.copy()
@@ -145,8 +145,8 @@ class MotionLimits:
                        rate=size * self.rate, joint_speed=size * self.joint_speed)
 
     def halfway(self, config: Config) -> MotionLimits:
-        """Halfway from these to what is left for a wanted motion that does not last: beyond, more
-        than half of the margins is used."""
+        """These limits less half of the margins, without drift: beyond them, a motion has used
+        more than half of its margins."""
         settings = config.excitation
         margin = np.minimum(self._margins(config, 0.0), 0.5 * (self.high - self.low))
         left = 1.0 - 0.5 * settings.speed_margin
@@ -156,7 +156,7 @@ class MotionLimits:
             speed=left * self.speed, rate=left * self.rate, joint_speed=left * self.joint_speed)
 
     def _margins(self, config: Config, duration: float) -> np.ndarray:
-        """(6 + n,) what is kept free at each end of a coordinate."""
+        """(6 + n,) margin kept at each end of a coordinate's range."""
         settings = config.excitation
         return np.concatenate([
             np.full(3, settings.position_margin + settings.drift * duration),
@@ -165,27 +165,27 @@ class MotionLimits:
 
     @property
     def middle(self) -> np.ndarray:
-        """(6 + n,) middle of the coordinates' ranges; zero where they have no end."""
+        """(6 + n,) middle of the coordinates' ranges; zero for unbounded ones."""
         ended = np.isfinite(self.low) & np.isfinite(self.high)
         return np.where(ended, 0.5 * (np.where(ended, self.low, 0.0)
                                       + np.where(ended, self.high, 0.0)), 0.0)
 
     @property
     def reach(self) -> np.ndarray:
-        """(6 + n,) half of the coordinates' ranges, a little above zero where there is none."""
+        """(6 + n,) half of the coordinates' ranges, slightly above zero for an empty range."""
         ended = np.isfinite(self.low) & np.isfinite(self.high)
         half = 0.5 * (np.where(ended, self.high, ENDLESS) - np.where(ended, self.low, -ENDLESS))
         return np.maximum(half, 1e-9)
 
     @property
     def fastest(self) -> np.ndarray:
-        """(6 + n,) speed of each coordinate if all of them are as fast as their limits let them."""
+        """(6 + n,) speed of each coordinate when all move as fast as the limits allow."""
         return np.concatenate([np.full(3, self.speed / math.sqrt(3)),
                                np.full(3, self.rate / math.sqrt(3)), self.joint_speed])
 
     def motion_uses(self, value: np.ndarray, motion: DesiredMotion) -> dict[str, np.ndarray]:
-        """Share (T,) of each limit of place and speed that a motion uses at T instants, by name; 1
-        touches it. value (T, 6 + n): coordinates; motion: of the same instants."""
+        """Share (T,) of each position and speed limit that a motion uses at T instants, by name; 1
+        is at the limit. value (T, 6 + n): coordinates; motion: at the same instants."""
         places = np.abs(value - self.middle) / self.reach
         tilt = np.arccos(np.clip(motion.R_nb[:, 2, 2], -1.0, 1.0)) / self.tilt
         names = VEHICLE_COORDINATES + self.joints
@@ -205,9 +205,8 @@ class MotionLimits:
         return np.concatenate([*shares, np.abs(joints) / self.torque], axis=-1)
 
     def beyond_at_rest(self, effort: np.ndarray, config: Config) -> dict[str, float]:
-        """Share of its limit that each thruster and joint uses to hold the robot still with an
-        effort (C,), of those that use more than is left to a whole motion (thrust_share,
-        torque_share)."""
+        """Thrusters and joints that use more of their limit to hold the robot still with an effort
+        (C,) than a whole motion may use (thrust_share, torque_share), with the share used."""
         settings, uses = config.excitation, self.effort_uses(effort)
         thrusters = len(self.mixer)
         most = np.where(np.arange(uses.size) < thrusters, settings.thrust_share,
@@ -224,7 +223,7 @@ class MotionLimits:
 
 def _thrusters(config: Config, robot: RobotModel,
                curve: Curve | None) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-    """(mixer (k, 6), lowest, highest thrust (k,)) [N]."""
+    """(mixer (k, 6), lowest and highest thrust (k,) [N])."""
     if not robot.vehicle:
         return np.zeros((0, 6)), np.zeros(0), np.zeros(0)
     thrusters = config.thrusters
@@ -237,16 +236,16 @@ def _thrusters(config: Config, robot: RobotModel,
 
 
 def moving(robot: RobotModel, move: tuple[str, ...] | list[str]) -> np.ndarray:
-    """(6 + n,) bool: the coordinates that move where channels fit the patterns `move`.
+    """(6 + n,) bool: the coordinates whose channels match the patterns `move`.
 
-    Raises ParameterError for a pattern that fits none.
+    Raises ParameterError for a pattern without a match.
     """
     chosen = np.zeros(6 + len(robot.joints), bool)
     offset = 0 if robot.vehicle else 6
     for pattern in move:
         fits = [fnmatchcase(name, pattern) for name in robot.channels]
         if not any(fits):
-            raise ParameterError(f"pattern '{pattern}' fits no channel that could move; expected "
-                                 f"some of {', '.join(robot.channels)}, or '*'.")
+            raise ParameterError(f"pattern '{pattern}' fits no channel; expected any of "
+                                 f"{', '.join(robot.channels)}, or '*'.")
         chosen[offset:] |= fits
     return chosen

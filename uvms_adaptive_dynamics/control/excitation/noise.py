@@ -12,8 +12,8 @@
 # See the License for the specific language governing permissions and
 # limitations under the License.
 
-"""Noise of low-passed rows that a promise presumes: a saved estimate's, that of the settings, or
-what a robot shows that holds its place."""
+"""Noise of low-passed rows assumed by a promise: from a saved estimate, from the settings, or
+measured on a robot that holds its position."""
 from __future__ import annotations
 
 import numpy as np
@@ -24,14 +24,14 @@ from ...model.parameter_file import ParameterSet
 from ...model.robot import RobotModel
 from .knowledge import Knowledge
 
-# Independent rows of a channel, below which its noise stays the one assumed: known to 22 %.
+# Independent rows of a channel below which its assumed noise is kept; 10 give the noise to 22 %.
 FEWEST_ROWS = 10
-# Of expectation and maximization, which end before if the noise changes by less than this share.
+# Most iterations of expectation-maximization, and the relative change of the noise that ends them.
 NOISE_ROUNDS, SETTLED_CHANGE = 100, 1e-3
 
 
 def noise_of(known: ParameterSet, robot: RobotModel, config: Config) -> np.ndarray:
-    """(C,) noise of rows [N, N m]: of a saved estimate, else what the estimator starts from."""
+    """(C,) noise of rows [N, N m]: a saved estimate's, else the estimator's initial noise."""
     if known.row_noise_stddev is not None:
         return known.row_noise_stddev
     return known.noise_stddev if known.noise_stddev is not None else robot.default_noise(config)
@@ -39,16 +39,16 @@ def noise_of(known: ParameterSet, robot: RobotModel, config: Config) -> np.ndarr
 
 def measured_noise(Y: np.ndarray, tau: np.ndarray, valid: np.ndarray, knowledge: Knowledge,
                    assumed: np.ndarray) -> np.ndarray:
-    """(C,) the noise [N, N m] with which rows Y (T, C, p), tau (T, C), valid (T, C) are most
-    likely, whatever the free parameters are within what is known of them.
+    """(C,) maximum likelihood noise [N, N m] of rows Y (T, C, p), tau (T, C), valid (T, C), with
+    the free parameters marginalized over their prior.
 
-    tau: efforts without the known load, on the estimator's grid and behind its low-pass; of
-    neighbours that are alike one is used. A channel with too few rows keeps the one assumed (C,).
-    Expectation and maximization (Dempster, Laird and Rubin, 1977): constant errors of the
-    parameters, which are far larger than the noise of a robot at rest, are no noise. Frozen
-    parameters are presumed right.
+    tau: efforts without the known load, on the estimator's grid and behind its low-pass; only one
+    of each group of correlated neighbours is used. A channel with too few rows keeps the assumed
+    noise (C,). Expectation-maximization (Dempster, Laird and Rubin, 1977): constant parameter
+    errors, which are far larger than the noise of a robot at rest, do not count as noise. Frozen
+    parameters are assumed correct.
 
-    Raises ParameterError where no channel has enough rows.
+    Raises ParameterError if no channel has enough rows.
     """
     every = max(1, round(knowledge.overlap))
     Y, counts = Y[::every], np.asarray(valid[::every], float)
@@ -57,7 +57,7 @@ def measured_noise(Y: np.ndarray, tau: np.ndarray, valid: np.ndarray, knowledge:
     if not told.any():
         raise ParameterError(
             f"{len(valid)} rows are too few to measure noise: {int(rows.max(initial=0))} of them "
-            f"are independent; expected {FEWEST_ROWS} of a channel. Record some ten seconds.")
+            f"are independent; expected {FEWEST_ROWS} of a channel. Record ten seconds or more.")
     Z = knowledge.coordinates.columns(Y) @ knowledge.root                    # (T, C, m)
     residual = np.where(counts > 0, tau[::every] - Y @ knowledge.values, 0.0)
     noise = np.array(assumed, float)

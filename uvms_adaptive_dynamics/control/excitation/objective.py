@@ -12,12 +12,12 @@
 # See the License for the specific language governing permissions and
 # limitations under the License.
 
-"""What a motion is worth, and what it exceeds: a function of its tones, with its derivative.
+"""Objective of the search: a motion's information minus penalties, with its gradient by the tones.
 
 Bayesian D-optimality (Chaloner and Verdinelli, 1995): log det(I + R^T J R), where P = R R^T is the
 present covariance of the free parameters and J = sum Y^T Sigma^-1 Y the motion's information. A
-direction counts by the factor in deviation that it gains: what is known, and what no motion shows,
-adds nothing. docs/excitation.md.
+direction counts by the factor by which its standard deviation shrinks: directions already known, or
+excited by no motion, add nothing. docs/excitation.md.
 """
 from __future__ import annotations
 
@@ -33,30 +33,30 @@ from .knowledge import Knowledge
 from .limits import MotionLimits
 from .rows import motion_gradient, regressors
 
-# Cost [nats] of being beyond a limit by all of it, all the time: 5 % of it in 1 s of 60 cost one.
+# Cost [nats] of twice a limit, all the time: exceeding it by 5 % for 1 s of 60 costs one.
 PENALTY = 24000.0
-AIM = 0.95      # share of the limits from which that counts: peaks lie between the instants
+AIM = 0.95      # share of the limits above which penalties apply: peaks lie between the instants
 # Instants in the shortest period of a motion, in which its values differ by 15 % of the amplitude.
 INSTANTS_PER_PERIOD = 8
 
 
 class Tones(NamedTuple):
-    """Frequencies (d, h) [Hz] of all coordinates, and the amplitudes (d, h) [m, rad] that one
-    stands for in the search."""
+    """Frequencies (d, h) [Hz] of all coordinates, and the search's amplitude units (d, h)
+    [m, rad]."""
 
     frequencies: np.ndarray
     unit: np.ndarray
 
 
 class Objective:
-    """The search's function of x: amplitudes of sines and cosines, and centres of the joints, of
-    the coordinates that move."""
+    """The search's cost function of x: amplitudes of sines and cosines of the coordinates that
+    move, and centres of the joints that move."""
 
     def __init__(self, robot: RobotModel, knowledge: Knowledge, draws: np.ndarray,
                  noise: np.ndarray, limits: MotionLimits, moves: np.ndarray, centre: np.ndarray,
                  duration: float, band: tuple[float, ...], config: Config):
         """noise (C,): of low-passed rows; limits: those of the wanted motion; moves (d,) bool;
-        centre (d,): where it starts unless the search moves it."""
+        centre (d,): start of the motion, from which the search may move the joints."""
         self._robot, self._knowledge, self._draws = robot, knowledge, draws
         self._limits, self._moves, self._centre = limits, moves, centre
         self._duration, self._ramp = duration, config.excitation.ramp
@@ -68,7 +68,7 @@ class Objective:
         self._weight = independent / noise ** 2
 
     def use(self, of: Tones) -> None:
-        """Take these frequencies from now on."""
+        """Use these frequencies and units from now on."""
         basis = tones(self._t, of.frequencies, self._duration, self._ramp)
         self._basis = basis * np.concatenate([of.unit, of.unit], axis=1)
         self._of = of
@@ -91,7 +91,7 @@ class Objective:
         return np.flatnonzero(self._moves & (np.arange(self._moves.size) >= 6))
 
     def value(self, x: np.ndarray) -> tuple[float, np.ndarray]:
-        """Minus the gain of information [nats] plus penalties, and its derivative by x."""
+        """(penalties minus information gain [nats], its gradient by x)."""
         centre, amplitudes = self.motion(x)
         coordinates = np.einsum("skdh,dh->skd", self._basis, amplitudes)
         coordinates[0] += centre
@@ -106,7 +106,7 @@ class Objective:
         return cost + kinematic - gain, np.concatenate([by_amplitude.ravel(), by_centre])
 
     def _gain(self, Y: np.ndarray, coordinates: np.ndarray) -> tuple[float, np.ndarray]:
-        """(log det, its derivative (T, C, p) by Y); joints at rest do not count."""
+        """(log det, its gradient (T, C, p) by Y); joints at rest do not count."""
         knowledge = self._knowledge
         weight = np.tile(self._weight, (len(Y), 1))
         weight[:, self._robot.arm_rows] *= np.abs(coordinates[1][:, 6:]) >= self._rest
@@ -120,7 +120,7 @@ class Objective:
         return float(gain), G
 
     def _effort_penalty(self, Y: np.ndarray, known: np.ndarray) -> tuple[float, np.ndarray]:
-        """(cost, derivative (T, C, p)) of what the worst draw needs beyond the limits."""
+        """(cost, gradient (T, C, p) by Y) of the worst draw's efforts beyond the limits."""
         limits = self._limits
         efforts = np.einsum("tcp,kp->tkc", Y, self._draws, optimize=True) + known[:, None]
         uses = limits.effort_uses(efforts)                       # (T, K, a)
@@ -136,7 +136,7 @@ class Objective:
         return float(scale * (excess ** 2).sum()), D
 
     def _by_effort(self, a: int, efforts: np.ndarray) -> np.ndarray:
-        """(T, C) derivative of the use of actuator a by the efforts (T, C)."""
+        """(T, C) gradient by the efforts (T, C) of the share that actuator a uses."""
         limits, found = self._limits, np.zeros_like(efforts)
         if a < len(limits.mixer):
             thrust = efforts[:, :6] @ limits.mixer[a]
@@ -148,8 +148,8 @@ class Objective:
         return found
 
     def _motion_penalty(self, coordinates: np.ndarray) -> tuple[float, np.ndarray]:
-        """(cost, derivative (3, T, d)) of places and rates beyond the limits; that a turning body's
-        rates differ from those of its angles is left to the final check."""
+        """(cost, gradient (3, T, d)) of positions and rates beyond the limits. Body rates are taken
+        as angle rates here; the final check treats them exactly."""
         limits, slope = self._limits, np.zeros_like(coordinates)
         n, scale, cost = len(limits.joints), PENALTY / coordinates.shape[1], 0.0
         groups = [(0, [k], limits.middle[k], limits.reach[k])

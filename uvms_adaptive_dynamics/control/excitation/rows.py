@@ -12,7 +12,7 @@
 # See the License for the specific language governing permissions and
 # limitations under the License.
 
-"""Regressors of a motion at many instants, and how a function of them changes with the motion
+"""Regressors of a motion at many instants, and gradients of their functions by the motion
 (docs/excitation.md)."""
 from __future__ import annotations
 
@@ -23,12 +23,12 @@ from ...model.robot import RobotModel
 from ...model.state import State
 from ..desired_motion import DesiredMotion, desired_motion
 
-# Of m, rad and s: rounding of a regressor over it is 1e-9, curvature times it 1e-6.
+# Step in m, rad and s: rounding errors of a gradient are 1e-9, truncation errors 1e-6.
 DIFFERENCE_STEP = 1e-6
 
 
 def regressors(robot: RobotModel, motion: DesiredMotion) -> tuple[np.ndarray, np.ndarray]:
-    """(Y (T, C, p), known (T, C)) of a motion of T instants."""
+    """(Y (T, C, p), known (T, C)) of a motion at T instants."""
     Y = np.empty((len(motion.nu), robot.table.channels, robot.table.size))
     known = np.empty(Y.shape[:2])
     accelerations = motion.mu_ddot
@@ -43,11 +43,11 @@ def regressors(robot: RobotModel, motion: DesiredMotion) -> tuple[np.ndarray, np
 
 def motion_gradient(robot: RobotModel, coordinates: np.ndarray, Y: np.ndarray, G: np.ndarray,
                     moves: np.ndarray) -> np.ndarray:
-    """(3, T, 6 + n) derivative of a function by coordinates, rates and accelerations (3, T, 6 + n),
-    where G (T, C, p) is its derivative by the regressors Y (T, C, p).
+    """(3, T, 6 + n) gradient of a function by coordinates, rates and accelerations (3, T, 6 + n),
+    where G (T, C, p) is its gradient by the regressors Y (T, C, p).
 
-    One-sided differences of all instants at once, in the coordinates that move alone. The place and
-    the heading's own value do not enter (only that the heading turns the body's axes does).
+    One-sided differences, all instants at once, only for coordinates that move. The position does
+    not affect the regressors and is skipped.
     """
     found = np.zeros_like(coordinates)
     for order in range(3):

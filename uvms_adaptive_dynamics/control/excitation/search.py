@@ -12,8 +12,8 @@
 # See the License for the specific language governing permissions and
 # limitations under the License.
 
-"""The search for a motion's tones: random ones, the best of which is improved by a quasi-Newton
-method (L-BFGS; Nocedal and Wright, 2006) until its steps or its seconds are over."""
+"""Search for a motion's tones: random starts, the best of which is improved by a quasi-Newton
+method (L-BFGS; Nocedal and Wright, 2006) until its iterations or its time run out."""
 from __future__ import annotations
 
 import math
@@ -26,15 +26,15 @@ from .limits import MotionLimits
 from .objective import Objective, Tones
 from .trajectory import Trajectory
 
-FIRST_SIZE = 0.5            # of the limits that a random motion starts with
+FIRST_SIZE = 0.5            # size of a random motion, as a share of the limits
 
 
 class _TimeIsUp(Exception):
-    """The search has used its seconds."""
+    """The search has used up its time."""
 
 
 class Search:
-    """The best tones found so far."""
+    """Holds the best tones found so far."""
 
     def __init__(self, objective: Objective, limits: MotionLimits, band: tuple[float, float],
                  harmonics: int, until: float, seed: int):
@@ -44,7 +44,7 @@ class Search:
         self.evaluations, self.stopped = 0, False
 
     def start(self, count: int) -> None:
-        """Try random motions."""
+        """Try `count` random motions."""
         for k in range(count):
             rng = np.random.default_rng([self._seed, 3, k])
             tones = self._tones(rng)
@@ -58,7 +58,7 @@ class Search:
                 return
 
     def improve(self, iterations: int) -> None:
-        """Improve the best."""
+        """Improve the best motion so far."""
         assert self._best is not None
         _, x, tones = self._best
         if self.stopped or not iterations:
@@ -71,12 +71,12 @@ class Search:
             return
 
     def gain(self) -> float:
-        """Of the best, before it was fitted into its limits [nats]."""
+        """Gain [nats] of the best motion, before it is fitted into its limits."""
         assert self._best is not None
         return -self._best[0]
 
     def trajectory(self, joints: tuple[str, ...], duration: float, ramp: float) -> Trajectory:
-        """The best as a trajectory."""
+        """The best motion as a trajectory."""
         assert self._best is not None
         _, x, tones = self._best
         self._objective.use(tones)
@@ -97,8 +97,8 @@ class Search:
         return value, slope
 
     def _tones(self, rng: np.random.Generator) -> Tones:
-        """Frequencies, even on the logarithm, no two coordinates alike; a tone's unit is what its
-        speed and its room allow."""
+        """Random tones: frequencies spaced evenly on the logarithm, distinct between coordinates;
+        a tone's unit is the largest amplitude that speed and range allow."""
         limits, d, h = self._limits, self._limits.low.size, self._harmonics
         slots = np.tile((np.arange(d) + rng.uniform(0.2, 0.8)) / d, (h, 1))
         place = (np.arange(h) + rng.permuted(slots, axis=1).T) / h

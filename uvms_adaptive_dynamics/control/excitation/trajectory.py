@@ -12,7 +12,7 @@
 # See the License for the specific language governing permissions and
 # limitations under the License.
 
-"""A designed motion: pose and joints over time, with the deviations that it promises."""
+"""A designed motion: pose and joints over time, with the standard deviations that it promises."""
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
@@ -25,17 +25,17 @@ from ...errors import ParameterError
 from ..desired_motion import DesiredMotion, desired_motion, placed
 from .basis import smooth_step, tones
 
-# Of its present deviation: what a promise is held to is to become better known by a fifth or more.
+# Promised share of the present deviation below which a parameter counts as improved: a fifth less.
 TOLD = 0.8
-PROMISE_KEPT = 0.8, 1.3  # achieved over promised deviation of a promise that is kept
-MOST_NAMED = 4      # parameters of a promise in words
+PROMISE_KEPT = 0.8, 1.3  # range of achieved over promised deviation for a promise that was kept
+MOST_NAMED = 4      # parameters named in a promise's sentence
 VEHICLE_COORDINATES = ("forward", "right", "down", "roll", "pitch", "yaw")
 
 
 class Promise(NamedTuple):
-    """Standard deviations (p,) of the parameters before the motion and, promised, after it, in the
-    units given; free (p,) bool: those that are estimated meanwhile; at_best (p,): promised for the
-    noise of the robot at rest, None where that is not known."""
+    """Standard deviations (p,) of the parameters before the motion (present) and after it
+    (promised), in the given units; free (p,) bool: parameters estimated meanwhile; at_best (p,):
+    promised for the noise of the robot at rest, None if that is not known."""
 
     names: tuple[str, ...]
     units: tuple[str, ...]
@@ -46,41 +46,41 @@ class Promise(NamedTuple):
 
     @property
     def told(self) -> np.ndarray:
-        """(p,) bool: the parameters that are to become better known by a fifth or more."""
+        """(p,) bool: free parameters whose deviation should shrink by a fifth or more."""
         return self.free & (self.promised < TOLD * self.present)
 
     def sentence(self) -> str:
-        """How much of their deviations is to be left of the parameters that become better known."""
+        """The promise in words: what share of their deviations the improved parameters keep."""
         told = self.told
         left = self.promised[told] / self.present[told]
         if not left.size:
-            return "no parameter becomes better known by a fifth"
+            return "no parameter's deviation shrinks by a fifth"
         order = np.argsort(left, kind="stable")[:MOST_NAMED]
         names = np.array(self.names)[told]
         most = ", ".join(f"{names[i]} to {left[i]:.0%}" for i in order)
-        return (f"{told.sum()} of {self.free.sum()} parameters become better known by a fifth or "
-                f"more, to {np.median(left):.0%} of their deviations (median), most of all {most}")
+        return (f"the deviations of {told.sum()} of {self.free.sum()} parameters shrink by a fifth "
+                f"or more, to {np.median(left):.0%} (median); the most improved are {most}")
 
     def kept(self, achieved: np.ndarray) -> str:
-        """How deviations (p,) stand to what was promised of those parameters."""
+        """Achieved deviations (p,) compared with the promised ones, in words."""
         told = self.told
         ratio = achieved[told] / self.promised[told]
         if not ratio.size:
             return "nothing was promised"
         low, high = PROMISE_KEPT
-        return (f"deviations of {told.sum()} parameters are {np.median(ratio):.2f} times those "
-                f"promised (median), {np.mean((ratio > low) & (ratio < high)):.0%} of them within "
-                f"{low:g} to {high:g} times")
+        return (f"the deviations of {told.sum()} parameters are {np.median(ratio):.2f} times the "
+                f"promised ones (median), {np.mean((ratio > low) & (ratio < high)):.0%} of them "
+                f"within {low:g} to {high:g} times")
 
 
 @dataclass(frozen=True)
 class Trajectory:
-    """A motion of `duration` [s] that starts and ends at rest, in `ramp` [s] each.
+    """A motion of `duration` [s] that starts and ends at rest, with ramps of `ramp` [s].
 
-    centre (6 + n,): where it starts and ends: zeros (it is about the place, heading and level
-    attitude of the start) and the joints [rad or m]; frequencies (6 + n, h) [Hz] and amplitudes
-    sine, cosine (6 + n, h) [m, rad] of every coordinate. promise: deviations, None where unknown;
-    made: of what and how it was designed, for people.
+    centre (6 + n,): where it starts and ends: zeros for the vehicle (relative to position, heading
+    and level attitude at the start), then the joints [rad or m]; frequencies (6 + n, h) [Hz] and
+    amplitudes sine, cosine (6 + n, h) [m, rad] of every coordinate. promise: None if unknown; made:
+    how it was designed, for people.
     """
 
     joints: tuple[str, ...]
@@ -95,12 +95,12 @@ class Trajectory:
 
     @property
     def coordinates(self) -> tuple[str, ...]:
-        """Names of the 6 + n coordinates; the vehicle's in the axes of the start's heading."""
+        """Names of the 6 + n coordinates; the vehicle's are in the axes of the initial heading."""
         return VEHICLE_COORDINATES + self.joints
 
     @property
     def posture(self) -> np.ndarray:
-        """(n,) the joints' positions in which it starts and ends [rad or m]."""
+        """(n,) joint positions at which it starts and ends [rad or m]."""
         return self.centre[6:]
 
     def coordinates_at(self, t: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
@@ -113,11 +113,11 @@ class Trajectory:
         return value + self.centre, rate, acceleration
 
     def motions(self, t: np.ndarray) -> DesiredMotion:
-        """The wanted motion at times t (k,) [s] from the start, every field with k rows."""
+        """The wanted motion at times t (k,) [s] from the start; every field has k rows."""
         return desired_motion(*self.coordinates_at(t))
 
     def at(self, t: float) -> DesiredMotion:
-        """The wanted motion at time t [s] from the start, about a start at the origin of NED with
+        """The wanted motion at time t [s] from the start, for a start at the NED origin with
         heading north."""
         return desired_motion(*(row[0] for row in self.coordinates_at(np.array([t]))))
 
@@ -129,15 +129,15 @@ class Trajectory:
 
 def approach(joints: tuple[str, ...], mu: np.ndarray, posture: np.ndarray,
              speed: np.ndarray) -> tuple[float, Callable[[float], DesiredMotion]]:
-    """(duration [s], motion at t): the arm goes from mu (n,) to a posture (n,), all joints at once
-    and none faster than speed (n,) [rad/s], by `smooth_step`, while the vehicle stays.
+    """(duration [s], motion at t): moves the arm from mu (n,) to a posture (n,) by `smooth_step`,
+    all joints at once and none faster than speed (n,) [rad/s], while the vehicle stays.
 
-    Raises ParameterError for a joint that would have to move without any speed.
+    Raises ParameterError for a joint that would have to move but has zero speed.
     """
     way = np.asarray(posture, float) - mu
     stuck = [name for name, w, v in zip(joints, way, speed) if abs(w) > 1e-9 and not v > 0]
     if stuck:
-        raise ParameterError(f"joint '{stuck[0]}' must move to where the motion starts, but its "
+        raise ParameterError(f"joint '{stuck[0]}' must move to the start of the motion, but its "
                              "speed limit is 0; expected a speed above 0. Set "
                              "excitation.joint_speed.")
     # The polynomial's largest slope is 15/8.

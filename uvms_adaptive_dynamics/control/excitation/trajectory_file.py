@@ -12,7 +12,7 @@
 # See the License for the specific language governing permissions and
 # limitations under the License.
 
-"""Trajectories on disk: one YAML file with tones, and the deviations that it promises."""
+"""Trajectories on disk: one YAML file with tones and promised standard deviations."""
 from __future__ import annotations
 
 from pathlib import Path
@@ -28,15 +28,15 @@ from ...errors import ParameterError, brief
 from .trajectory import VEHICLE_COORDINATES, Promise, Trajectory
 
 TRAJECTORY_SCHEMA = 1
-# [bytes] 36 coordinates of 50 tones and 400 parameters are 250 kB.
+# [bytes] 36 coordinates with 50 tones each and 400 parameters take 250 kB.
 LARGEST_TRAJECTORY_FILE = 1_000_000
-# Seconds, metres, radians, hertz or a deviation in any unit: a motion of it is finite.
+# Bound on seconds, metres, radians, hertz and deviations that keeps the motion finite.
 LARGEST_TRAJECTORY_VALUE = 1e6
 TRAJECTORY_ADVICE = "Correct it, or design it again with the command excite."
 
 
 def save_trajectory(path: str | Path, trajectory: Trajectory) -> Path:
-    """Write it atomically; raises UvmsError where the file cannot be written."""
+    """Write a trajectory atomically; raises UvmsError if the file cannot be written."""
     document: dict[str, Any] = {
         "schema": TRAJECTORY_SCHEMA, "trajectory": dict(trajectory.made),
         "duration": float(trajectory.duration), "ramp": float(trajectory.ramp),
@@ -63,14 +63,14 @@ def save_trajectory(path: str | Path, trajectory: Trajectory) -> Path:
 
 
 def load_trajectory(path: str | Path) -> Trajectory:
-    """Read a file of `save_trajectory`; raises ParameterError with what is wrong and what to do."""
+    """Read a file written by `save_trajectory`; raises ParameterError for an unusable file."""
     what = f"trajectory '{path}'"
     text = read_text(Path(path), what, LARGEST_TRAJECTORY_FILE, ParameterError,
-                     "a trajectory as the command excite writes it")
+                     "a trajectory written by the command excite")
     document = parse_yaml(text, what, ParameterError, TRAJECTORY_ADVICE)
     if not isinstance(document, dict) or not isinstance(document.get("coordinates"), dict):
-        raise ParameterError(f"{what} holds no mapping 'coordinates'; expected a trajectory as the "
-                             f"command excite writes it. {TRAJECTORY_ADVICE}")
+        raise ParameterError(f"{what} holds no mapping 'coordinates'; expected a trajectory "
+                             f"written by the command excite. {TRAJECTORY_ADVICE}")
     if document.get("schema") != TRAJECTORY_SCHEMA:
         raise ParameterError(f"{what} has schema {brief(document.get('schema'))}; expected "
                              f"{TRAJECTORY_SCHEMA}. Design it again with this version.")
@@ -87,7 +87,7 @@ def load_trajectory(path: str | Path) -> Trajectory:
                              f"duration of {duration:g} s. {TRAJECTORY_ADVICE}")
     entries = [_entry(entry, f"{what}: '{name}'") for name, entry in coordinates.items()]
     most = max(1, *(len(frequency) for _, frequency, _, _ in entries))
-    # tones that a coordinate does not have are silent ones of 1 Hz
+    # Pad coordinates that have fewer tones with 1 Hz tones of zero amplitude.
     padded = [[np.pad(row, (0, most - len(row)), constant_values=fill)
                for row, fill in zip(entry[1:], (1.0, 0.0, 0.0))] for entry in entries]
     frequencies, sine, cosine = (np.array(rows) for rows in zip(*padded))
@@ -112,7 +112,7 @@ def _entry(entry: Any, what: str) -> tuple[float, np.ndarray, np.ndarray, np.nda
         lists.append(np.array([_number(value, f"{what}: '{key}'") for value in found]))
     if len({len(each) for each in lists}) != 1:
         raise ParameterError(f"{what} has {len(lists[0])} frequencies, {len(lists[1])} sines and "
-                             f"{len(lists[2])} cosines; expected as many of each. "
+                             f"{len(lists[2])} cosines; expected the same number of each. "
                              f"{TRAJECTORY_ADVICE}")
     return centre, lists[0], lists[1], lists[2]
 
@@ -135,9 +135,9 @@ def _promise(found: Any, what: str) -> Promise | None:
 
 
 def _number(value: Any, what: str, above: float = -LARGEST_TRAJECTORY_VALUE) -> float:
-    # NaN is not within any bounds.
+    # NaN fails the comparison.
     if (isinstance(value, (int, float)) and not isinstance(value, bool)
             and above < value <= LARGEST_TRAJECTORY_VALUE):
         return float(value)
-    raise ParameterError(f"{what} is {brief(value)}; expected a number above {above:g}, of at most "
+    raise ParameterError(f"{what} is {brief(value)}; expected a number above {above:g} and at most "
                          f"{LARGEST_TRAJECTORY_VALUE:g}. {TRAJECTORY_ADVICE}")

@@ -12,7 +12,7 @@
 # See the License for the specific language governing permissions and
 # limitations under the License.
 
-"""Faults of sensors, clocks and logs, put into a stream of messages; simulated or recorded.
+"""Injects faults of sensors, clocks and logs into a simulated or recorded message stream.
 
 stream (what a fault is) <- values, delivery, clocks (faults) <- kinds (`simulate --faults`)
 """

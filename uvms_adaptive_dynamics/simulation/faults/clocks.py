@@ -12,7 +12,7 @@
 # See the License for the specific language governing permissions and
 # limitations under the License.
 
-"""Faults of clocks: a sensor's, the host's, and stamps that come from no clock at all."""
+"""Clock faults: a sensor's clock, the host's clock, and timestamps that come from no clock."""
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
@@ -56,7 +56,7 @@ class SingleStamps(Fault):
 
 @dataclass(frozen=True)
 class JitteringStamps(Fault):
-    """Stamps are off by up to `most` [s] either way, each by another time."""
+    """Each timestamp is off by a random amount of up to +- `most` [s]."""
 
     most: float = 0.005
 
@@ -67,7 +67,7 @@ class JitteringStamps(Fault):
 
 @dataclass(frozen=True)
 class SinceBoot(Fault):
-    """Stamps count from zero since the board was switched on, `uptime` [s] before the first."""
+    """Timestamps count from the board's boot, `uptime` [s] before the first message."""
 
     uptime: float = 12.0
 
@@ -84,7 +84,7 @@ class SinceBoot(Fault):
 
 @dataclass(frozen=True)
 class Unstamped(Fault):
-    """Stamps are zero."""
+    """Timestamps are zero."""
 
     def spoiled(self, item: Received, elapsed: float, rng: np.random.Generator,
                 memory: dict[str, Any]) -> Iterable[Received]:
@@ -93,8 +93,8 @@ class Unstamped(Fault):
 
 @dataclass(frozen=True)
 class HostStep(Fault):
-    """The host's clock is set forward by `step` [s] (back, if negative), as NTP does; with `stamps`
-    the drivers stamp with it."""
+    """The host's clock steps forward by `step` [s] (back, if negative), as NTP does; with `stamps`
+    the drivers use that clock for their timestamps."""
 
     step: float = 0.0
     stamps: bool = False
@@ -107,8 +107,8 @@ class HostStep(Fault):
 
 @dataclass(frozen=True)
 class Looped(Fault):
-    """At `begin` the recording starts again, as with `ros2 bag play --loop`: stamps repeat, time of
-    reception goes on. The whole lasts as long as before."""
+    """At `begin` the recording starts over, as with `ros2 bag play --loop`: timestamps repeat while
+    receive times continue. The total duration stays the same."""
 
     def apply(self, stream: Iterable[Received], rng: np.random.Generator) -> Iterator[Received]:
         items = list(stream)
@@ -121,7 +121,7 @@ class Looped(Fault):
 
 @dataclass(frozen=True)
 class HeaderAdded(Fault):
-    """Commands without a header come as mavros_msgs/RCOut, stamped `sent` [s] before reception."""
+    """Commands arrive as mavros_msgs/RCOut with a header stamped `sent` [s] before reception."""
 
     sent: float = 0.0006
 
@@ -132,15 +132,15 @@ class HeaderAdded(Fault):
 
 
 class _Plain:
-    """A message of a type that the readers' own store does not have."""
+    """A message of a type that the reader's type store does not have."""
 
     def __init__(self, **fields: Any):
         self.__dict__.update(fields)
 
 
 def stamped_commands(message: Any, ns: int) -> Any:
-    """Thruster commands (std_msgs/Float64MultiArray, PWM) as mavros_msgs/RCOut with a stamp [ns].
-    """
+    """Convert thruster commands (std_msgs/Float64MultiArray, PWM) to a mavros_msgs/RCOut with
+    timestamp `ns`."""
     stamp = _Plain(sec=ns // 10**9, nanosec=ns % 10**9)
     return _Plain(header=_Plain(stamp=stamp, frame_id=""), rssi=0,
                   channels=np.round(np.asarray(message.data)).astype(int))

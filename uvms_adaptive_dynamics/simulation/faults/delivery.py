@@ -12,7 +12,7 @@
 # See the License for the specific language governing permissions and
 # limitations under the License.
 
-"""Faults of delivery: messages that are lost, late, repeated, too rare, too many, or another's."""
+"""Delivery faults: messages lost, late, repeated, too rare, too frequent, or from another node."""
 from __future__ import annotations
 
 import copy
@@ -35,7 +35,7 @@ from ..sensors import (
 from .stream import Fault, Received, Reordering, later, stamp_ns, with_stamp
 from .values import FIELD_PATHS, field_of, has_field, with_field
 
-BURST_SPACING = 1e-4  # [s] between messages of a burst, some 10,000 a second
+BURST_SPACING = 1e-4  # [s] between messages of a burst, 10,000 a second
 FIELD_NOISE = {"gyro": GYRO_NOISE, "accelerometer": ACCELEROMETER_NOISE,
                "orientation": 0.5 * ATTITUDE_NOISE, "position": JOINT_NOISE,
                "speed": JOINT_SPEED_NOISE, "effort": EFFORT_NOISE, "velocity": DVL_NOISE,
@@ -44,7 +44,7 @@ FIELD_NOISE = {"gyro": GYRO_NOISE, "accelerometer": ACCELEROMETER_NOISE,
 
 @dataclass(frozen=True)
 class Lost(Fault):
-    """Nothing is received, or each message with probability `share` is not."""
+    """Each message is lost with probability `share`; by default all are."""
 
     share: float = 1.0
 
@@ -56,7 +56,7 @@ class Lost(Fault):
 
 @dataclass(frozen=True)
 class Frozen(Fault):
-    """The first reading again and again, with new stamps."""
+    """The first reading repeats with new timestamps."""
 
     def spoiled(self, item: Received, elapsed: float, rng: np.random.Generator,
                 memory: dict[str, Any]) -> Iterable[Received]:
@@ -67,7 +67,7 @@ class Frozen(Fault):
 
 @dataclass(frozen=True)
 class Stalled(Reordering):
-    """The network stands still from `begin` to `end`, then delivers all that waited at once."""
+    """The network stalls from `begin` to `end`, then delivers all waiting messages at once."""
 
     def spoiled(self, item: Received, elapsed: float, rng: np.random.Generator,
                 memory: dict[str, Any]) -> Iterable[Received]:
@@ -77,7 +77,7 @@ class Stalled(Reordering):
 
 @dataclass(frozen=True)
 class Late(Reordering):
-    """Single messages, a `share` of them, come `wait` [s] late: behind those after them."""
+    """A `share` of messages arrives `wait` [s] late, after messages sent later."""
 
     share: float = 0.1
     wait: float = 0.1
@@ -89,8 +89,8 @@ class Late(Reordering):
 
 @dataclass(frozen=True)
 class Jittered(Reordering):
-    """Every message comes late by another time, up to `most` [s]; restamped: its stamp is that of
-    reception."""
+    """Every message is delayed by a random time of up to `most` [s]; restamped: its timestamp is
+    the receive time."""
 
     most: float = 0.1
     restamped: bool = False
@@ -104,8 +104,8 @@ class Jittered(Reordering):
 
 @dataclass(frozen=True)
 class Lagging(Reordering):
-    """A driver with a latency that nobody declared: each message is stamped, where it has a stamp,
-    and received `lag` [s] after the instant that it is about."""
+    """A driver with an undeclared latency: each message is timestamped (if it has a header) and
+    received `lag` [s] after the instant of measurement."""
 
     lag: float = 0.0
 
@@ -116,7 +116,7 @@ class Lagging(Reordering):
 
 @dataclass(frozen=True)
 class Repeated(Reordering):
-    """Every message comes twice, as over two paths of a network."""
+    """Every message arrives twice, as over two network paths."""
 
     def spoiled(self, item: Received, elapsed: float, rng: np.random.Generator,
                 memory: dict[str, Any]) -> Iterable[Received]:
@@ -126,7 +126,7 @@ class Repeated(Reordering):
 
 @dataclass(frozen=True)
 class Thinned(Fault):
-    """Of `each` messages one is published: a sensor that is set to a lower rate."""
+    """Only one in `each` messages is published: a sensor set to a lower rate."""
 
     each: int = 1
 
@@ -139,8 +139,8 @@ class Thinned(Fault):
 
 @dataclass(frozen=True)
 class OnChange(Fault):
-    """A message is published when a number of the field differs by more than `step` from the last
-    one that was, as teleoperation does."""
+    """A message is published only when a number of the field differs by more than `step` from the
+    last published one, as in teleoperation."""
 
     field: str = ""
     step: float = 0.0
@@ -155,7 +155,8 @@ class OnChange(Fault):
 
 @dataclass(frozen=True)
 class Split(Reordering):
-    """A joint state in two messages with half of the joints each, as of an arm and its gripper."""
+    """Joint states arrive in two messages with half of the joints each, as from an arm and its
+    gripper."""
 
     def spoiled(self, item: Received, elapsed: float, rng: np.random.Generator,
                 memory: dict[str, Any]) -> Iterable[Received]:
@@ -169,8 +170,8 @@ class Split(Reordering):
 
 @dataclass(frozen=True)
 class SecondPublisher(Reordering):
-    """Another node publishes on the same topic too: the same message as `change` makes it, `after`
-    [s] later."""
+    """Another node also publishes on the topic: the same message, modified by `change`, `after` [s]
+    later."""
 
     change: Callable[[Any], Any] = copy.copy
     after: float = 0.004
@@ -184,7 +185,7 @@ class SecondPublisher(Reordering):
 
 @dataclass(frozen=True)
 class Added(Fault):
-    """Messages of a role that the recording lacks: what `make` gives, every `every` [s]."""
+    """Adds messages of a role that the recording lacks: one from `make` every `every` [s]."""
 
     make: Callable[[], Any] = float
     every: float = 1.0
@@ -201,8 +202,8 @@ class Added(Fault):
 
 @dataclass(frozen=True)
 class Densified(Reordering):
-    """A sensor of `factor` times the rate: between two messages others, linear in their fields and
-    each with noise of its own."""
+    """A sensor with `factor` times the rate: adds messages interpolated linearly between
+    neighbours, each with independent noise."""
 
     factor: int = 1
 

@@ -12,7 +12,7 @@
 # See the License for the specific language governing permissions and
 # limitations under the License.
 
-"""The kinds of `simulate --faults`: times [s] count from the first message."""
+"""Fault kinds of `simulate --faults`; times [s] count from the first message."""
 from __future__ import annotations
 
 import copy
@@ -29,18 +29,18 @@ from .outliers import command_spikes, effort_outliers, noise, velocity_outliers
 from .stream import Fault, Received
 from .values import Rewritten, altered, field_of, reordered, times, with_field
 
-BURST_LENGTH, BURST_SPEED = 1.0, 0.7      # [s], deviation [m/s] of DVL garbage
+BURST_LENGTH, BURST_SPEED = 1.0, 0.7      # [s], standard deviation [m/s] of DVL garbage
 
 
 def bursts(*begins: float) -> tuple[Fault, ...]:
-    """A second of DVL noise from each of the times [s] on."""
+    """One second of DVL noise starting at each of the times [s]."""
     return tuple(altered("velocity", noise(BURST_SPEED), begin, begin + BURST_LENGTH)
                  for begin in begins)
 
 
 def turned_imu(message: Any, mount: np.ndarray) -> None:
-    """Make of an Imu message what one mounted with the rotation `mount` (3, 3), sensor to body,
-    says instead."""
+    """Change an Imu message in place to that of an IMU mounted with the rotation `mount` (3, 3),
+    sensor to body."""
     attitude = pin.Quaternion(field_of(message, "orientation")).matrix() @ mount
     changed = with_field(message, "orientation", pin.Quaternion(attitude).coeffs())
     for field in ("gyro", "accelerometer"):
@@ -50,7 +50,7 @@ def turned_imu(message: Any, mount: np.ndarray) -> None:
 
 @dataclass(frozen=True)
 class TurnedImu:
-    """`turned_imu` by roll, pitch and yaw [rad], one after the other (x, y, z)."""
+    """`turned_imu` by roll, pitch and yaw [rad], applied in this order (x, y, z)."""
 
     roll: float = 0.0
     pitch: float = 0.0
@@ -62,7 +62,7 @@ class TurnedImu:
 
 @dataclass(frozen=True)
 class Slipping(Fault):
-    """An IMU whose mount rolls by `roll` [rad] within so many seconds, which its gyro measures."""
+    """An IMU whose mount rolls by `roll` [rad] in `within` [s]; its gyro measures the rotation."""
 
     roll: float = 0.0
     within: float = 0.5
@@ -93,9 +93,9 @@ FAULT_KINDS: dict[str, tuple[Fault, ...]] = {
     "imu-turned": (Rewritten("imu", change=TurnedImu(pitch=np.radians(10.0))),),
     "thruster-order": (altered("commands", reordered(0, 2, 1, 3, 4, 5, 6, 7)),),
 }
-ACCEPTANCE = ("outliers", "bursts", "spikes")     # that an estimate must tolerate without loss
+ACCEPTANCE = ("outliers", "bursts", "spikes")     # an estimate must tolerate these without loss
 
 
 def combined(kinds: Iterable[str]) -> tuple[Fault, ...]:
-    """The faults of several kinds together; a name that is not in FAULT_KINDS raises KeyError."""
+    """The faults of several kinds; raises KeyError for a name that is not in FAULT_KINDS."""
     return tuple(fault for kind in kinds for fault in FAULT_KINDS[kind])

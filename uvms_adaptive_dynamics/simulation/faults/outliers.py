@@ -12,7 +12,7 @@
 # See the License for the specific language governing permissions and
 # limitations under the License.
 
-"""Single wrong values of efforts, DVL velocities and thruster commands, and where they are."""
+"""Single outliers in efforts, DVL velocities and thruster commands, and their indices."""
 from __future__ import annotations
 
 from collections.abc import Sequence
@@ -28,8 +28,8 @@ PWM_LOW, PWM_HIGH = 1100.0, 1900.0        # [us]
 
 def corrupt_efforts(effort: Sequence[float] | np.ndarray, share: float,
                     rng: np.random.Generator) -> tuple[np.ndarray, np.ndarray]:
-    """(efforts (n,), places of those that are wrong): a `share` of all, off by 10 to 60 standard
-    deviations of the sensor."""
+    """(efforts (n,), indices of outliers): a `share` of all is off by 10 to 60 standard deviations
+    of the sensor."""
     true = np.array(effort, float)
     wrong = rng.random(true.size) < share
     stddev = EFFORT_NOISE + EFFORT_NOISE_SHARE * np.abs(true)
@@ -38,8 +38,8 @@ def corrupt_efforts(effort: Sequence[float] | np.ndarray, share: float,
 
 def corrupt_velocity(velocity: Sequence[float] | np.ndarray, share: float,
                      rng: np.random.Generator) -> tuple[np.ndarray, np.ndarray]:
-    """(DVL velocity (3,), places of what is wrong in it): a `share` of all messages, off likewise
-    on one axis or all."""
+    """(DVL velocity (3,), indices of outliers): a `share` of all messages is off by 10 to 60
+    standard deviations, on one axis or all."""
     error = np.zeros(3)
     if rng.random() < share:
         axes = np.ones(3) if rng.random() < 0.5 else np.eye(3)[rng.integers(3)]
@@ -49,8 +49,8 @@ def corrupt_velocity(velocity: Sequence[float] | np.ndarray, share: float,
 
 def corrupt_commands(commands: Sequence[float] | np.ndarray, share: float,
                      rng: np.random.Generator) -> tuple[np.ndarray, np.ndarray]:
-    """(thruster commands in PWM [us], places of those that are wrong): in a `share` of all messages
-    one thruster's is anywhere in its range."""
+    """(thruster commands in PWM [us], indices of outliers): in a `share` of all messages one
+    thruster's command is anywhere in its range."""
     pwm, wrong = np.array(commands, float), np.zeros(0, int)
     if rng.random() < share:
         wrong = np.array([rng.integers(pwm.size)])
@@ -74,10 +74,10 @@ def command_spikes(share: float) -> Change:
 
 
 def noise(stddev: float) -> Change:
-    """White noise on top."""
+    """Added white noise."""
     return lambda values, rng: values + stddev * rng.standard_normal(values.size)
 
 
 def _outliers(rng: np.random.Generator, size: int) -> np.ndarray:
-    """(size,) numbers of either sign between MIN_OUTLIER and MAX_OUTLIER."""
+    """(size,) numbers of random sign with magnitudes from MIN_OUTLIER to MAX_OUTLIER."""
     return rng.choice([-1.0, 1.0], size) * rng.uniform(MIN_OUTLIER, MAX_OUTLIER, size)

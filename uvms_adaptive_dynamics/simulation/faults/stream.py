@@ -12,8 +12,8 @@
 # See the License for the specific language governing permissions and
 # limitations under the License.
 
-"""A fault takes the messages of a stream as they were received and gives them as they come in its
-presence. Faults are put one behind the other; a message is never changed, but replaced.
+"""Faults as transformations of a message stream: messages without the fault in, messages with the
+fault out. Faults are chained; messages are replaced, never modified.
 """
 from __future__ import annotations
 
@@ -29,8 +29,8 @@ import numpy as np
 class Received(NamedTuple):
     """A message with its role.
 
-    t_ns [ns since the epoch]: when it is received, by the host's clock; true_ns: the same by a
-    clock that no fault touches, in whose order messages come.
+    t_ns [ns since the epoch]: receive time by the host's clock; true_ns: receive time by a clock
+    that no fault affects; messages are ordered by it.
     """
 
     role: str
@@ -40,26 +40,26 @@ class Received(NamedTuple):
 
     @property
     def t(self) -> float:
-        """Reception by the host's clock [s since the epoch]."""
+        """Receive time by the host's clock [s since the epoch]."""
         return self.t_ns * 1e-9
 
     def delayed(self, seconds: float) -> Received:
-        """The same message, received later by all clocks."""
+        """The same message, received `seconds` later by both clocks."""
         ns = round(seconds * 1e9)
         return self._replace(t_ns=self.t_ns + ns, true_ns=self.true_ns + ns)
 
 
 @dataclass(frozen=True)
 class Fault:
-    """What happens to the messages of `role` ('' of all) from `begin` to `end` [s of true time from
-    the stream's first message]; messages outside pass. `spoiled` says what happens."""
+    """A fault of the messages of `role` ('' for all) from `begin` to `end` [s of true time since
+    the stream's first message]; other messages pass. `spoiled` defines the fault."""
 
     role: str = ""
     begin: float = 0.0
     end: float = math.inf
 
     def apply(self, stream: Iterable[Received], rng: np.random.Generator) -> Iterator[Received]:
-        """The stream in presence of the fault, in the order of true time."""
+        """The stream with the fault, ordered by true time."""
         first: int | None = None
         memory: dict[str, Any] = {}
         for item in stream:
@@ -71,17 +71,17 @@ class Fault:
                 yield item
 
     def concerns(self, item: Received, elapsed: float) -> bool:
-        """Whether the fault acts on a message received `elapsed` [s] after the first one."""
+        """True if the fault acts on a message received `elapsed` [s] after the first one."""
         return self.role in ("", item.role) and self.begin <= elapsed < self.end
 
     def spoiled(self, item: Received, elapsed: float, rng: np.random.Generator,
                 memory: dict[str, Any]) -> Iterable[Received]:
-        """What comes in place of a message; memory: of this fault alone, empty at first."""
+        """The replacements of a message; memory: private to this fault, initially empty."""
         raise NotImplementedError
 
 
 class Reordering(Fault):
-    """A fault that changes when messages come: the stream is put in order of true time again."""
+    """A fault that changes receive times: the stream is sorted by true time again."""
 
     def apply(self, stream: Iterable[Received], rng: np.random.Generator) -> Iterator[Received]:
         yield from sorted(super().apply(stream, rng), key=lambda item: item.true_ns)
@@ -89,8 +89,8 @@ class Reordering(Fault):
 
 def with_faults(stream: Iterable[Received], faults: Sequence[Fault],
                 seed: int = 0) -> Iterator[Received]:
-    """The stream in presence of all faults, of the first one first; the same seed gives the same
-    ones."""
+    """The stream with all faults applied, the first one first; the same seed gives the same result.
+    """
     found: Iterable[Received] = stream
     for fault, rng in zip(faults, np.random.default_rng(seed).spawn(len(faults))):
         found = fault.apply(found, rng)
@@ -98,13 +98,13 @@ def with_faults(stream: Iterable[Received], faults: Sequence[Fault],
 
 
 def stamp_ns(message: Any) -> int | None:
-    """The header's stamp [ns since the epoch], None without a header."""
+    """The header's timestamp [ns since the epoch]; None without a header."""
     header = getattr(message, "header", None)
     return None if header is None else header.stamp.sec * 10**9 + header.stamp.nanosec
 
 
 def with_stamp(message: Any, ns: int) -> Any:
-    """The message with another stamp [ns since the epoch]; itself if it has no header."""
+    """The message with another timestamp [ns since the epoch]; itself if it has no header."""
     if getattr(message, "header", None) is None:
         return message
     found, header = copy.copy(message), copy.copy(message.header)
@@ -115,6 +115,6 @@ def with_stamp(message: Any, ns: int) -> Any:
 
 
 def later(message: Any, seconds: float) -> Any:
-    """The message with its stamp moved by `seconds`; itself if it has no header."""
+    """The message with its timestamp shifted by `seconds`; itself if it has no header."""
     ns = stamp_ns(message)
     return message if ns is None else with_stamp(message, ns + round(seconds * 1e9))

@@ -12,7 +12,7 @@
 # See the License for the specific language governing permissions and
 # limitations under the License.
 
-"""Faults of what a message says: its numbers by the name of a field, or its structure."""
+"""Faults of a message's content: the numbers of a named field, or its structure."""
 from __future__ import annotations
 
 import copy
@@ -25,7 +25,7 @@ import pinocchio as pin
 
 from .stream import Fault, Received
 
-# Fields with numbers: the role whose messages have them, and the way to them.
+# Numeric fields: the role whose messages have them, and the path to them.
 FIELD_PATHS = {
     "gyro": ("imu", "angular_velocity"),
     "accelerometer": ("imu", "linear_acceleration"),
@@ -43,7 +43,7 @@ Change = Callable[[np.ndarray, np.random.Generator], np.ndarray]
 
 @dataclass(frozen=True)
 class FieldFault(Fault):
-    """A fault of the numbers of one field; `spoiled_values` says what becomes of them."""
+    """A fault of the numbers of one field, defined by `spoiled_values`."""
 
     field: str = ""
 
@@ -54,14 +54,14 @@ class FieldFault(Fault):
 
     def spoiled_values(self, values: np.ndarray, elapsed: float, rng: np.random.Generator,
                        memory: dict[str, Any]) -> np.ndarray:
-        """(k,) what comes in place of the numbers (k,), which stay as they are; others as of
+        """(k,) replacements of the numbers (k,), which must not be modified; other arguments as in
         `Fault.spoiled`."""
         raise NotImplementedError
 
 
 @dataclass(frozen=True)
 class Altered(FieldFault):
-    """The numbers of a field (k,) as `change` makes them."""
+    """Applies `change` to the numbers (k,) of a field."""
 
     change: Change = lambda values, rng: values
 
@@ -72,7 +72,7 @@ class Altered(FieldFault):
 
 @dataclass(frozen=True)
 class Rewritten(Fault):
-    """A copy of the message that `change` has changed in place."""
+    """Replaces the message by a copy that `change` modifies in place."""
 
     change: Callable[[Any], None] = lambda message: None
 
@@ -85,8 +85,7 @@ class Rewritten(Fault):
 
 @dataclass(frozen=True)
 class Drifting(FieldFault):
-    """The numbers of a field (k,) as `change` makes them of those and of the seconds since the
-    fault began."""
+    """Applies `change` to the numbers (k,) of a field and the seconds since the fault began."""
 
     change: Callable[[np.ndarray, float], np.ndarray] = lambda values, seconds: values
 
@@ -97,7 +96,7 @@ class Drifting(FieldFault):
 
 @dataclass(frozen=True)
 class Lagging(FieldFault):
-    """The numbers of a field are those of `lag` [s] before."""
+    """The numbers of a field are those from `lag` [s] ago."""
 
     lag: float = 0.1
 
@@ -112,7 +111,7 @@ class Lagging(FieldFault):
 
 @dataclass(frozen=True)
 class Coasting(FieldFault):
-    """The numbers of a field are those of the beginning, dying away over `time` [s]."""
+    """The numbers of a field decay from those at the beginning with time constant `time` [s]."""
 
     time: float = 1.0
 
@@ -123,8 +122,7 @@ class Coasting(FieldFault):
 
 @dataclass(frozen=True)
 class InWorld(Fault):
-    """The DVL's velocity (3,) as `change` makes it of that and of R_wb (3, 3), the newest
-    orientation of the IMU."""
+    """Applies `change` to the DVL's velocity (3,) and R_wb (3, 3), the IMU's latest orientation."""
 
     change: Callable[[np.ndarray, np.ndarray], np.ndarray] = lambda velocity, R_wb: velocity
 
@@ -143,14 +141,14 @@ class InWorld(Fault):
 
 
 def altered(field: str, change: Change, begin: float = 0.0, end: float = np.inf) -> Altered:
-    """The fault `Altered` of the role that has the field."""
+    """The fault `Altered` for the role that has the field."""
     return Altered(FIELD_PATHS[field][0], begin, end, field, change)
 
 
 # --- fields ---------------------------------------------------------------------------------------
 
 def has_field(message: Any, field: str) -> bool:
-    """Whether the message has the field."""
+    """True if the message has the field."""
     return hasattr(message, _way(message, field)[0])
 
 
@@ -164,12 +162,12 @@ def field_of(message: Any, field: str) -> np.ndarray:
 
 
 def with_field(message: Any, field: str, values: np.ndarray) -> Any:
-    """A copy of the message with other numbers (k,) in a field."""
+    """A copy of the message with the numbers (k,) in a field."""
     return _replaced(message, _way(message, field), values)
 
 
 def _way(message: Any, field: str) -> list[str]:
-    # mavros_msgs/RCOut names its commands otherwise.
+    # In mavros_msgs/RCOut the commands are called 'channels'.
     path = FIELD_PATHS[field][1]
     return ["channels"] if path == "data" and hasattr(message, "channels") else path.split(".")
 
@@ -194,37 +192,37 @@ def _axes(part: Any) -> str:
 # --- changes of numbers ---------------------------------------------------------------------------
 
 def plus(*amounts: float) -> Change:
-    """Off by an amount, the same of all numbers or one for each."""
+    """Add an offset, one for all numbers or one for each."""
     return lambda values, rng: values + np.array(amounts)
 
 
 def times(*factors: float) -> Change:
-    """In another unit or with another sign."""
+    """Scale, as by a wrong unit or sign."""
     return lambda values, rng: values * np.array(factors)
 
 
 def filled(value: float) -> Change:
-    """All numbers the same."""
+    """Set all numbers to one value."""
     return lambda values, rng: np.full_like(values, value)
 
 
 def reordered(*places: int) -> Change:
-    """In another order: first the one at places[0]."""
+    """Reorder: the number at places[0] comes first."""
     return lambda values, rng: values[list(places)]
 
 
 def huge(size: float) -> Change:
-    """Numbers up to +- `size`, finite."""
+    """Replace by finite random numbers up to +- `size`."""
     return lambda values, rng: size * rng.uniform(-1.0, 1.0, values.size)
 
 
 def rolled(shift: int) -> Change:
-    """In another order in which none stays at its place, however many there are."""
+    """Rotate the order by `shift`, for any number of values."""
     return lambda values, rng: np.roll(values, shift)
 
 
 def swapped(a: int, b: int) -> Change:
-    """Two numbers exchanged."""
+    """Exchange two numbers."""
     def changed(values: np.ndarray, rng: np.random.Generator) -> np.ndarray:
         values[[a, b]] = values[[b, a]]
         return values
@@ -232,7 +230,7 @@ def swapped(a: int, b: int) -> Change:
 
 
 def one_of(place: int, change: Change) -> Change:
-    """`change` of one number alone, of the last one where there are fewer."""
+    """Apply `change` to one number only, the last one if there are fewer."""
     def changed(values: np.ndarray, rng: np.random.Generator) -> np.ndarray:
         k = min(place, values.size - 1)
         values[k] = change(values[k:k + 1], rng)[0]
@@ -241,7 +239,7 @@ def one_of(place: int, change: Change) -> Change:
 
 
 def at_times(share: float, change: Change) -> Change:
-    """Each number with probability `share` as `change` makes it."""
+    """Apply `change` to each number with probability `share`."""
     def changed(values: np.ndarray, rng: np.random.Generator) -> np.ndarray:
         wrong = rng.random(values.size) < share
         return np.where(wrong, change(values.copy(), rng), values)
@@ -249,7 +247,7 @@ def at_times(share: float, change: Change) -> Change:
 
 
 def turned(angle: float, axis: Sequence[float]) -> Change:
-    """A quaternion x y z w, turned by `angle` [rad] about an axis (3,) of the sensor."""
+    """Rotate a quaternion x y z w by `angle` [rad] about an axis (3,) of the sensor."""
     x, y, z = np.sin(angle / 2) * np.array(axis, float) / np.linalg.norm(axis)
     w = float(np.cos(angle / 2))
     right = np.array([[w, z, -y, x], [-z, w, x, y], [y, -x, w, z], [-x, -y, -z, w]])
@@ -257,22 +255,22 @@ def turned(angle: float, axis: Sequence[float]) -> Change:
 
 
 def headed(angle: float) -> Change:
-    """A quaternion x y z w, turned by `angle` [rad] about the vertical of its world."""
+    """Rotate a quaternion x y z w by `angle` [rad] about the world's vertical."""
     z, w = np.sin(angle / 2), np.cos(angle / 2)
     left = np.array([[w, -z, 0, 0], [z, w, 0, 0], [0, 0, w, z], [0, 0, -z, w]])
     return lambda values, rng: left @ values
 
 
 def rounded(step: float) -> Change:
-    """As of a coarse sensor."""
+    """Round to multiples of `step`, like a coarse sensor."""
     return lambda values, rng: step * np.round(values / step)
 
 
 def clipped(limit: float) -> Change:
-    """No number beyond +- limit."""
+    """Clip to +- limit."""
     return lambda values, rng: np.clip(values, -limit, limit)
 
 
 def sometimes(share: float, change: Change) -> Change:
-    """All numbers of a message together, with probability `share`, as `change` makes them."""
+    """Apply `change` to all numbers of a message together, with probability `share`."""
     return lambda values, rng: change(values, rng) if rng.random() < share else values

@@ -12,10 +12,10 @@
 # See the License for the specific language governing permissions and
 # limitations under the License.
 
-"""`benchmark`: time, accuracy and memory of the complete update, always beside the CVXPY
+"""`benchmark`: time, accuracy and memory of the complete update, compared with the CVXPY
 formulation on the same ticks.
 
-cases (what is run) -> samples (simulated robot, or a chain of any length) -> measure (one case,
-a process of its own) -> report (table, JSON, plot); acceptance (asked beside measured);
+cases (what to run) -> samples (simulated robot, or a chain of any length) -> measure (one case, in
+a separate process) -> report (table, JSON, plot); acceptance (required against measured);
 endurance (memory over many ticks)
 """

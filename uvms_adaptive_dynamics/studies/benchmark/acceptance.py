@@ -12,7 +12,7 @@
 # See the License for the specific language governing permissions and
 # limitations under the License.
 
-"""What was asked beside what was measured (issue "A solver that keeps up", section Accept)."""
+"""Required against measured figures (issue "A solver that keeps up", section Accept)."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ from typing import Any
 
 
 def verdicts(entries: Sequence[dict[str, Any]]) -> list[str]:
-    """One line for each thing that the issue asks of the acceptance cases."""
+    """One line for each requirement of the issue on the acceptance cases."""
     by_group: dict[str, list[dict[str, Any]]] = {}
     for entry in entries:
         by_group.setdefault(entry["case"]["group"], []).append(entry)

@@ -12,8 +12,7 @@
 # See the License for the specific language governing permissions and
 # limitations under the License.
 
-"""What is run: one case is one setting of horizon, robot, outliers, grouping, frozen parameters
-and solver."""
+"""Benchmark cases: settings of horizon, robot, outliers, grouping, frozen parameters and solver."""
 
 from __future__ import annotations
 
@@ -26,7 +25,7 @@ ARM_FROZEN = ("axis_b.*", "W", "X_*")
 
 
 class Effort(TypedDict, total=False):
-    """How many ticks a case takes (see `Case`)."""
+    """Number of ticks of a case (see `Case`)."""
 
     ticks: int
     compared: int
@@ -36,11 +35,11 @@ class Effort(TypedDict, total=False):
 @dataclass(frozen=True)
 class Case:
     """One run. group: the figure that it belongs to; joints None: the simulated robot (n = 4),
-    else a chain of so many.
+    else a chain with that many joints.
 
-    ticks are timed once the horizon is full and `settle` more have passed; compared: how many
-    of them, evenly spread, are solved by CVXPY as well, for accuracy and, if `timed`, for time;
-    each_tick: how many of these also compiled anew.
+    ticks: number of ticks timed, after the horizon is full and `settle` more have passed; compared:
+    number of them, evenly spread, that CVXPY also solves, for accuracy and, if `timed`, for time;
+    each_tick: number of those that CVXPY also compiles again.
     """
 
     group: str
@@ -59,7 +58,7 @@ class Case:
 
     @property
     def label(self) -> str:
-        """What distinguishes the case, for people."""
+        """Description of the case for people."""
         return (
             f"{'simulated robot' if self.joints is None else f'chain n = {self.joints}'}, horizon "
             f"{self.horizon}, {self.grouping}, outliers {self.outliers:.0%}, {self.solver}"
@@ -68,7 +67,7 @@ class Case:
         )
 
     def config(self) -> Config:
-        """The settings of the case; the solver is put in after the horizon has filled."""
+        """The settings of the case; the solver is exchanged after the horizon has filled."""
         return Config().with_values(
             {
                 "estimation.horizon": self.horizon,
@@ -81,7 +80,7 @@ class Case:
 
 
 def default_grid() -> list[Case]:
-    """Each quantity varied about the default setting."""
+    """Cases that vary each quantity about the default setting."""
     return (
         [Case("horizon", horizon=N, **_fewer(N)) for N in (25, 50, 100, 500, 2000)]
         + [Case("joints", joints=n, ticks=300, compared=8, each_tick=2) for n in (0, 2, 4, 8, 12)]
@@ -102,7 +101,7 @@ def default_grid() -> list[Case]:
 
 
 def quick_grid() -> list[Case]:
-    """About a minute: the ends of what matters most."""
+    """About a minute: the extremes of the main quantities."""
     short: Effort = {"ticks": 150, "compared": 4, "each_tick": 2}
     return [
         Case("horizon", horizon=50, **short),
@@ -117,8 +116,8 @@ def quick_grid() -> list[Case]:
 
 
 def acceptance_cases() -> list[Case]:
-    """Exactly what issue 3 of the list ("A solver that keeps up") accepts by; the first is its
-    setting."""
+    """Exactly the acceptance cases of issue 3 of the list ("A solver that keeps up"); the first is
+    its reference setting."""
     brief: Effort = {"ticks": 1000, "compared": 0, "each_tick": 0}
     return (
         [Case("acceptance", ticks=2000, compared=500, each_tick=25)]

@@ -12,11 +12,11 @@
 # See the License for the specific language governing permissions and
 # limitations under the License.
 
-"""Robots with any number of joints, and samples of the linear model along multi-sines, for
-timing only.
+"""Robots with any number of joints, and samples of the linear model along multisines, for timing
+only.
 
-The motion is not that of a body (attitude, velocity and acceleration are independent sines):
-tau = Y pi holds all the same.
+The motion is not that of a rigid body (attitude, velocity and acceleration are independent sines),
+but tau = Y pi still holds.
 """
 
 from __future__ import annotations
@@ -28,12 +28,12 @@ from ...model.robot import RobotModel
 from ...model.rotations import from_rpy
 from ...model.sample import Sample
 
-NOISE_SHARE = 0.5  # of the noise that the estimate starts from
+NOISE_SHARE = 0.5  # of the estimator's initial noise
 CHAIN_TONES, LOW, HIGH = 4, 0.05, 0.7  # [Hz]
 
 
 def chain_urdf(n: int, seed: int = 0) -> str:
-    """Text of a URDF with `n` revolute joints j0.. with random axes and admissible links of
+    """URDF text with `n` revolute joints j0.., random axes, and physically consistent links of
     0.1-0.5 kg, 5-15 cm long."""
     rng, parts = np.random.default_rng(seed), ['<robot name="chain"><link name="l"/>']
     parent = "l"
@@ -61,7 +61,7 @@ def chain_urdf(n: int, seed: int = 0) -> str:
 
 
 def chain_robot(config: Config, n: int, seed: int = 0) -> tuple[Config, RobotModel]:
-    """The default vehicle with a chain of `n` joints under it, and the settings that say so."""
+    """(settings, robot): the default vehicle with a chain of `n` joints."""
     config = config.with_values(
         {"robot.urdf": "robot_description", "robot.joints": [f"j{k}" for k in range(n)]}
     )
@@ -71,7 +71,7 @@ def chain_robot(config: Config, n: int, seed: int = 0) -> tuple[Config, RobotMod
 def chain_samples(
     config: Config, robot: RobotModel, truth: np.ndarray, count: int, seed: int = 0
 ) -> list[Sample]:
-    """`count` noisy samples on the grid; efforts are those of the model with parameters `truth`
+    """`count` noisy samples on the grid, with efforts from the model with parameters `truth`
     (p,)."""
     rng, n, C = np.random.default_rng(seed), robot.table.n, robot.table.channels
     axes = 9 + n  # roll, pitch, yaw; nu; mu

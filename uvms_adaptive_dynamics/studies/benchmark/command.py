@@ -12,8 +12,8 @@
 # See the License for the specific language governing permissions and
 # limitations under the License.
 
-"""`python -m uvms_adaptive_dynamics benchmark`: run the cases, each in a process of its own,
-and write benchmark.json and .png."""
+"""`python -m uvms_adaptive_dynamics benchmark`: run the cases, each in a separate process, and
+write benchmark.json and .png."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ from typing import Any
 from ...disk.writing import output_folder
 from ...errors import UvmsError
 
-# One thread, as accepted by; in place before a child imports numpy.
+# One thread, as in the acceptance setting; set before a child imports numpy.
 THREADS = ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS", "RAYON_NUM_THREADS")
 PROFILE_LINES = 40
 
@@ -39,15 +39,16 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Arguments of the command."""
     parser.description = (
         "Time the complete update, from sample to estimate, over horizons, joints, outliers, "
-        "groupings and solvers, beside the CVXPY formulation on the same ticks (default: about 10 "
-        "minutes)."
+        "groupings and solvers, compared with the CVXPY formulation on the same ticks (default: "
+        "about 10 minutes)."
     )
     which = parser.add_mutually_exclusive_group()
     which.add_argument("--quick", action="store_true", help="a one-minute version")
     which.add_argument(
         "--acceptance",
         action="store_true",
-        help="the acceptance setting over 2,000 ticks: asked beside measured (about 5 minutes)",
+        help="the acceptance setting over 2,000 ticks: required against measured (about 5 "
+        "minutes)",
     )
     which.add_argument(
         "--compare",
@@ -59,12 +60,12 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         "--endurance",
         type=int,
         metavar="TICKS",
-        help="times and resident memory over so many ticks, such as 30000",
+        help="times and resident memory over TICKS ticks, such as 30000",
     )
     parser.add_argument(
         "--profile",
         action="store_true",
-        help="cProfile of the first case's ticks (they are slower then)",
+        help="profile the first case's ticks with cProfile (which slows them down)",
     )
     parser.add_argument(
         "--output",
@@ -76,7 +77,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def run(args: argparse.Namespace) -> int:
-    """Run and return 0, or 1 where the acceptance is not met."""
+    """Run and return 0, or 1 if the acceptance is not met."""
     for name in THREADS:
         os.environ[name] = "1"
     from . import cases
@@ -109,8 +110,8 @@ def run(args: argparse.Namespace) -> int:
     print("\n".join(asked))
     print(
         f"\n{args.output / 'benchmark.json'}, {args.output / 'benchmark.png'}; "
-        f"{time.monotonic() - begin:.0f} s, load average {os.getloadavg()[0]:.1f} (above 1 the "
-        "machine was shared, and times by the clock are too long)"
+        f"{time.monotonic() - begin:.0f} s, load average {os.getloadavg()[0]:.1f} (above 1, other "
+        "processes shared the machine and wall-clock times are too long)"
     )
     return int(any(text.startswith("NOT MET") for text in asked))
 
@@ -132,7 +133,7 @@ def _endure(ticks: int) -> int:
 
 
 def _in_a_process(case, label: str, profile: str | None) -> dict[str, Any]:
-    """The case's result, from a fresh process: its peak memory is its own, and no case warms
+    """The case's result from a fresh process, so that peak memory is its own and no case warms
     another's caches."""
     context = multiprocessing.get_context("spawn")
     here, there = context.Pipe(duplex=False)
@@ -157,7 +158,7 @@ def _child(case, label: str, profile: str | None, pipe) -> None:
 
 
 def _progress(label: str):
-    """Shows a share on stderr, where that is a terminal."""
+    """A callback that shows a share on stderr if that is a terminal."""
     if not sys.stderr.isatty():
         return lambda share: None
     last = 0.0

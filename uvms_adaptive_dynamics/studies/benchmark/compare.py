@@ -12,8 +12,8 @@
 # See the License for the specific language governing permissions and
 # limitations under the License.
 
-"""The CVXPY formulation on the same ticks: how long it takes, compiled once or at each tick,
-and how far our answer is from its."""
+"""The CVXPY formulation on the same ticks: its time, compiled once or at each tick, and the
+difference of our answer from its answer."""
 
 from __future__ import annotations
 
@@ -31,14 +31,14 @@ from .cases import Case
 from .memory import peak_mb
 from .times import Stopwatch, Times, spread
 
-# Numbers in the window up to which CVXPY's program is compiled once: at five times as many it takes
-# 10 GB and 24 s.
+# Largest size of the window [numbers] for which CVXPY's program is compiled once: at five times as
+# many, compiling takes 10 GB and 24 s.
 COMPILED_ONCE_LIMIT = 100_000
 
 
 class Baseline:
-    """CVXPY with Clarabel at its own tolerances, for time: its solves, and the update that they
-    would have made of ours."""
+    """Times of CVXPY with Clarabel at its default tolerances: its solves, and our update with its
+    solve in place of ours."""
 
     def __init__(self, compile_once: bool):
         self.solver = CvxpySolver("CLARABEL", compile_once, oracle=False)
@@ -47,8 +47,8 @@ class Baseline:
         self._ours: list[Times] = []
 
     def take(self, problem: HorizonProblem, update: Times, solve: Times) -> None:
-        """Solve the tick's problem, of which our update and the solve in it took so long; a
-        solve that fails has no time."""
+        """Solve the tick's problem; update, solve: our times for it. A failed solve is not
+        counted."""
         clock = Stopwatch()
         if isinstance(quietly(self.solver, problem), Solution):
             self._solve.append(took := clock.read())
@@ -56,8 +56,8 @@ class Baseline:
             self._update.append(Times(*(u - s + t for u, s, t in zip(update, solve, took))))
 
     def figures(self) -> dict[str, Any] | None:
-        """Solve, complete update with it, and how many times faster ours is (medians of the
-        same ticks, by either clock)."""
+        """Times of solve and complete update, and our speedup (medians over the same ticks, by
+        either clock)."""
         if not self._solve:
             return None
         theirs, ours = np.median(self._update, axis=0), np.median(self._ours, axis=0)
@@ -70,12 +70,12 @@ class Baseline:
 
 
 class Oracle:
-    """The statement solved as exactly as Clarabel can: to 1e-10; where it does not get there
-    once more from that answer, and by its own tolerances (1e-8) too.
+    """The problem solved as exactly as Clarabel can: to 1e-10. If it does not converge to that, it
+    solves again from its answer, and also with its default tolerances (1e-8).
 
-    On this problem many ticks end short of 1e-10 ('near-optimal'), a few of them far short,
-    where another origin or the looser target ends better; the answer with the lower cost is
-    returned, with its status.
+    Many ticks of this problem end short of 1e-10 ('near-optimal'), a few of them far short; there
+    another origin or the looser tolerance ends better. Returns the answer with the lowest cost and
+    its status.
     """
 
     def __init__(self, compile_once: bool = True):
@@ -102,8 +102,8 @@ class Oracle:
 
 
 class Comparison:
-    """What CVXPY makes of the same problems: by Clarabel's own tolerances for time, by tight
-    ones for accuracy."""
+    """CVXPY on the same problems: with Clarabel's default tolerances for time, with tight ones for
+    accuracy."""
 
     def __init__(self, case: Case, robot: RobotModel):
         self._once_allowed = (
@@ -121,14 +121,14 @@ class Comparison:
     def take(
         self, problem: HorizonProblem, solution: Solution, update: Times, solve: Times, anew: bool
     ) -> None:
-        """Compare one tick, of which our update and the solve in it took so long; `anew`: also
-        time the formulation compiled for this tick alone."""
+        """Compare one tick; update, solve: our times for it. `anew`: also time the formulation
+        compiled for this tick alone."""
         if self._oracle is None or self._anew is None:
             self._oracle = Oracle(self._once_allowed)
             self._anew = Baseline(compile_once=False)
             if self._once_allowed and self._timed:
                 self._once = Baseline(compile_once=True)
-                quietly(self._once.solver, problem)  # compiles: this time does not count
+                quietly(self._once.solver, problem)  # compiles; not timed
         if self._once is not None:
             self._once.take(problem, update, solve)
         if anew:
@@ -151,9 +151,9 @@ class Comparison:
         self._oracle_violation = max(self._oracle_violation, problem.physical.violation(best.pi))
 
     def figures(self) -> dict[str, Any]:
-        """objective_excess: (ours - oracle) / oracle, lowest and highest (below zero ours is
-        the better one); prediction_difference: largest RMS of Y (pi - pi_oracle) over the
-        window, relative to that of Y pi_oracle."""
+        """objective_excess: (ours - oracle) / oracle, lowest and highest (below zero, ours is
+        better); prediction_difference: largest RMS of Y (pi - pi_oracle) over the window, relative
+        to that of Y pi_oracle."""
         found = self._excess
         return {
             "compared": len(found),
@@ -168,7 +168,7 @@ class Comparison:
 
 
 def quietly(solver: Solver, problem: HorizonProblem) -> Solution | SolverError:
-    """The answer, or the error."""
+    """The solver's answer, or its error."""
     try:
         return solver.solve(problem)
     except SolverError as error:

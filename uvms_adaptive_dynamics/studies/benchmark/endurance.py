@@ -12,7 +12,7 @@
 # See the License for the specific language governing permissions and
 # limitations under the License.
 
-"""Memory and times over many ticks: the same samples again and again, their time going on."""
+"""Memory and times over many ticks: the same samples repeat while their time advances."""
 
 from __future__ import annotations
 
@@ -35,9 +35,9 @@ CHECKS = 10
 
 
 class Endured(NamedTuple):
-    """memory: (ticks done, resident memory [MB]) at ten instants; update: of every tick, sample to
-    estimate, once the horizon was full; late: how many solves kept the last estimate or ended at
-    the deadline."""
+    """memory: (ticks done, resident memory [MB]) at ten instants; update: time of every tick from
+    sample to estimate, after the horizon is full; late: number of solves that kept the last
+    estimate or ended at the deadline."""
 
     memory: list[tuple[int, float]]
     update: list[Times]
@@ -50,14 +50,14 @@ def endured(
     lap: int = 2500,
     case: Case = Case("endurance"),
 ) -> Endured:
-    """What `ticks` updates take, by default in the acceptance setting, with the deadline that a
-    solve has in the node."""
+    """Memory and times of `ticks` updates, by default in the acceptance setting, with the node's
+    deadline."""
     config, robot, samples = prepare(case, lap)
     prior = perturbed(prior_from_config(config, robot), PRIOR_WRONG_BY, BENCHMARK_SEED)
     estimator = Estimator(config, prior, robot, real_time=True)
     late = 0
     memory: list[tuple[int, float]] = []
-    update = np.full((ticks, len(Times._fields)), np.nan)  # all at once: it is no growth
+    update = np.full((ticks, len(Times._fields)), np.nan)  # allocated now, so that it cannot grow
     length = samples[-1].t - samples[0].t + config.filter.period
     every = max(1, ticks // CHECKS)
     with ShortCollections():  # as in the node

@@ -12,8 +12,8 @@
 # See the License for the specific language governing permissions and
 # limitations under the License.
 
-"""One case: the estimator on consecutive samples, each tick timed; then some of the same ticks
-solved by CVXPY as well."""
+"""Run one case: time each tick of the estimator on consecutive samples, then solve some of the same
+ticks with CVXPY."""
 
 from __future__ import annotations
 
@@ -44,9 +44,9 @@ PRIOR_WRONG_BY, BENCHMARK_SEED = 2.0, 1
 
 
 class Watched(Guarded):
-    """The solver between estimator and benchmark: it keeps the tick's problem and answer.
+    """A solver that keeps the tick's problem and answer for the benchmark.
 
-    It takes the place of `solver`, whose counts go on.
+    It replaces `solver` and continues its counts.
     """
 
     def __init__(self, solver: Guarded):
@@ -67,11 +67,11 @@ class Watched(Guarded):
 
 
 def prepare(case: Case, count: int) -> tuple[Config, RobotModel, list[Sample]]:
-    """Settings, robot and at least `count` samples of the case, outliers put in."""
+    """Settings, robot and at least `count` samples of the case, with outliers."""
     config = case.config()
     if case.joints is None:
         robot = RobotModel.from_config(config)
-        # The first second has no acceleration yet; whole minutes share one file between cases.
+        # The first second has no acceleration yet; whole minutes let cases share one file.
         samples = simulated_samples(
             60.0 * np.ceil((count * config.filter.period + 1.0) / 60.0), BENCHMARK_SEED
         )
@@ -90,10 +90,9 @@ def prepare(case: Case, count: int) -> tuple[Config, RobotModel, list[Sample]]:
 def measure(
     case: Case, progress: Callable[[float], None] = lambda share: None, profile: str | None = None
 ) -> dict[str, Any]:
-    """The case's figures (see `figures`), or {"skipped": reason} where its solver is not
-    available here.
+    """The case's figures (see `figures`), or {"skipped": reason} if its solver is not available.
 
-    profile: file that cProfile writes the timed ticks to (they are slower then).
+    profile: file for cProfile's profile of the timed ticks, which profiling slows down.
     """
     begin = case.horizon + len(gaussian_kernel(case.config().filter)) + case.settle
     config, robot, samples = prepare(case, begin + case.ticks)
@@ -119,8 +118,7 @@ def measure(
         profiler.dump_stats(profile)
     comparison = Comparison(case, robot)
     if case.compared:
-        # Once more on the same samples: between the timed ticks CVXPY would empty the caches that
-        # they are timed with.
+        # A second pass on the same samples: between timed ticks CVXPY would evict their caches.
         due = _spread(case.ticks, case.compared)
         anew = set(list(due)[:: max(1, len(due) // case.each_tick)]) if case.each_tick else set()
         again = _Pass(case, config, robot, samples, begin, count)
@@ -144,8 +142,8 @@ def measure(
 
 
 class _Pass:
-    """An estimator with its horizon filled, and then the case's ticks. Raises SolverError where
-    the case's solver is not available."""
+    """An estimator with a full horizon, ready for the case's ticks. Raises SolverError if the
+    case's solver is not available."""
 
     def __init__(
         self,
@@ -161,8 +159,8 @@ class _Pass:
             perturbed(prior_from_config(config, robot), PRIOR_WRONG_BY, BENCHMARK_SEED),
             robot,
         )
-        # Only now the wanted solver: while the horizon fills, CVXPY would compile a program for
-        # every tick.
+        # The case's solver comes in after the horizon has filled, since until then CVXPY would
+        # compile a program for every tick.
         solver = (
             self.estimator._solver
             if case.solver == "native"
@@ -177,20 +175,19 @@ class _Pass:
 
     @property
     def failures(self) -> int:
-        """Solves of the case's ticks without an answer."""
+        """Number of the case's ticks without an answer."""
         return self.estimator.solver_failures - self._failed_before
 
     @property
     def exact(self) -> tuple[HorizonProblem, Solution] | None:
-        """The last tick's problem and answer, if this claims to be the optimum; a held one does
-        not."""
+        """The last tick's problem and answer, None if the answer was held and thus not optimal."""
         problem, solution = self.solver.problem, self.solver.solution
         if problem is None or solution is None or solution.status == "held":
             return None
         return problem, solution
 
     def ticks(self, profiler: cProfile.Profile | None = None) -> Iterator[tuple[int, Times]]:
-        """(number, time of the complete update) of each tick."""
+        """Yields (number, time of the complete update) of each tick."""
         for k, sample in enumerate(self._samples):
             if profiler:
                 profiler.enable()
@@ -204,7 +201,7 @@ class _Pass:
 
 
 def _counted(progress: Callable[[float], None], samples: int, passes: int) -> Callable[[int], None]:
-    """Counts samples and reports their share of all passes."""
+    """A callback that counts samples and reports their share of all passes."""
     done = 0
 
     def step(count: int) -> None:
@@ -220,21 +217,21 @@ class Record:
 
     def __init__(self) -> None:
         self.update: list[Times] = []
-        self.solve: dict[int, Times] = {}  # by number of the tick; one without an answer has none
+        self.solve: dict[int, Times] = {}  # by tick number; none for a tick without an answer
         self._gap: list[float] = []
         self._violation = 0.0
         self.peak_mb = 0.0
 
     def take(self, tick: int, solution: Solution, took: Times, violation: float) -> None:
-        """A tick's answer, its time and how far outside P it is (scaled)."""
+        """Record a tick's answer, its time and its violation of P (scaled)."""
         self.solve[tick] = took
         if solution.gap is not None:
             self._gap.append(solution.gap)
         self._violation = max(self._violation, violation)
 
     def figures(self) -> dict[str, Any]:
-        """update_ms: sample to estimate, by the clock on the wall; update_cpu_ms: the same in
-        processor time; solve alike."""
+        """update_ms: wall-clock time from sample to estimate; update_cpu_ms: the same in processor
+        time; likewise for solve."""
         return {
             **spread("update", self.update),
             **spread("solve", list(self.solve.values())),
@@ -245,7 +242,7 @@ class Record:
 
 
 def _spread(total: int, wanted: int) -> set[int]:
-    """`wanted` ticks out of `total`, evenly."""
+    """`wanted` tick numbers out of `total`, evenly spread."""
     return (
         set(np.linspace(0, total - 1, min(wanted, total)).astype(int).tolist()) if wanted else set()
     )

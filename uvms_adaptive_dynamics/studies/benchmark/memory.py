@@ -12,7 +12,7 @@
 # See the License for the specific language governing permissions and
 # limitations under the License.
 
-"""Memory of this process, and whether it grows over many ticks."""
+"""Memory of this process."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ def peak_mb() -> float:
 
 
 def resident_mb() -> float:
-    """Resident memory now [MB], garbage collected."""
+    """Present resident memory [MB], after garbage collection."""
     gc.collect()
     pages = int(Path("/proc/self/statm").read_text().split()[1])
     return pages * resource.getpagesize() / 1e6

@@ -28,7 +28,7 @@ from typing import Any
 from ... import __version__
 from ...disk.writing import write_file
 
-# What each panel of the plot varies: group of cases, key of the case, label.
+# Panels of the plot: group of cases, key of the varied quantity, label.
 PANELS = (
     ("horizon", "horizon", "horizon [samples]"),
     ("joints", "joints", "joints of the chain"),
@@ -37,7 +37,7 @@ PANELS = (
 
 
 def machine() -> dict[str, Any]:
-    """Where the figures were measured."""
+    """The machine and software on which the figures were measured."""
     model = next(
         (
             line.split(":", 1)[1].strip()
@@ -115,8 +115,8 @@ def write_json(path: Path, entries: Sequence[dict[str, Any]]) -> None:
 
 
 def write_plot(path: Path, entries: Sequence[dict[str, Any]]) -> None:
-    """Median (line), p99 and maximum of the update, and CVXPY's median, over what each group of
-    cases varies."""
+    """Plot median (line), p99 and maximum of the update, and CVXPY's median, over the quantity that
+    each group of cases varies."""
     import matplotlib
 
     matplotlib.use("Agg")

@@ -12,8 +12,8 @@
 # See the License for the specific language governing permissions and
 # limitations under the License.
 
-"""Samples of the simulated robot through the whole front end, kept in a temporary file, and
-gross outliers in their efforts."""
+"""Samples of the simulated robot through the whole front end, cached in a temporary file, and gross
+outliers in their efforts."""
 
 from __future__ import annotations
 
@@ -35,15 +35,15 @@ SOURCES = Path(__file__).resolve().parents[2]
 SMALLEST_OUTLIER, LARGEST_OUTLIER = (
     5.0,
     20.0,
-)  # in standard deviations of the noise that the estimate starts from
+)  # in standard deviations of the estimator's initial noise
 
-# Nothing is wrong with the simulated sensors.
+# No sensor of the simulation is misread.
 SAMPLE_FIELDS = [f.name for f in fields(Sample) if f.name != "misread"]
 
 
 def simulated_samples(seconds: float, seed: int = 1) -> list[Sample]:
-    """Samples of `seconds` of the simulated robot with the default settings; the same code and
-    seed give the same ones."""
+    """Samples of `seconds` of the simulated robot with the default settings; the same code and seed
+    give the same samples."""
     file = (
         Path(tempfile.gettempdir())
         / f"uvms_benchmark_{os.getuid()}_{_version()}_{seed}_{seconds:g}.npz"
@@ -53,15 +53,15 @@ def simulated_samples(seconds: float, seed: int = 1) -> list[Sample]:
             columns = [saved[name] for name in SAMPLE_FIELDS]
             return [_sample(row) for row in zip(*columns)]
     samples = _simulate(seconds, seed)
-    no_doubt = np.full((3, 3), np.nan)      # None has no place in an array
+    no_doubt = np.full((3, 3), np.nan)      # an array cannot hold None
     partial = file.with_suffix(f".{os.getpid()}.npz")
-    # Any: to a type checker, what is unpacked could be the flag `allow_pickle` too.
+    # Any: to a type checker, the unpacked dict might contain the flag `allow_pickle`.
     written: dict[str, Any] = {
         name: np.array([no_doubt if (value := getattr(s, name)) is None else value
                         for s in samples])
         for name in SAMPLE_FIELDS
     }
-    # Without room for them the samples are made again next time.
+    # Without disk space the samples are simulated again next time.
     with contextlib.suppress(OSError):
         np.savez(partial, **written)
         partial.replace(file)
@@ -78,7 +78,7 @@ def _sample(row: tuple) -> Sample:
 
 
 def _simulate(seconds: float, seed: int) -> list[Sample]:
-    # Only here: rosbags and the simulator are not needed once the file is there.
+    # Imported here: rosbags and the simulator are not needed once the file exists.
     from rosbags.typesys import Stores, get_typestore
 
     from ...signals.front_end import SignalFrontEnd
@@ -97,8 +97,8 @@ def _simulate(seconds: float, seed: int) -> list[Sample]:
 
 
 def _version() -> str:
-    """Digest of the package's code: samples of an older simulator or front end are never taken
-    for today's."""
+    """Digest of the package's code, so that samples of an older simulator or front end are never
+    reused."""
     digest = hashlib.sha1()
     for path in sorted(
         [
@@ -116,11 +116,10 @@ def with_outliers(
     samples: list[Sample], share: float, noise: np.ndarray, seed: int = 0
 ) -> list[Sample]:
     """The samples with gross errors in the efforts of a `share` of them, on each channel with
-    even odds (one at least).
+    probability one half (at least one channel).
 
-    noise (C,) [N, N m]: an error is 5 to 20 times as large, of either sign. It is put in before
-    the low-pass, which smears it over its neighbours: the share of rows beyond rho is larger
-    than that of samples.
+    noise (C,) [N, N m]: an error is 5 to 20 times as large, of random sign. It comes before the
+    low-pass, which smears it over neighbours: the share of rows beyond rho exceeds that of samples.
     """
     rng, found = np.random.default_rng(seed), []
     for sample in samples:

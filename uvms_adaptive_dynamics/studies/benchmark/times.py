@@ -12,8 +12,7 @@
 # See the License for the specific language governing permissions and
 # limitations under the License.
 
-"""Times by two clocks: the one on the wall, and the processor's, which other processes on the
-machine do not lengthen."""
+"""Times by two clocks: wall clock, and processor time, which other processes do not lengthen."""
 
 from __future__ import annotations
 
@@ -25,28 +24,28 @@ import numpy as np
 
 
 class Times(NamedTuple):
-    """Milliseconds on the wall and of the processor."""
+    """Wall-clock and processor time [ms]."""
 
     wall: float
     cpu: float
 
 
 class Stopwatch:
-    """Runs from its making."""
+    """Starts when it is created."""
 
     def __init__(self) -> None:
         self._cpu, self._wall = time.process_time(), time.perf_counter()
 
     def read(self) -> Times:
-        """What has passed."""
+        """Time since its creation."""
         return Times(
             1e3 * (time.perf_counter() - self._wall), 1e3 * (time.process_time() - self._cpu)
         )
 
 
 def spread(name: str, times: Sequence[Times]) -> dict[str, dict[str, float] | None]:
-    """{name_ms, name_cpu_ms}: median, 99th percentile and maximum of each clock; None of
-    nothing."""
+    """{name_ms, name_cpu_ms}: median, 99th percentile and maximum of each clock; None without
+    times."""
     return {
         f"{name}{unit}": _figures([getattr(t, clock) for t in times])
         for clock, unit in (("wall", "_ms"), ("cpu", "_cpu_ms"))

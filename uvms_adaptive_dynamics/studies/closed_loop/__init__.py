@@ -12,4 +12,4 @@
 # See the License for the specific language governing permissions and
 # limitations under the License.
 
-"""`closed_loop`: the simulated robot under a controller with this and that feedforward."""
+"""`closed_loop`: the simulated robot under a controller with different feedforwards."""

@@ -12,10 +12,10 @@
 # See the License for the specific language governing permissions and
 # limitations under the License.
 
-"""`closed_loop`: a simulated robot under computed torque and PID, with a payload on the way.
+"""`closed_loop`: a simulated robot under computed torque and PID, with a payload during the run.
 
-The feedforward's parameters are a fixed prior that is wrong by a factor, the estimate as it comes
-from the same sensors, the true ones, or none at all. Definitions and results: docs/closed_loop.md.
+The feedforward's parameters are a fixed prior wrong by a factor, the running estimate from the same
+sensors, the true ones, or none at all. Definitions and results: docs/closed_loop.md.
 """
 from __future__ import annotations
 
@@ -40,38 +40,38 @@ from .truth import TRUTH_LENGTH, true_parameters
 from .tuning import tuning, tuning_table
 
 CLOSED_LOOP_SCHEMA = 1
-SHORTEST_PAYLOAD_RUN = 4.0  # [s] of a run in which a payload can be picked up and dropped
-LEAST_TRUTH = 20.0  # [s] of true motion from which parameters can be fitted
+SHORTEST_PAYLOAD_RUN = 4.0  # [s] shortest run in which a payload can be picked up and dropped
+LEAST_TRUTH = 20.0  # [s] shortest true motion from which parameters can be fitted
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Declare the arguments of the subcommand, with their units."""
-    parser.description = ("Tracking errors of the simulated robot under one PID with four "
+    parser.description = ("Compare tracking errors of the simulated robot under one PID with four "
                           "feedforwards: none, a wrong prior, the estimate, the true parameters.")
     parser.add_argument("--seeds", type=options.count, default=5, metavar="N",
-                        help="motions, noises and priors 1 to N; default 5")
+                        help="number of seeds of motion, noise and prior; default 5")
     parser.add_argument("--duration", type=options.seconds(SHORTEST_PAYLOAD_RUN),
                         default=Schedule.end, metavar="S",
-                        help="length of a run [s], the schedule of the payload with "
-                             f"it; default {Schedule.end:g}")
+                        help="length of a run [s]; the payload's schedule scales with it; default "
+                             f"{Schedule.end:g}")
     parser.add_argument("--payload", type=options.number(0.0, 2.0, "kg"), default=Schedule.mass,
                         metavar="KG", help=f"mass picked up [kg]; default {Schedule.mass:g}")
     options.add_prior_factor(parser)
     parser.add_argument("--bandwidth", type=options.number(0.1, 100.0, "rad/s"), nargs=3,
                         metavar=("V", "W", "Q"),
-                        help="of the PID for translation, rotation and joints [rad/s]; default as "
-                             "tuned")
+                        help="bandwidth of the PID for translation, rotation and joints [rad/s]; "
+                             "default as tuned")
     parser.add_argument("--tune", action="store_true",
-                        help="first scan the PID's bandwidth without any feedforward")
+                        help="first scan the PID's bandwidth without feedforward")
     parser.add_argument("--stress", type=options.whole(0), default=0, metavar="UPDATES",
-                        help="also so many updates that are withheld, stale, no numbers or jumping "
-                             "within P, and as many that all jump; default 0")
+                        help="also run UPDATES updates that are withheld, stale, not a number or "
+                             "jumping within P, and as many that all jump; default 0")
     options.add_output(parser, "closed_loop.json, closed_loop.md and closed_loop.png")
     options.add_settings(parser)
 
 
 def run(args: argparse.Namespace) -> int:
-    """Run everything and return 0; raises UvmsError where something cannot be used."""
+    """Run everything and return 0; raises UvmsError for unusable input."""
     folder = output_folder(args.output)
     config = zeroed(options.config_of(args))
     model = RobotModel.from_config(config)
@@ -100,7 +100,7 @@ def run(args: argparse.Namespace) -> int:
             "limited_share": {name: float(track.limited.mean())
                               for name, track in tracks.items()},
             "back_s": back_after(tracks["adapted"], tracks["true"], schedule)}
-        # After every seed: an interrupted run keeps what it has.
+        # Written after every seed, so that an interrupted run keeps its results.
         write_json(folder / "closed_loop.json", content)
         if seed == 1:
             _draw(tracks, schedule, folder)
@@ -115,7 +115,7 @@ def run(args: argparse.Namespace) -> int:
 
 
 def zeroed(config: Config) -> Config:
-    """The settings with the pressure of the day, as a driver zeroes its depth at the surface."""
+    """The settings with the simulated surface pressure, as a driver zeroes depth at the surface."""
     return config.with_values({"robot.surface_pressure": TrueRobot().surface_pressure})
 
 
@@ -130,7 +130,7 @@ def _stress(content: dict[str, Any], config: Config, model: RobotModel, true: Pa
 
 
 def _draw(tracks: dict[str, Any], schedule: Schedule, folder: Path) -> None:
-    # Only here: matplotlib takes a second to load.
+    # Imported here: matplotlib takes a second to load.
     from .picture import picture
     drawn = io.BytesIO()
     picture(tracks, schedule).savefig(drawn, format="png")

@@ -12,7 +12,7 @@
 # See the License for the specific language governing permissions and
 # limitations under the License.
 
-"""What the feedforward of a run is told: by the estimator that runs beside, or by the truth."""
+"""Sources of a run's feedforward parameters: an estimator running alongside, or the truth."""
 from __future__ import annotations
 
 import math
@@ -34,34 +34,34 @@ from .loop import Payload
 
 
 class Adapted:
-    """The estimator on the same messages, sample by sample, as the node runs it."""
+    """An estimator on the same messages, sample by sample, as in the node."""
 
     def __init__(self, config: Config, model: RobotModel, prior: ParameterSet):
         self.front_end = SignalFrontEnd(config, model)
         self.estimator = Estimator(config, prior, model)
-        self.refused = 0    # estimates that the feedforward did not take
+        self.refused = 0    # estimates that the feedforward refused
         self._new: Estimate | None = None
         self._tick_at = -math.inf
 
     def hear(self, message: Received) -> None:
-        """Into the front end; what becomes due is learnt at once."""
+        """Pass a message to the front end, and learn from all samples that become due."""
         self.front_end.add_message(message.role, message.message, message.t)
         for sample in self.front_end.samples():
             self._new = self.learn(sample) or self._new
             self._tick_at = message.t
 
     def learn(self, sample: Sample) -> Estimate | None:
-        """What becomes of a sample; the new estimate, if there is one."""
+        """Learn from a sample; returns the new estimate, if there is one."""
         return self.estimator.step(sample)
 
     def validity(self, t: float) -> Validity:
-        """Of the parameters at time t [s], by the node's own rule."""
+        """Validity of the parameters at time t [s], by the node's rule."""
         return validity(Situation.of(self.estimator.snapshot(), self.estimator.robot.channels,
                                      t - self._tick_at))
 
     def tell(self, t: float, feedforward: Feedforward) -> None:
-        """What ~/status and ~/trusted_parameters say of it: it has failed, or it lives and has an
-        estimate that is trusted."""
+        """Update the feedforward as ~/status and ~/trusted_parameters would: the estimator has
+        failed, or it is alive and may have a trusted estimate."""
         found, estimate, self._new = self.validity(t), self._new, None
         if found.state == FAILED:
             return feedforward.distrust()
@@ -73,12 +73,12 @@ class Adapted:
         feedforward.confirm(t)
 
     def hand_over(self, t: float, estimate: Estimate, feedforward: Feedforward) -> None:
-        """Give the feedforward an estimate that is trusted; raises ParameterError."""
+        """Give the feedforward a trusted estimate; raises ParameterError."""
         feedforward.update(estimate.pi, None, estimate.t, True)
 
 
 class Known:
-    """Parameters that are given: without payload, and with it while it is held."""
+    """Given parameters: without payload, and with it while it is held."""
 
     def __init__(self, empty: np.ndarray, loaded: np.ndarray | None = None,
                  payload: Payload | None = None):
@@ -88,7 +88,7 @@ class Known:
         """Nothing is learnt."""
 
     def tell(self, t: float, feedforward: Feedforward) -> None:
-        """What holds at this time."""
+        """Update the feedforward with the parameters valid at time t [s]."""
         payload, pi = self._payload, self._empty
         if payload is not None and self._loaded is not None and (
                 payload.picked_up <= t - DEFAULT_START < payload.dropped):

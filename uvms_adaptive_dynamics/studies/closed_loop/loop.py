@@ -12,8 +12,8 @@
 # See the License for the specific language governing permissions and
 # limitations under the License.
 
-"""One closed-loop run: simulated robot, sensors, state filter, controller, and what it knows of
-the dynamics."""
+"""One closed-loop run: simulated robot, sensors, state filter, controller, and its knowledge of the
+dynamics."""
 from __future__ import annotations
 
 import math
@@ -43,7 +43,7 @@ CONTROL_PERIOD = 0.01  # [s] of the controller
 
 
 class Payload(NamedTuple):
-    """A payload of `mass` [kg], picked up and dropped at these times [s] of the run."""
+    """A payload of `mass` [kg], picked up and dropped at the given times [s] of the run."""
 
     mass: float
     picked_up: float
@@ -51,10 +51,10 @@ class Payload(NamedTuple):
 
 
 class Informant(Protocol):
-    """What acts on the feedforward while a run goes on."""
+    """Updates the feedforward during a run."""
 
     def hear(self, message: Received) -> None:
-        """A sensor message that the robot has sent."""
+        """Receive a sensor message of the robot."""
 
     def tell(self, t: float, feedforward: Feedforward) -> None:
         """Update the feedforward at time t [s since the epoch], before the controller's call."""
@@ -62,12 +62,12 @@ class Informant(Protocol):
 
 @dataclass
 class Track:
-    """Errors of one run, a row for each period of the controller.
+    """Errors of one run, one row per controller period.
 
-    t (k,) [s] from the start; position (k, 3) NED [m] wanted less dead reckoning, which is what a
+    t (k,) [s] from the start; position (k, 3) NED [m] wanted less dead reckoning, the error that a
     controller can act on; true_position (k, 3) wanted less true; attitude (k, 3) [rad], the
     rotation vector from true to wanted; joints (k, n) [rad] wanted less true; effort, feedforward
-    (k, C) [N, N m] asked for; source of the feedforward; limited: thrusters at their end.
+    (k, C) [N, N m] requested; source of the feedforward; limited: thrusters at their limit.
     """
 
     t: np.ndarray
@@ -81,7 +81,7 @@ class Track:
     limited: np.ndarray
 
     def norms(self) -> dict[str, np.ndarray]:
-        """Error of position [m], attitude [rad] and arm [rad] at each row, all axes together."""
+        """Norms over all axes of the errors of position [m], attitude [rad] and arm [rad]."""
         return {"position": np.linalg.norm(self.position, axis=1),
                 "attitude": np.linalg.norm(self.attitude, axis=1),
                 "joints": np.linalg.norm(self.joints, axis=1),
@@ -98,10 +98,10 @@ def _track(rows: list[tuple]) -> Track:
 def run_loop(config: Config, model: RobotModel, seed: int, duration: float, gains: Gains,
              feedforward: Feedforward | None, knowledge: Informant | None = None,
              payload: Payload | None = None) -> Track:
-    """Errors of `duration` [s] of the simulated robot of a seed, which follows its own motion under
-    the example controller.
+    """Errors over `duration` [s] of the simulated robot of a seed, which follows its own motion
+    under the example controller.
 
-    feedforward None: PID alone. The same seed is the same motion and the same sensors' noise,
+    feedforward None: PID alone. The same seed gives the same motion and the same sensor noise,
     whatever drives the robot.
     """
     robot = SimulatedRobot(seed, duration, start_ns=round(DEFAULT_START * 1e9), truth_period=None)

@@ -12,7 +12,7 @@
 # See the License for the specific language governing permissions and
 # limitations under the License.
 
-"""Errors of the variants over time, with the payload's span."""
+"""Plot of the variants' errors over time, with the payload's span."""
 from __future__ import annotations
 
 import matplotlib
@@ -34,11 +34,11 @@ from .table import SCALE
 
 COLOURS = {"pid": MEASURED_COLOUR, "prior": PRIOR_COLOUR, "adapted": MODEL_COLOUR,
            "true": FINAL_COLOUR}
-SMOOTHED = 1.0      # [s] over which the error is a mean, so that lines can be told apart
+SMOOTHED = 1.0      # [s] averaging of the errors, so that lines are distinguishable
 
 
 def picture(tracks: dict[str, Track], schedule: Schedule) -> Figure:
-    """One axis for each kind of error, logarithmic."""
+    """One logarithmic axis for each kind of error."""
     with matplotlib.rc_context(STYLE):
         figure, axes = panels(len(ERRORS), 1, 1.9)
         for ax, (kind, unit) in zip(axes, ERRORS.items()):

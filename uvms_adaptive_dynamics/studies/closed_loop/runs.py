@@ -32,14 +32,14 @@ from .truth import wrong_prior
 VARIANTS = {"pid": "PID alone", "prior": "fixed prior", "adapted": "adapted",
             "true": "true parameters"}
 ERRORS = {"position": "mm", "attitude": "mrad", "joints": "mrad"}
-BACK_FACTOR = 1.2   # times the error with true parameters that counts as back after a payload
-SLIDING = 5.0       # [s] over which the error is a mean when that is asked: a period of the motion
+BACK_FACTOR = 1.2   # times the error with true parameters that counts as recovered after a pick-up
+SLIDING = 5.0       # [s] averaging window for that: a period of the motion
 
 
 @dataclass(frozen=True)
 class Schedule:
-    """Times [s]: a start transient that belongs to no window, a payload [kg] from `picked_up` to
-    `dropped`, `settling` after either that belongs to no window, and the end."""
+    """Times [s] of a run: a start transient outside all windows, a payload [kg] from `picked_up` to
+    `dropped`, `settling` after each of these outside all windows, and the end."""
 
     transient: float = 25.0
     picked_up: float = 55.0
@@ -55,13 +55,13 @@ class Schedule:
 
     @property
     def windows(self) -> dict[str, tuple[float, float]]:
-        """The same for all variants: before, with and after the payload."""
+        """Windows before, with and after the payload, the same for all variants."""
         return {"before": (self.transient, self.picked_up),
                 "payload": (self.picked_up + self.settling, self.dropped),
                 "after": (self.dropped + self.settling, self.end)}
 
     def shortened(self, end: float) -> Schedule:
-        """The same schedule in `end` [s]."""
+        """The schedule scaled to `end` [s]."""
         share = end / self.end
         return Schedule(self.transient * share, self.picked_up * share, self.dropped * share,
                         self.settling * share, end, self.mass)
@@ -78,7 +78,7 @@ class Truths:
 def run_variants(config: Config, model: RobotModel, truths: Truths, gains: Gains, seed: int,
                  factor: float, schedule: Schedule, variants: Iterable[str] = VARIANTS,
                  said: Callable[[str], None] = lambda words: None) -> dict[str, Track]:
-    """Tracks of a seed by variant; all differ in what the feedforward is told alone."""
+    """Tracks of a seed by variant; these differ only in the feedforward's parameters."""
     wrong = wrong_prior(truths.empty, model, config, factor, seed)
     tracks = {}
     for name in variants:
@@ -110,8 +110,8 @@ def errors_of(track: Track, schedule: Schedule) -> dict[str, dict[str, float]]:
 
 
 def back_after(adapted: Track, true: Track, schedule: Schedule) -> dict[str, float | None]:
-    """[s] from the pick-up until the error, over SLIDING, stays within BACK_FACTOR of that with
-    true parameters up to the drop; None where it does not."""
+    """[s] from pick-up until the error, averaged over SLIDING, stays within BACK_FACTOR of the
+    error with true parameters until the drop; None if it never does."""
     spans = np.arange(schedule.picked_up, schedule.dropped - SLIDING, 0.5)
     found: dict[str, float | None] = {}
     for name in ERRORS:

@@ -12,7 +12,8 @@
 # See the License for the specific language governing permissions and
 # limitations under the License.
 
-"""The feedforward while the estimate is withheld, stale, not a number, or jumps within P."""
+"""Stress test of the feedforward: the estimate is withheld, stale, not a number, or jumps within
+P."""
 from __future__ import annotations
 
 from typing import Any
@@ -31,19 +32,19 @@ from .loop import CONTROL_PERIOD, Track, run_loop
 from .truth import wrong_prior
 
 SPELL_KINDS = ("good", "withheld", "stale", "not a number", "jumping")
-UPDATE_PERIOD = 0.02        # [s] as the estimator publishes
+UPDATE_PERIOD = 0.02        # [s] the estimator's
 LONGEST_SPELL = 150         # updates of one kind in a row: 3 s, more than the timeout
 STALE_BY = 30.0             # [s]
-# Sets between which the estimate jumps: parameters wrong by this, up or down, and what lies between
-# two of them, which is within P too, since P is convex.
+# The estimate jumps among parameter sets wrong by this factor, up or down, and convex combinations
+# of two of them, which are within P since P is convex.
 CORNERS, CORNER_FACTOR = 24, 4.0
 STRESS_SEED = 7
-QUIET_LENGTH = 60.0  # [s] of the run with true parameters that nobody touches, at most
+QUIET_LENGTH = 60.0  # [s] longest reference run with constant true parameters
 STRESS_SETTLED = 10.0  # [s] from which errors count
 
 
 class Jumps:
-    """Admissible parameters at random."""
+    """Random physically consistent parameters."""
 
     def __init__(self, config: Config, model: RobotModel, true: ParameterSet,
                  rng: np.random.Generator):
@@ -53,27 +54,27 @@ class Jumps:
             for seed in rng.integers(2 ** 31, size=CORNERS)])
 
     def draw(self) -> np.ndarray:
-        """(p,) another set."""
+        """(p,) a random set."""
         a, b = self._corners[self._rng.integers(CORNERS, size=2)]
         share = self._rng.random()
         return share * a + (1.0 - share) * b
 
 
 class Trouble:
-    """Tells the feedforward what it must bear, in spells of random length and kind."""
+    """Disturbs the feedforward in spells of random length and kind."""
 
     def __init__(self, kinds: tuple[str, ...], good: np.ndarray, jumps: Jumps,
                  rng: np.random.Generator):
         self._kinds, self._good, self._jumps, self._rng = kinds, good, jumps, rng
         self._left, self._kind, self._due = 0, kinds[0], 0.0
         self.counts = dict.fromkeys(kinds, 0)
-        self.told: list[str] = []       # of each call, '' where nothing was due
+        self.told: list[str] = []       # kind of each call, '' if no update was due
 
     def hear(self, message: Received) -> None:
         """Nothing is learnt."""
 
     def tell(self, t: float, feedforward: Feedforward) -> None:
-        """What is due."""
+        """Update the feedforward at time t [s], if an update is due."""
         if t < self._due - 1e-6:
             self.told.append("")
             return
@@ -99,14 +100,14 @@ class Trouble:
 
 def stress(config: Config, model: RobotModel, true: ParameterSet, gains: Gains, updates: int,
            kinds: tuple[str, ...] = SPELL_KINDS, seed: int = STRESS_SEED) -> dict[str, Any]:
-    """A run of `updates` updates; figures:
+    """Figures of a run with `updates` updates:
 
-    counts of each kind; steps_share: largest step of the feedforward from one period to the next,
-    the wanted motion's own included, by channel, as a share of the channel's limit;
-    quiet_steps_share: the same with true parameters that nobody touches; errors_max of position
-    [m], attitude and joints [rad] from STRESS_SETTLED on, and the same quiet; late_fallbacks: calls
-    after a bad update that still said 'trusted'; beyond_limits: calls with an effort beyond its
-    limit; outside: largest violation of P among the jumps.
+    counts of each kind; steps_share: largest step of the feedforward between periods by channel,
+    including steps due to the wanted motion, as a share of the channel's limit; quiet_steps_share:
+    the same with constant true parameters; errors_max of position [m], attitude and joints [rad]
+    from STRESS_SETTLED on, and quiet_errors_max; late_fallbacks: calls after a bad update that
+    still reported 'trusted'; beyond_limits: calls with an effort beyond its limit; outside: largest
+    violation of P among the jumps.
     """
     rng = np.random.default_rng(seed)
     jumps = Jumps(config, model, true, rng)
@@ -141,10 +142,10 @@ def _largest(track: Track) -> dict[str, float]:
 
 
 def stress_table(found: dict[str, Any], channels: tuple[str, ...]) -> str:
-    """As markdown."""
+    """The figures as markdown."""
     counts = ", ".join(f"{kind} {count}" for kind, count in found["counts"].items())
-    lines = [f"{found['updates']} updates: {counts}. Calls after a bad update that still were "
-             f"'trusted': {found['late_fallbacks']}. Efforts beyond a limit: "
+    lines = [f"{found['updates']} updates: {counts}. Calls still 'trusted' after a bad update: "
+             f"{found['late_fallbacks']}. Efforts beyond a limit: "
              f"{found['beyond_limits']}. Largest violation of P: {found['outside']:.1e}.", "",
              "| largest step of one period, share of the limit | " + " | ".join(channels) + " |",
              "|---|" + "---|" * len(channels)]

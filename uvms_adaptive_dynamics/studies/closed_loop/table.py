@@ -12,7 +12,7 @@
 # See the License for the specific language governing permissions and
 # limitations under the License.
 
-"""The comparison in figures: of seeds, of all seeds, and beside what is asked for."""
+"""Figures of the comparison: per seed, over all seeds, and against the requirements."""
 from __future__ import annotations
 
 from typing import Any
@@ -21,16 +21,16 @@ import numpy as np
 
 from .runs import BACK_FACTOR, ERRORS, VARIANTS
 
-# What an adapted feedforward is asked for: at most so much of the error with the fixed prior and of
-# that with true parameters.
+# Requirements on an adapted feedforward: largest error relative to the fixed prior's and to that
+# with true parameters.
 OF_PRIOR, OF_TRUE = 0.4, 1.1
 WINDOWS = ("before", "payload", "after", "all")
 SCALE = {"mm": 1e3, "mrad": 1e3}
 
 
 def summary(seeds: dict[str, Any]) -> dict[str, Any]:
-    """Errors (root mean square over the seeds) and ratios: their mean over seeds by `all`'s errors,
-    and the worst seed."""
+    """Errors (root mean square over the seeds), ratios of these errors, and the worst seed's ratio.
+    """
     variants = [name for name in VARIANTS if name in next(iter(seeds.values()))["errors"]]
     errors = {variant: {kind: {window: _rms([seed["errors"][variant][kind][window]
                                              for seed in seeds.values()])
@@ -54,7 +54,7 @@ def _rms(values: list[float]) -> float:
 
 
 def markdown(seeds: dict[str, Any]) -> str:
-    """The tables of a page."""
+    """The comparison as markdown tables."""
     found = summary(seeds)
     count = f"{len(seeds)} seeds" if len(seeds) > 1 else "one seed"
     lines = [f"RMS tracking error, {count}; `all` is over the three windows together:", "",

@@ -12,11 +12,11 @@
 # See the License for the specific language governing permissions and
 # limitations under the License.
 
-"""The simulated robot's parameters, and a prior that is wrong by a factor.
+"""The simulated robot's true parameters, and a prior wrong by a factor.
 
 The robot has link drag, Stribeck friction, rotor inertia and off-axis damping, for which the model
-has no columns. Its *true parameters* are those of the model that fit its noise-free truth best
-within P, started from its own figures where the motion tells nothing.
+has no columns. Its *true parameters* are the model's best fit within P to the noise-free truth;
+unexcited directions keep the robot's own values.
 """
 from __future__ import annotations
 
@@ -33,16 +33,16 @@ from ...simulation.paper_parameters import paper_parameters
 from ...simulation.robot import SimulatedRobot, Truth
 from ...simulation.true_robot import TrueRobot
 
-TRUTH_MOTION_SEED, TRUTH_LENGTH = 1000, 120.0  # a motion that no run has; [s]
+TRUTH_MOTION_SEED, TRUTH_LENGTH = 1000, 120.0  # a motion that no run uses; [s]
 
 
 def true_parameters(config: Config, model: RobotModel, payload: float = 0.0,
                     duration: float = TRUTH_LENGTH,
                     true_robot: TrueRobot = TrueRobot()) -> ParameterSet:
-    """The parameters of a simulated robot with a payload [kg] in hand.
+    """The parameters of a simulated robot with a payload [kg] in its gripper.
 
-    `duration` [s] of true states and efforts go through the estimator, which solves once, at the
-    end. Further terms, of which the robot's own have another form, start from none.
+    `duration` [s] of true states and efforts go through the estimator, which solves once at the
+    end. Optional terms start at zero, since the robot's own effects have another form.
     """
     true_robot = replace(true_robot, payload_mass=payload)
     robot = SimulatedRobot(TRUTH_MOTION_SEED, duration, true_robot)
@@ -60,7 +60,7 @@ def true_parameters(config: Config, model: RobotModel, payload: float = 0.0,
 
 
 def true_samples(log: Truth):
-    """Samples of a truth log; rows of joints at rest count too, and weigh little."""
+    """Samples of a truth log; rows of joints at rest count as well, but have little weight."""
     valid = np.ones(6 + log.mu.shape[1], bool)
     for k, t in enumerate(log.t):
         yield Sample(float(t), log.R_nb[k], log.nu[k], log.nu_dot[k], log.mu[k], log.mu_dot[k],
@@ -69,11 +69,10 @@ def true_samples(log: Truth):
 
 def wrong_prior(true: ParameterSet, model: RobotModel, config: Config, factor: float,
                 seed: int) -> ParameterSet:
-    """Every parameter times `factor` or 1 / `factor` at random, the nearest such within P.
+    """Every parameter times `factor` or 1 / `factor` at random, projected onto P.
 
-    W and B: what is wrong by the factor is their difference, the vehicle's weight in water, by W.
-    Both at random would be a vehicle that is 100 N too heavy, with which nobody dives and against
-    which no estimate has to win.
+    For W and B the factor applies to their difference, the vehicle's weight in water, by changing
+    W. Both at random would make a vehicle that is 100 N too heavy, with which nobody dives.
     """
     signs = np.random.default_rng(seed).choice([-1.0, 1.0], size=true.values.size)
     # The two entries of each equal pair are one parameter.

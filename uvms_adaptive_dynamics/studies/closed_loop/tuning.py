@@ -12,11 +12,11 @@
 # See the License for the specific language governing permissions and
 # limitations under the License.
 
-"""How high the PID's gains may be, found without any feedforward.
+"""Tunes the PID's gains without feedforward.
 
-Bandwidths rise until the loop begins to oscillate, where its error rises again. The controller has
-Tyreus and Luyben's (1992) share of that: 1 / 2.2 of the ultimate gain for a PID (vehicle), 1 / 3.2
-for a PI (joints, whose damping is friction).
+The bandwidths rise until the loop begins to oscillate and its error grows again. The controller
+uses Tyreus and Luyben's (1992) share of that: 1 / 2.2 of the ultimate gain for a PID (vehicle),
+1 / 3.2 for a PI (joints, which friction damps).
 """
 from __future__ import annotations
 
@@ -29,11 +29,11 @@ from ...model.robot import RobotModel
 from .loop import rms, run_loop
 from .runs import ERRORS
 
-TUNING_SEED = 0     # a motion that no other run has
-# [rad/s] translation, rotation, joints, together: they hardly disturb each other.
+TUNING_SEED = 0     # a motion that no other run uses
+# [rad/s] translation, rotation, joints, varied together: they hardly affect each other.
 TRIED = ((4.0, 4.0, 12.0), (6.0, 6.0, 18.0), (8.0, 8.0, 24.0), (10.0, 10.0, 30.0),
          (12.0, 12.0, 36.0), (14.0, 14.0, 42.0), (16.0, 16.0, 48.0), (18.0, 18.0, 54.0))
-TUNING_LENGTH, TUNING_SETTLED = 30.0, 12.0  # [s] of a run, and from when on it counts
+TUNING_LENGTH, TUNING_SETTLED = 30.0, 12.0  # [s] length of a run, and when errors start to count
 
 
 def tuning(config: Config, model: RobotModel, nominal: ParameterSet
@@ -48,7 +48,7 @@ def tuning(config: Config, model: RobotModel, nominal: ParameterSet
 
 
 def tuning_table(found: list[tuple[tuple[float, float, float], dict[str, float]]]) -> str:
-    """As markdown."""
+    """The scan as markdown."""
     lines = ["| bandwidth of translation, rotation, joints [rad/s] | position [mm] | "
              "attitude [mrad] | joints [mrad] |", "|---|---|---|---|"]
     lines += [f"| {', '.join(f'{w:g}' for w in bandwidth)} | "

@@ -12,4 +12,4 @@
 # See the License for the specific language governing permissions and
 # limitations under the License.
 
-"""Designed motions on the simulated robot: dry runs, what they are worth, campaigns."""
+"""Designed motions on the simulated robot: dry runs, comparisons, campaigns."""

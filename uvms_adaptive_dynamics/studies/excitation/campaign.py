@@ -12,7 +12,7 @@
 # See the License for the specific language governing permissions and
 # limitations under the License.
 
-"""Random robots and limits: is a motion designed in time, and does the true robot touch a limit?"""
+"""Random robots and limits: design time of a motion, and limits that the true robot touches."""
 from __future__ import annotations
 
 import math
@@ -36,19 +36,19 @@ from ..closed_loop.truth import true_parameters, wrong_prior
 from .dry_run import DryRun, dry_run
 from .learning import learn
 
-# Motions designed one after the other where the robot needs too much to hold still at their start,
-# each from what the way there has told.
+# Designs tried in a row when holding still at the start takes too much effort, each from what was
+# learned during the previous approach.
 MOST_DESIGNS = 3
 
 
 class Campaign:
-    """Robots with figures (simulation/individual) and limits of their own, by number; priors that
-    are wrong by `factor`."""
+    """Robots by number, each with its own true parameters (simulation/individual) and limits;
+    priors are wrong by `factor`."""
 
     def __init__(self, config: Config, robot: RobotModel, duration: float, factor: float,
                  again: float | None):
         """duration [s] of motions; again [s]: processor time of a second design, from what the
-        first motion told; None: there is none."""
+        first motion taught; None for no second design."""
         self._config, self._robot, self._duration = config, robot, duration
         self._factor, self._again = factor, again
 
@@ -57,7 +57,7 @@ class Campaign:
         return true_parameters(self._config, self._robot, 0.0, min(self._duration, 30.0))
 
     def tried(self, k: int) -> dict[str, Any]:
-        """What came of robot k."""
+        """Result of robot k."""
         config, robot = self._config, self._robot
         limited = config.with_values(random_limits(k, len(robot.joints), robot))
         known = (prior_from_config(config, robot) if self._factor == 1.0
@@ -98,7 +98,7 @@ class Campaign:
 
 
 def random_limits(seed: int, n: int, robot: RobotModel) -> dict[str, Any]:
-    """Settings `excitation.*` of a site that might be."""
+    """Settings `excitation.*` of a random site."""
     rng = np.random.default_rng([seed, 7])
     found: dict[str, Any] = {
         "excitation.box": rng.uniform(0.7, 2.0, 3).tolist(),

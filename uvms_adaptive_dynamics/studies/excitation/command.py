@@ -12,7 +12,7 @@
 # See the License for the specific language governing permissions and
 # limitations under the License.
 
-"""`excite`: design a motion that tells most of what is not known, look at it, try it in simulation.
+"""`excite`: design the most informative motion, inspect it, try it in simulation.
 
 Limits, criterion and evidence: docs/excitation.md.
 """
@@ -56,56 +56,60 @@ EXCITATION_SCHEMA = 1
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Declare the arguments of the subcommand, with their units."""
-    parser.description = ("Design a motion that tells most of the free parameters within the "
-                          "limits of the settings excitation.*, from what is known of them.")
+    parser.description = ("Design the motion that is most informative about the free parameters, "
+                          "given present knowledge, within the limits of the settings "
+                          "excitation.*.")
     parser.add_argument("--parameters", type=options.file, metavar="YAML",
-                        help="what is known: a parameter file with covariance; default the prior")
+                        help="present knowledge: a parameter file with covariance; default the "
+                             "prior")
     parser.add_argument("--schedule", metavar="NAME",
                         help="a schedule of stages by name or path, with --stage instead of "
                              "--free, --move and --kind")
-    parser.add_argument("--stage", metavar="NAME", help="the stage that the motion is for")
+    parser.add_argument("--stage", metavar="NAME", help="stage to design the motion for")
     parser.add_argument("--free", nargs="+", metavar="NAME",
                         help="parameters to learn, names or patterns such as 'axis_b.*'; default "
                              "all")
     parser.add_argument("--move", nargs="+", metavar="CHANNEL",
-                        help="channels that move, surge to yaw and joints, or patterns; default "
-                             "all")
+                        help="channels to move: surge to yaw, joints, or patterns; default all")
     parser.add_argument("--kind", choices=STAGE_KINDS,
                         help="'tilt': quasi-static, for weight and buoyancy; default motion")
     parser.add_argument("--duration", type=options.seconds(10.0, 600.0), metavar="S",
                         help="length [s]; default excitation.duration")
     parser.add_argument("--seed", type=options.seed, default=0, metavar="N",
-                        help="of the random motions that the search begins with; default 0")
+                        help="seed of the random motions that start the search; default 0")
     parser.add_argument("--seconds", type=options.seconds(), metavar="S",
-                        help="processor time after which the best so far is taken [s]; default "
-                             "as long as excitation.iterations take")
+                        help="processor time after which the best motion so far is taken [s]; "
+                             "default: as long as excitation.iterations take")
     parser.add_argument("--hover", type=options.bag, metavar="RECORDING",
-                        help="of this robot holding its place for ten seconds or more, its arm "
-                             "moving slowly: its noise, for what is promised of a first motion")
+                        help="recording of this robot holding its position for ten seconds or "
+                             "more, its arm moving slowly: gives the noise for the promise of a "
+                             "first motion")
     parser.add_argument("--dry-run", action="store_true",
-                        help="also follow it on the simulated robot, and say what that uses")
+                        help="also fly it on the simulated robot, and print what it uses of each "
+                             "limit")
     parser.add_argument("--under-way", type=options.file, metavar="TRAJECTORY",
-                        help="instead: what this motion, which is being followed, promises by the "
-                             "estimate of now (--parameters, saved by the node --at so many "
-                             "seconds after the motion's start)")
+                        help="instead: restate the promise of this motion, which is under way, "
+                             "from the present estimate (--parameters, saved by the node --at so "
+                             "many seconds after the motion's start)")
     parser.add_argument("--at", type=options.seconds(0.0), metavar="S",
                         help="with --under-way: [s] since the motion's start; default 0")
     parser.add_argument("--compare", action="store_true",
-                        help="instead: beside a multisine made by hand, and three motions in a row "
-                             "with what they promise and what comes of it, in simulation")
+                        help="instead, in simulation: compare with a hand-made multisine, and "
+                             "compare promised with achieved deviations of three motions in a row")
     parser.add_argument("--campaign", type=options.whole(0), default=0, metavar="N",
-                        help="instead: N simulated robots with random limits, each from a prior "
-                             "wrong by --prior-factor; is any limit touched?")
+                        help="instead: check whether N simulated robots with random limits touch "
+                             "any limit, each from a prior wrong by --prior-factor")
     parser.add_argument("--again", type=options.seconds(), metavar="S",
-                        help="with --campaign: also a second motion, designed from what the first "
-                             "told in at most S seconds of processor time")
+                        help="with --campaign: also design a second motion from what the first "
+                             "taught, in at most S seconds of processor time")
     options.add_prior_factor(parser)
     options.add_output(parser, "trajectory.yaml, excite.md, excite.json and trajectory.png")
     options.add_settings(parser)
 
 
 def run(args: argparse.Namespace) -> int:
-    """Design and write; returns 1 where a dry run touched a limit, else 0; raises UvmsError."""
+    """Design and write a motion; returns 1 if a dry run touched a limit, else 0; raises UvmsError.
+    """
     for option, needed in (("at", "under_way"), ("again", "campaign")):
         if getattr(args, option) is not None and not getattr(args, needed):
             raise ConfigError(f"--{option} belongs to --{needed.replace('_', '-')}; expected both, "
@@ -153,8 +157,8 @@ def run(args: argparse.Namespace) -> int:
 
 
 def stage_of(args: argparse.Namespace, config: Config, robot: RobotModel) -> Stage:
-    """The stage of --schedule and --stage, or one of --free, --move and --kind; raises ConfigError
-    for one that does not exist or asks for no motion."""
+    """The stage of --schedule and --stage, or a stage made of --free, --move and --kind; raises
+    ConfigError for one that does not exist or needs no motion."""
     if args.schedule is None and args.stage is None:
         return Stage("", "", tuple(args.free or ["*"]), tuple(args.move or ["*"]),
                      kind=args.kind or "motion")
@@ -167,32 +171,32 @@ def stage_of(args: argparse.Namespace, config: Config, robot: RobotModel) -> Sta
         raise ConfigError(f"schedule '{schedule.name}' has no stage '{args.stage}' for this robot; "
                           f"expected one of {', '.join(s.name for s in schedule.stages)}.")
     if not found[0].move:
-        raise ConfigError(f"stage '{args.stage}' asks for no motion of this robot; expected one "
+        raise ConfigError(f"stage '{args.stage}' needs no motion of this robot; expected one "
                           "that moves a channel. Choose another stage, or give --move and --free.")
     return found[0]
 
 
 def limits_of(config: Config, robot: RobotModel) -> MotionLimits:
-    """Limits of the settings, with the thrusters' curve."""
+    """Limits from the settings and the thrust curve."""
     curve = ThrustCurve.of_setting(config.thrusters.curve) if robot.vehicle else None
     return MotionLimits.from_config(config, robot, curve)
 
 
 def in_simulation(config: Config, robot: RobotModel) -> Config:
-    """The settings with the pressure of the simulated day; raises ConfigError for a robot that is
-    not simulated."""
+    """The settings with the simulated surface pressure; raises ConfigError for a robot that cannot
+    be simulated."""
     true = TrueRobot()
     if not robot.vehicle or robot.joints != true.joints:
-        raise ConfigError(f"robot.joints is {list(robot.joints)}: there is a simulated robot of a "
-                          f"vehicle with {list(true.joints)} alone; expected those for a dry run, "
-                          "--compare and --campaign. Leave them out.")
+        raise ConfigError(f"robot.joints is {list(robot.joints)}; expected a vehicle with "
+                          f"{list(true.joints)}, the only robot that --dry-run, --compare and "
+                          "--campaign simulate. Leave these options out.")
     return config.with_values({"robot.surface_pressure": true.surface_pressure})
 
 
 def _campaign(args: argparse.Namespace, config: Config, robot: RobotModel, duration: float,
               folder: Path) -> int:
-    """Robots that are in the folder already, of the same settings, are not tried again: an
-    interrupted campaign goes on, and processes with other seeds may share the folder."""
+    """Skips robots that are already in the folder with the same settings, so that an interrupted
+    campaign continues and processes with other seeds can share the folder."""
     setup = {"schema": EXCITATION_SCHEMA, "settings": config.changed(), "duration_s": duration,
              "prior_factor": args.prior_factor, "again_s": args.again}
     done = output_folder(folder / "robots")
@@ -241,7 +245,7 @@ def _compare(config: Config, robot: RobotModel, known: ParameterSet, limits: Mot
 
 def _draw(trajectory: Trajectory, robot: RobotModel, limits: MotionLimits, known: ParameterSet,
           tried: DryRun | None, folder: Path) -> None:
-    # Only here: matplotlib takes a second to load.
+    # Imported here: matplotlib takes a second to load.
     from .picture import picture
     drawn = io.BytesIO()
     picture(trajectory, robot, limits, np.asarray(known.values), tried).savefig(drawn,

@@ -12,9 +12,8 @@
 # See the License for the specific language governing permissions and
 # limitations under the License.
 
-"""A designed motion, and one designed for half the time, beside a multisine of equal peak use and
-no less power: information, held-out R^2, and promised deviations beside those that the estimator
-then states."""
+"""Compare a designed motion, and one designed for half the time, with a multisine of equal peak use
+and no less power: information, held-out R^2, and promised against achieved standard deviations."""
 from __future__ import annotations
 
 from dataclasses import replace
@@ -36,20 +35,20 @@ from .dry_run import dry_run
 from .learning import Learnt, held_out, learn
 from .multisine import energy, multisine, with_energy
 
-# Of the information of both motions together, in prior deviations: what no motion shows has less.
+# Information of both motions together, in prior deviations; below it, neither shows a direction.
 LEAST_INFORMATION = 1e-3
-# Shares of a motion after which its promise is stated anew.
+# Shares of a motion after which its promise is restated.
 RESTATED = 0.25, 0.5
 
 
 def compare(config: Config, robot: RobotModel, known: ParameterSet, at_rest: np.ndarray,
             limits: MotionLimits, duration: float, seed: int) -> dict[str, Any]:
-    """Figures of both motions, of all channels and parameters, from what is known; at_rest (C,):
-    noise of the robot that holds its place."""
+    """Figures of both motions for all channels and parameters, from present knowledge; at_rest
+    (C,): noise of the robot while it holds its position."""
     free, noise = np.ones(robot.table.size, bool), noise_of(known, robot, config)
     knowledge = Knowledge(robot, known, free, config)
     tight = limits.with_margins(config, duration)
-    # where the search for the designed one begins, and with the same draws
+    # same start and same draws as the search for the designed motion
     place, draws = resting_place(robot, tight, knowledge.draws(limits, config, seed),
                                  moving(robot, ["*"]), None, seed)
     designed = design(robot, known, noise, free, ["*"], limits, duration, seed, config=config,
@@ -90,10 +89,9 @@ def compare(config: Config, robot: RobotModel, known: ParameterSet, at_rest: np.
 
 def time_share(designed: Learnt, by_hand: Learnt) -> dict[str, float | None]:
     """Share of the multisine's time after which the designed motion predicts as well as the
-    multisine does at its end, and stays so: by the mean over the channels of 1 - R^2, and by the
-    worst channel's.
+    multisine at its end, and continues to: by the channels' mean 1 - R^2, and by the worst channel.
 
-    The multisine's time is when it first was as good; for 'lasting' it must stay so, too.
+    The multisine's time is when it first was as good; for 'lasting' it must also stay so.
     """
     found: dict[str, float | None] = {}
     for name, judged in (("mean", np.mean), ("worst", np.max)):
@@ -107,17 +105,16 @@ def time_share(designed: Learnt, by_hand: Learnt) -> dict[str, float | None]:
 
 
 def _lasting(unexplained: np.ndarray, level: float) -> int:
-    """Place from which on it is at most the level; its length where it never stays so."""
+    """Index from which on it stays at most at the level; its length if it never does."""
     worse = np.flatnonzero(unexplained > level)
     return int(worse[-1]) + 1 if worse.size else 0
 
 
 def kept_promises(config: Config, robot: RobotModel, known: ParameterSet, at_rest: np.ndarray,
                   limits: MotionLimits, duration: float, seed: int) -> dict[str, Any]:
-    """Achieved over promised deviations of three motions in a row, from what is known, from what
-    the first told, and from what both told, each designed with the noise of before. Of the first
-    also over what was promised at best, with the noise at_rest (C,), and over what is promised
-    under way, from the estimate of then."""
+    """Achieved over promised deviations of three motions in a row, each designed from what was
+    learned before it and with the noise known by then. For the first motion also over the best-case
+    promise, with the noise at_rest (C,), and over promises restated under way."""
     found: dict[str, Any] = {}
     free = np.ones(robot.table.size, bool)
     for k in range(1, 4):
@@ -143,13 +140,13 @@ def kept_promises(config: Config, robot: RobotModel, known: ParameterSet, at_res
 
 
 def held(promise: Promise, achieved: ParameterSet) -> dict[str, Any]:
-    """Share of achieved deviations between what was promised at best and what was promised, and
-    within .8 to 1.3 of them; of parameters that were at best to become better known by a fifth."""
+    """Share of achieved deviations between the best-case and the cautious promise, and within .8 to
+    1.3 of these; for parameters that at best should improve by a fifth or more."""
     assert promise.at_best is not None and achieved.covariance is not None
     told = promise.free & (promise.at_best < TOLD * promise.present)
     found = deviations(achieved.covariance)[told]
-    # Rows that are alike count more beside a prior the less noise they have: not always is the
-    # deviation stated then the smaller one.
+    # Correlated rows outweigh the prior the more the less noise they have, so the best-case promise
+    # is not always the smaller one.
     ends = promise.at_best[told], promise.promised[told]
     low, high = np.minimum(*ends), np.maximum(*ends)
     return {"parameters": int(told.sum()), "width": float(np.median(high / low)),
@@ -158,8 +155,8 @@ def held(promise: Promise, achieved: ParameterSet) -> dict[str, Any]:
 
 
 def ratios(promise: Promise, achieved: ParameterSet) -> dict[str, Any]:
-    """Median, and 10th and 90th percentile, of achieved over promised deviations of the parameters
-    that were to become better known by a fifth or more."""
+    """Median, 10th and 90th percentile of achieved over promised deviations, for parameters that
+    should improve by a fifth or more."""
     assert achieved.covariance is not None
     told = promise.told
     ratio = deviations(achieved.covariance)[told] / promise.promised[told]

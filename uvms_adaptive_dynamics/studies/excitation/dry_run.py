@@ -12,8 +12,8 @@
 # See the License for the specific language governing permissions and
 # limitations under the License.
 
-"""A designed motion on the simulated robot, followed by the example controller on DVL, IMU, depth
-and joint sensors alone: what it truly uses of every limit, and what an estimator learns of it."""
+"""Dry run of a designed motion: the example controller flies it on the simulated robot with DVL,
+IMU, depth and joint sensors only. Gives the true use of every limit, and samples to learn from."""
 from __future__ import annotations
 
 import math
@@ -43,18 +43,17 @@ from ...simulation.faults.stream import Received
 from ...simulation.robot import SimulatedRobot
 from ..sensing import sense
 
-DRY_RUN_PERIOD = 0.02  # [s] of the controller, the robot's own commands' period
-RESTING_TIME = 3.0  # [s] at rest before the arm goes to where the motion starts, and after that
-STILL_TIME = 1.0    # [s] before the motion starts, of which the mean effort holds the robot there
+DRY_RUN_PERIOD = 0.02  # [s] of the controller, the period of the robot's own commands
+RESTING_TIME = 3.0  # [s] at rest before the arm moves to the motion's start, and after that
+STILL_TIME = 1.0    # [s] before the motion starts over which the holding effort is averaged
 
 
 @dataclass
 class DryRun:
-    """What was used: shares (k,) of each limit by name at times t (k,) [s] from the motion's start;
-    wanted, true (k, 6 + n) coordinates; samples that the front end made of the sensors. held_back:
-    share of the limit that each actuator needs to hold the robot where the motion starts, of those
-    that need more than is left to the motion; then it was not flown, and the samples are of the way
-    there."""
+    """Result of a dry run. uses: shares (k,) of each limit by name at times t (k,) [s] from the
+    motion's start; wanted, true (k, 6 + n) coordinates; samples of the front end. held_back: for
+    actuators that need more to hold the robot at the motion's start than the whole motion may use,
+    the share of their limit; the motion was then not flown, and the samples cover the approach."""
 
     t: np.ndarray
     uses: dict[str, np.ndarray]
@@ -65,7 +64,7 @@ class DryRun:
 
     @property
     def largest(self) -> dict[str, float]:
-        """Largest share of each limit; 1 touches it."""
+        """Largest share of each limit; 1 is at the limit."""
         return {name: float(share.max()) for name, share in self.uses.items()}
 
     @property
@@ -77,13 +76,13 @@ class DryRun:
 def dry_run(config: Config, model: RobotModel, trajectory: Trajectory, limits: MotionLimits,
             known: ParameterSet, seed: int, individual: int = 0,
             holds_back: bool = False) -> DryRun:
-    """Follow the motion on the simulated robot of a seed, with the feedforward of what is known if
-    that has been learnt: a prior's restoring moment, wrong by three, would tilt the robot further
-    than wanted, while a PID alone falls short.
+    """Fly the motion on the simulated robot of a seed. A learned estimate serves as feedforward; a
+    prior does not, since its restoring moment, wrong by three, would tilt the robot further than
+    wanted, while a PID alone falls short.
 
-    limits: those that are not to be touched. The robot begins at rest, at the depth of its own
-    motion, its arm in the middle of its ranges. holds_back: the motion is not flown where holding
-    still at its start needs too much already, as the node `identify` does.
+    limits: must not be touched. The robot starts at rest, at the depth of its own motion, with its
+    arm in the middle of its ranges. holds_back: do not fly the motion if holding still at its start
+    takes too much effort, like the node `identify`.
     """
     curve = ThrustCurve.of_setting(config.thrusters.curve)
     robot = SimulatedRobot(seed, None, start_ns=round(DEFAULT_START * 1e9), truth_period=None,
@@ -139,7 +138,7 @@ def dry_run(config: Config, model: RobotModel, trajectory: Trajectory, limits: M
 def _wanted(trajectory: Trajectory, place: np.ndarray, heading: float,
             arm: Callable[[float], DesiredMotion], begin: float) -> Callable[[float],
                                                                             DesiredMotion]:
-    """Rest, the arm's way to the start, rest, and the motion, at times since the epoch."""
+    """Rest, approach of the arm, rest, and the motion, at times since the epoch."""
     moved = trajectory.placed(place, heading)
 
     def at(t: float) -> DesiredMotion:
@@ -159,7 +158,7 @@ def _hear(messages: Iterable[Received], filter_: StateFilter, decoder: Decoder,
 
 def _state(robot: SimulatedRobot, place: np.ndarray,
            heading: float) -> tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray]:
-    """(coordinates (6 + n,), R_nb, nu, mu_dot) as they truly are, about the start."""
+    """True (coordinates (6 + n,), R_nb, nu, mu_dot), relative to the start."""
     physics, turn = robot.physics, from_rpy(0.0, 0.0, heading)
     R = turn.T @ physics.R_nb
     angles = [math.atan2(R[2, 1], R[2, 2]), -math.asin(max(min(R[2, 0], 1.0), -1.0)),

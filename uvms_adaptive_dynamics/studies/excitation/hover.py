@@ -12,7 +12,7 @@
 # See the License for the specific language governing permissions and
 # limitations under the License.
 
-"""The noise of a robot that holds its place while its arm moves slowly, before a first promise."""
+"""Noise of a robot that holds its position while its arm moves slowly, for a first promise."""
 from __future__ import annotations
 
 from collections.abc import Sequence
@@ -42,10 +42,10 @@ CREEP_SHARE = 0.25  # of the joints' speed limits
 
 def noise_of_recording(path: str | Path, known: ParameterSet, robot: RobotModel,
                        config: Config) -> np.ndarray:
-    """(C,) [N, N m]; raises BagError or ParameterError for a recording that does not tell."""
+    """(C,) noise [N, N m]; raises BagError or ParameterError for an unsuitable recording."""
     samples = samples_of(SignalFrontEnd(config, robot), read_messages(path, inputs(config)))
     if not samples:
-        raise BagError(f"'{path}' gave no usable sample; `evaluate` says why.")
+        raise BagError(f"'{path}' gave no usable sample; run `evaluate` to see why.")
     try:
         return noise_of_samples(samples, known, robot, config)
     except ParameterError as error:
@@ -54,11 +54,11 @@ def noise_of_recording(path: str | Path, known: ParameterSet, robot: RobotModel,
 
 def noise_of_samples(samples: Sequence[Sample], known: ParameterSet, robot: RobotModel,
                      config: Config) -> np.ndarray:
-    """(C,) [N, N m] of the estimator's rows; see `measured_noise`."""
+    """(C,) noise [N, N m] of the estimator's rows; see `measured_noise`."""
     low_pass = RowFilter(config.filter, robot.table.channels, robot.table.size)
     rows, last = [], None
     for sample in samples:
-        # What links neighbouring rows is broken off by a gap.
+        # The low-pass must not extend across a gap.
         if last is not None and not 0 < sample.t - last < 1.5 * config.filter.period:
             low_pass.reset()
         last = sample.t
@@ -66,7 +66,7 @@ def noise_of_samples(samples: Sequence[Sample], known: ParameterSet, robot: Robo
         if row is not None:
             rows.append((row.Y, row.tau - row.tau_known, row.valid))
     if not rows:
-        raise ParameterError("it has no row behind the low-pass; expected some ten seconds "
+        raise ParameterError("it has no row behind the low-pass; expected ten seconds or more "
                              "without gaps.")
     Y, tau, valid = (np.array(each) for each in zip(*rows))
     free = np.ones(robot.table.size, bool)
@@ -76,7 +76,7 @@ def noise_of_samples(samples: Sequence[Sample], known: ParameterSet, robot: Robo
 
 def hover(config: Config, robot: RobotModel, limits: MotionLimits, known: ParameterSet, seed: int,
           individual: int = 0) -> list[Sample]:
-    """Samples of the simulated robot that holds its place; each joint goes once to and fro."""
+    """Samples of the simulated robot holding its position; each joint moves back and forth once."""
     n = len(robot.joints)
     centre = np.concatenate([np.zeros(6), limits.middle[6:]])
     amplitude = np.zeros((6 + n, 1))

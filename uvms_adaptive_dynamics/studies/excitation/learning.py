@@ -12,7 +12,7 @@
 # See the License for the specific language governing permissions and
 # limitations under the License.
 
-"""What an estimator learns of a dry run, second by second, held out on another motion."""
+"""Learn from a dry run and test the estimate on another motion, second by second."""
 from __future__ import annotations
 
 from collections.abc import Sequence
@@ -30,12 +30,12 @@ from ..closed_loop.truth import true_samples
 from ..held_out import HeldOut
 
 HELD_OUT_RUN, HELD_OUT_LENGTH = 1001, 40.0      # seed of the robot's own motion; [s]
-TRUTH_EVERY = 5     # rows of it
-SOLVED_EVERY = 10   # samples
+TRUTH_EVERY = 5     # [filter periods] between truth rows
+SOLVED_EVERY = 10   # samples between solves
 
 
 def held_out(config: Config, robot: RobotModel, individual: int = 0) -> HeldOut:
-    """Rows of the simulated robot's usual motion, free of noise; a joint at rest does not count."""
+    """Noise-free rows of the simulated robot's usual motion; joints at rest do not count."""
     simulated = SimulatedRobot(HELD_OUT_RUN, HELD_OUT_LENGTH, individual=individual,
                                truth_period=TRUTH_EVERY * config.filter.period)
     for _ in simulated:
@@ -51,8 +51,8 @@ def held_out(config: Config, robot: RobotModel, individual: int = 0) -> HeldOut:
 
 
 class Learnt(NamedTuple):
-    """The estimate at the end, with covariance, information and noise; times (k,) [s] from the
-    first sample and R^2 (k, C) held out on the way; estimates on the way that were asked for."""
+    """parameters: the final estimate, with covariance, information and noise; times t (k,) [s] from
+    the first sample, with held-out r2 (k, C); on_the_way: intermediate estimates as requested."""
 
     parameters: ParameterSet
     t: np.ndarray
@@ -64,7 +64,7 @@ def learn(config: Config, robot: RobotModel, samples: list[Sample], prior: Param
           test: HeldOut | None = None, free: np.ndarray | None = None,
           stops: Sequence[float] = ()) -> Learnt:
     """Run the estimator over samples from a prior or a saved estimate; free (p,) bool; stops [s]:
-    times since the first sample of which the estimate is kept."""
+    times since the first sample at which to keep the estimate."""
     if free is not None and not free.all():
         frozen = [name for name, each in zip(robot.table.names, free) if not each]
         config = config.with_values({"estimation.frozen": frozen})

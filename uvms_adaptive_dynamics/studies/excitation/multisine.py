@@ -12,7 +12,7 @@
 # See the License for the specific language governing permissions and
 # limitations under the License.
 
-"""The motion that a designed one is compared with: a multisine as one makes it by hand."""
+"""Baseline for designed motions: a multisine as one would make it by hand."""
 from __future__ import annotations
 
 from dataclasses import replace
@@ -32,11 +32,12 @@ MULTISINE_RATE = 10  # per second, for peaks and energy
 
 def multisine(robot: RobotModel, limits: MotionLimits, draws: np.ndarray, posture: np.ndarray,
               duration: float, config: Config) -> Trajectory:
-    """Tones of equal speed, evenly spaced in the band, no two coordinates alike, with Schroeder's
-    phases (1970), each coordinate as large as its limits allow, then all fitted into them.
+    """Tones of equal speed, evenly spaced in the band, distinct between coordinates, with
+    Schroeder's phases (1970). Each coordinate is as large as its limits allow; then all are fitted
+    into the limits together.
 
-    limits: those of the wanted motion; draws (k, p): parameters for which they hold;
-    posture (n,): about which the arm moves.
+    limits: those of the wanted motion; draws (k, p): parameters for which they must hold; posture
+    (n,): centre of the arm's motion.
     """
     settings, d = config.excitation, limits.low.size
     h, (low, high) = settings.harmonics, settings.band
@@ -68,7 +69,7 @@ def energy(trajectory: Trajectory, robot: RobotModel, limits: MotionLimits,
 
 def with_energy(trajectory: Trajectory, robot: RobotModel, limits: MotionLimits, pi: np.ndarray,
                 most: float) -> Trajectory:
-    """The motion made smaller until its energy is `most`, if it has more."""
+    """The motion, shrunk until its energy is at most `most`."""
     size = 1.0
     while True:
         smaller = replace(trajectory, sine=size * trajectory.sine, cosine=size * trajectory.cosine)

@@ -12,7 +12,7 @@
 # See the License for the specific language governing permissions and
 # limitations under the License.
 
-"""A motion in pictures: coordinates over time within their limits, actuators, and the box."""
+"""Plot of a motion: coordinates over time with their limits, actuators, and the box."""
 from __future__ import annotations
 
 import matplotlib
@@ -40,7 +40,7 @@ PICTURE_RATE = 20   # per second
 
 def picture(trajectory: Trajectory, robot: RobotModel, limits: MotionLimits, pi: np.ndarray,
             run: DryRun | None = None) -> Figure:
-    """One axis for each coordinate, one for the actuators, one of the box from above."""
+    """One axis for each coordinate, one for the actuators, one for the box seen from above."""
     t = np.arange(0.0, trajectory.duration, 1 / PICTURE_RATE)
     coordinates = np.array(trajectory.coordinates_at(t))
     names = trajectory.coordinates if robot.vehicle else trajectory.joints

@@ -12,7 +12,7 @@
 # See the License for the specific language governing permissions and
 # limitations under the License.
 
-"""Tables of a motion: what it promises, what a dry run used, what a campaign found."""
+"""Tables of a motion: its promise, the limits used in a dry run, the results of a campaign."""
 from __future__ import annotations
 
 from typing import Any
@@ -25,24 +25,24 @@ from .dry_run import DryRun
 
 
 def presumed(robot: RobotModel, noise: np.ndarray, saved: bool, at_rest: np.ndarray | None) -> str:
-    """The noise that promises presume, in sentences: saved with an estimate, else that of the
-    settings, which nobody has measured; at_rest (C,): of the recording of a robot at rest."""
+    """Sentences on the noise that promises assume: saved with an estimate, else from the settings
+    and not measured; at_rest (C,): from the recording of a robot at rest."""
     def listed(noise: np.ndarray) -> str:
         return ", ".join(f"{channel} {value:.2g} {unit}" for channel, value, unit in
                          zip(robot.channels, noise, robot.units))
     if saved:
-        return f"Promised for the noise that came with the parameters: {listed(noise)}."
-    text = f"Promised for the settings' noise, which nobody has measured: {listed(noise)}."
+        return f"Promised for the noise saved with the parameters: {listed(noise)}."
+    text = f"Promised for the settings' noise, which has not been measured: {listed(noise)}."
     if at_rest is None:
-        return (f"{text} That is cautious. Record the robot while it holds its place and moves its "
-                "arm slowly, and give --hover RECORDING: then it is said what to hope for.")
-    return (f"{text} At best the robot keeps in motion the noise that it has at rest: "
-            f"{listed(at_rest)}. What the model lacks comes on top: expect a deviation between the "
-            "two, and see what is promised once the motion is under way (--under-way).")
+        return (f"{text} That is cautious. For a best case, record the robot while it holds its "
+                "position and moves its arm slowly, and give --hover RECORDING.")
+    return (f"{text} At best the noise in motion is that at rest: {listed(at_rest)}. Model errors "
+            "come on top: expect a deviation between the two, and restate the promise once the "
+            "motion is under way (--under-way).")
 
 
 def promise_table(trajectory: Trajectory) -> str:
-    """Deviations before and after of the free parameters, those that gain most first."""
+    """Standard deviations of the free parameters before and after, most improved first."""
     promise = trajectory.promise
     assert promise is not None
     left = promise.promised / np.where(promise.present > 0, promise.present, 1.0)
@@ -58,13 +58,13 @@ def promise_table(trajectory: Trajectory) -> str:
 
 
 def use_table(run: DryRun) -> str:
-    """Largest share of each limit that the simulated robot used, the largest first."""
+    """Largest share of each limit that the simulated robot used, in descending order."""
     if run.held_back:
         needs = ", ".join(f"{name} {use:.0%}" for name, use in run.held_back.items())
-        return ("The simulated robot needs more to hold still where the motion starts than is left "
-                f"to the motion ({needs} of its limit; excitation.torque_share, .thrust_share): it "
-                "was not flown. Learn from a recording of the robot at rest, or give a better "
-                "prior.\n")
+        return ("The motion was not flown: to hold still at its start, the simulated robot needs "
+                f"{needs} of the limit, more than the whole motion may use "
+                "(excitation.torque_share, .thrust_share). Learn from a recording of the robot at "
+                "rest, or give a better prior.\n")
     lines = ["On the simulated robot:", "", "| limit | used | |", "|---|---|---|"]
     lines += [f"| {name} | {100 * share:.0f} % | {'touched' if share >= 1.0 else ''} |"
               for name, share in sorted(run.largest.items(), key=lambda each: -each[1])]
@@ -72,10 +72,10 @@ def use_table(run: DryRun) -> str:
 
 
 def campaign_table(results: list[dict[str, Any]]) -> str:
-    """How many were designed, in what time, and what was touched; of second motions as well."""
+    """Number of designs, their time, and limits touched; also for second motions."""
     text = _campaign_lines(results)
     again = [{"robot": each["robot"], **each["again"]} for each in results if "again" in each]
-    return text + (f"\nSecond motions, from what the first told: {_campaign_lines(again)}"
+    return text + (f"\nSecond motions, from what the first taught: {_campaign_lines(again)}"
                    if again else "")
 
 
@@ -84,11 +84,10 @@ def _campaign_lines(results: list[dict[str, Any]]) -> str:
     touched = [result for result in done if result["touched"]]
     held_back = sum(bool(result.get("held_back")) for result in results)
     times = sorted(result["design_s"] for result in done) or [0.0]
-    lines = [f"{len(done)} of {len(results)} robots designed for, in "
-             f"{times[len(times) // 2]:.1f} s (median) to {times[-1]:.1f} s of processor time; a "
-             f"limit touched on "
-             f"{len(touched)} of them. On {held_back} a first design was held back at its start, "
-             "where the robot needed too much to hold still.", "",
+    lines = [f"Motions designed for {len(done)} of {len(results)} robots, in "
+             f"{times[len(times) // 2]:.1f} s (median) to {times[-1]:.1f} s of processor time; "
+             f"{len(touched)} of them touched a limit. For {held_back} the first design was held "
+             "back, since holding still at its start took too much effort.", "",
              "| robot | design [s] | most used | touched |", "|---|---|---|---|"]
     for result in results:
         if "refused" in result:

@@ -12,7 +12,7 @@
 # See the License for the specific language governing permissions and
 # limitations under the License.
 
-"""`excite --under-way`: what a motion that is being followed promises by the estimate of now."""
+"""`excite --under-way`: restate the promise of a motion under way from the present estimate."""
 from __future__ import annotations
 
 import argparse
@@ -33,14 +33,14 @@ from .table import presumed, promise_table
 
 def under_way(args: argparse.Namespace, config: Config, robot: RobotModel, known: ParameterSet,
               folder: Path) -> int:
-    """What a motion promises from the present estimate on, whose noise has been measured by then.
-    """
+    """Write the promise of a motion from the present estimate, with the noise measured so far;
+    returns 0."""
     trajectory, at = load_trajectory(args.under_way), args.at or 0.0
     promised = trajectory.promise
     if known.noise_stddev is None:
-        raise ConfigError("--under-way states anew what a motion promises, from an estimate that "
-                          "has a covariance and noise; expected its file with --parameters. Save "
-                          "it with the node's service ~/save while the motion is followed.")
+        raise ConfigError("--under-way needs an estimate with covariance and noise; expected its "
+                          "file with --parameters. Save it with the node's service ~/save while "
+                          "the motion is under way.")
     if trajectory.joints != robot.joints or (
             promised is not None and promised.names != robot.table.names):
         raise ConfigError(f"'{args.under_way}' is for a robot with the joints "

@@ -12,8 +12,8 @@
 # See the License for the specific language governing permissions and
 # limitations under the License.
 
-"""`faults`: one fault after the other in an otherwise clean recording, and what came of it.
+"""`faults`: inject one fault at a time into a clean recording and judge the result.
 
-case (what a fault is, what is asked) <- *_cases (the table's parts) <- table -> runner (a recording
+case (a fault and its requirements) <- *_cases (parts of the table) <- table -> runner (a recording
 through front end and estimator) -> judge (against the clean recording) -> report (lines, JSON)
 """

@@ -12,7 +12,7 @@
 # See the License for the specific language governing permissions and
 # limitations under the License.
 
-"""The bench: a recording with one fault or another, each judged against the clean one."""
+"""The bench: judges runs of a recording with one fault each against the clean run."""
 from __future__ import annotations
 
 from collections.abc import Sequence
@@ -33,7 +33,7 @@ from .runner import Ran, held_out, run_through
 
 
 class Bench:
-    """The recordings, and the clean runs that faults are held against, each made once."""
+    """Holds the recordings, and the clean runs for comparison, each computed once."""
 
     def __init__(self, recordings: Recordings, config: Config):
         self.config, self._recordings = config, recordings
@@ -41,13 +41,13 @@ class Bench:
 
     @classmethod
     def of(cls, bag: Path | None, folder: Path, scene: Scene, config: Config) -> Bench:
-        """The bench of a recording, or of the simulated robot, whose bags are kept in `folder`."""
+        """A bench for a recording, or for the simulated robot, whose bags are kept in `folder`."""
         if bag is not None:
             return cls(recordings_of(bag, config, scene), config)
         return cls(simulated_recordings(folder, config, scene), config)
 
     def concerns(self, case: Case) -> bool:
-        """Whether the recording has messages of all roles that the case is about."""
+        """True if the recording has messages of all roles that the case concerns."""
         roles = {item.role for item in self._recordings.learnt} | {"", "battery"}
         return roles >= {fault.role for fault in case.faults}
 
@@ -56,13 +56,13 @@ class Bench:
         config = self.config.with_values(dict(case.settings))
         robot = RobotModel.from_config(config)
         clean, test = self._clean_run(case, config, robot)
-        # Whole before the run: what a fault itself raises is no result.
+        # Built before the run: an exception in the fault itself is not a result.
         stream = list(with_faults(self._recordings.learnt, (*case.given, *case.faults)))
         ran = run_through(stream, config, robot, reference=clean.pi)
         return judged(case, ran, clean, test, robot, self._wrong_numbers(case, stream))
 
     def _wrong_numbers(self, case: Case, stream: Sequence[Received]) -> int:
-        """How many numbers of the field that is counted differ from the recording's."""
+        """How many numbers of the counted field differ from the recording's."""
         if not case.counted:
             return 0
         role = FIELD_PATHS[case.counted][0]
@@ -76,7 +76,7 @@ class Bench:
             learnt, tested = (list(with_faults(part, case.given)) for part in self._recordings)
             clean, test = run_through(learnt, config, robot), held_out(tested, config, robot)
             if not clean.valid.any() or not np.isfinite(test.tau).any():
-                raise BagError("the recording gives no valid row even without a fault; see what "
-                               "'evaluate' says of it.")
+                raise BagError("the recording gives no valid row even without a fault; run "
+                               "'evaluate' on it to see why.")
             self._clean[key] = clean, test
         return self._clean[key]

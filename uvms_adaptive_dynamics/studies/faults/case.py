@@ -12,7 +12,7 @@
 # See the License for the specific language governing permissions and
 # limitations under the License.
 
-"""What a case of the fault bench is: a fault, what must be said of it, and what it may cost."""
+"""A case of the fault bench: a fault, the message required for it, and its largest allowed cost."""
 from __future__ import annotations
 
 import math
@@ -24,13 +24,13 @@ from typing import Any
 from ...simulation.faults.stream import Fault
 from ...simulation.sensors import ROLE_OF_TOPIC
 
-OFFSET_ERROR = 0.1      # [s] up to which a clock's offset must be named
-# Of the wrong numbers: of two beside each other some are taken for a motion, and some of their
-# neighbours for wrong.
+OFFSET_ERROR = 0.1      # [s] accuracy required of a reported clock offset
+# Relative error allowed in the count of wrong numbers: some adjacent pairs pass as motion, and some
+# of their neighbours are rejected.
 COUNT_ERROR = 0.2
 NUMBER_SAID = re.compile(r"\d+(?:\.\d+)?(?:e[+-]?\d+)?")
-# Share of valid rows that may be wrong where none should be: some seven rows at the edge of what is
-# masked, where 0.6 s of the vehicle are 180.
+# Share of valid rows that may be wrong where none should be: some seven rows at the edge of the
+# mask; 0.6 s of the vehicle are 180 rows.
 NONE = 2e-4
 ANY = ".*"              # role
 SIMULATED_ROLES = tuple(ROLE_OF_TOPIC.values())     # those of the bench's sensors
@@ -39,15 +39,16 @@ TOUCHES_ALL, TOUCHES_VEHICLE, TOUCHES_ARM = "all", "vehicle", "arm"
 
 @dataclass(frozen=True)
 class Said:
-    """A sentence that an operator needs: it begins with a role (or a setting of it) and contains
-    all words (regular expressions); `seconds`: a number in it is that within OFFSET_ERROR."""
+    """A sentence that an operator needs. It begins with a role (or one of its settings) and
+    contains all words (regular expressions); `seconds`: a number in it that must be right to
+    OFFSET_ERROR."""
 
     role: str
     words: tuple[str, ...] = ()
     seconds: float | None = None
 
     def matches(self, sentence: str) -> bool:
-        """Whether a sentence is the one."""
+        """True if a sentence is the required one."""
         about = sentence.removeprefix("input ")
         return (re.match(rf"(?:{self.role})\b", about) is not None
                 and all(re.search(word, sentence, re.IGNORECASE) for word in self.words)
@@ -64,12 +65,13 @@ class Said:
 
 @dataclass(frozen=True)
 class Limits:
-    """What a fault may cost; None where nothing is asked.
+    """Limits on the cost of a fault; None for no requirement.
 
-    samples, vehicle, arm: least share of the clean recording's samples and rows; wrong: largest
-    share of valid rows that are wrong; loss: largest loss of held-out R^2 on the channels that the
+    samples, vehicle, arm: smallest share of the clean recording's samples and rows; wrong: largest
+    share of valid rows that are wrong; loss: largest loss of held-out R^2 on channels that the
     fault does not touch; detect [s] from the onset to the sentence; recover [s] from the end until
-    rows count again; rmse: largest ratio of a channel's RMSE in the 15 s after to the clean one's.
+    rows count again; rmse: largest ratio of a channel's RMSE in the 15 s after the fault to that of
+    the clean run.
     """
 
     samples: float | None = None
@@ -89,13 +91,13 @@ UNLIMITED = Limits(wrong=None, loss=None, detect=None, recover=None)
 class Case:
     """A fault of the table.
 
-    behaviour: what the estimator is to do; said: the sentence that is asked, None where nothing
-    need be said; or_said: where it is said in time, rows may be lost instead; others: sentences of
-    other roles that are right too; touches: channels whose held-out loss is not judged; settings,
-    given: changes of the configuration and of the messages that the clean recording has too;
-    short: a member of the short form; stated: why what is asked cannot be had, and what comes
-    instead; counted: the field whose wrong numbers the front end is to
-    count as rejected, to COUNT_ERROR of their number.
+    behaviour: what the estimator should do; said: the required sentence, None if none is required;
+    or_said: if the sentence comes in time, rows may be lost instead; others: sentences about other
+    roles that are also right; touches: channels whose held-out loss is not judged; settings, given:
+    changes of configuration and messages that also apply to the clean recording; short: part of the
+    short form; stated: why a requirement cannot be met, and what happens instead; counted: the
+    field whose wrong numbers the front end should count as rejected, to COUNT_ERROR of their
+    number.
     """
 
     name: str
@@ -120,5 +122,5 @@ class Case:
 
     @property
     def end(self) -> float:
-        """[s] from the first message to the end, infinity for a fault that stays."""
+        """[s] from the first message to the end, infinity for a lasting fault."""
         return max((fault.end for fault in self.faults), default=math.inf)

@@ -12,7 +12,7 @@
 # See the License for the specific language governing permissions and
 # limitations under the License.
 
-"""A sensor that was right is not any more, and stays so: knocked, restarted, heated, worn."""
+"""Lasting changes of a sensor that was right before: knocked, restarted, heated, worn."""
 from __future__ import annotations
 
 import math
@@ -35,20 +35,21 @@ from ...simulation.faults.values import (
 )
 from .case import TOUCHES_ALL, TOUCHES_VEHICLE, Case, Limits, Said
 
-# Rows of the first seconds count until a fault that shows by and by is found.
+# Until a gradual fault is found, the rows of its first seconds count.
 CORRECTED = Limits(vehicle=0.9, arm=0.9, wrong=0.005, loss=0.02, detect=5.0, recover=None)
 CHANGE_FOUND = Limits(wrong=None, loss=None, detect=45.0, recover=None)
-# Named, and what was learnt since it began is undone.
+# The fault is named, and what was learnt since its onset is undone.
 CHANGE_UNDONE = replace(CHANGE_FOUND, loss=0.02)
 EITHER = Said("dvl", ("does not fit the IMU|contradicted the IMU",))
-# Until it is found it may look like a change of the robot.
+# Before it is found, the fault may look like a change of the robot.
 MEANWHILE = (Said("trust|change"), EITHER)
 
 
 def change_cases(onset: float) -> list[Case]:
     """The cases of kind 'change', from `onset` [s] on."""
-    taken, named = "found against another sensor and taken off", "named, since when"
-    undone = "named, since when; not learnt from then on, and what was learnt since is undone"
+    taken, named = "found by comparison with another sensor and corrected", "named, with its onset"
+    undone = ("named, with its onset; excluded from learning from then on, and what was learnt "
+              "since its onset is undone")
     found: list[tuple[str, str, Fault, Said, Limits, tuple[Said, ...], str]] = [
         ("gyro off by .05 rad/s", taken, altered("gyro", plus(0.05, -0.03, 0.02), onset),
          Said("imu", ("gyro has had a bias",)), CORRECTED, (), ""),
@@ -64,14 +65,14 @@ def change_cases(onset: float) -> list[Case]:
         ("dvl 15 % fast from then on", named, altered("velocity", times(1.15), onset),
          Said("dvl", ("times those",)), CHANGE_FOUND, (Said("depth", ("DVL's scale",)),),
          TOUCHES_ALL),
-        ("imu knocked by 10 degrees", "turned back, and named",
+        ("imu knocked by 10 degrees", "rotated back, and named",
          Rewritten("imu", onset, change=TurnedImu(roll=math.radians(10.0))),
          Said("imu", ("tilted by 10|rpy",)),
          replace(CHANGE_UNDONE, vehicle=0.9, arm=0.9, wrong=0.002), (), ""),
         ("dvl turned to the other frame", undone,
          altered("velocity", times(1.0, -1.0, -1.0), onset),
          Said("dvl", ("wrong sign|does not fit the IMU",)), CHANGE_UNDONE, MEANWHILE, ""),
-        ("dvl repeats its last velocity for 20 s", "cut off from when it froze",
+        ("dvl repeats its last velocity for 20 s", "masked from when it froze",
          Frozen("dvl", onset, onset + 20.0), Said("dvl", ("identical",)),
          Limits(arm=0.95, recover=3.0, detect=1.0), (), TOUCHES_VEHICLE),
         ("depth drifts by 3 cm/s", "used as it is",
@@ -101,11 +102,11 @@ def change_cases(onset: float) -> list[Case]:
 
 
 def _warming(pressure: np.ndarray, seconds: float) -> np.ndarray:
-    """A sensor that warms up: 300 Pa/s, 3 cm/s of depth."""
+    """A warming sensor: 300 Pa/s, 3 cm/s of depth."""
     return pressure + 300.0 * seconds
 
 
 def _weaker(pwm: np.ndarray, seconds: float) -> np.ndarray:
-    """Commands of which two thirds act after 30 s, as a battery sags; thrust goes about with the
-    square of the command."""
+    """Commands with two thirds of their effect after 30 s, as from a sagging battery; thrust is
+    roughly quadratic in the command."""
     return 1500.0 + (pwm - 1500.0) * math.sqrt(1.0 + 0.5 * min(1.0, seconds / 30.0))

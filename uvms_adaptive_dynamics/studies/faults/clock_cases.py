@@ -12,7 +12,7 @@
 # See the License for the specific language governing permissions and
 # limitations under the License.
 
-"""Clocks: of one sensor, of all, of the host, and stamps of no clock."""
+"""Clock faults: of one sensor, of all, of the host, and timestamps that come from no clock."""
 from __future__ import annotations
 
 from dataclasses import replace
@@ -30,24 +30,24 @@ from ...simulation.faults.delivery import Lost
 from .case import ANY, SIMULATED_ROLES, Case, Limits, Said
 
 CLOCK_OFFSETS = (0.1, 0.3, 0.9, 5.0, -0.8, -5.0, -30.0)
-# Commands with a stamp of their own: in the default recording they have none.
+# Commands with a header; in the default recording they have none.
 STAMPED = {"given": (HeaderAdded("thrusters"),),
            "settings": {"thrusters.type": "mavros_msgs/msg/RCOut"}}
-# A clock is compared with the others over seconds: one message's delay is no offset.
+# Clocks are compared over seconds: the delay of a single message is no offset.
 OFF_LIMITS = Limits(samples=0.95, vehicle=0.95, arm=0.95, loss=0.01, detect=10.0, recover=None)
-# Its latency has to be guessed where the stamps say nothing of it: of the DVL's 0.1 s all may be
-# missed, with which one row in a hundred is off as far as a wrong one.
+# If timestamps tell nothing about latency, it must be guessed: the DVL's 0.1 s may be missed
+# entirely, and then one row in a hundred is off as far as a wrong one.
 GUESSED = replace(OFF_LIMITS, loss=0.03, wrong=0.02)
-# Ahead by its own delay it is received when it is stamped: only its motion shows that.
+# A clock ahead by the sensor's delay stamps messages at reception: only the motion reveals that.
 BY_MOTION = replace(GUESSED, detect=45.0)
 STEP_LIMITS = replace(OFF_LIMITS, recover=2.0)
 WORDS = ("clock|stamp",)
-ALL = ("clock",)        # of a sentence about no sensor
-ALIGNED = "aligned by its times of reception; rows of all sensors go on"
+ALL = ("clock",)        # of a sentence about no particular sensor
+ALIGNED = "aligned by receive times; rows of all sensors continue"
 
 
 def clock_cases(onset: float) -> list[Case]:
-    """The cases of kind 'clock'; what begins in the middle begins at `onset` [s]."""
+    """The cases of kind 'clock'; faults in the middle of the run begin at `onset` [s]."""
     return [*_offsets(), *_no_clock(), *_single(), *_changing(onset), *_everything(onset)]
 
 
@@ -79,22 +79,22 @@ def _no_clock() -> list[Case]:
                  Said(role, WORDS), GUESSED, **_of(role))
             for role in SIMULATED_ROLES]
     zero = [Case(f"{role} stamps of zero", "clock",
-                 "counts at reception less its own learnt delay", (Unstamped(role),),
+                 "uses the receive time less the learnt delay", (Unstamped(role),),
                  Said(role, WORDS), GUESSED) for role in SIMULATED_ROLES if role != "thrusters"]
     return boot + zero
 
 
 def _single() -> list[Case]:
-    return [Case(f"{role} single stamps 0.9 s ahead", "clock", "that message alone is rejected",
+    return [Case(f"{role} single stamps 0.9 s ahead", "clock", "only that message is rejected",
                  (SingleStamps(role, 1.0, offset=0.9),), None, OFF_LIMITS, **_of(role),
                  short=role == "imu") for role in SIMULATED_ROLES]
 
 
 def _changing(onset: float) -> list[Case]:
     return [
-        Case("dvl clock steps by 2 s", "clock", "aligned anew, its own readings alone wait",
+        Case("dvl clock steps by 2 s", "clock", "realigned; only its own readings wait",
              (Clock("dvl", onset, offset=2.0),), Said("dvl", WORDS, 2.0), STEP_LIMITS),
-        Case("imu clock steps by -2 s", "clock", "aligned anew, its own readings alone wait",
+        Case("imu clock steps by -2 s", "clock", "realigned; only its own readings wait",
              (Clock("imu", onset, offset=-2.0),), Said("imu", WORDS, 2.0), STEP_LIMITS),
         Case("joint_states clock drifts by 5 ms/s", "clock", "followed",
              (Clock("joint_states", onset, drift=0.005),), Said("joint_states", WORDS), OFF_LIMITS),
@@ -102,22 +102,22 @@ def _changing(onset: float) -> list[Case]:
 
 
 def _everything(onset: float) -> list[Case]:
-    """All clocks at once: nothing is wrong between the sensors."""
+    """All clocks at once: the sensors still agree with each other."""
     host = [Case(f"host clock steps by {step:+g} s" + (", stamps too" if stamps else ""), "clock",
-                 "followed; samples go on within a second",
+                 "followed; samples continue within a second",
                  (HostStep("", onset, step=step, stamps=stamps),),
                  Said(ANY, ALL) if abs(step) > 1 else None, STEP_LIMITS,
                  others=(Said(ANY, ALL),), short=step == -30.0 and not stamps)
             for stamps in (False, True) for step in (0.3, -0.3, 30.0, -30.0)]
     return host + [
         Case("simulated stamps on wall-clock reception", "clock",
-             "the stamps' clock counts; samples within a second", (SinceBoot(""),),
+             "the timestamps' clock is used; samples within a second", (SinceBoot(""),),
              Said(ANY, ALL), OFF_LIMITS, others=(Said(ANY, ALL),), short=True),
-        Case("bag looped", "clock", "starts again where the stamps jump back",
+        Case("bag looped", "clock", "restarts when the timestamps jump back",
              (Looped("", 1.5 * onset),), Said(ANY, ("clock|loop",)), STEP_LIMITS,
              others=(Said(ANY, ALL),)),
         # (5 s of the clean recording are missing.)
-        Case("two runs with an hour between them", "clock", "begins anew with the second one",
+        Case("two runs with an hour between them", "clock", "restarts with the second one",
              (Lost("", onset, onset + 5.0), HostStep("", onset, step=3600.0, stamps=True)),
              Said(ANY, ALL), replace(STEP_LIMITS, samples=0.9, vehicle=0.9, arm=0.9),
              others=(Said(ANY, ALL),)),

@@ -12,11 +12,11 @@
 # See the License for the specific language governing permissions and
 # limitations under the License.
 
-"""`faults`: one fault after the other in an otherwise clean recording, and what came of it.
+"""`faults`: inject one fault at a time into a clean recording and judge the result.
 
-The clean recording, and each that has a fault, goes through front end and estimator; what was said
-and when, rows lost and wrong, and the estimate on another, clean recording are held against the
-limits of docs/faults.md.
+The clean recording and each faulty one go through front end and estimator. Messages and their time,
+rows lost and wrong, and the estimate's fit to another clean recording are compared with the limits
+in docs/faults.md.
 """
 from __future__ import annotations
 
@@ -43,31 +43,31 @@ from .table import CASE_KINDS, chosen
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Declare the arguments of the subcommand, with their units."""
-    parser.description = ("Put one fault after the other into a clean recording and judge what is "
-                          "said of it, which rows are lost or wrong, and the estimate.")
+    parser.description = ("Inject one fault at a time into a clean recording and judge the "
+                          "messages, the rows lost or wrong, and the estimate.")
     parser.add_argument("bag", nargs="?", metavar="BAG", type=options.bag,
                         help=f"a clean recording of at least {LONG_SCENE.learnt / .7:.0f} s; "
-                             "without it the simulated robot's")
+                             "default: the simulated robot's")
     parser.add_argument("--kinds", nargs="+", choices=CASE_KINDS, default=[], metavar="KIND",
-                        help=f"of faults: {', '.join(CASE_KINDS)}; default all")
+                        help=f"kinds of faults: {', '.join(CASE_KINDS)}; default all")
     parser.add_argument("--only", nargs="+", default=[], metavar="NAME",
-                        help="faults whose name contains one of these")
+                        help="run only faults whose name contains one of these")
     parser.add_argument("--short", action="store_true",
-                        help=f"the short form: {SHORT_SCENE.learnt:g} s of data, a fault of each "
+                        help=f"the short form: {SHORT_SCENE.learnt:g} s of data, one fault of each "
                              "sort")
     parser.add_argument("--jobs", type=options.count, default=1, metavar="N",
-                        help="processes at once; default 1")
+                        help="number of parallel processes; default 1")
     parser.add_argument("--output", type=options.folder, metavar="DIR",
-                        help="folder for faults.json and the simulated bags, which are used again")
+                        help="folder for faults.json and the simulated bags, which are reused")
     options.add_settings(parser)
 
 
 def run(args: argparse.Namespace) -> int:
-    """Run the bench and return 0 if every fault is as asked, else 1; raises UvmsError where
-    something cannot be used."""
+    """Run the bench and return 0 if every fault meets its requirements, else 1; raises UvmsError
+    for unusable input."""
     scene, config = SHORT_SCENE if args.short else LONG_SCENE, options.config_of(args)
     choose = partial(chosen, scene.onset, args.kinds, args.only, args.short)
-    choose()        # nothing is made before the choice is known to be possible
+    choose()        # raises for an impossible choice before anything is computed
     robot = RobotModel.from_config(config)
     output = None if args.output is None else output_folder(args.output)
     place = tempfile.TemporaryDirectory() if output is None else nullcontext(output)
@@ -78,7 +78,7 @@ def run(args: argparse.Namespace) -> int:
         for verdict in _verdicts(make, choose, args.jobs):
             print(line(verdict, robot), flush=True)
             verdicts.append(verdict)
-            if output is not None:      # after every fault: an interrupted bench keeps what it has
+            if output is not None:      # after every fault: an interrupted bench keeps its results
                 write(output / "faults.json", verdicts, robot)
     print(f"\n{summary(verdicts)}")
     return 0 if all(verdict.ok for verdict in verdicts) else 1
@@ -91,12 +91,12 @@ def _verdicts(make: Callable[[], Bench], choose: Callable[[], list[Case]],
     if jobs == 1:
         yield from map(bench.verdict, cases)
         return
-    # Each process makes the cases for itself.
+    # Each process builds its own cases, since faults cannot be pickled.
     with ProcessPoolExecutor(jobs, get_context("spawn"), _begin, (make, choose)) as pool:
         yield from pool.map(_numbered, range(len(cases)))
 
 
-_own: list = []     # of a process: its bench and the cases
+_own: list = []     # in each process: its bench and cases
 
 
 def _begin(make: Callable[[], Bench], choose: Callable[[], list[Case]]) -> None:
@@ -107,5 +107,5 @@ def _begin(make: Callable[[], Bench], choose: Callable[[], list[Case]]) -> None:
 def _numbered(number: int) -> Verdict:
     bench, cases = _own
     verdict = bench.verdict(cases[number])
-    # Without its faults: they hold functions, which cannot be sent.
+    # Without its faults: they hold functions, which cannot be pickled.
     return replace(verdict, case=replace(verdict.case, faults=(), given=()))

@@ -12,7 +12,7 @@
 # See the License for the specific language governing permissions and
 # limitations under the License.
 
-"""Glitches: a sensor says something wrong for 0.6 s, or nothing for a while."""
+"""Glitches and outages: a sensor is wrong for 0.6 s, or silent for a while."""
 from __future__ import annotations
 
 import math
@@ -36,23 +36,23 @@ from .case import NONE, SIMULATED_ROLES, TOUCHES_ARM, TOUCHES_VEHICLE, Case, Lim
 
 SHORT_GLITCH, LONG_GLITCH = 0.6, 10.0  # [s]
 OUTAGES = (0.1, 0.5, 2.0, 10.0, 30.0)   # [s]
-# What is rejected costs its own time; rows come back within 3 s, filters' windows included.
+# Rejected data cost only their own time; rows return within 3 s, including the filters' windows.
 REJECTED_LIMITS = Limits(wrong=NONE, recover=3.0, rmse=1.3)
-# A second after the silence counts as one; 2 s and half a window of the DVL's filter (1 s) after.
+# 2 s after the silence, plus half a window of the DVL's filter (1 s).
 SILENT = Limits(wrong=NONE, recover=3.0)
 TILT_UNKNOWN = (
-    "Nobody knows how the vehicle is tilted after some seconds: the attitude to be expected is off "
-    "by 7 degrees, six times the noise of axis_d. Rows that the tilt outweighs are not learnt from "
-    "(all joints but the last), so that 90 % of the arm's rows count with 10 s of silence, 70 % "
-    "with 30 s; with them .3 and 1.5 % of all rows would be wrong. Predictions of all go on.")
+    "After some seconds the tilt of the vehicle is unknown: the predicted attitude is off by 7 "
+    "degrees, six times the noise of axis_d. Rows dominated by the tilt error (all joints but the "
+    "last) are not learnt from, so that 90 % of the arm's rows count with 10 s of silence, 70 % "
+    "with 30 s; with them .3 and 1.5 % of all rows would be wrong. Predictions continue for all.")
 REJECTED = ("reject|refus|wrong|implausib|outlier|spike|finite|range|fit|frozen|identical|restart",)
 REJECTED_AND_MASKED = "rejected; rows reconstructed from it are masked, filters restart"
 HUGE = (1e6, 1e100, 1e200)
 FIELD_ROLES = {"gyro": "imu", "accelerometer": "imu", "orientation": "imu", "velocity": "dvl",
                "pressure": "depth", "position": "joint_states", "speed": "joint_states",
                "effort": "joint_states", "commands": "thrusters"}
-# Roles whose every message is used: at ten or fewer a second 0.6 s are too few to prove a fault,
-# unless the number itself is impossible.
+# Slow roles, whose every message is used: at ten a second or fewer, 0.6 s are too short to prove a
+# fault unless the number itself is impossible.
 SLOW_ROLES = ("dvl", "depth")
 
 
@@ -75,12 +75,12 @@ def glitch_cases(onset: float) -> list[Case]:
                    (altered(f, change, onset, onset + LONG_GLITCH),),
                    Said(FIELD_ROLES[f], REJECTED), replace(REJECTED_LIMITS, rmse=None))
               for name, f, change in wrong]
-    found += [Case(f"{role} frozen for {SHORT_GLITCH} s", "glitch", "cut off from when it froze",
+    found += [Case(f"{role} frozen for {SHORT_GLITCH} s", "glitch", "masked from when it froze",
                    (Frozen(role, onset, end),),
                    None if role in SLOW_ROLES else Said(role, ("frozen|identical",)),
                    REJECTED_LIMITS)
               for role in SIMULATED_ROLES if role != "thrusters"]
-    found += [Case(f"{role} frozen for 3 s", "glitch", "cut off from when it froze",
+    found += [Case(f"{role} frozen for 3 s", "glitch", "masked from when it froze",
                    (Frozen(role, onset, onset + 3.0),), Said(role, ("frozen|identical",)),
                    REJECTED_LIMITS)
               for role in ("imu", "dvl", "joint_states")]
@@ -88,11 +88,11 @@ def glitch_cases(onset: float) -> list[Case]:
                    (altered(f, filled(math.nan), onset, end),), Said(role, ("finite|NaN",)),
                    REJECTED_LIMITS, short=f == "effort") for f, role in FIELD_ROLES.items()]
     found += [
-        Case("heading turned by 30 degrees for 5 s", "glitch", "masked where it turns",
+        Case("heading turned by 30 degrees for 5 s", "glitch", "masked where it jumps",
              (altered("orientation", headed(math.radians(30.0)), onset, onset + 5.0),),
              Said("imu", REJECTED), REJECTED_LIMITS),
         Case("encoder slips by 5 degrees", "glitch",
-             "arm's and vehicle's rows masked until that is the new zero",
+             "rows of arm and vehicle masked until the new zero is accepted",
              (altered("position", one_of(1, plus(math.radians(5.0))), onset),),
              Said("joint_states", REJECTED),
              replace(REJECTED_LIMITS, rmse=None, recover=None, wrong=0.002))]
@@ -104,7 +104,7 @@ def glitch_cases(onset: float) -> list[Case]:
 
 
 def outage_cases(onset: float) -> list[Case]:
-    """The cases of kind 'outage': nothing of a role for a while, from `onset` [s] on."""
+    """The cases of kind 'outage': a role is silent for a while, from `onset` [s] on."""
     found = []
     for role in SIMULATED_ROLES:
         timeout = SILENCE_TIMEOUTS[role]
@@ -112,7 +112,7 @@ def outage_cases(onset: float) -> list[Case]:
             noticed = length > timeout + 1.0
             found.append(Case(
                 f"{role} silent for {length:g} s", "outage",
-                "rows that need it are masked, all others go on; back by itself",
+                "rows that need it are masked, all others continue; recovers by itself",
                 (Lost(role, onset, onset + length),),
                 Said(role, ("no message|silent",)) if noticed else None,
                 replace(SILENT, detect=timeout + 1.0,

@@ -12,7 +12,7 @@
 # See the License for the specific language governing permissions and
 # limitations under the License.
 
-"""A run with a fault beside the clean one: figures, and whether they are within the limits."""
+"""Judges a run with a fault against the clean run: figures, and checks against the limits."""
 from __future__ import annotations
 
 import math
@@ -28,15 +28,15 @@ from ..held_out import HeldOut
 from .case import COUNT_ERROR, TOUCHES_ALL, TOUCHES_ARM, TOUCHES_VEHICLE, UNLIMITED, Case, Said
 from .runner import POLL, Ran
 
-# A valid row is wrong where its error is this many RMS errors of the clean run's channel: the
-# clean run has one row in some thousands beyond it.
+# A valid row is wrong if its error exceeds this many RMS errors of the channel in the clean run,
+# which has one such row in some thousands.
 WRONG_BEYOND = 6.0
-RECOVERY_WINDOW = 15.0  # [s] behind the fault in which RMSE are compared
-BACK_SECONDS, BACK_SHARE = 0.5, 0.9  # [s] and share of the clean rows from which rows are back
+RECOVERY_WINDOW = 15.0  # [s] after the fault in which RMSEs are compared
+BACK_SECONDS, BACK_SHARE = 0.5, 0.9  # rows are back with this share of the clean rows for so long
 
 
 class Check(NamedTuple):
-    """One thing that was asked: what, what was found, the limit in words, and whether it holds."""
+    """One requirement: its name, the figure found, the limit in words, and whether it is met."""
 
     what: str
     found: str
@@ -46,8 +46,9 @@ class Check(NamedTuple):
 
 @dataclass(frozen=True)
 class Verdict:
-    """A case's figures. detected: [s] after the onset, None where nothing (or nothing asked) was
-    said; recovered [s] after the end; shares of the clean run's; loss (C,) of held-out R^2."""
+    """A case's figures. detected: [s] from the onset to the required sentence, None if it never
+    came; recovered [s] after the end; samples, vehicle, arm: shares of the clean run's; loss (C,)
+    of held-out R^2."""
 
     case: Case
     sentence: str
@@ -65,13 +66,13 @@ class Verdict:
 
     @property
     def ok(self) -> bool:
-        """Whether everything that was asked holds."""
+        """True if all requirements are met."""
         return all(check.ok for check in self.checks)
 
 
 def judged(case: Case, ran: Ran, clean: Ran, test: HeldOut, robot: RobotModel,
            wrong_numbers: int = 0) -> Verdict:
-    """The figures of a run beside the clean one's; wrong_numbers: of the field that is counted."""
+    """Judge a run against the clean run; wrong_numbers: in the counted field."""
     asked, advice = _sentences(case, ran, clean)
     r2 = test.r2(clean.pi)
     end = min(case.end, _length(clean))
@@ -94,12 +95,12 @@ def judged(case: Case, ran: Ran, clean: Ran, test: HeldOut, robot: RobotModel,
 
 def _sentences(case: Case, ran: Ran, clean: Ran) -> tuple[tuple[str, float] | None,
                                                           tuple[str, ...]]:
-    """The sentence that is asked with the time at which it was said first, and all that are neither
-    asked nor said of the clean run. What was said before the onset is not of the fault."""
+    """(the required sentence with the time when it first came, all other sentences that are neither
+    right nor said in the clean run). Sentences before the onset do not count."""
     onset = case.begin - POLL
 
     def of(wanted: Said) -> dict[str, float]:
-        """Kind of sentence -> when it was said first, less those that the clean run says too."""
+        """Kind of sentence -> when it first came, without those that the clean run has as well."""
         times = {kind: min((t for text, t in said.wordings.items()
                             if t > onset and wanted.matches(text)), default=math.inf)
                  for kind, said in ran.said.items()
@@ -118,8 +119,8 @@ def _sentences(case: Case, ran: Ran, clean: Ran) -> tuple[tuple[str, float] | No
 
 
 def _harmless(sentence: str, case: Case) -> bool:
-    """What is said about the role that has the fault misleads nobody; nor do consequences where
-    the fault touches all channels."""
+    """True for a sentence that misleads nobody: about the faulty role, or about consequences if the
+    fault touches all channels."""
     roles = {fault.role for fault in case.faults}
     if "" in roles and sentence.startswith(("input ", "reset")):
         return True
@@ -129,27 +130,27 @@ def _harmless(sentence: str, case: Case) -> bool:
 
 
 def _share(ran: Ran, clean: Ran, rows: slice) -> float:
-    """Valid rows of the channels, as a share of the clean run's."""
+    """Valid rows of the channels as a share of the clean run's."""
     count = clean.valid[:, rows].sum()
     return float(ran.valid[:, rows].sum() / count) if count else 1.0
 
 
 def scale(clean: Ran) -> np.ndarray:
-    """(C,) RMS error of the clean run's valid rows, 0 where there are none."""
+    """(C,) RMS error of the clean run's valid rows, 0 if there are none."""
     squares = np.where(clean.valid, clean.error, 0.0) ** 2
     return np.sqrt(squares.sum(axis=0) / np.maximum(clean.valid.sum(axis=0), 1))
 
 
 def wrong_share(ran: Ran, clean: Ran) -> float:
-    """Valid rows that are wrong beyond the clean run's own, as a share of the clean run's valid
-    rows; at least 0."""
+    """Wrong valid rows in excess of the clean run's, as a share of the clean run's valid rows; at
+    least 0."""
     def count(run: Ran) -> int:
         return int((run.valid & ~(np.abs(run.error) <= WRONG_BEYOND * scale(clean))).sum())
     return max(0, count(ran) - count(clean)) / max(int(clean.valid.sum()), 1)
 
 
 def recovered(ran: Ran, clean: Ran, end: float) -> float:
-    """[s] after the end from which on every channel that counted in the clean run counts again;
+    """[s] from the end of the fault until every channel that counts in the clean run counts again;
     infinity if one never does."""
     last = _length(clean) - BACK_SECONDS
     begins = np.arange(end, last, 0.1)
@@ -166,13 +167,13 @@ def recovered(ran: Ran, clean: Ran, end: float) -> float:
 
 
 def _counts(t: np.ndarray, valid: np.ndarray, begins: np.ndarray) -> np.ndarray:
-    """Valid ticks in the BACK_SECONDS from each of the times on."""
+    """Number of valid ticks in the BACK_SECONDS after each of the times."""
     times = np.sort(t[valid]) if t.size else t
     return np.searchsorted(times, begins + BACK_SECONDS) - np.searchsorted(times, begins)
 
 
 def rmse_ratio(ran: Ran, clean: Ran, end: float) -> float:
-    """Largest ratio of a channel's prequential RMSE in the seconds after the fault."""
+    """Largest ratio over channels of the prequential RMSE after the fault to the clean run's."""
     def rmse(run: Ran) -> np.ndarray:
         inside = (run.t >= end) & (run.t < end + RECOVERY_WINDOW)
         squares = np.where(run.valid[inside], run.residual[inside], np.nan) ** 2
@@ -202,7 +203,7 @@ def _checks(case: Case, figures: dict[str, Any], advice: Sequence[str], trouble:
             found.append(Check(what, f"{value:.3f}", f">= {limit:g}", value >= limit))
 
     def most(what: str, value: float, limit: float | None, form: str = ".3g") -> None:
-        # What cannot be judged, as nothing is valid, is not right.
+        # NaN, i.e. nothing valid to judge, counts as a failure.
         if limit is not None:
             found.append(Check(what, f"{value:{form}}", f"<= {limit:g}", value <= limit))
     least("samples", figures["samples"], limits.samples)
@@ -224,7 +225,7 @@ def _checks(case: Case, figures: dict[str, Any], advice: Sequence[str], trouble:
 
 
 def _counts_truly(case: Case, ran: Ran, wrong: int) -> Iterator[Check]:
-    """Whether as many numbers were rejected as are wrong."""
+    """Check that as many numbers were rejected as are wrong."""
     if case.counted:
         role = FIELD_PATHS[case.counted][0]
         found = sum(count for reason, count in ran.counters.items()
@@ -234,7 +235,7 @@ def _counts_truly(case: Case, ran: Ran, wrong: int) -> Iterator[Check]:
 
 
 def _untouched(touches: str, robot: RobotModel) -> np.ndarray:
-    """(C,) channels whose held-out loss is judged."""
+    """(C,) bool: channels whose held-out loss is judged."""
     found = np.ones(len(robot.channels), bool)
     if touches in (TOUCHES_VEHICLE, TOUCHES_ALL):
         found[robot.vehicle_rows] = False

@@ -12,7 +12,7 @@
 # See the License for the specific language governing permissions and
 # limitations under the License.
 
-"""docs/faults.md, made from the table: `python -m uvms_adaptive_dynamics.studies.faults.page >
+"""Generates docs/faults.md from the table: `python -m uvms_adaptive_dynamics.studies.faults.page >
 docs/faults.md`."""
 from __future__ import annotations
 
@@ -37,9 +37,9 @@ from .table import CASE_KINDS, SHORT_LOSS, table
 
 FAULTS_PAGE_HEAD = f"""# Faults
 
-What goes wrong with sensors, clocks and networks, what becomes of it, and what is said. Made from
-the table in `studies/faults/` by `python -m uvms_adaptive_dynamics.studies.faults.page`; a test
-(`test_the_page_is_the_tables`) holds the two together.
+Faults of sensors, clocks and networks: how the package handles each, and what it reports. Generated
+from the table in `studies/faults/` by `python -m uvms_adaptive_dynamics.studies.faults.page`; a
+test (`test_the_page_is_the_tables`) keeps both in step.
 
 ```
 python -m uvms_adaptive_dynamics faults                # all of it, five to ten seconds a fault
@@ -51,36 +51,35 @@ python -m uvms_adaptive_dynamics faults BAG --config YAML        # in a recordin
 ## How a fault is judged
 
 A recording of {LONG_SCENE.learnt:g} s goes through front end and estimator twice, clean and with
-the fault; what begins in the middle begins at {LONG_SCENE.onset:g} s. Both estimates begin at the
-published prior, solve at every {FAULTS_SOLVE_EVERY}-th row, and are then tested on
-{LONG_SCENE.tested:g} s of another clean recording of the same robot. Of a recording of your own the
-first part is learnt from, and the last 30 % is tested on. The limits are these, where a fault has
-them:
+the fault; faults in the middle of the run begin at {LONG_SCENE.onset:g} s. Both estimates start
+from the published prior, solve at every {FAULTS_SOLVE_EVERY}-th row, and are then tested on
+{LONG_SCENE.tested:g} s of another clean recording of the same robot. With a recording of your own,
+the estimator learns from its first part and is tested on the last 30 %. Each fault has some of
+these limits:
 
-- *said*: a sentence that begins with the sensor's name or a setting of it and contains what the
-  column says, looked for every {POLL:g} s in the status of the inputs, the warnings, and what the
-  estimator says, within the given time of the onset. The seconds of a clock are right to
-  {OFFSET_ERROR:g} s.
-- *other advice*: what is said of other sensors, a channel that is called wrong, or a change of the
-  robot. None may be there that the clean run has not.
-- *samples*, *vehicle rows*, *arm rows*: shares of the clean run's.
-- *wrong rows*: valid rows whose error under the clean run's last estimate is more than
-  {WRONG_BEYOND:g} times the RMS error of the clean run's channel, less the clean run's own, as a
-  share of its valid rows. Where none may be, {100 * NONE:g} % are the rows at the edge of what is
-  masked.
-- *back after*: from the end of the fault until each channel has {100 * BACK_SHARE:g} % of the clean
-  run's valid ticks in {BACK_SECONDS:g} s again. The filters' own length is in it, half of
-  `filter.dvl_window`'s two seconds.
-- *RMSE after*: of the predictions made before their rows were used, in the {RECOVERY_WINDOW:g} s
-  behind the fault, against the clean run's in the same seconds; the worst channel counts.
-- *loss*: R^2 on the held-out recording, the clean estimate's less this one's, of the worst channel
+- *said*: a sentence that begins with the sensor's name or one of its settings and contains what the
+  column says must come within the given time of the onset. The bench looks every {POLL:g} s at the
+  status of the inputs, the warnings, and the estimator's messages. A clock's seconds must be right
+  to {OFFSET_ERROR:g} s.
+- *other advice*: sentences about other sensors, a channel called wrong, or a change of the robot.
+  None is allowed that the clean run does not have.
+- *samples*, *vehicle rows*, *arm rows*: as shares of the clean run's.
+- *wrong rows*: valid rows whose error under the clean run's last estimate exceeds {WRONG_BEYOND:g}
+  times the channel's RMS error in the clean run, less the clean run's own such rows, as a share of
+  its valid rows. Where none are allowed, {100 * NONE:g} % cover the rows at the edge of the mask.
+- *back after*: from the end of the fault until each channel again has {100 * BACK_SHARE:g} % of the
+  clean run's valid ticks in {BACK_SECONDS:g} s. This includes the filters' own length, half of the
+  two seconds of `filter.dvl_window`.
+- *RMSE after*: RMSE of prequential predictions in the {RECOVERY_WINDOW:g} s after the fault,
+  relative to the clean run in the same seconds, for the worst channel.
+- *loss*: R^2 on the held-out recording, the clean estimate's less this one's, for the worst channel
   that the fault does not touch.
-- always: no exception, no number that is none in any estimate or prediction, no estimate outside of
-  the physical set.
+- always: no exception, no NaN or infinity in any estimate or prediction, no estimate outside the
+  physical set.
 
-Faults with a * are the short form (`--short`: {SHORT_SCENE.learnt:g} s of data, faults at
-{SHORT_SCENE.onset:g} s, losses of up to {SHORT_LOSS:g}: so little data determine R^2 no better),
-which is a test of the package (`test_short_form`).
+Faults with a * form the short form (`--short`: {SHORT_SCENE.learnt:g} s of data, faults at
+{SHORT_SCENE.onset:g} s, losses of up to {SHORT_LOSS:g}, since so little data determine R^2 no
+better), which is a test of the package (`test_short_form`).
 """
 
 
@@ -92,15 +91,15 @@ def page() -> str:
                      "| fault | behaviour | sentence | limits |\n|---|---|---|---|\n"
                      + "\n".join(_rows([case for case in cases if case.kind == kind])) + "\n")
     stated = [case for case in cases if case.stated]
-    parts.append("## Stated: what cannot be as it is asked\n\nThese stay red.\n\n"
-                 "| fault | why, and what comes instead |\n|---|---|\n" + "\n".join(
+    parts.append("## Known shortfalls\n\nThese do not meet their limits and stay red.\n\n"
+                 "| fault | why, and what happens instead |\n|---|---|\n" + "\n".join(
                      f"| {_names(list(alike))} | {text} |"
                      for text, alike in groupby(stated, lambda case: case.stated)) + "\n")
     return "\n".join(parts)
 
 
 def _rows(cases: Sequence[Case]) -> Iterator[str]:
-    """A row for each run of cases that differ in their name and seconds alone."""
+    """A row for each run of cases that differ only in name and seconds."""
     for cells, alike in groupby(cases, _cells):
         yield f"| {_names(list(alike))} | {' | '.join(cells)} |"
 
@@ -112,7 +111,7 @@ def _cells(case: Case) -> tuple[str, ...]:
 
 
 def _names(cases: Sequence[Case]) -> str:
-    """The names one after the other, without the words that they begin with alike."""
+    """The names in sequence; the words that all begin with appear once."""
     words = [case.name.split() for case in cases]
     alike = 0
     while len(words) > 1 and all(len(name) > alike + 1 and name[alike] == words[0][alike]

@@ -12,8 +12,7 @@
 # See the License for the specific language governing permissions and
 # limitations under the License.
 
-"""The two recordings of the bench: one in which faults are put, one on which estimates are tested.
-"""
+"""The two recordings of the bench: one to inject faults into, one to test estimates on."""
 from __future__ import annotations
 
 from collections.abc import Sequence
@@ -32,43 +31,43 @@ LEARNT_SEED, TESTED_SEED = 1, 11
 
 
 class Scene(NamedTuple):
-    """Lengths [s]: of the recording with the fault, of the held-out one; onset of faults that begin
-    in the middle."""
+    """Lengths [s] of the recording with the fault and of the held-out one; onset [s] of faults in
+    the middle of the run."""
 
     learnt: float
     tested: float
     onset: float
 
 
-# Of 75 s 15 are left behind the longest outage.
+# 15 s remain after the longest outage.
 LONG_SCENE = Scene(75.0, 40.0, 30.0)
-# Of 22 s 5 are left behind it; by 7 s the estimate is no longer the prior's.
+# 5 s remain after the longest outage; by 7 s the estimate has left the prior.
 SHORT_SCENE = Scene(22.0, 12.0, 7.0)
 
 
 class Recordings(NamedTuple):
-    """Messages to put faults into, and messages to test on."""
+    """Messages to inject faults into, and messages to test on."""
 
     learnt: Sequence[Received]
     tested: Sequence[Received]
 
 
 def simulated_recordings(folder: Path, config: Config, scene: Scene) -> Recordings:
-    """Of the simulated robot; bags that are in the folder already are taken."""
+    """Recordings of the simulated robot; existing bags in the folder are reused."""
     return Recordings(_messages(simulated(folder, LEARNT_SEED, scene.learnt), config),
                       _messages(simulated(folder, TESTED_SEED, scene.tested), config))
 
 
 def recordings_of(bag: Path, config: Config, scene: Scene) -> Recordings:
-    """The first part of a recording to learn from, the rest to be tested on; raises BagError where
+    """Split a recording into a first part to learn from and the rest to test on; raises BagError if
     it is too short for the scene."""
     check_bag(bag, inputs(config))
     messages = _messages(bag, config)
     length = (messages[-1].true_ns - messages[0].true_ns) * 1e-9 if messages else 0.0
     if LEARNT_SHARE * length < scene.learnt:
         raise BagError(f"bag '{bag}' is {length:.0f} s long, expected at least "
-                       f"{scene.learnt / LEARNT_SHARE:.0f} s: faults are put into the first "
-                       f"{LEARNT_SHARE:.0%}, the rest is tested on.")
+                       f"{scene.learnt / LEARNT_SHARE:.0f} s: faults go into the first "
+                       f"{LEARNT_SHARE:.0%}, and the rest is for the test.")
     begin = messages[0].true_ns
     learnt, tested = begin + round(scene.learnt * 1e9), begin + round(LEARNT_SHARE * length * 1e9)
     return Recordings([m for m in messages if m.true_ns < learnt],

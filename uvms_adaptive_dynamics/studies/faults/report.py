@@ -27,19 +27,19 @@ from ...model.robot import RobotModel
 from .judge import Verdict
 
 FAULTS_SCHEMA = 1
-LONGEST_FINDING = 300  # characters of what was found, on the terminal
+LONGEST_FINDING = 300  # characters of a check's finding shown on the terminal
 FAULT_COLUMNS = ("fault", "said after", "samples", "vehicle", "arm", "wrong", "back after", "RMSE",
                  "loss")
 WIDTHS = (46, 11, 9, 9, 9, 9, 11, 7, 16)
 
 
 def head() -> str:
-    """The titles of the columns."""
+    """The column titles."""
     return "".join(f"{title:<{width}}" for title, width in zip(FAULT_COLUMNS, WIDTHS))
 
 
 def line(verdict: Verdict, robot: RobotModel) -> str:
-    """A verdict in one line, with what does not hold and what was said below it."""
+    """A verdict in one line, followed by the sentence found and the checks that failed."""
     unsaid = "never" if verdict.case.said and not verdict.case.or_said else "-"
     after = unsaid if verdict.detected is None else f"{verdict.detected:.1f} s"
     back = "-" if verdict.recovered is None else (
@@ -63,7 +63,7 @@ def _shortened(text: str) -> str:
 
 
 def summary(verdicts: Sequence[Verdict]) -> str:
-    """How many of each kind hold, and of all."""
+    """How many faults meet their requirements, in total and per kind."""
     kinds = dict.fromkeys(v.case.kind for v in verdicts)
     parts = [f"{kind} {sum(v.ok for v in verdicts if v.case.kind == kind)} of "
              f"{sum(v.case.kind == kind for v in verdicts)}" for kind in kinds]

@@ -12,7 +12,7 @@
 # See the License for the specific language governing permissions and
 # limitations under the License.
 
-"""A recording through front end and estimator, with everything that was said and when."""
+"""Runs a recording through front end and estimator, and notes every message with its time."""
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
@@ -33,39 +33,38 @@ from ...signals.samples import samples_of
 from ...simulation.faults.stream import Received
 from ..held_out import HeldOut
 
-POLL = 0.1          # [s] of true time between two looks at what is said
-# rows: two solves a second, as what is judged are rows and the last estimate
+POLL = 0.1          # [s] of true time between two looks at the messages
+# rows: two solves a second suffice, since rows and the last estimate are judged
 FAULTS_SOLVE_EVERY = 25
 
 
 class Sentence:
-    """Something that was said: its wordings, which differ in numbers, each with the time [s of true
-    time] at which it was said first."""
+    """A message: its wordings, which differ in numbers, each with the true time [s] when it first
+    came."""
 
     def __init__(self, text: str, at: float):
         self.wordings = {text: at}
         self.last = text
 
     def again(self, text: str, at: float) -> None:
-        """The same at another time, perhaps with other numbers."""
+        """Note the message at another time, possibly with other numbers."""
         self.wordings.setdefault(text, at)
         self.last = text
 
     @property
     def begin(self) -> float:
-        """When it was said first."""
+        """When it first came."""
         return next(iter(self.wordings.values()))
 
 
 class Ran(NamedTuple):
-    """What came of a recording; times [s] of true time from its first message.
+    """Result of a run; times [s] are true time from the first message.
 
-    sample_t (S,): of the ticks of the samples; sample_valid (S, C): rows that the front end lets
-    count; t (T,), valid, residual, error (T, C): of the rows behind the low-pass, with the residual
-    of the prediction that was made and `error`, that of the reference parameters (or of the last
-    estimate without a reference); pi (p,): the last estimate; said: by kind of sentence; trouble:
-    what must never be: exceptions, numbers that are none, estimates outside P; counters: of the
-    front end.
+    sample_t (S,): ticks of the samples; sample_valid (S, C): rows that the front end calls valid;
+    t (T,), valid, residual, error (T, C): rows behind the low-pass, with the residual of the
+    prequential prediction, and the error with the reference parameters (without a reference, with
+    the last estimate); pi (p,): the last estimate; said: messages by kind; trouble: what must never
+    happen: exceptions, NaN or infinity, estimates outside P; counters: of the front end.
     """
 
     sample_t: np.ndarray
@@ -82,13 +81,13 @@ class Ran(NamedTuple):
 
 def run_through(stream: Iterable[Received], config: Config, robot: RobotModel,
                 reference: np.ndarray | None = None, learn: bool = True) -> Ran:
-    """Drive front end and estimator with the stream; reference (p,): parameters of the errors."""
+    """Run front end and estimator on the stream; reference (p,): parameters for the errors."""
     with ShortCollections():
         run = _Run(config, robot, learn)
         try:
             for item in stream:
                 run.take(item)
-        # A fault that ends the run is the worst result of the bench, not its end.
+        # A fault that crashes the run is the bench's worst result, but must not end the bench.
         except Exception as error:
             run.trouble[f"raised {type(error).__name__}: {error}"] = None
     return run.result(reference)
@@ -111,7 +110,7 @@ class _Run:
         self._predictions: list[tuple[float, Prediction]] = []
 
     def take(self, item: Received) -> None:
-        """One message, with the looks at what is said that were due before it."""
+        """Process one message, after the polls that were due before it."""
         if self._first_ns is None:
             self._first_ns = item.true_ns
         elapsed = (item.true_ns - self._first_ns) * 1e-9
@@ -147,14 +146,14 @@ class _Run:
         elif estimator.physical.is_outside(estimate.pi):
             self.trouble["an estimate lies outside P"] = None
 
-    # --- what is said -----------------------------------------------------------------------------
+    # --- messages ---------------------------------------------------------------------------------
 
     def _poll(self, at: float) -> None:
         if self._last is None or self._first_ns is None:
             return
         now = self._last.t + at - (self._last.true_ns - self._first_ns) * 1e-9
         for status in self.front.status(now):
-            if status.name != "frames":      # the first of the warnings below
+            if status.name != "frames":      # repeats the first of the warnings below
                 self._note(f"{status.name}: {status.message}", at)
         for warning in self.front.warnings:
             self._note(warning, at)
@@ -175,7 +174,7 @@ class _Run:
             self.said[kind] = Sentence(text, at)
 
     def result(self, reference: np.ndarray | None) -> Ran:
-        """Everything as arrays."""
+        """The result as arrays."""
         C = self.estimator.table.channels
         pi = self.estimator.pi if reference is None else reference
         rows = [p for _, p in self._predictions]
@@ -189,7 +188,7 @@ class _Run:
 
 
 def held_out(stream: Sequence[Received], config: Config, robot: RobotModel) -> HeldOut:
-    """The rows of a recording."""
+    """The rows of a recording for the held-out test."""
     front = SignalFrontEnd(config, robot)
     frozen = Estimator(config, prior_from_config(config, robot), robot, learn=False)
     Y, tau = [], []

@@ -12,7 +12,7 @@
 # See the License for the specific language governing permissions and
 # limitations under the License.
 
-"""What sensors, drivers and actuators do at sea beside the plain faults: lost bottom lock, another
+"""Faults of sensors, drivers and actuators at sea, beyond the plain ones: lost bottom lock, another
 frame after a restart, steel, vibration, limits, single dropped readings, several faults at once."""
 from __future__ import annotations
 
@@ -52,43 +52,43 @@ from .case import NONE, TOUCHES_ALL, TOUCHES_ARM, TOUCHES_VEHICLE, Case, Limits,
 from .change_cases import CHANGE_UNDONE, MEANWHILE
 
 LONG_FAULT, SHORT_FAULT = 10.0, 5.0  # [s]
-# Costs its own time, as any burst does.
+# Costs only its own time, like any burst.
 BURST = Limits(wrong=NONE, recover=3.0)
-# Nothing is to be lost of it.
+# Must not cost anything.
 HARMLESS = Limits(samples=0.95, vehicle=0.95, arm=0.95, recover=None)
 DOUBTED = ("reject|refus|wrong|implausib|outlier|spike|finite|range|fit|frozen|identical|restart|"
            "contradict|doubt|turn|rotated|masked",)
 
 STATED = {
     "dvl coasts to zero for 10 s without a bottom lock":
-        "A velocity that dies away begins as any drift of its offset from the IMU does: the rows "
-        "of a second or two count, 1 % of all. It is said within .6 s and costs no R^2 (.0006).",
+        "A decaying velocity starts like a drift of its offset from the IMU: the rows of a second "
+        "or two count, 1 % of all. It is reported within .6 s and costs no R^2 (.0006).",
     "imu shaken for 10 s":
         "Noise on all axes at once contradicts nothing: the rows are noisier, 4 % of them by six "
-        "times, and the DVL, which fits no integral of noise, is doubted in its place. The "
-        "estimate bears it (.0007).",
+        "times, and the DVL is doubted instead, since it does not fit the integral of noise. The "
+        "estimate tolerates it (.0007).",
     "gyro at its limit of .1 rad/s for 10 s":
-        "A range far below what the vehicle turns at looks like a bias that comes and goes: 1 % of "
-        "the rows are wrong. It is said after 2 s; the estimate bears it (.0007).",
+        "A range far below the vehicle's rates looks like an intermittent bias: 1 % of the rows "
+        "are wrong. It is reported after 2 s; the estimate tolerates it (.0007).",
     "the thrusters do not follow their commands for 5 s":
-        "It is a force on the vehicle as any other, a tether's or a hand's: most rows of these "
-        "seconds are wrong, 2.8 % of all. It is taken for a change of the vehicle's inertia, which "
-        "is withdrawn when it is over (.0003).",
+        "It acts like any other force on the vehicle, from a tether or a hand: most rows of these "
+        "seconds are wrong, 2.8 % of all. It is mistaken for a change of the vehicle's inertia, "
+        "which is withdrawn when it is over (.0003).",
     "dvl five times as noisy from then on":
-        "The noise by which velocities are averaged is learnt from the first seconds of it: .3 % "
-        "of the rows are wrong. The estimate bears it (.0004).",
+        "The noise for averaging velocities is first learnt from some seconds of it: .3 % of the "
+        "rows are wrong. The estimate tolerates it (.0004).",
     "efforts without a sign from then on":
-        "Only where efforts pass zero often does it show that their sign is missing. Here it is "
-        "taken for changes of the friction, and the state of the joints is `wrong` (1.05).",
+        "A missing sign only shows where efforts often cross zero. Here it is mistaken for changes "
+        "of the friction, and the state of the joints is `wrong` (1.05).",
     "commands .2 s late from then on":
-        "The delay is looked for every half minute: it is found after 30 s, and what was learnt "
+        "The delay is estimated every half minute: it is found after 30 s, and what was learnt "
         "since is not undone.",
 }
 
 
 def sea_cases(onset: float) -> list[Case]:
-    """The cases, each of one of the other kinds; what begins in the middle begins at `onset` [s].
-    """
+    """The cases, each of one of the other kinds; faults in the middle of the run begin at `onset`
+    [s]."""
     cases = [*_bursts(onset), *_harmless(onset), *_changes(onset), *_several(onset)]
     return [replace(case, stated=STATED.get(case.name, "")) for case in cases]
 
@@ -179,8 +179,8 @@ def _harmless(onset: float) -> list[Case]:
 
 
 def _changes(onset: float) -> list[Case]:
-    named = ("named, though it may be taken for a change of the robot before; not learnt from then "
-             "on, and what was learnt since it began is undone")
+    named = ("named, possibly after being mistaken for a change of the robot; excluded from "
+             "learning from then on, and what was learnt since its onset is undone")
     found: list[tuple[str, Fault, Said]] = [
         ("dvl in the world's axes from then on", InWorld("dvl", onset, change=_to_world),
          Said("dvl|imu", DOUBTED)),
@@ -223,7 +223,7 @@ def _changes(onset: float) -> list[Case]:
 
 
 def _several(onset: float) -> list[Case]:
-    masked = "each as by itself"
+    masked = "each handled as if alone"
     times_of = np.arange(10.0, 2.1 * onset, 20.0)
     found: list[tuple[str, str, tuple[Fault, ...], Limits, str]] = [
         ("imu and dvl silent for 5 s", "outage",
@@ -249,17 +249,17 @@ def _several(onset: float) -> list[Case]:
 # --- changes of numbers and messages --------------------------------------------------------------
 
 def _current(velocity: np.ndarray, R_wb: np.ndarray) -> np.ndarray:
-    """Through the water, which goes east."""
+    """Velocity relative to water that flows east."""
     return velocity - R_wb.T @ np.array([0.3, 0.0, 0.0])
 
 
 def _to_world(velocity: np.ndarray, R_wb: np.ndarray) -> np.ndarray:
-    """A driver that gives north, east and down."""
+    """A driver that outputs north, east and down."""
     return np.array([[0.0, 1.0, 0.0], [1.0, 0.0, 0.0], [0.0, 0.0, -1.0]]) @ R_wb @ velocity
 
 
 def _without_gravity(message: Any) -> None:
-    """As of a driver that publishes linear acceleration."""
+    """A driver that publishes acceleration without gravity."""
     x, y, z, w = field_of(message, "orientation")
     up = np.array([2 * (x * z - w * y), 2 * (y * z + w * x), 1 - 2 * (x * x + y * y)])
     changed = with_field(message, "accelerometer", field_of(message, "accelerometer") - 9.81 * up)
@@ -280,6 +280,6 @@ def _mirrored(values: np.ndarray, rng: np.random.Generator) -> np.ndarray:
 
 
 def _weak(share: float) -> Any:
-    """Commands of which a share acts; thrust goes about with the square of the command."""
+    """Commands with only a share of their effect; thrust is roughly quadratic in the command."""
     return lambda values, rng: np.clip(1500.0 + (values - 1500.0) / math.sqrt(share), 1100.0,
                                        1900.0)

@@ -12,7 +12,7 @@
 # See the License for the specific language governing permissions and
 # limitations under the License.
 
-"""What is wrong for the whole run: units, signs, order. The sentence names the setting."""
+"""Wrong settings for the whole run: units, signs, order. The message must name the setting."""
 from __future__ import annotations
 
 import math
@@ -31,9 +31,10 @@ from ...simulation.faults.values import (
 )
 from .case import TOUCHES_ALL, Case, Limits, Said
 
-# Found from the motion: the checks need 30 s of it. What is learnt meanwhile is wrong, and said so.
+# Found from the motion, of which the checks need 30 s. Meanwhile the estimate is wrong, and is
+# reported as such.
 SETTING_FOUND = Limits(loss=None, wrong=None, detect=45.0, recover=None)
-# So far out that no robot can do it: known from the first message.
+# Physically impossible values: recognized from the first message.
 IMPOSSIBLE = Limits(loss=None, wrong=0.02, detect=1.0, recover=None)
 SURFACE = 101325.0      # [Pa]
 
@@ -79,7 +80,7 @@ def setting_cases() -> list[Case]:
          altered("position", one_of(1, times(math.degrees(1.0)))),
          Said("joint position", ("deg",)), SETTING_FOUND),
     ]
-    # Which of two sensors that do not fit each other is wrong shows later than that they do not.
+    # A contradiction between two sensors shows earlier than which of them is wrong.
     either = dict.fromkeys(("imu turned by 90 degrees", "gyro in deg/s", "accelerometer in g"),
                            (Said("dvl", ("does not fit the IMU",)),))
     return [Case(name, "setting", "named, with the setting to change", (fault,), said, limits,

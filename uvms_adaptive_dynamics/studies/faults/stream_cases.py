@@ -12,7 +12,7 @@
 # See the License for the specific language governing permissions and
 # limitations under the License.
 
-"""What is delivered: rates, order, bursts, two publishers, structure of messages, outliers."""
+"""Delivery faults: rates, order, bursts, two publishers, structure of messages, outliers."""
 from __future__ import annotations
 
 import math
@@ -49,18 +49,18 @@ from .case import NONE, TOUCHES_ALL, TOUCHES_ARM, Case, Limits, Said
 
 WHOLE = Limits(samples=0.95, vehicle=0.95, arm=0.95, recover=None, detect=10.0)
 PART = Limits(wrong=NONE, recover=2.0, rmse=1.3)
-# Of slow sensors the motion between two messages is interpolated.
+# With slow sensors the motion between two messages is interpolated.
 RATE_LIMITS = Limits(samples=0.95, vehicle=0.9, arm=0.9, loss=0.05, recover=None, detect=10.0)
-# Why rows of a sensor that is slower than the rows' low-pass count all the same.
+# Why rows of a sensor slower than the rows' low-pass still count.
 UNSEEN = {
-    "imu at 4 Hz": "The motion between two messages is not seen: 1.3 % of the rows are wrong. It "
-                   "is said; masked, they would leave nothing.",
-    "thrusters at 5 Hz": "Whether the thrusters were commanded more often than the topic says is "
-                         "not in the data: if not, all rows are right. It is said; where they "
-                         "were, 8.5 % of the rows are wrong."}
-UNTOLD = ("With two of five efforts wrong most have a wrong neighbour, and a gate that learns its "
-          "scale from them opens: a third are found (1,800 of 6,000). The cost bears the rest "
-          "(.03).")
+    "imu at 4 Hz": "The motion between two messages is not observed: 1.3 % of the rows are wrong. "
+                   "It is reported; masking the rows would leave none.",
+    "thrusters at 5 Hz": "The data do not tell if the thrusters were commanded more often than the "
+                         "topic shows: if not, all rows are right. It is reported; if they were, "
+                         "8.5 % of the rows are wrong."}
+UNTOLD = ("With two of five efforts wrong, most have a wrong neighbour, and the gate, which learns "
+          "its scale from them, opens: a third are found (1,800 of 6,000). The cost function "
+          "tolerates the rest (.03).")
 RATE_SAID = (r"\brate\b|Hz|slow|latency",)
 
 
@@ -70,7 +70,7 @@ def stream_cases(onset: float) -> list[Case]:
 
 
 def _rates() -> list[Case]:
-    follows = "defaults follow the measured rate, or the sentence says which setting to change"
+    follows = "defaults adapt to the measured rate, or the message names the setting to change"
     found: list[tuple[str, Fault, Limits]] = [
         ("imu at 4 Hz", Thinned("imu", each=25), RATE_LIMITS),
         ("imu at 20 Hz", Thinned("imu", each=5), RATE_LIMITS),
@@ -87,8 +87,8 @@ def _rates() -> list[Case]:
 
 
 def _order(onset: float) -> list[Case]:
-    ignored = "what is older than the newest is not used; nothing else is touched"
-    late = "latency is measured, or the sentence says how late it is"
+    ignored = "messages older than the newest are ignored; nothing else is affected"
+    late = "latency is measured, or the message says how late it is"
     return [
         Case("10 % of imu messages behind the next", "order", ignored,
              (Late("imu", share=0.1, wait=0.015),), None, WHOLE),
@@ -101,7 +101,7 @@ def _order(onset: float) -> list[Case]:
         Case("dvl late by up to 0.4 s, each time another", "order", late,
              (Jittered("dvl", most=0.4),), Said("dvl", ("late|latency|reception",)), WHOLE,
              or_said=True),
-        Case("every message twice", "order", "the second one is ignored", (Repeated(""),), None,
+        Case("every message twice", "order", "the duplicate is ignored", (Repeated(""),), None,
              WHOLE, short=True),
         Case("all topics stall for 2 s", "order", "samples of the stall come after it",
              (Stalled("", onset, onset + 2.0),), None, PART, short=True),
@@ -132,7 +132,7 @@ def _publishers(onset: float) -> list[Case]:
 
 
 def _with(field: str, value: float) -> Any:
-    """A copy of a message with all numbers of a field the same."""
+    """A change that sets all numbers of a field to one value."""
     def changed(message: Any) -> Any:
         return with_field(message, field, np.full_like(field_of(message, field), value))
     return changed
@@ -156,7 +156,7 @@ def _structure(onset: float) -> list[Case]:
              (Rewritten("joint_states", onset, end, _no_effort),),
              Said("joint_states", ("effort",)), gone, touches=TOUCHES_ARM),
         Case("effort of one joint NaN for ever", "structure",
-             "that joint's row is masked, all others go on",
+             "that joint's row is masked, all others continue",
              (altered("effort", one_of(2, filled(math.nan)), onset),),
              Said("joint_states", ("effort",)), Limits(vehicle=0.95, arm=0.8, recover=None),
              touches=TOUCHES_ARM, short=True),
@@ -180,8 +180,8 @@ def _structure(onset: float) -> list[Case]:
 
 
 def _outliers(onset: float) -> list[Case]:
-    told = "rejected one by one; the status says how many"
-    # What is left of an outlier in a row is for the cost to bear: the loss is what counts.
+    told = "rejected one by one; the status shows how many"
+    # The robust cost must tolerate what remains of an outlier in a row: only the loss counts.
     limits = {share: Limits(samples=0.95, wrong=None, recover=None, detect=10.0, loss=loss)
               for share, loss in ((0.2, 0.002), (0.4, 0.05))}
     return [

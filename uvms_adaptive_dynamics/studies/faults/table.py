@@ -27,32 +27,33 @@ from .sea_cases import sea_cases
 from .setting_cases import setting_cases
 from .stream_cases import stream_cases
 
-# Of the short form, whose 22 s determine yaw's R^2 no better: .6 s of masked rows move it by .0025.
+# Loss allowed in the short form: its 22 s determine yaw's R^2 no better, since .6 s of masked rows
+# move it by .0025.
 SHORT_LOSS = 0.005
 
 CASE_KINDS = {
     "clock": "clocks of sensors and of the host",
-    "glitch": "a sensor says something wrong for a moment",
+    "glitch": "a sensor is wrong for a moment",
     "outage": "a topic is silent for a while",
     "rate": "sensors that are slow or fast",
     "order": "messages late, twice, in bursts, lost",
     "publisher": "two nodes on one topic",
     "structure": "messages that are not as expected",
     "outliers": "single wrong values all the time",
-    "change": "a sensor that is not right any more from some moment on",
+    "change": "a sensor that becomes wrong at some moment and stays wrong",
     "setting": "units, signs and order that are wrong for the whole run",
 }
 
 
 def table(onset: float) -> list[Case]:
-    """All cases; what begins in the middle of the recording begins at `onset` [s]."""
+    """All cases; faults in the middle of the recording begin at `onset` [s]."""
     return [*clock_cases(onset), *glitch_cases(onset), *outage_cases(onset),
             *stream_cases(onset), *change_cases(onset), *setting_cases(), *sea_cases(onset)]
 
 
 def chosen(onset: float, kinds: Sequence[str], names: Sequence[str], short: bool) -> list[Case]:
-    """The cases of these kinds (all where none is given) whose name contains one of `names`, of
-    the short form alone if `short`; raises ConfigError where none is left."""
+    """The cases of these kinds (of all, if empty) whose name contains one of `names`; only those of
+    the short form if `short`. Raises ConfigError if none is left."""
     found = [case for case in table(onset)
              if (not kinds or case.kind in kinds) and (case.short or not short)
              and (not names or any(name in case.name for name in names))]

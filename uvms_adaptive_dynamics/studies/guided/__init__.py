@@ -12,4 +12,4 @@
 # See the License for the specific language governing permissions and
 # limitations under the License.
 
-"""`guided`: whole guided identifications of the simulated robot, judged held out."""
+"""`guided`: complete guided identifications of the simulated robot, judged on held-out data."""

@@ -12,8 +12,8 @@
 # See the License for the specific language governing permissions and
 # limitations under the License.
 
-"""`guided`: a new robot identified from a prior wrong by a factor, stage by stage, with nobody
-touching it, and judged on motions that it has not seen. Definitions and results: docs/guided.md.
+"""`guided`: identify a new robot from a prior wrong by a factor, stage by stage and without an
+operator, and judge it on unseen motions. Definitions and results: docs/guided.md.
 """
 from __future__ import annotations
 
@@ -46,24 +46,24 @@ from .simulated import simulated
 from .table import markdown
 
 GUIDED_SCHEMA = 1
-LONGEST_RUN = 600.0     # [s] of robot time that a run may take
+LONGEST_RUN = 600.0     # [s] longest robot time of a run
 GUIDED_HELD_OUT_S = 60.0
 PRIOR_FACTOR = 3.0
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Declare the arguments of the subcommand, with their units."""
-    parser.description = ("Identify the simulated robot by a schedule with designed motions, from "
-                          "a wrong prior, and test the result on its usual motion.")
+    parser.description = ("Identify the simulated robot from a wrong prior by a schedule with "
+                          "designed motions, and test the result on its usual motion.")
     parser.add_argument("--seeds", type=options.seed, nargs="+", default=[1], metavar="N",
-                        help="each is another prior, noise and motions; default 1")
+                        help="seeds of prior, noise and motions; default 1")
     parser.add_argument("--schedule", default="guided",
                         help="name or file of the schedule; default guided")
     parser.add_argument("--rough", action="store_true",
-                        help="tether, current, uneven thrusters, a worse DVL, as simulate --rough "
-                             "without pauses")
+                        help="tether, current, uneven thrusters, a worse DVL, as in simulate "
+                             "--rough without pauses")
     parser.add_argument("--longest", type=options.seconds(10.0), default=LONGEST_RUN, metavar="S",
-                        help=f"robot time that a run may take [s]; default {LONGEST_RUN:g}")
+                        help=f"longest robot time of a run [s]; default {LONGEST_RUN:g}")
     parser.add_argument("--prior-factor", type=options.factor, default=PRIOR_FACTOR, metavar="K",
                         help="every non-zero parameter of the prior times K or 1/K; default "
                              f"{PRIOR_FACTOR:g}")
@@ -72,10 +72,10 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def run(args: argparse.Namespace) -> int:
-    """Run every seed and return 0; raises UvmsError where something cannot be used."""
+    """Run every seed and return 0; raises UvmsError for unusable input."""
     folder = output_folder(args.output)
-    # Without pauses: they are of a motion of its own, and an axis that stands still through the
-    # whole test has nothing that could be explained.
+    # Without pauses: they belong to the robot's own motion, and an axis that stands still
+    # throughout the test has no variance to explain.
     rough = replace(ROUGH, pauses=False) if args.rough else Roughness()
     true_robot, config = simulated(options.config_of(args))
     model = RobotModel.from_config(config)
@@ -96,7 +96,7 @@ def run(args: argparse.Namespace) -> int:
         save_parameters(folder / f"parameters_{seed}.yaml", done.parameters)
         found = judged(config, true_robot, done.parameters, prior, seed, rough)
         seeds[str(seed)] = outcome(done) | found | {"took_s": time.monotonic() - begin}
-        # After every seed: an interrupted run keeps what it has.
+        # Written after every seed, so that an interrupted run keeps its results.
         write_json(folder / "guided.json", content)
         text = markdown(content)
         write_file(folder / "guided.md", text.encode())
@@ -106,7 +106,7 @@ def run(args: argparse.Namespace) -> int:
 
 
 def outcome(done: GuidedRun) -> dict[str, Any]:
-    """How a run went, for the file."""
+    """The outcome of a run, for the file."""
     return {"seconds": done.seconds, "cause": done.cause.code, "sentence": done.cause.sentence,
             "motions": len(done.flown), "broken_off": done.broken_off, "uses": done.uses,
             "stages": [{"stage": end.stage, "why": end.why, "seconds": (end.end or math.nan)
@@ -116,7 +116,7 @@ def outcome(done: GuidedRun) -> dict[str, Any]:
 
 def judged(config: Config, true_robot: TrueRobot, learnt: ParameterSet, prior: ParameterSet,
            seed: int, rough: Roughness) -> dict[str, Any]:
-    """Held-out metrics by channel of what was learnt and of the prior, both frozen, on the usual
+    """Held-out metrics by channel of the estimate and of the prior, both frozen, on the usual
     motion of another seed."""
     folder = Path(tempfile.mkdtemp(prefix="guided_"))
     try:

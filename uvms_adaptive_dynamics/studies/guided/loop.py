@@ -14,8 +14,8 @@
 
 """One guided run offline: simulated robot, sensors, pilot, guard, guide, estimator with its stages.
 
-Everything is on the robot's time: a design counts with the time that it is given, whatever the
-machine takes for it, so that the same seed gives the same run.
+Everything runs on the robot's time: a design takes its allotted time, however long the machine
+needs, so that the same seed gives the same run.
 """
 from __future__ import annotations
 
@@ -52,19 +52,19 @@ from ...simulation.robot import SimulatedRobot
 from ..closed_loop.knowledge import Adapted
 from ..sensing import sense
 
-# [s] without commands, after which the robot is armed: it floats, and the filter has all sensors
+# [s] of free floating before the robot is armed, so that the filter has all sensors
 ARMED_AFTER = 8.0
 HEARD = ("imu", "dvl", "joint_states", "depth")
 GUIDED_SOLVE_EVERY = 5  # ticks, as on a busy computer; every sample is learnt
-USES_PERIOD = 0.1   # [s] between looks at how much of each limit is used
+USES_PERIOD = 0.1   # [s] sampling of the use of each limit
 
 
 @dataclass
 class GuidedRun:
-    """What came of a run. parameters: at its end; seconds [s] of the robot's time while armed;
-    cause: why it ended; ended: the stages; flown: names of the stages of each motion; uses: largest
-    share of each limit that the true robot used; broken_off: how many motions were; notes: what an
-    operator would have read."""
+    """Result of a run. parameters: final ones; seconds [s] of robot time while armed; cause: why it
+    ended; ended: the stages; flown: stage name of each motion; uses: largest share of each limit
+    that the true robot used; broken_off: number of motions broken off; notes: messages to the
+    operator."""
 
     parameters: ParameterSet
     seconds: float
@@ -87,7 +87,7 @@ class _Told(Adapted):
         self._ticks = 0
 
     def learn(self, sample: Sample) -> Estimate | None:
-        """The stage follows every sample, a new estimate comes now and then."""
+        """Learn from every sample, and solve at every GUIDED_SOLVE_EVERY-th."""
         if self.estimator.add(sample) is None:
             return None
         self.runner.follow()
@@ -95,12 +95,12 @@ class _Told(Adapted):
         return self.estimator.solve() if self._ticks % GUIDED_SOLVE_EVERY == 0 else None
 
     def hand_over(self, t: float, estimate: Estimate, feedforward: Feedforward) -> None:
-        """With the covariance."""
+        """As in `Adapted`, with the covariance."""
         feedforward.update(estimate.pi, self.estimator.covariance, t, True)
 
     @property
     def stage(self) -> StageView:
-        """The stage at hand."""
+        """The current stage."""
         progress = self.runner.progress()
         stage = progress.stage
         return StageView(stage.name, stage.title, stage.move, stage.kind,
@@ -110,13 +110,13 @@ class _Told(Adapted):
 def guided_run(config: Config, model: RobotModel, prior: ParameterSet, schedule: Schedule,
                robot: SimulatedRobot, longest: float,
                say: Callable[[str], None] = lambda words: None) -> GuidedRun:
-    """A run of at most `longest` [s] from a prior, on a simulated robot that starts on a motion of
-    its own."""
+    """A run of at most `longest` [s] from a prior, on a simulated robot that starts in its own
+    motion."""
     return _Loop(config, model, prior, schedule, robot, say).run(longest)
 
 
 class _Loop:
-    """The parts of a run, and how they hang together."""
+    """Connects the parts of a run."""
 
     def __init__(self, config: Config, model: RobotModel, prior: ParameterSet, schedule: Schedule,
                  robot: SimulatedRobot, say: Callable[[str], None]):
@@ -136,12 +136,12 @@ class _Loop:
         self._decoder, self._store = Decoder(config), get_typestore(Stores.ROS2_JAZZY)
         self._heard = dict.fromkeys(HEARD, -np.inf)
         self._depth = np.nan
-        self._due: tuple[float, Trajectory] | None = None      # when a design is there
+        self._due: tuple[float, Trajectory] | None = None      # when a design is ready
         self._uses: dict[str, float] = {}
         self._start = np.zeros(3)
 
     def run(self, longest: float) -> GuidedRun:
-        """To its end."""
+        """Run until the pilot is back at neutral."""
         k, armed_at = 0, 0.0
         self._robot.float_freely()
         while True:
@@ -194,7 +194,7 @@ class _Loop:
             self._depth = values[0]
 
     def _watch(self, t: float, state: MotionState | None, armed_for: float) -> None:
-        """Stop where the node's guard would."""
+        """Stop, hold back or break off as the node would."""
         if not self._pilot.armed:
             return
         moved = None if state is None else self._pilot.moved(state)
@@ -217,7 +217,7 @@ class _Loop:
             self._say(f"motion broken off, a smaller one follows: {unsteady.sentence}")
 
     def _go_on(self, t: float, state: MotionState | None) -> None:
-        """Ask the guide; a design is there after the time that it is given."""
+        """Ask the guide, and hand over a design once its allotted time has passed."""
         stage = self._told.stage
         wanted = self._guide.next(t, stage)
         if isinstance(wanted, Cause):
@@ -242,7 +242,7 @@ class _Loop:
         self._say(f"motion {request.number} for '{request.stage.title}'")
 
     def _note_uses(self) -> None:
-        """Of place, tilt, speed and arm of the true robot, as shares of the limits themselves."""
+        """Record the true robot's use of the limits of position, tilt, speed and arm."""
         physics, station = self._robot.physics, self._pilot.station
         assert station is not None
         turn = from_rpy(0.0, 0.0, station.heading)

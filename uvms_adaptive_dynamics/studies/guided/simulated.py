@@ -12,7 +12,7 @@
 # See the License for the specific language governing permissions and
 # limitations under the License.
 
-"""The simulated robot of a guided run, and the settings that its messages go with."""
+"""The simulated robot of a guided run, and settings that match its messages."""
 from __future__ import annotations
 
 import numpy as np
@@ -22,11 +22,11 @@ from ...simulation.configured import true_robot_of
 from ...simulation.true_robot import TrueRobot
 from ..closed_loop.command import zeroed
 
-# what says which robot it is
+# settings that define the robot
 ROBOT = ("robot.vehicle", "robot.urdf", "robot.joints", "robot.mount_xyz", "robot.mount_rpy",
          "robot.gravity", "robot.water_density", "thrusters.allocation", "thrusters.time_constant",
          "dvl.xyz")
-# what says how a robot's drivers publish, which are not simulated here
+# settings that define how a robot's drivers publish, which is not simulated here
 MESSAGES = (
     *(f"{sensor}.{name}" for sensor in ("imu", "dvl", "depth", "joint_states")
       for name in ("topic", "type", "delay")),
@@ -39,10 +39,10 @@ MESSAGES = (
 
 
 def simulated(config: Config) -> tuple[TrueRobot, Config]:
-    """The robot that the settings describe (arm, mount, thrusters, water, DVL's place), and these
-    settings with topics, units, axes and delays of the messages as the simulated robot publishes
-    them. By default it is the robot of all studies, which differs from its own settings as a real
-    one does. Raises ConfigError for an arm on a fixed base."""
+    """(the robot that the settings describe, these settings with topics, units, axes and delays of
+    the messages as the simulated robot publishes them). Arm, mount, thrusters, water and the DVL's
+    position come from the settings; by default it is the robot of all studies, which differs from
+    its settings as a real one does. Raises ConfigError for an arm on a fixed base."""
     default = Config()
     thrusters = len(config.thrusters.allocation) // 6
     config = zeroed(config.with_values({

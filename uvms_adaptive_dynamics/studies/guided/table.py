@@ -12,7 +12,7 @@
 # See the License for the specific language governing permissions and
 # limitations under the License.
 
-"""The results of guided runs in words."""
+"""The results of guided runs as a table."""
 from __future__ import annotations
 
 from collections.abc import Mapping
@@ -20,7 +20,7 @@ from typing import Any
 
 
 def markdown(content: Mapping[str, Any]) -> str:
-    """A row for each seed, and the worst of all."""
+    """A row for each seed, the worst seed, and the best prior."""
     seeds = content["seeds"]
     channels = list(next(iter(seeds.values()))["held_out"])
     lines = ["| seed | robot time [s] | end | motions | broken off | nearest limit | "

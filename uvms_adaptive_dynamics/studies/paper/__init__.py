@@ -12,5 +12,5 @@
 # See the License for the specific language governing permissions and
 # limitations under the License.
 
-"""`paper`: this package and the letter of the paper side by side, on any recordings
+"""`paper`: compare this package with the paper's exact formulation on any recordings
 (docs/paper.md, "The comparison")."""

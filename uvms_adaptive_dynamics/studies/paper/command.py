@@ -12,11 +12,12 @@
 # See the License for the specific language governing permissions and
 # limitations under the License.
 
-"""`paper`: the defaults and the letter of the paper on the same recordings, with the paper's table.
+"""`paper`: compare the defaults with the paper's exact formulation on the same recordings, with the
+paper's table.
 
-Held out is what was not learnt from: with one recording its last 30 %, with several the next one
-(the last is tested on the first), and on simulated robots another motion. Models are scored on the
-rows that count for all of them.
+Held-out data are never learnt from: the last 30 % of a single recording, the next of several
+recordings (the last is tested on the first), and another motion of simulated robots. Models are
+scored on the rows that count for all of them.
 """
 from __future__ import annotations
 
@@ -48,24 +49,24 @@ TABLE_PARTS = {"prequential": "prequential: each row predicted before it is used
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Declare the arguments of the subcommand, with their units."""
-    parser.description = ("This package and the letter of the paper (config/paper.yaml) side by "
-                          "side, with the paper's table and overlays, on recordings or on the "
-                          "simulated robot.")
+    parser.description = ("Compare this package with the paper's exact formulation "
+                          "(config/paper.yaml), with the paper's table and overlays, on recordings "
+                          "or on the simulated robot.")
     parser.add_argument("bags", nargs="*", metavar="BAG", type=options.bag,
-                        help="each is a trial; without any the simulated robot is")
+                        help="one trial each; default: the simulated robot")
     parser.add_argument("--window", type=options.count, nargs="+", default=[WINDOW], metavar="ROWS",
                         help=f"window of the paper's estimate, one or several; default {WINDOW}, "
                              "as in its authors' online code")
     parser.add_argument("--baseline", nargs="+", choices=BASELINES, default=["letter"],
-                        help="'letter': all that config/paper.yaml changes (default); 'cost': only "
+                        help="'letter': everything in config/paper.yaml (default); 'cost': only "
                              "the paper's arrival cost and window")
     parser.add_argument("--set-paper", action="append", type=options.setting, default=[],
                         metavar="NAME=VALUE", dest="paper_settings",
                         help="change one setting of the paper's models, such as estimation.rho=2 "
                              "or estimation.coupling=reaction (may be repeated)")
     parser.add_argument("--every", type=options.count, default=1, metavar="N",
-                        help="every row is predicted and learnt, all models solve at each N-th "
-                             "(the paper's with Q / N); default 1, as the node does")
+                        help="solve only at every N-th row, while all rows are predicted and "
+                             "learnt (paper's models: Q / N); default 1, as in the node")
     parser.add_argument("--prior-factor", type=options.factor, metavar="K",
                         help="every non-zero parameter of the prior times K or 1/K; default 1 with "
                              f"BAG, {WRONG_PRIOR_FACTOR:g} without")
@@ -79,7 +80,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def run(args: argparse.Namespace) -> int:
-    """Compare and return 0; raises UvmsError where something cannot be used."""
+    """Compare and return 0; raises UvmsError for unusable input."""
     models, folder = models_of(args), output_folder(args.output)
     factor = args.prior_factor or (1.0 if args.bags else WRONG_PRIOR_FACTOR)
     content: dict[str, Any] = {
@@ -90,7 +91,7 @@ def run(args: argparse.Namespace) -> int:
         seed = args.seeds[number] if not args.bags else number
         content["trials"][trial.name] = run_trial(trial, models, signals, args.every, factor, seed,
                                                   folder)
-        # After every trial: an interrupted comparison keeps what it has.
+        # Written after every trial, so that an interrupted comparison keeps its results.
         write_json(folder / "paper.json", content)
         print(f"trial {trial.name}: done", flush=True)
         if not args.bags:
@@ -121,8 +122,8 @@ def models_of(args: argparse.Namespace) -> dict[str, Config]:
             seconds = window * base.filter.period
             paper = base.with_values(changes | {"estimation.horizon": window}
                                      | dict(args.paper_settings))
-            # N steps of a random walk in one: its Q is 1 / N, and the estimate follows as fast as
-            # with a solve at every row.
+            # One solve covers N steps of the random walk: with Q / N the estimate follows as fast
+            # as with a solve at every row.
             models[f"{name}, {seconds:g} s"] = paper.with_values(
                 {"estimation.relative_weight": paper.estimation.relative_weight / args.every})
     return models
@@ -141,7 +142,7 @@ def _trials(args: argparse.Namespace, folder: Path) -> Iterator[Trial]:
 
 def run_trial(trial: Trial, models: dict[str, Config], signals: Signals, every: int,
               factor: float, seed: int, folder: Path) -> dict[str, Any]:
-    """All models in one trial; overlays are drawn into the folder.
+    """Run all models in one trial, and draw overlays into the folder.
 
     Returns {"prequential", "held_out": {model: {channel: figures}}, "models": {model: solver,
     failures, update_ms}}.
@@ -163,7 +164,7 @@ def run_trial(trial: Trial, models: dict[str, Config], signals: Signals, every: 
 
 
 def _draw(rows: Compared, robot: RobotModel, folder: Path, stem: str) -> None:
-    # Only here: matplotlib takes a second to load.
+    # Imported here: matplotlib takes a second to load.
     from .overlays import overlays
     for group, figure in overlays(rows, robot):
         picture = io.BytesIO()

@@ -12,8 +12,8 @@
 # See the License for the specific language governing permissions and
 # limitations under the License.
 
-"""Measured efforts with what a fixed prior and each adapted model predict, channel by channel
-(paper, figure "compare_fixed")."""
+"""Plot measured efforts with the predictions of a fixed prior and of each adapted model, channel by
+channel (paper, figure "compare_fixed")."""
 from __future__ import annotations
 
 from collections.abc import Iterator
@@ -39,7 +39,7 @@ MODEL_COLOURS = (MODEL_COLOUR, FINAL_COLOUR, "#8a5a9e", "#a33c3c", "#555555")
 
 
 def overlays(rows: Compared, robot: RobotModel) -> Iterator[tuple[str, Figure]]:
-    """(stem of a file name, figure) of the vehicle and of the arm, where there are any."""
+    """(stem of a file name, figure) of the vehicle and of the arm, if present."""
     for stem, channels in (("vehicle", robot.vehicle_rows), ("arm", robot.arm_rows)):
         if channels.stop > channels.start and rows.t.size:
             with matplotlib.rc_context(STYLE):
@@ -58,7 +58,7 @@ def overlay(rows: Compared, robot: RobotModel, channels: range) -> Figure:
         ax.plot(t, measured, color=MEASURED_COLOUR, linewidth=2.0, label="measured")
         for (name, colour), values in zip(colours.items(), predicted):
             ax.plot(t, values, color=colour, linewidth=0.9, label=name)
-        # Of the measured efforts: a model that is far off leaves the axis and hides nobody.
+        # Limits from the measured efforts: a model that is far off leaves the axis.
         finite = measured[np.isfinite(measured)]
         if finite.size:
             margin = 0.4 * float(np.ptp(finite)) or 1.0

@@ -47,7 +47,7 @@ def _mean(found: Sequence[Mapping[str, Any]]) -> dict[str, Any]:
 
 
 def table(means: Figures) -> str:
-    """Per channel one line of each model. The prior has no intervals of its own, and shows none."""
+    """One line per channel and model. The prior has no intervals."""
     wide = 2 + max(map(len, means))
     lines = [f"{'channel':<14}{'model':<{wide}}"
              + "".join(f"{name:>10}" for name, _, _ in FIGURE_COLUMNS)]

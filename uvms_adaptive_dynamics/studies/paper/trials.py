@@ -12,8 +12,7 @@
 # See the License for the specific language governing permissions and
 # limitations under the License.
 
-"""Trials: a recording to learn from, another to be tested on, and the rows that models predict of
-both."""
+"""Trials: a recording to learn from, one to test on, and the rows that models predict in both."""
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
@@ -34,14 +33,14 @@ from ...signals.front_end import SignalFrontEnd
 from ...signals.samples import samples_of
 from ...signals.topics import inputs
 
-# A single recording is learnt from up to this share of its time, and tested on the rest.
+# Share of a single recording's time to learn from; the rest is for the test.
 LEARNT_SHARE = 0.7
-# Settings that nothing before the estimator reads.
+# Settings that only the estimator and later stages read.
 BEHIND_THE_FRONT_END = ("estimation", "uncertainty", "limits", "prior", "output")
 
 
 class Trial(NamedTuple):
-    """What is learnt from and what is tested on: bags, or for one bag its first and last part."""
+    """Bags to learn from and to test on; tested None: the last part of the same bag."""
 
     name: str
     learnt: Path
@@ -60,23 +59,23 @@ class Trial(NamedTuple):
 
 
 def trials_of(bags: Sequence[Path]) -> list[Trial]:
-    """One trial per bag, tested on the next one, the last on the first; a single bag on its own
-    last part."""
+    """One trial per bag, tested on the next one (the last on the first); a single bag is tested on
+    its last part."""
     if len(bags) == 1:
         return [Trial(bags[0].name, bags[0], None)]
-    alike = len({bag.name for bag in bags}) < len(bags)     # in folders of their own
+    alike = len({bag.name for bag in bags}) < len(bags)     # same name in different folders
     return [Trial(f"{k + 1}_{bag.name}" if alike else bag.name, bag, bags[(k + 1) % len(bags)])
             for k, bag in enumerate(bags)]
 
 
 class Signals:
-    """Samples of recordings, made once for all settings that leave them alike."""
+    """Samples of recordings, computed once for all settings that do not affect them."""
 
     def __init__(self) -> None:
         self._samples: dict[tuple, list[Sample]] = {}
 
     def samples(self, bag: Path, config: Config) -> list[Sample]:
-        """The front end's samples of a bag; raises BagError where it cannot be used."""
+        """The front end's samples of a bag; raises BagError for an unusable one."""
         robot = RobotModel.from_config(config)
         sections = tuple(value for name, value in vars(config).items()
                          if name not in BEHIND_THE_FRONT_END)
@@ -93,15 +92,15 @@ class Signals:
 
 
 class Part(NamedTuple):
-    """The rows that a model has predicted, and what the parameters that it began with (the prior,
-    projected onto P) predict for them, fixed (T, C)."""
+    """Rows predicted by a model, and fixed (T, C): predictions of its initial parameters (the
+    prior, projected onto P)."""
 
     rows: Rows
     fixed: np.ndarray
 
 
 class Outcome(NamedTuple):
-    """What one model has predicted in a trial; update_ms: of each solve."""
+    """Predictions of one model in a trial; update_ms: of each solve."""
 
     prequential: Part
     held_out: Part
@@ -112,8 +111,8 @@ class Outcome(NamedTuple):
 
 def outcome(config: Config, prior: ParameterSet, robot: RobotModel, learnt: Sequence[Sample],
             tested: Sequence[Sample], every: int) -> Outcome:
-    """Learn, each row predicted before it is used and a solve at every `every`-th; then predict
-    with the last estimate frozen."""
+    """Predict each row, then learn from it, solving at every `every`-th; then predict `tested` with
+    the last estimate frozen."""
     estimator, log = Estimator(config, prior, robot), RunLog(robot.table)
     start = estimator.pi
     for k, sample in enumerate(learnt):
@@ -130,7 +129,7 @@ def outcome(config: Config, prior: ParameterSet, robot: RobotModel, learnt: Sequ
         prediction = frozen.add(sample)
         if prediction is not None:
             held_out.add_row(prediction, 0, frozen.moves)
-    # Not the logs: their regressors are a hundred times the rest.
+    # Keep only parts of the logs: their regressors are a hundred times as large as the rest.
     prequential, last = (Part(one.rows(), one.predict(start, None)[0]) for one in (log, held_out))
     return Outcome(prequential, last, estimator.solver_name, estimator.solver_failures,
                    log.update_ms)
@@ -138,7 +137,7 @@ def outcome(config: Config, prior: ParameterSet, robot: RobotModel, learnt: Sequ
 
 class Compared(NamedTuple):
     """The rows that count for all models of a trial: t (T,) [s], measured and valid (T, C) of the
-    first model, and of each model (predicted, stddev) (T, C)."""
+    first model, and (predicted, stddev) (T, C) of each model."""
 
     t: np.ndarray
     measured: np.ndarray
@@ -147,8 +146,8 @@ class Compared(NamedTuple):
 
 
 def compared(parts: Mapping[str, Part], period: float) -> Compared:
-    """Predictions on common ground: the same instants and rows, against the same measured efforts.
-    Those are the first model's, as are the parameters that 'prior' keeps fixed."""
+    """Predictions of all models at the same instants and rows, against the same measured efforts.
+    These are the first model's, as are the fixed parameters of 'prior'."""
     rows = {name: part.rows for name, part in parts.items()}
     ticks = {name: np.round(found.t / period).astype(np.int64) for name, found in rows.items()}
     common = sorted(set.intersection(*(set(found.tolist()) for found in ticks.values())))

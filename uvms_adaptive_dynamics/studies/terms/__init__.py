@@ -12,4 +12,4 @@
 # See the License for the specific language governing permissions and
 # limitations under the License.
 
-"""Which sets of parameters beyond the paper's are worth it, by recordings (docs/terms.md)."""
+"""Find the parameter sets beyond the paper's that are worth it on recordings (docs/terms.md)."""

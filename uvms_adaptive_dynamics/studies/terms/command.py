@@ -12,8 +12,8 @@
 # See the License for the specific language governing permissions and
 # limitations under the License.
 
-"""`terms`: which sets of parameters beyond the paper's are worth it on a recording (docs/terms.md).
-"""
+"""`terms`: find the parameter sets beyond the paper's that are worth it on a recording
+(docs/terms.md)."""
 from __future__ import annotations
 
 import argparse
@@ -37,22 +37,22 @@ from .search import Found, applicable, search
 from .trial import Outcome, read_recordings
 
 TERMS_SCHEMA = 1
-MOST_JSON = 1_000_000       # [bytes] that the file may take
+MOST_JSON = 1_000_000       # [bytes] upper bound of the file's size
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Declare the arguments of the subcommand, with their units."""
     parser.description = ("Try sets of parameters beyond the paper's on recordings, each alone and "
-                          "then together, and say which are worth it: learnt on the first part, "
-                          "judged on the held-out rest with frozen parameters.")
+                          "then together, and report which are worth it: learn from the first "
+                          "part, judge with frozen parameters on the held-out rest.")
     parser.add_argument("bags", nargs="+", metavar="BAG", type=options.bag,
-                        help="rosbag2 folder, or one .mcap or .db3 file; of several the last one "
-                             "is held out")
+                        help="rosbag2 folder, or one .mcap or .db3 file; the last of several is "
+                             "held out")
     parser.add_argument("--hold-out", metavar="SHARE", default=0.3,
                         type=options.number(0.05, 0.9),
-                        help="share of a single recording that is held out, its end; default 0.3")
+                        help="share held out at the end of a single recording; default 0.3")
     parser.add_argument("--sets", nargs="+", metavar="SET", choices=VEHICLE_TERMS + JOINT_TERMS,
-                        help="sets to try; default: all that the robot can have, of "
+                        help="sets to try; default: all that apply to the robot, of "
                              + ", ".join(VEHICLE_TERMS + JOINT_TERMS))
     parser.add_argument("--output", metavar="FILE", type=options.new_file,
                         help="also write all figures to this JSON file")
@@ -60,12 +60,12 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def run(args: argparse.Namespace) -> int:
-    """Try, print and return 0; raises UvmsError where something cannot be used."""
+    """Try the sets, print the report and return 0; raises UvmsError for unusable input."""
     config = options.config_of(args)
     sets = tuple(dict.fromkeys(args.sets or applicable(config)))
-    config.with_values({"robot.terms": sets})       # refuses what the robot cannot have
+    config.with_values({"robot.terms": sets})       # raises for sets that do not apply to the robot
     if not sets:
-        raise ConfigError("no set can be tried on this robot; expected a vehicle or joints.")
+        raise ConfigError("no set applies to this robot; expected a vehicle or joints.")
     if args.output is not None:
         output_file(args.output, MOST_JSON)
     recordings = read_recordings(args.bags, config, args.hold_out)
@@ -81,7 +81,7 @@ def run(args: argparse.Namespace) -> int:
 
 
 def report(found: Found, robot: RobotModel, config: Config, sets: Sequence[str]) -> str:
-    """Sets, channels and the line for the configuration, as a text."""
+    """Report of sets, channels and the line for the configuration."""
     wide = max(len(name) for name in (*sets, *robot.channels)) + 2
     lines = [f"{'set alone':<{wide}}{'RMSE with / without, mean of channels':>39}  held out"]
     for step in found.alone:
@@ -89,7 +89,7 @@ def report(found: Found, robot: RobotModel, config: Config, sets: Sequence[str])
                      f"{_verdict(step.against, robot.channels)}")
     for step in found.steps[1:]:
         lines.append(f"{'+ ' + step.terms[-1]:<{wide}}{_shown(step.against.mean):>39}  "
-                     "worth it beside the ones above")
+                     "worth it in addition to those above")
     if found.against is not None:
         names = ", ".join(found.chosen)
         lines += ["", f"{'channel':<{wide}}{'R^2 without':>12}{'with':>8}"
@@ -101,7 +101,7 @@ def report(found: Found, robot: RobotModel, config: Config, sets: Sequence[str])
     lines += ["", f"robot.terms: [{', '.join((*kept, *found.chosen))}]"
               + ("" if found.chosen else "    # none is worth it on these recordings")]
     if config.robot.estimate_rotor_inertia and "rotor" in sets:
-        lines.append("robot.estimate_rotor_inertia: false    # robot.terms says it")
+        lines.append("robot.estimate_rotor_inertia: false    # replaced by robot.terms")
     return "\n".join(lines)
 
 
@@ -138,7 +138,7 @@ def _verdict(comparison: Comparison, channels: Sequence[str]) -> str:
     words = [f"better: {', '.join(better)}"] if better else []
     words += [f"worse: {', '.join(worse)}"] if worse else []
     return ("worth it; " if comparison.is_worth_it else "not worth it; ") + (
-        "; ".join(words) or "no channel differs surely")
+        "; ".join(words) or "no channel differs significantly")
 
 
 def _shown(ratio: Ratio) -> str:

@@ -12,11 +12,11 @@
 # See the License for the specific language governing permissions and
 # limitations under the License.
 
-"""What one trial predicts better than another on held-out rows, and how sure that is.
+"""Compares two trials on held-out rows: RMSE ratios with confidence intervals.
 
-Residuals are correlated over the period of a motion, so that rows are no independent evidence. The
-rows are cut into blocks, and the uncertainty of log(RMSE ratio) is the jackknife's over blocks
-(Kunsch, "The jackknife and the bootstrap for general stationary observations", 1989).
+Residuals are correlated over the period of a motion, so rows are not independent. They are cut into
+blocks, and a jackknife over blocks gives the uncertainty of log(RMSE ratio) (Kunsch, "The jackknife
+and the bootstrap for general stationary observations", 1989).
 """
 from __future__ import annotations
 
@@ -27,16 +27,16 @@ import numpy as np
 from ...model.jackknife import student_quantile, variance
 from .trial import Outcome
 
-BLOCK_LENGTH = 3.0      # [s] of a block: residuals of a motion of .3 Hz and above are done with
-LEAST_BLOCKS = 8        # shorter blocks where the recording has fewer; t quantiles pay for it
-FALSE_POSITIVE_RATE = 0.05  # chance that a set is called worth it which is not, all tried together
-# RMSE that a set must save: what the learnt part's own noise made of a set is the same in every
-# block, and no interval shows it
+BLOCK_LENGTH = 3.0      # [s] residuals of a motion of .3 Hz and above decorrelate within a block
+LEAST_BLOCKS = 8        # a short recording gets shorter blocks; t quantiles account for few blocks
+FALSE_POSITIVE_RATE = 0.05  # chance of calling any useless set worth it, over all sets tried
+# Least relative reduction of the RMSE: errors of a set due to noise in the learnt part are the same
+# in every block, so that no interval shows them.
 LEAST_RMSE_GAIN = 0.02
 
 
 class Ratio(NamedTuple):
-    """RMSE with over RMSE without, and its interval."""
+    """RMSE with the set over RMSE without, and its interval."""
 
     value: float
     low: float
@@ -44,21 +44,22 @@ class Ratio(NamedTuple):
 
 
 class Comparison(NamedTuple):
-    """Ratios by channel, NaN where none counts, and their geometric mean."""
+    """Ratios by channel, NaN if no row counts, and their geometric mean."""
 
     channels: list[Ratio]
     mean: Ratio
 
     @property
     def is_worth_it(self) -> bool:
-        """Whether the mean is surely below one, by enough, and no channel is surely above."""
+        """True if the mean is significantly and sufficiently below one and no channel is
+        significantly above."""
         return (self.mean.high < 1.0 and self.mean.value < 1.0 - LEAST_RMSE_GAIN
                 and not any(ratio.low > 1.0 for ratio in self.channels))
 
 
 def compare(without: Outcome, trial: Outcome, tried: int) -> Comparison:
-    """The trial against the one without, on the rows that count in both; tried: of how many trials
-    this is one, for the level of its intervals (Bonferroni)."""
+    """Compare a trial with the one without its set, on the rows that count in both; tried: number
+    of trials, for the level of the intervals (Bonferroni)."""
     valid = without.valid & trial.valid
     squares = np.array([np.where(valid, (one.measured - one.predicted) ** 2, 0.0)
                         for one in (without, trial)])                   # (2, T, C)
@@ -80,7 +81,7 @@ def compare(without: Outcome, trial: Outcome, tried: int) -> Comparison:
 
 
 def _blocks(t: np.ndarray) -> np.ndarray:
-    """(T,) number of the block that each row is in."""
+    """(T,) block number of each row."""
     length = max(t[-1] - t[0], 1e-9)
     count = max(LEAST_BLOCKS, round(length / BLOCK_LENGTH))
     return np.minimum((count * (t - t[0]) / length).astype(int), count - 1)

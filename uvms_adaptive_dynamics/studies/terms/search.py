@@ -12,7 +12,7 @@
 # See the License for the specific language governing permissions and
 # limitations under the License.
 
-"""Each set alone, then the best ones together: forward, as long as a further one is worth it."""
+"""Greedy forward selection: try each set alone, then add sets as long as one is worth it."""
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
@@ -25,7 +25,7 @@ from .trial import Outcome, Recordings, trial, with_terms
 
 
 class Step(NamedTuple):
-    """A trial with `terms`, against the one without its last."""
+    """A trial with `terms`, compared with the trial without the last of them."""
 
     terms: tuple[str, ...]
     outcome: Outcome
@@ -33,8 +33,8 @@ class Step(NamedTuple):
 
 
 class Found(NamedTuple):
-    """The trial without any set, each set alone, the steps of the search, what was chosen, and the
-    chosen one against none."""
+    """without: trial with no set; alone: each set alone; steps of the search; chosen sets; best:
+    trial with the chosen sets; against: its comparison with no set."""
 
     without: Outcome
     alone: list[Step]
@@ -45,7 +45,7 @@ class Found(NamedTuple):
 
 
 def applicable(config: Config) -> tuple[str, ...]:
-    """Sets that the robot can have; an arm on a fixed base is taken to be in air."""
+    """Sets that apply to the robot; an arm on a fixed base is assumed to be in air."""
     robot = config.robot
     joints = tuple(name for name in JOINT_TERMS if robot.vehicle or name != "link_drag")
     return (VEHICLE_TERMS if robot.vehicle else ()) + (joints if robot.joints else ())
@@ -53,7 +53,7 @@ def applicable(config: Config) -> tuple[str, ...]:
 
 def search(config: Config, recordings: Recordings, sets: Sequence[str],
            say: Callable[[str], None] = lambda sentence: None) -> Found:
-    """Greedy forward selection on what is held out; raises UvmsError."""
+    """Greedy forward selection on the held-out rows; raises UvmsError."""
     outcomes: dict[tuple[str, ...], Outcome] = {}
 
     def tried(terms: tuple[str, ...]) -> Outcome:
@@ -81,5 +81,5 @@ def search(config: Config, recordings: Recordings, sets: Sequence[str],
 
 
 def _harms(step: Step, without: Outcome) -> bool:
-    """Whether a channel is surely worse than without any set."""
+    """True if a channel is significantly worse than without any set."""
     return any(ratio.low > 1.0 for ratio in compare(without, step.outcome, 1).channels)

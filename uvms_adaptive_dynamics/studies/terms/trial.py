@@ -12,7 +12,7 @@
 # See the License for the specific language governing permissions and
 # limitations under the License.
 
-"""One trial: learn with some sets of parameters, freeze, predict what was not learnt."""
+"""One trial: learn with some sets of parameters, freeze, predict held-out rows."""
 from __future__ import annotations
 
 from collections.abc import Sequence
@@ -31,13 +31,13 @@ from ...signals.front_end import SignalFrontEnd
 from ...signals.samples import samples_of
 from ...signals.topics import inputs
 
-# [rows] from one solve to the next while learning: half a second. The estimate at the end is that
-# of all rows, however often it was asked for on the way.
+# [rows] between solves while learning: half a second. The final estimate uses all rows, however
+# often it was solved on the way.
 TERMS_SOLVE_EVERY = 25
 
 
 class Recordings(NamedTuple):
-    """What is learnt, run by run, and what is held out; what the front end found wrong."""
+    """Samples to learn from, run by run, held-out samples, and warnings of the front end."""
 
     learn: list[list[Sample]]
     held_out: list[Sample]
@@ -45,8 +45,8 @@ class Recordings(NamedTuple):
 
 
 class Outcome(NamedTuple):
-    """Held-out rows, all (T, C), [N, N m]: measured, predicted with frozen parameters, whether
-    they count; t (T,) [s]."""
+    """Held-out rows: t (T,) [s]; measured, and predicted with frozen parameters, (T, C) [N, N m];
+    valid (T, C)."""
 
     t: np.ndarray
     measured: np.ndarray
@@ -55,9 +55,10 @@ class Outcome(NamedTuple):
 
 
 def read_recordings(bags: Sequence[Path], config: Config, share: float) -> Recordings:
-    """Samples of the bags: of several the last is held out, of one the last `share` of its time.
+    """Samples of the bags; held out are the last of several bags, or the last `share` of a single
+    one.
 
-    Raises BagError where one gives no sample.
+    Raises BagError for a bag without samples.
     """
     robot, runs, warnings = RobotModel.from_config(config), [], []
     for bag in bags:
@@ -65,7 +66,7 @@ def read_recordings(bags: Sequence[Path], config: Config, share: float) -> Recor
         runs.append(samples_of(front, read_messages(bag, inputs(config))))
         warnings += [f"{bag.name}: {sentence}" for sentence in front.warnings]
         if not runs[-1]:
-            raise BagError(f"'{bag}' gave no usable sample; `evaluate` says why.")
+            raise BagError(f"'{bag}' gave no usable sample; run `evaluate` to see why.")
     if len(runs) > 1:
         return Recordings(runs[:-1], runs[-1], tuple(warnings))
     (run,) = runs
@@ -74,7 +75,7 @@ def read_recordings(bags: Sequence[Path], config: Config, share: float) -> Recor
 
 
 def with_terms(config: Config, terms: Sequence[str], tried: Sequence[str]) -> Config:
-    """The settings with `terms` of the sets that are tried, and with others as they are."""
+    """The settings with `terms` out of the sets tried; other sets stay as configured."""
     kept = tuple(name for name in config.robot.terms if name not in tried)
     values: dict[str, object] = {"robot.terms": kept + tuple(terms)}
     if "rotor" in tried:
@@ -83,7 +84,7 @@ def with_terms(config: Config, terms: Sequence[str], tried: Sequence[str]) -> Co
 
 
 def trial(config: Config, recordings: Recordings) -> Outcome:
-    """Learn, freeze and predict; raises BagError where nothing is left to predict."""
+    """Learn, freeze and predict; raises BagError if there is nothing to predict."""
     robot = RobotModel.from_config(config)
     estimator = Estimator(config, robot=robot)
     for run in recordings.learn:
@@ -95,8 +96,8 @@ def trial(config: Config, recordings: Recordings) -> Outcome:
     frozen = Estimator(config, estimator.parameter_set(described=False), robot=robot, learn=False)
     rows = [row for row in map(frozen.add, recordings.held_out) if row is not None]
     if not rows:
-        raise BagError("the recording that is held out is shorter than the low-pass; expected "
-                       "several seconds. Give a longer one, or a larger --hold-out.")
+        raise BagError("the held-out recording is shorter than the low-pass; expected several "
+                       "seconds. Give a longer one, or a larger --hold-out.")
     return Outcome(np.array([row.t for row in rows]), np.array([row.measured for row in rows]),
                    np.array([row.predicted for row in rows]),
                    np.array([row.valid for row in rows]))

@@ -12,4 +12,4 @@
 # See the License for the specific language governing permissions and
 # limitations under the License.
 
-"""Forecasts of the digital twin beside what then happened (docs/twin.md)."""
+"""Compare forecasts of the digital twin with what happened (docs/twin.md)."""

@@ -12,8 +12,8 @@
 # See the License for the specific language governing permissions and
 # limitations under the License.
 
-"""`twin`: forecast from many instants of a recording, or of simulated robots, with parameters of
-an earlier part, and hold the bands against what then happened (docs/twin.md)."""
+"""`twin`: forecast from many instants of a recording, or of simulated robots, with parameters from
+an earlier part, and compare the bands with what happened (docs/twin.md)."""
 from __future__ import annotations
 
 import argparse
@@ -48,7 +48,7 @@ from .table import table
 
 TWIN_SCHEMA = 1
 TWIN_SOLVE_EVERY = 5  # samples between solves while learning: parameters move slowly
-# [s] after what was learnt from: no row's low-pass reaches across.
+# [s] gap after the part to learn from, so that no row's low-pass reaches across.
 PAUSE_BEHIND_LEARNT = 1.0
 
 
@@ -56,35 +56,35 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Declare the arguments of the subcommand, with their units."""
     parser.description = (
         "Learn from the first part of a recording, forecast from many instants of the rest with "
-        "the commands that were given, and count how often the bands hold what then happened.")
+        "the recorded commands, and count how often the bands contain what happened.")
     parser.add_argument("bag", metavar="BAG", type=options.bag, nargs="?",
                         help="folder of a bag, or one .mcap or .db3 file")
     parser.add_argument("--simulate", type=options.seed, nargs="+", metavar="SEED",
-                        help="simulated robots of these seeds in place of a recording, judged by "
-                             "their true motion")
+                        help="use simulated robots of these seeds instead of a recording, judged "
+                             "by their true motion")
     parser.add_argument("--duration", type=options.seconds(20.0), default=300.0, metavar="S",
                         help="length of a simulated run [s]; default 300")
     parser.add_argument("--parameters", type=options.file, metavar="YAML",
-                        help="estimate with covariance and noise, in place of one learnt from the "
-                             "first part; that part then shows only what it leaves unexplained")
+                        help="estimate with covariance and noise, instead of learning one from the "
+                             "first part, which then only gives the unexplained residual")
     parser.add_argument("--learn", type=options.seconds(10.0), default=90.0, metavar="S",
                         help="length of the first part [s]; default 90")
     parser.add_argument("--horizon", type=options.seconds(0.5, 30.0), metavar="S",
-                        help="how far to look ahead [s]; default: setting twin.horizon")
+                        help="forecast horizon [s]; default: setting twin.horizon")
     parser.add_argument("--every", type=options.seconds(), default=3.0, metavar="S",
                         help="time between two forecasts [s]; default 3")
     parser.add_argument("--arm", choices=("efforts", "positions"), default="efforts",
-                        help="what the arm follows: its measured efforts, and joints are judged, "
-                             "too; or the positions that it went through; default efforts")
+                        help="input of the arm: its measured efforts, so that joints are judged as "
+                             "well, or its recorded positions; default efforts")
     parser.add_argument("--hold", action="store_true",
-                        help="hold the commands of the start, instead of those that were given")
+                        help="hold the commands at the start, instead of the recorded ones")
     options.add_prior_factor(parser)
     options.add_output(parser, "twin.json, twin.png and simulated recordings")
     options.add_settings(parser)
 
 
 def run(args: argparse.Namespace) -> int:
-    """Forecast, judge, write and return 0; raises UvmsError where something cannot be used."""
+    """Forecast, judge, write and return 0; raises UvmsError for unusable input."""
     if (args.bag is None) == (args.simulate is None):
         raise ConfigError("twin: expected a BAG or --simulate SEED, one of the two. See --help.")
     config, folder = options.config_of(args), output_folder(args.output)
@@ -104,7 +104,7 @@ def run(args: argparse.Namespace) -> int:
                           for name, found in done.models.items()}
         runs[bag.name]["forecasts"], runs[bag.name]["ms"] = len(done.places), done.ms
         for name, found in done.models.items():
-            # Of what is pooled the forecasts themselves are not needed.
+            # Pooling does not need the forecasts themselves.
             pooled.setdefault(name, []).append(found._replace(forecasts=()))
         if len(runs) == 1:
             _draw(folder / "twin.png", done, task)
@@ -136,7 +136,7 @@ class Task:
 
 @dataclass(frozen=True)
 class Done:
-    """models: what was judged, by name; ms: median of a forecast."""
+    """models: judged forecasts by model name; ms: median time of a forecast."""
 
     models: dict[str, Judged]
     samples: Sequence[Sample]
@@ -146,8 +146,8 @@ class Done:
 
 
 def forecast_run(bag: Path, task: Task, seed: int | None) -> Done:
-    """Learn from the first part of a recording, forecast in the rest; seed: that it was simulated
-    with, which also decides the prior's error. Raises UvmsError."""
+    """Learn from the first part of a recording, forecast in the rest; seed: of a simulated
+    recording, also used for the prior's error. Raises UvmsError."""
     samples = list(recorded(bag, "gaussian", task.config, task.robot, 0).samples)
     reality = measured_reality(samples, task.robot, task.config)
     if seed is not None:
@@ -192,7 +192,7 @@ def forecast_run(bag: Path, task: Task, seed: int | None) -> Done:
 
 def _parameters(task: Task, learnt: Sequence[Sample],
                 seed: int) -> tuple[ParameterSet, np.ndarray, np.ndarray]:
-    """(the estimate, the values (p,) of the prior that a wrong model has, effort_factor (C,))."""
+    """(the estimate, values (p,) of the wrong prior for comparison, effort_factor (C,))."""
     prior = perturbed(prior_from_config(task.config, task.robot), task.prior_factor, seed)
     estimator = Estimator(task.config, prior, robot=task.robot)
     wrong = estimator.pi.copy()
@@ -214,7 +214,7 @@ def _together(found: Sequence[Judged]) -> Judged:
 
 
 def _draw(path: Path, done: Done, task: Task) -> None:
-    from .picture import picture  # matplotlib is needed here alone
+    from .picture import picture  # matplotlib is needed only here
 
     picture(done.models["estimate"], done.samples, done.reality, task.robot,
             task.horizon).savefig(path)

@@ -12,7 +12,7 @@
 # See the License for the specific language governing permissions and
 # limitations under the License.
 
-"""Forecasts from many instants, held against what then happened."""
+"""Judges forecasts from many instants against what happened."""
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
@@ -31,14 +31,14 @@ from ...model.robot import RobotModel
 from ...model.sample import Sample
 from .reality import Reality
 
-# Seconds ahead at which forecasts are judged, where they go so far.
+# Seconds ahead at which forecasts are judged, up to their horizon.
 JUDGED_AHEAD = (1.0, 2.0, 5.0)
 
 
 class Judged(NamedTuple):
-    """Of M forecasts: begin (M,) place among the samples, error (M, K + 1, d) of what happened less
-    what was forecast, stddev (M, K + 1, d) of the bands with what is unknown of what happened; NaN
-    and zero where a model had no forecast. forecasts: for the picture."""
+    """M forecasts: begin (M,) index of the sample; error (M, K + 1, d) what happened less the
+    forecast; stddev (M, K + 1, d) of the bands plus the uncertainty of what happened. Without a
+    forecast, error is NaN and stddev zero. forecasts: for the plot."""
 
     begin: np.ndarray
     error: np.ndarray
@@ -48,8 +48,8 @@ class Judged(NamedTuple):
 
 def starts(samples: Sequence[Sample], robot: RobotModel, begin: float, every: float,
            horizon: float, period: float) -> list[int]:
-    """Places of samples from which to forecast: from `begin` [s] on, every `every` [s], where the
-    motion was measured and no sample lacks up to the horizon [s]; they come every `period` [s]."""
+    """Indices of samples from which to forecast: from `begin` [s] on, every `every` [s], where the
+    motion was measured and no sample is missing up to the horizon [s]; period [s] of samples."""
     t = np.array([sample.t for sample in samples])
     count, found = round(horizon / period), []
     due = t[0] + begin
@@ -66,7 +66,7 @@ def starts(samples: Sequence[Sample], robot: RobotModel, begin: float, every: fl
 def judge(twin: Twin, samples: Sequence[Sample], places: Sequence[int], reality: Reality,
           robot: RobotModel, commands: Callable[[Sequence[Sample]], Commands],
           horizon: float, period: float) -> Judged:
-    """Forecast from the samples' own states at `places`, with the commands of what followed."""
+    """Forecast from the samples' states at `places`, with the subsequent commands."""
     each, K = round(BAND_STEP / period), round(horizon / BAND_STEP)
     moving = BAND_STEP * np.arange(K + 1)
     errors, stddevs = [], []
@@ -79,7 +79,7 @@ def judge(twin: Twin, samples: Sequence[Sample], places: Sequence[int], reality:
             run = twin.forecast(State(first.R_nb, first.nu, first.mu, first.mu_dot),
                                 commands(piece), horizon)
         except ParameterError:
-            # A model whose motion leaves all bounds has been wrong.
+            # A diverging model counts as wrong.
             errors.append(np.full((K + 1, d), np.nan))
             stddevs.append(np.zeros((K + 1, d)))
             forecasts.append(None)
@@ -96,8 +96,8 @@ def judge(twin: Twin, samples: Sequence[Sample], places: Sequence[int], reality:
 
 
 def coasting(judged: Judged, reality: Reality, robot: RobotModel, period: float) -> Judged:
-    """The same judgement of forecasts that know no dynamics: velocities stay as they are; samples
-    come every `period` [s]."""
+    """The same judgement for forecasts without dynamics, which hold velocities constant; period [s]
+    of samples."""
     K, each, errors = judged.error.shape[1] - 1, round(BAND_STEP / period), []
     for k in judged.begin:
         start, states, places = reality.states[k], [], []
@@ -113,7 +113,7 @@ def coasting(judged: Judged, reality: Reality, robot: RobotModel, period: float)
 
 
 def quantities(robot: RobotModel, arm: str) -> dict[str, tuple[str, list[int]]]:
-    """Names of what is judged, with unit and places in the error; joints only where they are
+    """Names of the judged quantities, with unit and indices in the error; joints only if they are
     forecast."""
     n = robot.table.n
     found = {}
@@ -139,7 +139,7 @@ def figures(judged: Judged, robot: RobotModel, arm: str) -> dict[str, dict[str, 
         found[f"{ahead:g}"] = {}
         for name, (unit, places) in quantities(robot, arm).items():
             error, stddev = judged.error[:, k][:, places], judged.stddev[:, k][:, places]
-            # A forecast that does not exist covers nothing and is infinitely far off.
+            # A missing forecast covers nothing and is infinitely far off.
             length = np.nan_to_num(np.linalg.norm(error, axis=1), nan=np.inf)
             inside = np.abs(error) < Z95 * stddev
             found[f"{ahead:g}"][name] = {

@@ -12,7 +12,7 @@
 # See the License for the specific language governing permissions and
 # limitations under the License.
 
-"""Forecasts with their bands, drawn over what then happened."""
+"""Plot of forecasts with their bands over what happened."""
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
@@ -30,12 +30,12 @@ from .judge import Judged
 from .reality import Reality
 
 Value = Callable[[State, np.ndarray], float]
-DRAWN_SECONDS = 45.0  # [s] that are drawn
+DRAWN_SECONDS = 45.0  # [s] length of the plot
 
 
 def picture(judged: Judged, samples: Sequence[Sample], reality: Reality, robot: RobotModel,
             horizon: float) -> Figure:
-    """One axis per quantity; of the forecasts those that do not overlap, from the first on."""
+    """One axis per quantity, with non-overlapping forecasts from the first one on."""
     t = np.array([sample.t for sample in samples[:len(reality.states)]])
     t = t - t[judged.begin[0]]
     shown = (t >= -1.0) & (t <= DRAWN_SECONDS)
@@ -76,7 +76,7 @@ def _forecast(ax, judged: Judged, m: int, reality: Reality, t: np.ndarray, place
 
 
 def _rows(robot: RobotModel) -> list[tuple[str, int, Value]]:
-    """(label, place in the error, value of a state and position)."""
+    """(label, index in the error, function of a state and position)."""
     rows: list[tuple[str, int, Value]] = []
     first = 0
     if robot.vehicle:

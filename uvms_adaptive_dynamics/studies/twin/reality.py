@@ -12,7 +12,7 @@
 # See the License for the specific language governing permissions and
 # limitations under the License.
 
-"""What happened: the true motion of a simulated robot, or the motion that a recording measured."""
+"""What happened: the true motion of a simulated robot, or the measured motion of a recording."""
 from __future__ import annotations
 
 from collections.abc import Sequence
@@ -33,8 +33,8 @@ from ...simulation.true_robot import TrueRobot
 
 
 class Reality(NamedTuple):
-    """states and position (T, 3) NED [m], sample for sample; how far these themselves are off:
-    covariance (d, d) of a state, and drift [m^2/s] of a position's variance per axis."""
+    """states and position (T, 3) NED [m] per sample, and their own uncertainty: covariance (d, d)
+    of a state, and drift [m^2/s] of the position's variance per axis."""
 
     states: tuple[State, ...]
     position: np.ndarray
@@ -43,14 +43,15 @@ class Reality(NamedTuple):
 
 
 def true_reality(samples: Sequence[Sample], log: Truth, robot: RobotModel) -> Reality:
-    """By the truth log of the simulated robot; raises BagError where it is of another recording."""
+    """From the truth log of the simulated robot; raises BagError if it belongs to another
+    recording."""
     t = np.array([sample.t for sample in samples])
     period = log.t[1] - log.t[0]
     k = np.round((t - log.t[0]) / period).astype(int)
     k = k[k < len(log.t)]
     if not len(k) or k[0] < 0 or np.abs(log.t[k] - t[:len(k)]).max() > 0.1 * period:
-        raise BagError("the truth log has other instants than the recording; expected the log "
-                       "that was written with it.")
+        raise BagError("the truth log's times do not match the recording; expected the log that "
+                       "was written with it.")
     joints = [TrueRobot().joints.index(joint) for joint in robot.joints]
     states = tuple(State(log.R_nb[i], log.nu[i], log.mu[i, joints], log.mu_dot[i, joints])
                    for i in k)
@@ -59,8 +60,8 @@ def true_reality(samples: Sequence[Sample], log: Truth, robot: RobotModel) -> Re
 
 
 def measured_reality(samples: Sequence[Sample], robot: RobotModel, config: Config) -> Reality:
-    """By the front end's motion; positions are integrals of the velocity, the sum of a DVL's
-    independent ones."""
+    """From the front end's motion; positions are integrals of the velocity, so that independent DVL
+    errors add up."""
     states = tuple(State(s.R_nb, s.nu, s.mu, s.mu_dot) for s in samples)
     velocity = np.array([state.R_nb @ state.nu[:3] for state in states])
     position = cumulative_trapezoid(velocity, [s.t for s in samples], axis=0, initial=0)

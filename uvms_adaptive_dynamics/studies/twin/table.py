@@ -23,7 +23,7 @@ TWIN_TABLE_HEAD = ("quantity", "ahead", "n", "in the band", "median error", "95 
 
 
 def table(found: Mapping[str, Mapping[str, Any]], whole: bool = True) -> str:
-    """`figures` of one model, a line for each quantity (or the first alone) and time ahead."""
+    """Table of `figures` of one model: a line per quantity (or only the first) and time ahead."""
     rows: list[tuple[str, ...]] = [TWIN_TABLE_HEAD]
     for ahead, by_name in found.items():
         for name, cell in list(by_name.items())[:None if whole else 1]:

@@ -12,8 +12,8 @@
 # See the License for the specific language governing permissions and
 # limitations under the License.
 
-"""`verdicts`: is `good` said of good recordings, and of no spoilt one?
+"""`verdicts`: check that good recordings, and no spoilt ones, get the verdict `good`.
 
-case (what is recorded, and whether `good` is right) <- tables (development, final) -> trial (made,
-evaluated, judged) -> command (count, table, JSON)
+case (what is recorded, and whether `good` is right) <- tables (development, final) -> trial
+(simulate, evaluate, judge) -> command (count, table, JSON)
 """

@@ -12,7 +12,7 @@
 # See the License for the specific language governing permissions and
 # limitations under the License.
 
-"""What a case of the count of verdicts is: a robot, what is wrong, and whether `good` is right."""
+"""A case for the verdicts: a robot, what is wrong with it, and whether `good` is right."""
 from __future__ import annotations
 
 from collections.abc import Mapping
@@ -25,13 +25,13 @@ from ...simulation.rough import Roughness
 
 @dataclass(frozen=True)
 class Case:
-    """A simulated recording and the settings that it is evaluated with.
+    """A simulated recording and the settings for its evaluation.
 
-    good: whether `good` is the right verdict; duration [s]; individual: which robot of its kind;
-    rough: what the model does not know; robot: figures of the true robot that differ; motion
-    (6 + n,): share of its excursion that each axis and joint makes, all of it where empty; faults:
-    of the messages; publish: settings of robot and messages, which the evaluation shares; settings:
-    what the evaluation assumes beside them.
+    good: `good` is the right verdict; duration [s]; individual: which robot of its kind; rough:
+    effects that the model lacks; robot: changed parameters of the true robot; motion (6 + n,):
+    share of each axis's and joint's excursion, empty for the full motion; faults: of the messages;
+    publish: settings of robot and messages, shared by the evaluation; settings: further settings of
+    the evaluation only.
     """
 
     name: str

@@ -12,7 +12,7 @@
 # See the License for the specific language governing permissions and
 # limitations under the License.
 
-"""`verdicts`: recordings that are good, or spoilt in a known way, and what is said of each."""
+"""`verdicts`: evaluate recordings that are good, or spoilt in a known way, and count verdicts."""
 from __future__ import annotations
 
 import argparse
@@ -37,29 +37,28 @@ LONGEST_PRINTED_REASON = 150  # characters of a reason on the terminal
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Declare the arguments of the subcommand, with their units."""
     parser.description = ("Simulate recordings that are good or spoilt in a known way, evaluate "
-                          "them, and count right verdicts: no spoilt one is to be good, and no "
-                          "good one otherwise (docs/statement.md).")
+                          "them, and count right verdicts: only good recordings should be called "
+                          "good (docs/statement.md).")
     parser.add_argument("--table", choices=TABLES, default="final",
-                        help="'development': the recordings that rules were made with; 'final': "
+                        help="'development': the recordings used to develop the rules; 'final': "
                              "others (default)")
     parser.add_argument("--seeds", type=options.seed, nargs="+", default=SEEDS, metavar="N",
-                        help="of the recordings, one after the other; fewer than there are are "
-                             "used again; default 200 to 229")
+                        help="seeds of the recordings in order, reused if there are too few; "
+                             "default 200 to 229")
     parser.add_argument("--only", nargs="+", default=[], metavar="NAME",
-                        help="recordings whose name contains one of these, with the seeds that "
-                             "they have among all")
+                        help="run only recordings whose name contains one of these, with their "
+                             "usual seeds")
     parser.add_argument("--recording", nargs=2, action="append", default=[],
                         metavar=("BAG", "YAML"),
-                        help="a recording of which good is right, with its settings, in addition "
+                        help="a further recording that should be called good, with its settings "
                              "(may be repeated)")
     parser.add_argument("--jobs", type=options.count, default=1, metavar="N",
-                        help="recordings at the same time; default 1")
+                        help="number of recordings in parallel; default 1")
     options.add_output(parser, "verdicts.json")
 
 
 def run(args: argparse.Namespace) -> int:
-    """Count; returns 0 if every verdict is right, else 1. Raises UvmsError where something cannot
-    be used."""
+    """Count verdicts; returns 0 if all are right, else 1. Raises UvmsError for unusable input."""
     folder, found = output_folder(args.output), []
     trials = _trials(args)
     for ended in in_processes(judged, trials, args.jobs):
@@ -67,7 +66,7 @@ def run(args: argparse.Namespace) -> int:
             raise UvmsError(f"recording {ended.place + 1}: {ended.error}")
         found.append((ended.place, ended.value))
         print(line(ended.value), flush=True)
-        # After every recording: an interrupted count keeps what it has.
+        # Written after every recording, so that an interrupted count keeps its results.
         write_json(folder / "verdicts.json", {
             "schema": VERDICTS_SCHEMA, "table": args.table, "recordings": [
                 value for _, value in sorted(found, key=lambda one: one[0])]})
@@ -90,7 +89,7 @@ def _trials(args: argparse.Namespace) -> list[Trial]:
 
 
 def line(value: dict[str, Any]) -> str:
-    """A recording on the terminal."""
+    """The terminal line of a recording."""
     seed = "-" if value["seed"] is None else value["seed"]
     first = value["reasons"][0][:LONGEST_PRINTED_REASON] if value["reasons"] else ""
     return (f"{'right' if value['right'] else 'WRONG':<7}{value['name']:<36}{seed:>5}  asked "
@@ -98,7 +97,7 @@ def line(value: dict[str, Any]) -> str:
 
 
 def summary(values: Sequence[dict[str, Any]]) -> str:
-    """The count."""
+    """The count of right verdicts in words."""
     parts = []
     for asked, what in ((GOOD, "good"), (f"not {GOOD}", "spoilt")):
         own = [value for value in values if value["asked"] == asked]

@@ -12,10 +12,10 @@
 # See the License for the specific language governing permissions and
 # limitations under the License.
 
-"""The recordings that verdicts are counted on: those that rules were made with, and final ones.
+"""The recordings for the verdicts: those used to develop the rules, and final ones.
 
-Half are good: other robots of the kind, other vehicles, what sensors do in the sea. Half are
-spoilt, each in one way. None of the final ones was looked at before the rules stood.
+Half are good: other robots of the kind, other vehicles, normal sensor behaviour at sea. Half are
+spoilt, each in one way. None of the final ones was looked at before the rules were fixed.
 """
 from __future__ import annotations
 
@@ -42,12 +42,12 @@ NO_ARM = {"robot.joints": ()}
 
 
 def _weaker(*thrusters: int, share: float = 0.0) -> dict:
-    """The true robot's figures with such a share of these thrusters' thrust, counted from 1."""
+    """Parameters of the true robot with a share of these thrusters' thrust, counted from 1."""
     return {"thrust_share": tuple(share if k in thrusters else 1.0 for k in range(1, 9))}
 
 
 def _still(*axes: int) -> tuple[float, ...]:
-    """All axes and joints move but these."""
+    """Shares with which all axes and joints move except these."""
     return tuple(0.0 if k in axes else 1.0 for k in range(VEHICLE_AXES + ARM_JOINTS))
 
 
@@ -57,7 +57,7 @@ def _bumps(joint: int, torque: float, *begins: float) -> tuple[Fault, ...]:
 
 
 def _outliers(share: float) -> tuple[Fault, ...]:
-    """Of efforts and DVL velocities such a share is noise as large as the signal."""
+    """A share of efforts and DVL velocities is replaced by noise as large as the signal."""
     return (altered("effort", at_times(share, lambda v, rng: rng.normal(0.0, 1.0, v.size))),
             altered("velocity", at_times(share, lambda v, rng: rng.normal(0.0, 0.5, v.size))))
 
@@ -67,7 +67,7 @@ def _mirrored(commands, rng):
 
 
 def _turned(**angles: float) -> tuple[Fault, ...]:
-    """The IMU mounted turned by angles [deg]."""
+    """An IMU mounted with a rotation by angles [deg]."""
     return (Rewritten("imu", change=TurnedImu(**{k: math.radians(v) for k, v in angles.items()})),)
 
 
@@ -108,7 +108,7 @@ DEVELOPMENT_CASES = (
     Case("arm mount turned by 20 degrees", False,
          settings={"robot.mount_rpy": (math.pi, 0.0, math.radians(20.0))}),
 )
-# Another frame, world, unit, type and order of nearly everything.
+# A different frame, world, unit, type and order of nearly everything.
 FOREIGN = {"imu.world": "ned", "dvl.frame": "flu", "dvl.type": "geometry_msgs/msg/TwistStamped",
            "depth.unit": "hPa", "joint_states.unit": "deg",
            "thrusters.type": "mavros_msgs/msg/RCOut",

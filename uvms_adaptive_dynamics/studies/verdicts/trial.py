@@ -12,7 +12,7 @@
 # See the License for the specific language governing permissions and
 # limitations under the License.
 
-"""A recording of the count: made, evaluated, and judged."""
+"""One recording: simulate it, evaluate it, and judge the verdict."""
 from __future__ import annotations
 
 import tempfile
@@ -34,8 +34,8 @@ from .table import TABLES
 
 @dataclass(frozen=True)
 class Trial:
-    """A case by its table and place there, with its seed; or a recording with its settings, of
-    which `good` is right."""
+    """A case by its table and index, with its seed; or a recording with its settings that should be
+    called `good`."""
 
     table: str = ""
     place: int = 0
@@ -45,8 +45,8 @@ class Trial:
 
 
 def judged(trial: Trial) -> dict[str, Any]:
-    """{"name", "seed", "asked", "verdict", "right", "reasons", "channels"}; raises UvmsError where
-    something cannot be used."""
+    """{"name", "seed", "asked", "verdict", "right", "reasons", "channels"}; raises UvmsError for
+    unusable input."""
     if trial.recording is not None:
         name, good = trial.recording.name, True
         found = _evaluated(trial.recording, load_config(trial.config))
@@ -63,7 +63,7 @@ def judged(trial: Trial) -> dict[str, Any]:
 
 
 def _made(case: Case, seed: int, bag: Path) -> tuple[Path, Config]:
-    """The recording of a case, and the settings that it is evaluated with."""
+    """(the recording of a case, the settings for its evaluation)."""
     shared = Config().with_values(dict(case.publish))
     robot = true_robot_of(shared) if case.publish else TrueRobot()
     write_bag(bag, seed=seed, duration=case.duration, true_robot=replace(robot, **case.robot),
