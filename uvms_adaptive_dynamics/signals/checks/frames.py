@@ -73,9 +73,11 @@ class FrameChecks:
     """
 
     def __init__(self, config: Config, robot: RobotModel,
-                 drifts: Callable[[], Mapping[str, float]] = dict):
-        """drifts: of the sensors' clocks, by role [s per s], as `Clocks.drifts` has them."""
-        self._drifts = drifts
+                 drifts: Callable[[], Mapping[str, float]] = dict,
+                 wrapped: Callable[[], Sequence[bool]] = tuple):
+        """drifts: of the sensors' clocks, by role [s per s], as `Clocks.drifts` has them. wrapped:
+        (n,) joints whose encoder has wrapped, empty: none."""
+        self._drifts, self._wrapped = drifts, wrapped
         self._config, self._robot, self._effort_limits = config, robot, robot.effort_limits
         self._allocation = np.array(config.thrusters.allocation).reshape(6, -1)
         self._low, self._high = joint_limits(config, robot)
@@ -322,7 +324,8 @@ class FrameChecks:
             results["joints"] = check_joints(logs["joints"], self._config.robot.joints, self._low,
                                              self._high, self._effort_limits,
                                              self._config.joint_states.effort_scale,
-                                             self._scale_check(logs.get("imu")))
+                                             self._scale_check(logs.get("imu")),
+                                             self._wrapped())
             yield
         if "thrusters" in self._checked:
             # (Of a vehicle that hardly moves it is a tether that pushes against the thrusters.)
