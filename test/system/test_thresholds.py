@@ -102,6 +102,7 @@ NO_THRESHOLDS = {
     "signals/decode/readings.py": "MOST_HELD",
     "signals/decode/sensor_clock.py": "BUCKET BUCKETS TOLD_IN_DAYS PERIOD_INTERVALS",
     "signals/decode/decoder.py": "UNKNOWN_VECTOR PASCAL",
+    "signals/decode/turns.py": "TURN",
     "signals/filters/attitude_source.py": "LEVEL_DOWN",
     "signals/filters/depth.py": "DEPTH_LOOKAHEAD",
     "signals/filters/expected_attitude.py": "ATTITUDE_SPACING",

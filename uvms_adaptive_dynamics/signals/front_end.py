@@ -71,7 +71,7 @@ class SignalFrontEnd:
         self.inputs = self._reader.inputs
         self._frozen_gate = _frozen_gate(config)
         self._publisher_gate = _publisher_gate(config)
-        self.frames = FrameChecks(config, robot, self._reader.clocks.drifts)
+        self.frames = FrameChecks(config, robot, self._reader.clocks.drifts, self._reader.wrapped)
         self.delay = DelayMonitor(config)
         self._checks_delay = config.robot.vehicle and config.thrusters.source != "zero"
         clocks = self._reader.clocks.sensors

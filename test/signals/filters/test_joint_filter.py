@@ -104,3 +104,22 @@ def test_joint_that_pushes_and_does_not_move_is_stalled(clean):
     front, samples = run(config, robot, messages, stall)
     assert "joint stalled" in reasons(front, "axis_c")
     assert not any(s.valid[8] for s in samples if s.t > START + 6)
+
+
+@pytest.mark.parametrize("seam", [np.pi, 2.0])
+def test_an_encoder_that_wraps_costs_no_row(seam, clean):
+    """Positions that begin again after a whole turn, at half a turn or in the middle of axis_d's
+    way, give the motion and the rows of those that do not, wherever the limits are."""
+    config, robot, _, messages = clean
+
+    def wrap(role, message, t):
+        if role == "joint_states":
+            position = (np.array(message.position) - seam) % (2 * np.pi) + seam - 2 * np.pi
+            message = Message(**{**vars(message), "position": position})
+        return role, message, t
+
+    usual, wrapped = run(config, robot, messages), run(config, robot, messages, wrap)
+    for a, b in zip(usual[1], wrapped[1], strict=True):
+        np.testing.assert_array_equal(a.valid, b.valid)
+        np.testing.assert_allclose(np.exp(1j * b.mu), np.exp(1j * a.mu), atol=1e-6)
+        np.testing.assert_allclose(b.mu_ddot, a.mu_ddot, atol=1e-5)

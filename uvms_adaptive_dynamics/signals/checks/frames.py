@@ -75,10 +75,11 @@ class FrameChecks:
     """
 
     def __init__(self, config: Config, robot: RobotModel,
-                 drifts: Callable[[], Mapping[str, float]] = dict):
+                 drifts: Callable[[], Mapping[str, float]] = dict,
+                 wrapped: Callable[[], Sequence[bool]] = tuple):
         """drifts: returns the drift of the sensors' clocks by role [s per s], as `Clocks.drifts`.
-        """
-        self._drifts = drifts
+        wrapped: returns which joints' encoders have wrapped (n,); empty: none."""
+        self._drifts, self._wrapped = drifts, wrapped
         self._config, self._robot, self._effort_limits = config, robot, robot.effort_limits
         self._allocation = np.array(config.thrusters.allocation).reshape(6, -1)
         self._low, self._high = joint_limits(config, robot)
@@ -327,7 +328,8 @@ class FrameChecks:
             results["joints"] = check_joints(logs["joints"], self._config.robot.joints, self._low,
                                              self._high, self._effort_limits,
                                              self._config.joint_states.effort_scale,
-                                             self._scale_check(logs.get("imu")))
+                                             self._scale_check(logs.get("imu")),
+                                             self._wrapped())
             yield
         if "thrusters" in self._checked:
             # (`turn` is None where the vehicle hardly moves: there thrust works against a tether.)

@@ -22,6 +22,7 @@ import numpy as np
 from scipy.optimize import linear_sum_assignment
 
 from ...model.normal import Z999
+from ..decode.turns import within_turn
 from ..filters.joints import MOST_EFFORT
 from ..gates.joint_consistency import JUMP_SPEED
 from ..gates.velocity_fit import Relation, velocity_relation
@@ -54,20 +55,22 @@ ScaleCheck = Callable[[np.ndarray, np.ndarray, np.ndarray, np.ndarray], list[Fin
 
 def check_joints(log: np.ndarray, names: Sequence[str], low: np.ndarray, high: np.ndarray,
                  effort_limits: np.ndarray, effort_scale: Sequence[float] = (),
-                 check_scale: ScaleCheck = lambda t, mu, speed, effort: []) -> CheckResult:
+                 check_scale: ScaleCheck = lambda t, mu, speed, effort: [],
+                 wrapped: Sequence[bool] = ()) -> CheckResult:
     """Check positions against limits (n,), velocities against positions, efforts against speed and
     load.
 
     `log` (k, 1 + 3 n): time, positions, velocities and efforts of the n joints `names`, in SI;
     the efforts have been multiplied by `effort_scale` (n,) (empty: 1). check_scale returns findings
-    on the efforts' unit.
+    on the efforts' unit. wrapped (n,): joints that may be whole turns beyond their limits (empty:
+    none).
     """
     n = len(names)
     t, mu = log[:, 0], log[:, 1:1 + n]
     speed, effort = log[:, 1 + n:1 + 2 * n], log[:, 1 + 2 * n:1 + 3 * n]
     relations = [velocity_relation(t, mu[:, j], speed[:, j]) if np.isfinite(speed[:, j]).all()
                  else None for j in range(n)]
-    findings, complete = _check_positions(names, mu, low, high, relations), True
+    findings, complete = _check_positions(names, mu, low, high, relations, wrapped), True
     if np.isfinite(speed).all() and not findings:
         findings, complete = _check_velocities(names, t, mu, speed, relations)
     if not all(one.harm is Harm.SLIGHT for one in findings):
@@ -105,7 +108,8 @@ def _speed_of(t: np.ndarray, mu: np.ndarray) -> np.ndarray:
 
 
 def _check_positions(names: Sequence[str], mu: np.ndarray, low: np.ndarray, high: np.ndarray,
-                     relations: Sequence[Relation | None]) -> list[Finding]:
+                     relations: Sequence[Relation | None],
+                     wrapped: Sequence[bool]) -> list[Finding]:
     """Findings on joints that are mostly beyond their limits, or whose positions are in degrees."""
     findings = []
     for j, (name, by_velocity) in enumerate(zip(names, relations)):
@@ -118,7 +122,10 @@ def _check_positions(names: Sequence[str], mu: np.ndarray, low: np.ndarray, high
                 "unit is probably degrees; make its driver publish rad. Until then all rows of the "
                 "arm are masked, since every joint's load depends on this position")))
             continue
-        beyond = (mu[:, j] < low[j] - LIMIT_MARGIN) | (mu[:, j] > high[j] + LIMIT_MARGIN)
+        place = mu[:, j]
+        if wrapped and wrapped[j]:
+            place = np.array([within_turn(one, low[j], high[j]) for one in place])
+        beyond = (place < low[j] - LIMIT_MARGIN) | (place > high[j] + LIMIT_MARGIN)
         if np.mean(beyond) <= 0.5:
             continue
         middle = np.median(mu[:, j])

@@ -56,6 +56,7 @@ from .fields import (
     floats,
     pose_of,
 )
+from .turns import WholeTurns
 
 QUATERNION_TOLERANCE = 0.05       # of its length from one
 RC_LOW, RC_HIGH = 500.0, 2500.0   # [us] range of an RC channel that is a PWM
@@ -95,6 +96,7 @@ class Decoder:
         self._effort_scales = list(zip(joints.effort_offset or (0.0,) * n, scale,
                                        joints.effort_scale_negative or scale))
         self._position_offset = joints.position_offset or (0.0,) * n
+        self.turns = WholeTurns(n)
         self._oriented = False     # an Imu message had an orientation, so zeros are an error
         self._last_names: Any = None
         # index of each configured joint among the last names, None if it is not among them
@@ -227,9 +229,10 @@ class Decoder:
         positions = self._ordered(position, count, "position", required=True)
         values = [self._radians * p - offset
                   for p, offset in zip(positions, self._position_offset)]
+        check_limit(values, LARGEST_POSITION, "joint_states: position", "rad or m")
+        values = self.turns.unwrapped(values)
         speeds = [self._radians * v
                   for v in self._ordered(velocity, count, "velocity", required=False)]
-        check_limit(values, LARGEST_POSITION, "joint_states: position", "rad or m")
         check_limit(speeds, LARGEST_SPEED, "joint_states: velocity", "rad/s or m/s")
         values += speeds
         for value, (offset, scale, scale_negative) in zip(efforts, self._effort_scales):

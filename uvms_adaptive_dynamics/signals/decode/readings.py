@@ -17,6 +17,7 @@ from __future__ import annotations
 
 import math
 import re
+from collections.abc import Sequence
 from typing import Any, NamedTuple
 
 from ...config import Config
@@ -76,6 +77,10 @@ class MessageReader:
         """See `Decoder.change_settings`."""
         self._decoder.change_settings(config)
         self._joints.timeout = config.joint_states.timeout
+
+    def wrapped(self) -> Sequence[bool]:
+        """(n,) Joints whose encoder has begun again after a whole turn."""
+        return self._decoder.turns.wrapped
 
     def reset(self) -> None:
         """Forget all times, as between bags; counts stay."""

@@ -25,6 +25,7 @@ from ...config import Config
 from ...model.robot import RobotModel
 from ...model.sample import BY_SETTING, JOINT_AT_REST
 from ..decode.sensor_clock import SensorClock
+from ..decode.turns import within_turn
 from ..gates.choose import (
     joint_consistency,
     repeat_gate,
@@ -329,7 +330,8 @@ class JointFilter:
                 reasons[j] = NO_EFFORT
             elif erratic[j]:
                 reasons[j] = "joint readings erratic"
-            elif not self._low[j] + margin <= mu[j] <= self._high[j] - margin:
+            elif not (self._low[j] + margin <= within_turn(mu[j], self._low[j], self._high[j])
+                      <= self._high[j] - margin):
                 reasons[j] = "joint at its stop"
             elif abs(mu_dot[j]) < rest_velocity:
                 stalled = abs(effort[j]) > STALL_EFFORT * self._effort_limits[j]
