@@ -117,7 +117,7 @@ FAULTS = (
           "self._filled = self._place = 0", "self._place = 0", "estimation/test_low_pass.py"),
     Fault("the covariance of predictions is never refreshed",
           "estimation/estimate_uncertainty.py",
-          "information.gradient.covariance is not self._gradient_covariance\n"
+          "information.gradient.covariance is not self._of_rows\n"
           "                or grown > REFRESHED_GROWTH * min(", "False and min(",
           "estimation/test_estimate_uncertainty.py"),
     Fault("the covariance that is saved is an earlier one", "estimation/estimate_uncertainty.py",

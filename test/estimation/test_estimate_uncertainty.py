@@ -41,16 +41,17 @@ def test_whoever_asks_gets_the_covariance_of_the_newest_solve(robot, data, monke
     """Between two refreshes as well: it is that of an estimator that has just refreshed."""
     lazy, eager = (Estimator(Config(), robot=robot) for _ in range(2))
     for k, sample in enumerate(data):
-        used = lazy._uncertainty.covariance
+        used = lazy._uncertainty.recent.covariance
         lazy.step(sample)
-        if k > 200 and lazy._uncertainty.covariance is used:
+        if k > 200 and lazy._uncertainty.recent.covariance is used:
             break
         eager.step(sample)
     monkeypatch.setattr(eager._uncertainty, "_is_due", lambda: True)
     eager.step(sample)
     np.testing.assert_array_equal(lazy.pi, eager.pi)
-    np.testing.assert_array_equal(lazy.covariance, eager._uncertainty.covariance.matrix)
-    np.testing.assert_array_equal(lazy._uncertainty.systematic, eager._uncertainty.systematic)
+    np.testing.assert_array_equal(lazy.covariance, eager._uncertainty.recent.covariance.matrix)
+    np.testing.assert_array_equal(lazy._uncertainty.present().systematic,
+                                  eager._uncertainty.recent.systematic)
     assert not np.array_equal(lazy.covariance, used.matrix)
 
 
@@ -58,13 +59,13 @@ def test_predictions_use_a_covariance_of_a_turn_ago_at_most(robot, data, monkeyp
     """In the first second it is refreshed at every solve, later whenever the gradient's covariance
     is, and never later than that."""
     refreshes = []
-    refresh = EstimateUncertainty._refresh
+    formed = EstimateUncertainty._formed
 
     def counted(self, solved):
         refreshes[-1] += 1
-        refresh(self, solved)
+        return formed(self, solved)
 
-    monkeypatch.setattr(EstimateUncertainty, "_refresh", counted)
+    monkeypatch.setattr(EstimateUncertainty, "_formed", counted)
     estimator = Estimator(Config(), robot=robot)
     for sample in data:
         refreshes.append(0)
@@ -86,7 +87,7 @@ def test_knowledge_that_is_dropped_or_held_refreshes_at_the_next_solve(robot, da
     record = information.record() if change == "put_back" else None
     for sample in data[150:300]:
         estimator.step(sample)
-    before = estimator._uncertainty.covariance
+    before = estimator._uncertainty.recent.covariance
     if change == "marginalize":
         assert information.marginalize(part, estimator.pi)
     elif record is not None:
@@ -95,5 +96,25 @@ def test_knowledge_that_is_dropped_or_held_refreshes_at_the_next_solve(robot, da
         estimator.set_free(["axis_*"])
         assert not estimator.free[part].any()
     estimator.step(data[300])
-    after = estimator._uncertainty.covariance
+    after = estimator._uncertainty.recent.covariance
     assert after is not before and after.matrix is estimator.covariance
+
+
+def test_asking_changes_nothing(robot, data):
+    """An estimator that is asked for its covariance, flags and state at every tick learns the same,
+    to the bit."""
+    asked, quiet = (Estimator(Config(), robot=robot) for _ in range(2))
+    for k, sample in enumerate(data):
+        one, other = asked.step(sample), quiet.step(sample)
+        if one is None or other is None:
+            continue
+        if k % 3 == 0:
+            assert asked.covariance.shape == (robot.table.size,) * 2
+            asked.known_from()
+            if k % 30 == 0:
+                asked.parameter_set()
+        np.testing.assert_array_equal(one.pi, other.pi)
+        np.testing.assert_array_equal(one.prediction.predicted_stddev,
+                                      other.prediction.predicted_stddev)
+        np.testing.assert_array_equal(one.covariance, other.covariance)
+        np.testing.assert_array_equal(one.systematic, other.systematic)

@@ -201,7 +201,10 @@ def test_a_run_publishes_everything_and_its_recording_repeats_it(ros, start, tmp
     scale = np.maximum(np.abs(parameters_of(node)), node.robot.table.scale)
     np.testing.assert_allclose(np.array(last.position) / scale, replayed.final.values / scale,
                                atol=1e-6, rtol=0)
-    np.testing.assert_allclose(np.array(last.effort) / scale, replayed.final.stddev / scale,
+    np.testing.assert_allclose(np.array(last.effort) / scale,
+                               replayed.log.trajectory().stddev[-1] / scale, atol=1e-6, rtol=0)
+    saved = asked(node, lambda estimator: estimator.parameter_set(described=False))
+    np.testing.assert_allclose(saved.stddev / scale, replayed.final.stddev / scale,
                                atol=1e-6, rtol=0)
 
 

@@ -76,7 +76,6 @@ NO_THRESHOLDS = {
     "uncertainty/motion_noise.py": "AXES COLUMNS_EVERY FULL THIRD",
     "uncertainty/parameter_covariance.py": "PENDING",
     "uncertainty/residual_autocovariance.py": "TIME_CONSTANTS TRACKED_LAGS FIT_EVERY",
-    "uncertainty/systematic_gradient.py": "MOTION_EVERY",
     "uncertainty/trust.py": "TRUST_OK TRUST_DOUBTFUL TRUST_WRONG EFFORT_MEMORY ROWS SQUARES "
                             "NORMALIZED_SQUARES EXPECTED_SQUARES M P MM PP MP",
     "signals/front_end.py": "THRUST_LOG_TICKS LONGEST_WAIT",

@@ -42,28 +42,38 @@ from .information import InformationState
 REFRESHED_GROWTH = 0.02
 
 
+class Uncertainty(NamedTuple):
+    """Of one estimate: its covariance; systematic (CAUSES, p), read-only: its shift by one
+    deviation of each cause that no residual shows; inverse: of half its cost's Hessian, None if no
+    solve has determined it."""
+
+    covariance: ParameterCovariance
+    systematic: np.ndarray
+    inverse: ConstrainedInverse | None = None
+
+
 class _Solved(NamedTuple):
-    """An estimate pi (p,) whose covariance has not been formed: A (p, p) and g (p,) of its cost
-    pi^T A pi - 2 g^T pi, and the gradient covariance (p, p) at that time."""
+    """An estimate pi (p,): A (p, p) and g (p,) of its cost pi^T A pi - 2 g^T pi, the covariance B
+    (p, p) of half its gradient, and the part of B that rows gave."""
 
     A: np.ndarray
     g: np.ndarray
-    gradient_covariance: np.ndarray
     pi: np.ndarray
+    B: np.ndarray
+    of_rows: np.ndarray
 
 
 class EstimateUncertainty:
     """Follows the estimate from solve to solve; docs/mathematics.md, "Covariance".
 
-    covariance: of the kind that `uncertainty.covariance` names, of an estimate at most one turn of
-    `GradientCovariance` old; systematic (CAUSES, p), read-only, of the same estimate: its shift by
-    one deviation of each cause that no residual shows. `refresh` brings both up to date."""
+    recent: uncertainty of an estimate at most one turn of `GradientCovariance` old, which
+    predictions use; `present` forms that of the last solve. Asking has no effect on later
+    estimates."""
 
-    covariance: ParameterCovariance
-    systematic: np.ndarray
+    recent: Uncertainty
     _increments: IncrementCovariance
-    _inverse: ConstrainedInverse | None
     _solved: _Solved | None
+    _present: Uncertainty | None
 
     def __init__(self, config: Config, physical: PhysicalSet, information: InformationState,
                  free_set: FreeSet):
@@ -76,70 +86,78 @@ class EstimateUncertainty:
     def restart(self, covariance: np.ndarray, systematic: np.ndarray | None) -> None:
         """Start again with the covariance (p, p) of a prior or of a saved estimate, the latter with
         its systematic (CAUSES, p)."""
-        self.covariance = MatrixCovariance(covariance)
-        self.systematic = (np.zeros((CAUSES, len(covariance))) if systematic is None
-                           else systematic)
+        if systematic is None:
+            systematic = np.zeros((CAUSES, len(covariance)))
+        self.recent = Uncertainty(MatrixCovariance(covariance), systematic)
         self._increments = IncrementCovariance(self._settings, self._floor)
-        self._inverse, self._solved = None, None
+        self._solved = self._present = None
 
     def follow(self, problem: HorizonProblem, before: np.ndarray, pi: np.ndarray) -> None:
         """Follow the estimate from `before` (p,) to the minimum pi (p,) of a problem. Raises
         SolverError, with nothing changed, if the problem's information is singular."""
-        solved = _Solved(problem.total.H, problem.total.g, self._information.gradient.covariance,
-                         pi)
-        if self._inverse is None or self._is_due():
-            self._refresh(solved)
+        information = self._information
+        solved = _Solved(problem.total.H, problem.total.g, pi, information.gradient_covariance(),
+                         information.gradient.covariance)
+        if self.recent.inverse is None or self._is_due():
+            self.recent = self._formed(solved)
+            self._rows_refreshed, self._of_rows = information.rows_learned, solved.of_rows
+            self._solved = None
         else:
             self._solved = solved
+        self._present = None
         self._increments.add_increment(before, pi)
         if self._settings.covariance == "increments":
-            self.covariance = self._covariance_of_increments()
+            self.recent = self.recent._replace(covariance=self._covariance_of_increments())
 
-    def refresh(self) -> None:
-        """Bring covariance and systematic up to date with the last solve. They stay as they are if
-        the gradient covariance has changed since, or if that solve determines none."""
+    def present(self) -> Uncertainty:
+        """The uncertainty after the last solve; `recent` if knowledge has changed since, or if that
+        solve determines none."""
         solved = self._solved
-        if (solved is not None
-                and solved.gradient_covariance is self._information.gradient.covariance):
+        if solved is None or solved.of_rows is not self._information.gradient.covariance:
+            return self.recent
+        if self._present is None:
             try:
-                self._refresh(solved)
+                self._present = self._formed(solved)
             except SolverError:
                 self._solved = None
+                return self.recent
+        return self._present
 
     def _is_due(self) -> bool:
         """Whether the gradient covariance is a new one (after each of its turns, and whenever
         knowledge is dropped, held or restored), or the rows have grown by REFRESHED_GROWTH."""
         information = self._information
         grown = information.rows_learned - self._rows_refreshed
-        return (information.gradient.covariance is not self._gradient_covariance
+        return (information.gradient.covariance is not self._of_rows
                 or grown > REFRESHED_GROWTH * min(information.rows_learned,
                                                   information.rows_remembered))
 
-    def _refresh(self, solved: _Solved) -> None:
-        information, free = self._information, self._free_set.free
-        A, B = solved.A, information.gradient_covariance()
-        G = ConstrainedInverse(A, B, self._physical.active_normals(solved.pi),
-                               len(self._physical.table.equal_pairs), A @ solved.pi - solved.g,
-                               free)
-        systematic = information.systematic_moves(G, solved.pi)
+    def _formed(self, solved: _Solved) -> Uncertainty:
+        free, equalities = self._free_set.free, len(self._physical.table.equal_pairs)
+        inverse = ConstrainedInverse(solved.A, solved.B, self._physical.active_normals(solved.pi),
+                                     equalities, solved.A @ solved.pi - solved.g, free)
+        systematic = self._information.systematic_moves(inverse, solved.pi)
         if not free.all():
-            systematic[:, ~free] = self.systematic[:, ~free]
+            systematic[:, ~free] = self.recent.systematic[:, ~free]
         systematic.setflags(write=False)
-        self._inverse, self.systematic, self._solved = G, systematic, None
-        self._gradient_covariance = solved.gradient_covariance
-        self._rows_refreshed = information.rows_learned
+        covariance = self.recent.covariance
         if self._settings.covariance != "increments":
-            self.covariance = SandwichCovariance(G, B, A, free, self._free_set.covariance)
+            covariance = SandwichCovariance(inverse, solved.B, solved.A, free,
+                                            self._free_set.covariance)
+        return Uncertainty(covariance, systematic, inverse)
 
     def follow_free_set(self) -> None:
         """Other parameters are free: what the data determine is unknown until the next solve."""
-        self._inverse, self._solved = None, None
+        self.recent = self.recent._replace(inverse=None)
+        self._solved = self._present = None
 
-    def kept(self) -> ParameterCovariance:
-        """The present covariance as a matrix, independent of later data."""
-        self.refresh()
-        self.covariance = MatrixCovariance(self.covariance.matrix)
-        return self.covariance
+    def keep(self) -> Uncertainty:
+        """Make the present uncertainty, independent of later data, the recent one; returns it."""
+        self._present = None    # its systematic is of when somebody first asked
+        present = self.present()
+        self.recent = present._replace(covariance=MatrixCovariance(present.covariance.matrix))
+        self._solved = self._present = None
+        return self.recent
 
     def of_increments(self) -> np.ndarray:
         """(p, p) the paper's covariance of increments, tracked whichever covariance is used."""
@@ -154,18 +172,18 @@ class EstimateUncertainty:
     def known_from(self, pi: np.ndarray) -> tuple[tuple[str, ...], bool]:
         """(each parameter of the estimate pi (p,): 'measured', 'weak' or 'prior', by what the data
         determine; whether there has been a solve)."""
-        self.refresh()
-        before = self.prior_stddev
-        if self._inverse is None:
+        before, present = self.prior_stddev, self.present()
+        if present.inverse is None:
             return known_from(before, np.zeros_like(before), before, before, before), False
         begun = self._information.prior
         # A saved estimate does not say how much of its first prior is left: all of it, at most.
         prior = (np.diag(begun.stddev ** -2.0) if begun.saved
                  else self._information.arrival.gradient_covariance())
-        inverse = self._inverse.matrix
+        inverse = present.inverse.matrix
         covariance = inverse @ self._information.gradient_covariance() @ inverse
-        return known_from(deviations(covariance), deviations(self.systematic.T @ self.systematic),
-                          before, deviations(inverse @ prior @ inverse),
+        systematic = present.systematic.T @ present.systematic
+        return known_from(deviations(covariance), deviations(systematic), before,
+                          deviations(inverse @ prior @ inverse),
                           limited_by_physics(self._physical, pi, covariance)), True
 
     def _covariance_of_increments(self) -> MatrixCovariance:

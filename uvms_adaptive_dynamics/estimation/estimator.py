@@ -183,8 +183,8 @@ class Estimator:
             row = self._robot_changes.with_load(row)
 
         # First of all: a prediction must not have seen the row that it is compared with.
-        prediction = predict(row, self.pi, self._uncertainty.covariance, self.information.noise,
-                             self.trust.levels)
+        prediction = predict(row, self.pi, self._uncertainty.recent.covariance,
+                             self.information.noise, self.trust.levels)
         self.prediction = prediction
         excited = self.information.observe(prediction)
         self.moves, self.counts = excited.moves, excited.counts
@@ -226,9 +226,9 @@ class Estimator:
         except SolverError as error:
             self._keep_last(error)
             seconds = time.perf_counter() - begin_solve
-        return Estimate(self.prediction, self.pi, self._uncertainty.covariance, self.status,
-                        1e3 * seconds, 1e3 * (time.perf_counter() - begin),
-                        self._uncertainty.systematic)
+        recent = self._uncertainty.recent
+        return Estimate(self.prediction, self.pi, recent.covariance, self.status, 1e3 * seconds,
+                        1e3 * (time.perf_counter() - begin), recent.systematic)
 
     def _is_new_instant(self, t: float) -> bool:
         """False for a repeated stamp. A gap or a jump of time separates this row from earlier
@@ -273,7 +273,7 @@ class Estimator:
 
     def _valid_rows(self, sample: Sample, raw: RawRows) -> np.ndarray:
         """(C,) bool: rows to use; counts those that are implausible or of an uncertain attitude."""
-        checked = self._check.rows(sample, raw, self.pi, self._uncertainty.covariance,
+        checked = self._check.rows(sample, raw, self.pi, self._uncertainty.recent.covariance,
                                    self.information.noise.long_run)
         self.implausible += checked.implausible
         self.tilted += checked.tilted
@@ -342,11 +342,11 @@ class Estimator:
         self.trust.begin_anew()
         self._note(f"{RECOVER_AFTER} solves failed in a row up to t = {t:.2f} s; dropped their "
                    "data and restarted from the last good estimate")
-        known = ParameterSet(self.table.names, self.pi, self._uncertainty.kept().matrix)
+        kept = self._uncertainty.keep()
+        known = ParameterSet(self.table.names, self.pi, kept.covariance.matrix)
         noise = self.information.noise
         self.information.restart(
-            self._knowledge(self.pi, known), noise.lasting_stddev, noise.long_run,
-            self._uncertainty.systematic,
+            self._knowledge(self.pi, known), noise.lasting_stddev, noise.long_run, kept.systematic,
             rows_known=self.information.rows_learned / self.table.channels)
         self._robot_changes.break_off()
 
@@ -489,8 +489,7 @@ class Estimator:
     @property
     def covariance(self) -> np.ndarray:
         """(p, p) of the present estimate, read-only."""
-        self._uncertainty.refresh()
-        return self._uncertainty.covariance.matrix
+        return self._uncertainty.present().covariance.matrix
 
     @property
     def increments_covariance(self) -> np.ndarray:
@@ -508,6 +507,7 @@ class Estimator:
             if described:
                 summary = self.identifiability().for_file()
         information = gradient = gradient_covariance = products = None
+        present = self._uncertainty.present()
         if self.solved:
             information, gradient = self.information.cost(self.pi)
             gradient_covariance = semidefinite(self.information.gradient_covariance())
@@ -523,21 +523,20 @@ class Estimator:
                              row_noise_stddev=self.information.row_noise,
                              residual_products=products, information=information,
                              gradient=gradient, gradient_covariance=gradient_covariance,
-                             systematic=self._uncertainty.systematic,
-                             learned=learned)
-        stddev = parameter_stddev(self._uncertainty.covariance, self._uncertainty.systematic)
+                             systematic=present.systematic, learned=learned)
+        stddev = parameter_stddev(present.covariance, present.systematic)
         return replace(known, intervals=parameter_intervals(self.physical, self.pi, stddev))
 
     def snapshot(self) -> EstimatorSnapshot:
         """The estimator's public state, a frozen copy for any thread."""
         noise = self.noise_stddev
         noise.setflags(write=False)
+        recent = self._uncertainty.recent
         return EstimatorSnapshot(self.learn, None if self.prediction is None else self.prediction.t,
                                  self.status, self.solver_name, self.solver_counts,
                                  self.solver_failures, noise, self.information.window.filled,
                                  self.changes, self.last_change, self.information.prior.saved,
-                                 PresentParameters(self.pi, self._uncertainty.covariance,
-                                                   self._uncertainty.systematic),
+                                 PresentParameters(self.pi, recent.covariance, recent.systematic),
                                  self._progress.record(), self.trust.judged, self.implausible,
                                  self.repeated_stamps, self.recoveries,
                                  self._findings.trust_words(), self.trust_cause(), self.tilted)
@@ -554,7 +553,7 @@ class Estimator:
 
     def mass_findings(self) -> list[tuple[str, str]]:
         """Estimated masses that contradict the robot's own: (setting, sentence) each."""
-        return mass_findings(self.table, self.pi, self._uncertainty.covariance, self.config,
+        return mass_findings(self.table, self.pi, self._uncertainty.recent.covariance, self.config,
                              self.trust.levels[:3] == TRUST_OK)
 
     def trust_cause(self) -> str:

@@ -29,9 +29,6 @@ from ..model.parameter_file import CAUSES
 from .constrained_inverse import ConstrainedInverse
 from .motion_noise import AXES, MotionNoise
 
-# solves between two evaluations of the motion's noise, which changes within seconds
-MOTION_EVERY = 25
-
 
 class SystematicGradient:
     """J_c of each cause, accumulated tick by tick with the rows' forgetting and robust weights.
@@ -55,7 +52,6 @@ class SystematicGradient:
         self._shape, self._period, self._decay = (2, channels, size), period, decay
         self.motion = (MotionNoise(period, kernel, size, decay, memory) if vehicle_rows == AXES
                        else None)
-        self._by_motion, self._solves = np.zeros(size), 0
         self.restart(np.zeros((CAUSES, size)))
 
     def restart(self, given: np.ndarray) -> None:
@@ -124,8 +120,5 @@ class SystematicGradient:
         (p,)."""
         found = inverse.times(self.of_one_deviation(weights).T).T
         if self.motion is not None:
-            if self._solves % MOTION_EVERY == 0:
-                self._by_motion = self.motion.moves(inverse, pi, weights[:AXES], prior_stddev)
-            self._solves += 1
-            found[-1] += self._by_motion
+            found[-1] += self.motion.moves(inverse, pi, weights[:AXES], prior_stddev)
         return found
