@@ -253,7 +253,8 @@ def test_values_that_are_not_finite_are_never_published(watched):
 
     def spoil(estimator):
         known = estimator._uncertainty
-        known.systematic = np.full_like(known.systematic, np.nan)
+        known.recent = known.recent._replace(
+            systematic=np.full_like(known.recent.systematic, np.nan))
     node.asked(spoil)
     assert "not finite" in node.said("failed", trusted="false")["reason"]
     node.ros.until(lambda: node.heard["parameters"][-1].header.frame_id == "failed")
