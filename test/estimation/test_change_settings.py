@@ -13,6 +13,7 @@
 # limitations under the License.
 
 """Settings of the estimator that change while it runs: each takes effect at the next sample."""
+import time
 from dataclasses import replace
 
 import numpy as np
@@ -110,6 +111,22 @@ def test_deadline(running):
     change(estimator, estimation__deadline=0.0)
     estimator.step(following())
     assert given == [None, 5.0, None]
+
+
+def test_in_real_time_a_whole_tick_has_half_a_period(running):
+    """The solver gets what `add` has left of it, and at least half of it."""
+    given, (offline, following) = [], running
+    estimator = Estimator(offline.config, robot=offline.robot, real_time=True)
+    solve = estimator._solver.solve
+    estimator._solver.solve = lambda problem, deadline: (given.append(deadline),
+                                                         solve(problem, deadline))[1]
+    while not given:
+        estimator.step(following())
+    half_period = 0.5 * estimator.config.filter.period
+    estimator.solve(time.perf_counter() - 0.2 * half_period)
+    estimator.solve(time.perf_counter() - 10.0)
+    assert 0.5 * half_period <= given[0] < half_period
+    assert given[2] == 0.5 * half_period <= given[1] < 0.8 * half_period
 
 
 def test_follow_changes(running):

@@ -58,7 +58,7 @@ class SlowEstimator:
     def mass_findings(self):
         return [("robot.dry_mass", "surge: too light")]
 
-    def solve(self):
+    def solve(self, begin=None):
         self.solving.set()
         self.gate.wait(10)
         if self.added[-1] == "fails":

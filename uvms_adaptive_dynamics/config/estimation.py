@@ -188,8 +188,8 @@ class Estimation(Section):
         "Solver: 'auto' (MOSEK if licensed, else native), 'native' (the package's own methods), "
         "'clarabel', 'mosek', or 'cvxpy:<NAME>' (slow).")
     deadline: float = setting(
-        0.0, "Time limit of one solve; 0: half a period in the node, no limit offline, where "
-             "results must not depend on the machine.", "s", 0.0, 10.0)
+        0.0, "Time limit of one solve; 0: in the node, what its tick has left of half a period; "
+             "offline no limit, since results must not depend on the machine.", "s", 0.0, 10.0)
     noise_stddev: tuple[float, ...] = setting(
         (),
         "Initial noise of each channel, one standard deviation; empty: 2 N, 0.5 N m and 5 % of the "

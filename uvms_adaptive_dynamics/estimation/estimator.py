@@ -65,6 +65,8 @@ log = logging.getLogger(__name__)
 
 # failed solves in a row after which the estimator restarts from its last good estimate
 RECOVER_AFTER = 10
+# share of half a period that a solve gets at least, even if `add` has taken longer
+LEAST_SHARE = 0.5
 SAME_INSTANT = 0.5  # share of a period within which two stamps are the same instant
 
 
@@ -100,7 +102,7 @@ class Estimator:
         start: a saved estimate to start from once; `restart` still returns to the prior.
         adapt_intervals: whether the width of intervals follows recent residuals; `learn` if None,
         so that parameters frozen from the start are tested as they were saved.
-        real_time: limits a solve to half a period if no deadline is set; offline, results must not
+        real_time: limits a tick to half a period if no deadline is set; offline, results must not
         depend on the speed of the machine. Raises UvmsError for settings or parameters that cannot
         be used."""
         self.config = config
@@ -113,8 +115,7 @@ class Estimator:
         self._free_set = FreeSet(self.table, config.estimation.frozen)
         self._solver, notes = choose_solver(config.estimation.solver, self.table)
         self._note(*notes)
-        self._half_period = 0.5 * config.filter.period if real_time else None
-        self._deadline = config.estimation.deadline or self._half_period
+        self._real_time = real_time
         self._low_pass = RowFilter(config.filter, self.table.channels, self.table.size,
                                    self.robot.thrusters)
         self._check = SampleCheck(config, self.robot, np.sqrt(self._low_pass.correlation_length))
@@ -208,8 +209,8 @@ class Estimator:
     def solve(self, begin: float | None = None) -> Estimate | None:
         """Minimize the horizon's present cost over P; if that fails, keep the last good estimate.
 
-        begin: `time.perf_counter()` at the start of the tick, for `update_ms`. Returns None before
-        the first prediction, and without `learn`.
+        begin: `time.perf_counter()` at the start of the tick, for `update_ms` and, in real time,
+        the deadline. Returns None before the first prediction, and without `learn`.
         """
         if self.prediction is None or not self.learn:
             return None
@@ -219,7 +220,7 @@ class Estimator:
             self._follow_free_set()
         problem = self.information.problem(self.pi, self.free)
         try:
-            solution = self._minimize(problem)
+            solution = self._minimize(problem, self._deadline(begin))
             self._accept(problem, solution.pi)
             self._progress.note_solve()
             self.status, seconds = solution.status, solution.seconds
@@ -307,9 +308,16 @@ class Estimator:
         """[s] from the first sample to stamp t."""
         return t - (self._first_t or 0.0)
 
-    def _minimize(self, problem: HorizonProblem) -> Solution:
+    def _deadline(self, begin: float) -> float | None:
+        """Time limit [s] of a solve in the tick that began at `begin`; None: no limit."""
+        if self.config.estimation.deadline or not self._real_time:
+            return self.config.estimation.deadline or None
+        half_period = 0.5 * self.config.filter.period
+        return max(half_period - (time.perf_counter() - begin), LEAST_SHARE * half_period)
+
+    def _minimize(self, problem: HorizonProblem, deadline: float | None) -> Solution:
         """The solver's solution. Raises SolverError if there is none inside P."""
-        solution = self._solver.solve(problem, self._deadline)
+        solution = self._solver.solve(problem, deadline)
         outside = self.physical.violation(solution.pi)
         if not outside < ACCEPTED_VIOLATION:
             raise SolverError(
@@ -406,7 +414,6 @@ class Estimator:
         self._findings.change_settings(config)
         self._check.change_settings(config)
         self._low_pass.minimum_share = config.filter.minimum_share
-        self._deadline = config.estimation.deadline or self._half_period
         self._robot_changes.change_settings(config)
 
     def set_free(self, free: np.ndarray | Iterable[str]) -> None:

@@ -209,7 +209,7 @@ class Worker:
         if waiting and time.perf_counter() - submitted > self._late_after:
             self.skipped += 1
             return None
-        estimate = self._estimator.solve()
+        estimate = self._estimator.solve(begin)
         if estimate is not None:
             self.out_of_time += estimate.status in OUT_OF_TIME
             self.solve_ms.append(estimate.solve_ms)
