@@ -20,6 +20,7 @@ from collections import deque
 from collections.abc import Sequence
 from typing import NamedTuple
 
+from .resolution import Resolution
 from .scale import CONTRADICTION_SCALES, SCALE_STEP, MedianScale, judged
 
 COMPARED_SPAN = 0.1       # [s] over which positions and velocities are compared
@@ -67,6 +68,7 @@ class JointConsistency:
     def reset(self) -> None:
         """Forget all readings and the scale."""
         self._scale = MedianScale([self._floor] * self._n, SCALE_STEP)
+        self._resolution = Resolution(self._n)
         self._past: deque[_Reading] = deque()
         self._judged: Sequence[bool] = ()       # (n,) joints with a velocity
         self.restart()
@@ -92,6 +94,8 @@ class JointConsistency:
         if not all(judged_joints):
             position = [q if known else 0.0 for q, known in zip(position, judged_joints)]
             velocity = [v if known else 0.0 for v, known in zip(velocity, judged_joints)]
+        if self._resolution.add(position):
+            self._scale.set_resolution([NOISE_FACTOR * s for s in self._resolution.stddev])
         integral: Sequence[float] = [0.0] * self._n
         if self._past:
             last = self._past[-1]

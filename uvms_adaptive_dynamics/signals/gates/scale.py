@@ -41,7 +41,8 @@ class MedianScale:
     def __init__(self, floor: Sequence[float], step: float, start: float = START_FACTOR,
                  known: int = 0):
         """`start`: initial scale in floors, as if determined from `known` values."""
-        self._floor, self._step = [float(f) for f in floor], step
+        self._least, self._step = [float(f) for f in floor], step
+        self._floor = self._least
         self._count = known
         self.value = [start * f for f in self._floor]
 
@@ -49,6 +50,11 @@ class MedianScale:
     def is_settled(self) -> bool:
         """Whether the scale is as well known as it can be: the steps have reached their minimum."""
         return self._step * (self._count + 2) >= 1.0
+
+    def set_resolution(self, stddev: Sequence[float]) -> None:
+        """Raise the floor to the standard deviations (W,) of rounding where they exceed it."""
+        self._floor = [max(f, s) for f, s in zip(self._least, stddev)]
+        self.value = [max(v, f) for v, f in zip(self.value, self._floor)]
 
     def doubt(self, spacing: float) -> None:
         """Widen the scale after a rejected measurement, `spacing` [s] after the last."""

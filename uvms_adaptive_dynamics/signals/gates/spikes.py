@@ -25,6 +25,7 @@ from typing import NamedTuple
 
 import numpy as np
 
+from .resolution import Resolution
 from .scale import SCALE_STEP, MedianScale
 
 SPIKE_NEIGHBOURS = 3    # neighbours on either side of a value
@@ -53,7 +54,8 @@ class SpikeGate:
     """Compares every value with the median of a symmetric window, with a few samples of delay.
 
     A step is no spike: more than half of the window is on its side. `floor` (W,) is the smallest
-    scale, in the signal's units; `lookahead` [s] bounds the wait for later neighbours.
+    scale, in the signal's units, raised to the rounding of a coarse sensor.
+    `lookahead` [s] bounds the wait for later neighbours.
     """
 
     def __init__(self, floor: Sequence[float], lookahead: float = LOOKAHEAD):
@@ -63,6 +65,7 @@ class SpikeGate:
     def reset(self) -> None:
         """Forget all rows and the scale."""
         self._scale = MedianScale(self._floor, SCALE_STEP)
+        self._resolution = Resolution(len(self._floor))
         self._times: list[float] = []
         self._rows: list[Sequence[float]] = []
         self._next = 0                    # index of the first undecided row
@@ -71,6 +74,8 @@ class SpikeGate:
         """Add a row (W floats) later than the last; returns the rows that are decided now."""
         decided = []
         times = self._times
+        if self._resolution.add(row):
+            self._scale.set_resolution(self._resolution.stddev)
         if times and t - times[-1] > max(MAX_SPACING, self._lookahead):
             decided = self.flush()
             times.clear()
