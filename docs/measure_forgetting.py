@@ -110,11 +110,11 @@ def measured(config: Config, robot: RobotModel, seed: int, moving, other, rested
     figures["held out"] = lost(config, robot, estimator, other)
     step = moving[-1].t + 0.02 - loaded[0].t
     after = learn(estimator, [replace(sample, t=sample.t + step) for sample in loaded])
-    anew = learn(begun(), loaded)
+    fresh = learn(begun(), loaded)
     figures["before"] = unexplained(before, DURATION - 30.0, DURATION)
     for begin, end in PIECES:
         figures[f"{begin:.0f}-{end:.0f} s"] = unexplained(after, begin, end)
-    figures["from the start"] = unexplained(anew, *PIECES[-1])
+    figures["from the start"] = unexplained(fresh, *PIECES[-1])
     estimator = begun()
     first = [sample for sample in rested if sample.t - rested[0].t <= 20.0]
     learn(estimator, first)

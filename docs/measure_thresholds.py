@@ -97,7 +97,7 @@ CONSTANTS: tuple[tuple[str, str, Callable], ...] = tuple(
         "estimation.arrival": ("FORGETTING_BLOCK",),
         "estimation.believed_change": ("FACTOR_UNDONE",),
         "estimation.changes": ("CHANGE_EVIDENCE_NATS", "CONFIRMED_NATS", "CONFIRMING",
-                               "RESTORED_NATS", "ALIKE_NATS", "FIRST_LOOK", "SINCE"),
+                               "RESTORED_NATS", "ALIKE_NATS", "FIRST_CHANGE_CHECK", "SINCE"),
         "estimation.estimator": ("RECOVER_AFTER", "SAME_INSTANT"),
         "estimation.external_load": ("LOAD_MEMORY",),
         "estimation.forgetting": ("NEGLIGIBLE_GAIN",),

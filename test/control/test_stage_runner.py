@@ -84,7 +84,7 @@ def run_of(pace, said, schedule=TWO):
 
 
 def test_a_stage_ends_when_its_directions_are_measured(said):
-    """Information 1 + t reaches 1 / .3^2 after 10.1 s; with looks every second that is 11 s."""
+    """Information 1 + t reaches 1 / .3^2 after 10.1 s; with updates every second that is 11 s."""
     learner, runner = run_of(lambda name: 1.0, said)
     assert list(np.array(TABLE.names)[learner.free]) == ["a.fv", "a.fs"]
     assert play(runner, learner, 60, "a", "surge") == pytest.approx(11.0)

@@ -67,10 +67,10 @@ def test_a_promise_is_stated_anew_and_held_to(tmp_path):
             ros.until(look, what="the promise")
             assert said == [promises.said] and "after 6 of 12 s this motion promises: " in said[0]
             assert f"of {FREE.sum()} parameters shrink by a fifth or more" in said[0]
-            anew = load_trajectory(tmp_path / "trajectory.yaml").promise
-            np.testing.assert_allclose(anew.present, stddev)
-            assert anew.told.any() and not anew.told[~FREE].any()
-            promises.look(None, 12.0, 1.1 * anew.promised)
+            restated = load_trajectory(tmp_path / "trajectory.yaml").promise
+            np.testing.assert_allclose(restated.present, stddev)
+            assert restated.told.any() and not restated.told[~FREE].any()
+            promises.look(None, 12.0, 1.1 * restated.promised)
             assert len(said) == 2 and "times the promised ones (median), 100% of them" in said[1]
             assert " 1.10 times" in said[1]
             promises.look(flown, 7.0, stddev)

@@ -127,11 +127,11 @@ def test_the_feedforward_hears_of_an_estimate_what_the_node_would_say(true):
         snapshot = replace(working, **change)
         adapted.estimator.snapshot = lambda snapshot=snapshot: snapshot
         adapted._new = SimpleNamespace(pi=true.values, t=0.0)
-        adapted.tell(0.0, listener)
+        adapted.update_feedforward(0.0, listener)
         assert told == expected
         told.clear()
     adapted.estimator.snapshot = lambda: working
-    adapted.tell(0.5, listener)
+    adapted.update_feedforward(0.5, listener)
     assert told == ["confirm"] and not adapted.validity(1.01 * NONE_FOR).trusted
 
 

@@ -105,21 +105,21 @@ class MotionGuard:
         effort are skipped."""
         settings = self._settings
         beyond = self._limits.beyond_at_rest(effort, self._config)
-        told = {name: use for name, use in beyond.items() if (
+        excess = {name: use for name, use in beyond.items() if (
             settings.joint_output == "effort" if name.endswith(" effort")
             else settings.thruster_output != "none")}
-        if not told:
+        if not excess:
             return None
-        worst = max(told, key=lambda name: told[name])
+        worst = max(excess, key=lambda name: excess[name])
         name = worst.removesuffix(" effort")
-        return Cause("overloaded", f"{name} needs {told[worst]:.0%} of its limit to hold the robot "
-                                   "still at the start of the motion, more than "
+        return Cause("overloaded", f"{name} needs {excess[worst]:.0%} of its limit to hold the "
+                                   "robot still at the start of the motion, more than "
                                    "excitation.torque_share and .thrust_share allow the whole "
                                    "motion")
 
     def causes(self, t: float, look: Look) -> list[Cause]:
         """All causes to stop at time t [s] on a monotonic clock; empty to continue."""
-        found = [*self._silent(look), *self._unheard(look)]
+        found = [*self._silent(look), *self._command_topics(look)]
         if look.state is None and not any(cause.code.startswith("stale") for cause in found):
             found.append(Cause("no_state", "no motion state: the IMU or the joint states publish "
                                            "messages with old timestamps, or the first readings "
@@ -136,7 +136,7 @@ class MotionGuard:
             if look.wanted is not None:
                 yield from self._astray(look.state, look.wanted, share)
 
-    # --- sensors, listeners -----------------------------------------------------------------------
+    # --- sensors, command topics ------------------------------------------------------------------
 
     def _silent(self, look: Look) -> Iterator[Cause]:
         for role, age in look.ages.items():
@@ -147,7 +147,7 @@ class MotionGuard:
                             f"no usable {SENSOR_NAMES[role]} message {since};"
                             f" the limit is {limit:g} s. Check the sensor")
 
-    def _unheard(self, look: Look) -> Iterator[Cause]:
+    def _command_topics(self, look: Look) -> Iterator[Cause]:
         for topic, count in look.listeners.items():
             if count == 0:
                 yield Cause("no_subscriber", f"'{topic}' has no subscriber: start its driver")
@@ -239,7 +239,7 @@ class MotionGuard:
             yield Cause("battery", f"battery at {look.voltage:.1f} V for {LOW_FOR:g} s; the limit "
                                    f"is {least:g} V")
 
-    # --- who has to agree -------------------------------------------------------------------------
+    # --- estimator, operator ----------------------------------------------------------------------
 
     def _agreement(self, look: Look) -> Iterator[Cause]:
         settings = self._settings

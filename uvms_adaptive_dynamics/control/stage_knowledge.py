@@ -26,7 +26,7 @@ from ..config import Config
 from ..model.parameters import ParameterTable
 from .stages import Stage
 
-KNOWLEDGE_PERIOD = 1.0  # [s] of rows between two looks
+KNOWLEDGE_PERIOD = 1.0  # [s] of rows between two updates
 # [s] in motion over which the pace of learning is measured: some periods of slow motion
 PACE_OVER = 10.0
 LEAST_VARIANCE = 1e-300  # avoids division by a zero variance
@@ -65,31 +65,31 @@ class Directions(NamedTuple):
 
 
 class StageKnowledge:
-    """directions: of the stage's parameters, as of the last look; pace_is_known: all channels have
-    moved for long enough to tell what this motion does not excite."""
+    """directions: of the stage's parameters, as of the last update; pace_is_known: all channels
+    have moved for long enough to show what this motion does not excite."""
 
     def __init__(self, stage: Stage, estimator: Learner, moved: Mapping[str, float]):
-        """moved: as in `look`, all zero."""
+        """moved: as in `update`, all zero."""
         self._stage, self._estimator = stage, estimator
         self._places = estimator.table.places(stage.free)
         self._past: deque[np.ndarray] = deque(maxlen=1 + round(PACE_OVER / KNOWLEDGE_PERIOD))
         self._moved: Mapping[str, float] | None = None
         self.pace_is_known = False
-        self.look(moved, 0.0)
+        self.update(moved, 0.0)
 
-    def look(self, moved: Mapping[str, float], elapsed: float, flown: bool = True) -> None:
+    def update(self, moved: Mapping[str, float], elapsed: float, flown: bool = True) -> None:
         """Update `directions`: how well each is known, and which the motion reveals too slowly.
 
         moved: [s] in motion by channel; elapsed [s] of the stage; flown: the stage's own motion was
-        flown since the last look."""
+        flown since the last update."""
         covariance = self._estimator.covariance[np.ix_(self._places, self._places)]
         fresh = self._estimator.fresh_stddev[self._places]
         scaled = covariance / np.outer(fresh, fresh)
-        # A pause tells nothing about the pace of learning,
+        # The pace counts neither pauses nor what was learnt before the motion began.
         if flown and (not moved or moved != self._moved):
             self._past.append(scaled)
         elif len(self._past) == 1:
-            self._past[0] = scaled      # nor does what was learnt before the motion began.
+            self._past[0] = scaled      # the motion has not begun
         self._moved = dict(moved)
         self.pace_is_known = len(self._past) == self._past.maxlen and all(
             seconds >= self._stage.at_least for seconds in moved.values())

@@ -92,7 +92,7 @@ class StageRunner:
     _t: float | None            # of the newest row
     _begun: float | None        # of the stage's first row
     _moved: np.ndarray
-    _flown_ticks: int           # ticks with the stage's own motion; _before: at the last look
+    _flown_ticks: int           # ticks with the stage's own motion; _before: at the last update
     _flown_before: int
     _knowledge: StageKnowledge
 
@@ -103,7 +103,7 @@ class StageRunner:
         self.waits = False
         self.flown: str | None = None
         self._period = estimator.config.filter.period
-        self._look_ticks = max(1, round(KNOWLEDGE_PERIOD / self._period))
+        self._update_ticks = max(1, round(KNOWLEDGE_PERIOD / self._period))
         table = estimator.table
         self._channels = channel_names(table.vehicle, table.joints)
         for note in schedule.notes:
@@ -131,9 +131,9 @@ class StageRunner:
             seen = estimator.counts if self._stage.kind == "tilt" else estimator.moves
             self._moved += self._period * seen
             self._flown_ticks += 1
-        if self._ticks % self._look_ticks:
+        if self._ticks % self._update_ticks:
             return None
-        self._knowledge.look(self._moved_of_stage(), self._elapsed,
+        self._knowledge.update(self._moved_of_stage(), self._elapsed,
                              self._flown_ticks > self._flown_before)
         self._flown_before = self._flown_ticks
         progress = self.progress()
@@ -158,7 +158,7 @@ class StageRunner:
         return [*self.ended, self._end_of(NOT_ENDED)]
 
     def progress(self) -> StageProgress:
-        """Progress of the run, as of the last look."""
+        """Progress of the run, as of the last update."""
         stage, found = self._stage, self._knowledge.directions
         reached = found.out_of_reach | (found.left <= stage.left)
         gone = np.log(np.maximum(found.left, LEAST_VARIANCE)) / np.log(stage.left)
@@ -183,7 +183,7 @@ class StageRunner:
             found[progress.stage.name] = f"running, {progress.done:.0%}{missing}"
         return found
 
-    # --- how --------------------------------------------------------------------------------------
+    # --- internals --------------------------------------------------------------------------------
 
     @property
     def _stage(self) -> Stage:

@@ -43,17 +43,17 @@ from .information import InformationState
 from .prediction import Prediction
 from .row_excitation import Excited
 
-LOOK_PERIOD = 0.5                   # [s] between two looks
+CHANGE_CHECK_PERIOD = 0.5           # [s] between two checks
 SINCE = (1.0, 2.0, 3.5, 6.0)        # [s] hypothetical ages of a change
-FIRST_LOOK = 20.0                   # [s] of rows that count before the first look
+FIRST_CHANGE_CHECK = 20.0           # [s] of rows that count before the first check
 # ln odds to accept a change. 20 would do if residuals were pure noise: about a hundred hypotheses
-# and onsets are tried at each of a hundred thousand looks a day, and one false change a month is
+# and onsets are tried at each of a hundred thousand checks a day, and one false change a month is
 # too many. Model error of a rough robot reached 13 within a minute; a change worth following
 # reaches 40 or more.
 CHANGE_EVIDENCE_NATS = 30.0
 CONFIRMED_NATS = 3.0                # ln likelihood ratio required of the following rows alone,
-CONFIRMING = 2                      # those of this many looks: a second of garbage is over by then
-RESTORED_NATS = 7.0                 # ln likelihood ratio to restore earlier knowledge, at two looks
+CONFIRMING = 2                      # those of this many checks: by then a second of garbage is over
+RESTORED_NATS = 7.0                 # ln likelihood ratio at two checks to restore earlier knowledge
 ALIKE_NATS = 4.6                    # ln 100: hypotheses this close explain the data equally well
 KNOWLEDGE_KEPT = 3                  # number of earlier states of knowledge kept
 
@@ -167,8 +167,8 @@ class _Ring:
 
 
 @dataclass
-class _Look:
-    """One look at the rows of the last seconds, spread over several ticks."""
+class _Check:
+    """One check of the rows of the last seconds, spread over several ticks."""
 
     since: dict[int, RecentRows]        # by number of rows
     variance: np.ndarray
@@ -182,7 +182,7 @@ class _Suspect(NamedTuple):
 
 
 class EvidenceChangeDetector:
-    """Looks at the last seconds every half second, spreading the hypotheses over its ticks."""
+    """Checks the last seconds every half second, spreading the hypotheses over its ticks."""
 
     def __init__(self, table: ParameterTable, free: np.ndarray, period: float, overlap: float,
                  prior_stddev: np.ndarray, rows_known: float, weight_density: float,
@@ -195,18 +195,18 @@ class EvidenceChangeDetector:
         tick = period * stride
         self._since = sorted({max(1, round(seconds / tick)) for seconds in SINCE})
         self._ring = _Ring(self._since[-1], stride, table.channels, table.size, thrusters)
-        # at least three: the first tick begins a look, the last one ends it
-        self._look_ticks = max(round(LOOK_PERIOD / period), 3)
-        self._at_once = math.ceil(len(self._hypotheses) / (self._look_ticks - 2))
-        self._settling = FIRST_LOOK / period
+        # at least three: the first tick begins a check, the last one ends it
+        self._check_ticks = max(round(CHANGE_CHECK_PERIOD / period), 3)
+        self._at_once = math.ceil(len(self._hypotheses) / (self._check_ticks - 2))
+        self._settling = FIRST_CHANGE_CHECK / period
         self._quiet: deque[NoiseRecord] = deque(
-            maxlen=1 + round(SINCE[-1] / (self._look_ticks * period)))
+            maxlen=1 + round(SINCE[-1] / (self._check_ticks * period)))
         self._known: list[Checkpoint] = []
         self._ticks, self._seen = 0, np.full(table.channels, rows_known)
-        self._look: _Look | None = None
+        self._check: _Check | None = None
         self._suspects: deque[_Suspect] = deque(maxlen=CONFIRMING)
         self.nearest = 0.0
-        self._better: list[int] = []        # kept states that predicted better at the last look
+        self._better: list[int] = []        # kept states that predicted better at the last check
 
     def judge(self, prediction: Prediction, excited: Excited,
               information: InformationState) -> Change | None:
@@ -215,19 +215,19 @@ class EvidenceChangeDetector:
         self._seen += excited.counts
         if self._ticks % self._ring.stride == 0:
             self._ring.add(prediction, excited.counts)
-        look = self._look
-        if look is None:
+        check = self._check
+        if check is None:
             settled = self._seen.max() > self._settling and self._ring.filled >= self._since[0]
-            if settled and self._ticks % self._look_ticks == 0:
-                self._look = self._begin(information)
+            if settled and self._ticks % self._check_ticks == 0:
+                self._check = self._begin(information)
             return None
-        if len(look.found) < len(self._hypotheses):
-            tried = len(look.found)
-            look.found += [self._best_since(one, look)
+        if len(check.found) < len(self._hypotheses):
+            tried = len(check.found)
+            check.found += [self._best_since(one, check)
                            for one in self._hypotheses[tried:tried + self._at_once]]
             return None
-        self._look = None
-        change = self._restored(look) or self._believed(look)
+        self._check = None
+        change = self._restored(check) or self._accepted(check)
         # Once a change is accepted, the noise learned until now contains its residuals.
         self._quiet.append(information.noise.record() if change is None else change.noise)
         return change
@@ -244,73 +244,73 @@ class EvidenceChangeDetector:
     def break_off(self) -> None:
         """See `ChangeDetector`."""
         self._ring.clear()
-        self._look = None
+        self._check = None
         self._suspects.clear()
         self._better = []
 
-    def _begin(self, information: InformationState) -> _Look:
+    def _begin(self, information: InformationState) -> _Check:
         variance = information.noise.long_run ** 2
         variance *= information.gradient.rows_per_independent(variance)
         lengths = [rows for rows in self._since if rows <= self._ring.filled]
         since = self._ring.newest_of_each(lengths, variance)
-        return _Look(since, variance, [])
+        return _Check(since, variance, [])
 
-    def _best_since(self, hypothesis: Hypothesis, look: _Look) -> tuple[float, int, np.ndarray]:
-        columns = hypothesis.columns(look.since[max(look.since)])
+    def _best_since(self, hypothesis: Hypothesis, check: _Check) -> tuple[float, int, np.ndarray]:
+        columns = hypothesis.columns(check.since[max(check.since)])
         tried = [(*hypothesis.evidence(rows, columns[-length:]), length)
-                 for length, rows in look.since.items()]
+                 for length, rows in check.since.items()]
         best, change, length = max(tried, key=lambda one: one[0])
         return best, length, change
 
-    def _believed(self, look: _Look) -> Change | None:
-        """The change to accept: its evidence has lasted, and the best hypothesis of the first look
+    def _accepted(self, check: _Check) -> Change | None:
+        """The change to accept: its evidence has lasted, and the best hypothesis of the first check
         predicts the rows since."""
-        order = sorted(range(len(look.found)), key=lambda k: -look.found[k][0])
-        best, length, change = look.found[order[0]]
+        order = sorted(range(len(check.found)), key=lambda k: -check.found[k][0])
+        best, length, change = check.found[order[0]]
         suspects = list(self._suspects)
         self._suspects.append(_Suspect(best, self._hypotheses[order[0]], change))
         lasting = min(best, *(suspect.evidence for suspect in suspects)) if suspects else best
         if (len(suspects) < CONFIRMING or lasting < min(self.nearest, CHANGE_EVIDENCE_NATS)
-                or self._gain_since(suspects[0], look) < CONFIRMED_NATS):
+                or self._gain_since(suspects[0], check) < CONFIRMED_NATS):
             return None
         self.nearest = max(self.nearest, lasting)
         if lasting < CHANGE_EVIDENCE_NATS:
             return None
-        believed = self._likely_cause(length, look)
+        accepted = self._likely_cause(length, check)
         self._restart()
-        return believed
+        return accepted
 
-    def _likely_cause(self, length: int, look: _Look) -> Change:
+    def _likely_cause(self, length: int, check: _Check) -> Change:
         """The change that began `length` rows ago, judged with the estimate from before it."""
-        then = self._ring.newest(length, look.variance, as_then=True)
+        then = self._ring.newest(length, check.variance, as_then=True)
         found = [one.evidence(then)[0] for one in self._hypotheses]
         order = sorted(range(len(found)), key=lambda k: -found[k])
         alike = [self._hypotheses[k] for k in order if found[k] > found[order[0]] - ALIKE_NATS]
         alike = [one for one in alike if not any(one.holds(other) for other in alike)]
         odds = "; ".join(f"{self._hypotheses[k].name} 10^{found[k] / np.log(10):.0f} : 1"
                          for k in order[:3] if found[k] > 0)
-        onset = Onset(length * self._ring.stride, self._quiet[0], then, look.variance, odds)
-        return min(alike, key=lambda one: one.preference).believed(onset, alike)
+        onset = Onset(length * self._ring.stride, self._quiet[0], then, check.variance, odds)
+        return min(alike, key=lambda one: one.preference).accepted(onset, alike)
 
-    def _gain_since(self, suspect: _Suspect, look: _Look) -> float:
-        new = min(CONFIRMING * self._look_ticks // self._ring.stride, self._ring.filled)
-        return suspect.hypothesis.gain(suspect.change, self._ring.newest(new, look.variance))
+    def _gain_since(self, suspect: _Suspect, check: _Check) -> float:
+        new = min(CONFIRMING * self._check_ticks // self._ring.stride, self._ring.filled)
+        return suspect.hypothesis.gain(suspect.change, self._ring.newest(new, check.variance))
 
-    def _restored(self, look: _Look) -> Change | None:
+    def _restored(self, check: _Check) -> Change | None:
         """Restore knowledge from before a change if it predicts better again: overwhelmingly, or
-        at two looks in a row. It has nothing to fit, so every row that it explains is evidence."""
+        at two checks in a row. It has nothing to fit, so every row that it explains is evidence."""
         better = {}
         for k, known in enumerate(self._known):
             odds, length = max((self._gain_of(known, rows), length)
-                               for length, rows in look.since.items())
+                               for length, rows in check.since.items())
             if odds > RESTORED_NATS:
                 better[k] = odds, length
-        believed = [k for k, (odds, _) in better.items()
+        restorable = [k for k, (odds, _) in better.items()
                     if odds > CHANGE_EVIDENCE_NATS or k in self._better]
         self._better = list(better)
-        if not believed:
+        if not restorable:
             return None
-        best = max(believed, key=lambda k: better[k][0])
+        best = max(restorable, key=lambda k: better[k][0])
         known = self._known.pop(best)
         self._restart()
         return Restoration(known.part, better[best][1] * self._ring.stride,

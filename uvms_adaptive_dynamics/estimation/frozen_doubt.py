@@ -13,8 +13,8 @@
 # limitations under the License.
 
 """Variance of each channel's rows that is due to frozen parameters: their error is not noise, yet
-rows dominated by it tell little about the free parameters (docs/identification.md, "What freezing
-does")."""
+rows dominated by it are hardly informative about the free parameters (docs/identification.md, "What
+freezing does")."""
 from __future__ import annotations
 
 import numpy as np

@@ -89,7 +89,7 @@ class Hypothesis(ABC):
         """(T, C, k) effect of one unit of the change on the efforts."""
 
     @abstractmethod
-    def believed(self, onset: Onset, alike: Sequence[Hypothesis]) -> Change:
+    def accepted(self, onset: Onset, alike: Sequence[Hypothesis]) -> Change:
         """The change to apply. alike: all hypotheses that explain the data about equally well; this
         is the most likely of those with the lowest preference."""
 
@@ -121,8 +121,8 @@ class PartHypothesis(Hypothesis):
         """See `Hypothesis.columns`."""
         return rows.Y[:, :, self.places]
 
-    def believed(self, onset: Onset, alike: Sequence[Hypothesis]) -> Change:
-        """See `Hypothesis.believed`: all of these parts are re-estimated."""
+    def accepted(self, onset: Onset, alike: Sequence[Hypothesis]) -> Change:
+        """See `Hypothesis.accepted`: all of these parts are re-estimated."""
         places = [one.places for one in alike if isinstance(one, PartHypothesis)]
         return PartChange(_names(alike), onset.ticks, onset.noise,
                           np.unique(np.concatenate(places)), onset.odds)
@@ -146,8 +146,8 @@ class LoadHypothesis(Hypothesis):
             columns[:, :6] = -load_columns(rows.R_nb)       # the thrusters act against it
         return columns
 
-    def believed(self, onset: Onset, alike: Sequence[Hypothesis]) -> Change:
-        """See `Hypothesis.believed`: the total external force, including the one that the rows were
+    def accepted(self, onset: Onset, alike: Sequence[Hypothesis]) -> Change:
+        """See `Hypothesis.accepted`: the total external force, including the one that the rows were
         predicted with."""
         rows, columns = onset.rows, self.columns(onset.rows)
         if rows.load is not None:
@@ -184,8 +184,8 @@ class EffortScale(ScaleHypothesis):
     def _fill(self, column: np.ndarray, rows: RecentRows) -> None:
         column[:, self.channels] = rows.predicted[:, self.channels]
 
-    def believed(self, onset: Onset, alike: Sequence[Hypothesis]) -> Change:
-        """See `Hypothesis.believed`."""
+    def accepted(self, onset: Onset, alike: Sequence[Hypothesis]) -> Change:
+        """See `Hypothesis.accepted`."""
         change = float(self.evidence(onset.rows)[1][0])
         return EffortChange(_names(alike), onset.ticks, onset.noise, self.channels, 1 + change,
                             onset.odds)
@@ -199,8 +199,8 @@ class VelocityScale(ScaleHypothesis):
         if rows.by_velocity is not None:
             column[:, :6] = rows.by_velocity[:, :6, 0]
 
-    def believed(self, onset: Onset, alike: Sequence[Hypothesis]) -> Change:
-        """See `Hypothesis.believed`."""
+    def accepted(self, onset: Onset, alike: Sequence[Hypothesis]) -> Change:
+        """See `Hypothesis.accepted`."""
         correction = 1 + self._correction(onset.rows)
         return VelocityChange(_names(alike), onset.ticks, onset.noise, 1 / correction, onset.odds)
 
@@ -231,8 +231,8 @@ class ThrusterScale(ScaleHypothesis):
             # the true thrust equals the effort needed; the "measured" one is computed from commands
             column[:, :6] = -rows.by_thruster[:, :6, self.thruster]
 
-    def believed(self, onset: Onset, alike: Sequence[Hypothesis]) -> Change:
-        """See `Hypothesis.believed`."""
+    def accepted(self, onset: Onset, alike: Sequence[Hypothesis]) -> Change:
+        """See `Hypothesis.accepted`."""
         share = float(self.evidence(onset.rows)[1][0])
         return ThrusterChange(_names(alike), onset.ticks, onset.noise, self.thruster, share,
                               onset.odds)

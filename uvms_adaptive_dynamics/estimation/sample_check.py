@@ -131,8 +131,8 @@ class SampleCheck:
         valid, tilted = sample.valid & plausible, 0
         implausible = int(np.count_nonzero(sample.valid & ~plausible))
         if sample.down_doubt is not None:
-            # The attitude's uncertainty must not exceed the noise: such a row would tell about the
-            # vehicle's tilt, not about the arm.
+            # The attitude's uncertainty must not exceed the noise: such a row would
+            # inform about the vehicle's tilt, not about the arm.
             level = attitude_variance(sample, self._robot, pi) <= noise ** 2
             tilted = int(np.count_nonzero(valid & ~level))
             valid = valid & level

@@ -105,17 +105,17 @@ def _state(now: Situation) -> tuple[str, str]:
     if failure:
         return FAILED, f"{failure}; the values are those of the last good solve"
     if not now.learn:
-        return FROZEN, "learning is off; the values stay as they are"
+        return FROZEN, "learning is off; the values are kept"
     if np.isinf(now.solve_age):
         return WAITING, ("no estimate yet; the values are those of "
                          + ("the saved estimate" if now.saved else "the prior"))
     if now.tick_age > NONE_FOR:
-        return HOLDING, f"no sample for {now.tick_age:.1f} s; the values stay as they are"
+        return HOLDING, f"no sample for {now.tick_age:.1f} s; the values are kept"
     newest = now.row_age.min()
     if newest > NONE_FOR:
         since = f"for {newest:.1f} s" if np.isfinite(newest) else "yet"
         return HOLDING, (f"nothing learnt on any channel {since} (robot at rest, or rows masked); "
-                         "the values stay as they are")
+                         "the values are kept")
     old = [channel for channel, age in zip(now.channels, now.row_age)
            if age > NONE_FOR and channel not in now.left_out]
     return LEARNING, f"nothing learnt lately on {', '.join(old)}" if old else "all channels learn"

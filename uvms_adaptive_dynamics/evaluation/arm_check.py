@@ -78,14 +78,14 @@ def arm_check(samples: Sequence[Sample], log: RunLog, pi: np.ndarray, config: Co
     low, high = joint_limits(config, robot)
     mu = np.array([sample.mu for sample in samples])
     room = np.column_stack([low - mu.min(axis=0), high - mu.max(axis=0)])
-    told = arm_findings(fit, late[:, :, 0], turned, robot.joints, config.joint_states, room,
-                        drag_gain, floating)
-    if told is None and not sign_doubted:
+    fault = arm_findings(fit, late[:, :, 0], turned, robot.joints, config.joint_states, room,
+                         drag_gain, floating)
+    if fault is None and not sign_doubted:
         return []
-    gain = 0.0 if told is None else told.gain / float(valid.sum())
+    gain = 0.0 if fault is None else fault.gain / float(valid.sum())
     mistaken = mistaken_joint(samples, config, whole, CHECKED_EVERY * config.filter.period, room,
                               gain)
-    return [one for one in (mistaken or (told and told.finding),) if one]
+    return [one for one in (mistaken or (fault and fault.finding),) if one]
 
 
 def _with_lacking(config: Config, robot: RobotModel) -> RobotModel:

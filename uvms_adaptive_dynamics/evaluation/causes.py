@@ -151,9 +151,9 @@ def remedy(reason: str, states: Mapping[str, InputState], channels: Sequence[str
         return said
     rate = "" if state.clock.rate is None else f" at {state.clock.rate:.3g} Hz"
     timeout = "thrusters.timeout" if role == "wrench" else f"{role}.timeout"
-    told = DOUBTS.get(reason)
+    prefix = DOUBTS.get(reason)
     doubts = Counter({doubt: count for doubt, count in state.doubted.items()
-                      if told is not None and doubt.startswith(told)}).most_common(1)
+                      if prefix is not None and doubt.startswith(prefix)}).most_common(1)
     but = "".join(f", {count} times with '{doubt}'" for doubt, count in doubts)
     impossible = any(doubt.startswith(IMPOSSIBLE_EFFORT) for doubt, _ in doubts)
     check = ("set joint_states.effort_scale" if impossible

@@ -86,8 +86,8 @@ class Columns(NamedTuple):
 
 def explanations(samples: Sequence[Sample], config: Config, robot: RobotModel,
                  left: np.ndarray) -> Explained:
-    """Explanations for the channels of whose power the estimate leaves a considerable share (left
-    (C,)); samples: every CHECKED_EVERY-th of a recording."""
+    """Explanations for channels that the estimate leaves largely unexplained. left (C,): share of
+    each channel's power that it leaves; samples: every CHECKED_EVERY-th of a recording."""
     poor = left > MATTERING_SHARE
     settings = replace(config.filter, period=CHECKED_EVERY * config.filter.period)
     if not poor.any() or not samples:
@@ -111,8 +111,9 @@ def explanations(samples: Sequence[Sample], config: Config, robot: RobotModel,
 
 
 def _explanation(left: float, plain: float, shares: dict[str, float]) -> str:
-    """The sentence on a channel of whose power the estimate leaves `left`, and the best parameters
-    of the model leave `plain`: the guess that leaves least, if that is less than half; else ''."""
+    """The sentence on a channel: the guess that leaves the smallest share of its power, if it
+    halves what is left; else ''. left, plain: shares left by the estimate, and by the best
+    parameters of the model; shares: those left by each guess."""
     if plain < min(LEFT * left, MATTERING_SHARE):
         return EXPLANATIONS["estimate"].format(1.0 - plain / left)
     least, efforts = min(left, plain), shares.pop("efforts")

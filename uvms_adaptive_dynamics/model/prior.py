@@ -68,7 +68,7 @@ def prior_stddev(values: np.ndarray, robot: RobotModel, relative: float) -> np.n
     """(p,) standard deviation of a prior: `relative` times the typical value for a body of the
     robot's size, or times the prior's value if that is larger.
 
-    A value near zero, or wrong by orders of magnitude, does not tell how wrong it is; sizes do.
+    A value near zero, or wrong by orders of magnitude, does not show how wrong it is; sizes do.
     Links: mass, mass x length and mass x length^2 of a link as long as the distance to the next
     joint and as heavy as the arm's mean link, but at least a rod of water a quarter as thick as it
     is long. Friction: from the joint's effort limit (`_of_limits`). Vehicle: the table's scales,

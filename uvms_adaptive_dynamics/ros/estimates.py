@@ -106,7 +106,7 @@ class EstimateReader:
         return [places[name] for name in self._names]
 
 
-class HeardEstimate:
+class ReceivedEstimate:
     """Subscribes to parameters, covariance and ~/status of an estimator node.
 
     state: its last reported state; node: its full name. `latest()` may be called on any thread.

@@ -143,7 +143,7 @@ class EstimatorNode(rclpy.node.Node):
             self._stages_stated = 0
             if config.identification.move:
                 self._flown_subscription = self.create_subscription(
-                    String, "~/flown_stage", lambda message: stages.hear_flown(message.data), 10)
+                    String, "~/flown_stage", lambda message: stages.note_flown(message.data), 10)
             self._stage_timer = self.create_timer(SPEAK_S, self._state_stages, clock=self._wall)
         if self.robot.joints:
             payload = PayloadOutput(self._outputs.publish, worker.request, node_name)
@@ -260,7 +260,7 @@ class EstimatorNode(rclpy.node.Node):
         with ExitStack() as ending:
             ending.callback(self.destroy_node)
             ending.callback(CORE_LOG.removeHandler, self._log_handler)
-            ending.callback(self._say_what_was_written)
+            ending.callback(self._list_written_files)
             if self.worker is not None:
                 ending.callback(self.worker.stop)
             if self.memory is not None:
@@ -284,7 +284,7 @@ class EstimatorNode(rclpy.node.Node):
             path, made = written
             print(f"{NODE_NAME}: {path}: {made.verdict.word}", file=sys.stderr)
 
-    def _say_what_was_written(self) -> None:
+    def _list_written_files(self) -> None:
         if self.inputs is not None and self.inputs.recorder is not None:
             recorder = self.inputs.recorder
             said = recorder.error or f"{recorder.messages} messages recorded in {recorder.path}"

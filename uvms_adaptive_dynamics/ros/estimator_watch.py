@@ -32,11 +32,11 @@ from ..control.stage_runner import NO_SCHEDULE, STAGE_COMPLETE, STAGE_WAITING
 from ..errors import MessageError
 from ..model.parameter_file import ParameterSet
 from ..model.robot import RobotModel
-from .estimates import HeardEstimate
+from .estimates import ReceivedEstimate
 from .trusted_lane import TrustedLane
 
 
-class EstimatorWatch(HeardEstimate):
+class EstimatorWatch(ReceivedEstimate):
     """The present parameters and the stage.
 
     progress: of the stage, in words; waits: whether the stages wait for the robot, None if there is

@@ -145,7 +145,7 @@ class FeedforwardNode(rclpy.node.Node):
             t - latest.t <= self.config.feedforward.state_timeout)
         if latest is None or t is None:
             if self._last is None:
-                return self._say(now, ERROR, "no state yet: waiting for " + " and ".join(
+                return self._publish_status(now, ERROR, "no state yet: waiting for " + " and ".join(
                     role for role in STATE_ROLES if role in self._needed), {})
             t, latest = now, self._last     # state lost, for example by a clock jump: fade out
         motion = self._motions.at(now, latest.state)
@@ -184,14 +184,14 @@ class FeedforwardNode(rclpy.node.Node):
             level, said = WARN, "no DVL velocity: continuing on the IMU alone, fading out"
         if not fresh:
             level, said = ERROR, "the state is too old, efforts fade to zero; check the sensors"
-        self._say(now, level, said, {
+        self._publish_status(now, level, said, {
             "source": efforts.source, "age of state [s]": t - latest.t,
             **({"age of velocity [s]": dvl_age} if vehicle else {}),
             "age of parameters [s]": efforts.age,
             "wanted motion": "given" if motion.given else "none: zero accelerations",
             **{f"dropped {role}": count for role, count in self.dropped.items()}})
 
-    def _say(self, now: float, level: int, message: str, values: dict[str, Any]) -> None:
+    def _publish_status(self, now: float, level: int, message: str, values: dict[str, Any]) -> None:
         if (level, message) != self._said or not 0.0 <= now - self._said_at < SLOW_PERIOD:
             if level != OK and (level, message) != self._said:
                 self.get_logger().warning(message, throttle_duration_sec=5.0)

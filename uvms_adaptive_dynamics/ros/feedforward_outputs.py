@@ -59,31 +59,31 @@ class FeedforwardPublishers:
         """Publish efforts, their standard deviations and the arm's reaction at time t [s]."""
         vehicle, arm, joints = self._robot.vehicle_rows, self._robot.arm_rows, self._robot.joints
         output = self._output
-        if self._heard("wrench", "wrench_reference"):
+        if self._has_subscriber("wrench", "wrench_reference"):
             wrench = messages.wrench_message(t, efforts.tau[vehicle], output)
-            if self._heard("wrench"):
+            if self._has_subscriber("wrench"):
                 self._publish("wrench", wrench)
-            if self._heard("wrench_reference"):
+            if self._has_subscriber("wrench_reference"):
                 self._publish("wrench_reference", None if wrench is None else wrench.wrench)
-        if self._heard("wrench_stddev"):
+        if self._has_subscriber("wrench_stddev"):
             self._publish("wrench_stddev", messages.wrench_stddev_message(
                 t, efforts.stddev[vehicle], output))
-        if self._heard("joint_efforts"):
+        if self._has_subscriber("joint_efforts"):
             self._publish("joint_efforts", messages.effort_message(t, joints, efforts.tau[arm]))
-        if self._heard("joint_stddev"):
+        if self._has_subscriber("joint_stddev"):
             self._publish("joint_stddev", messages.effort_message(t, joints, efforts.stddev[arm]))
-        if self._heard("arm_reaction"):
+        if self._has_subscriber("arm_reaction"):
             self._publish("arm_reaction",
                           messages.wrench_message(t, efforts.arm_reaction, output))
 
     def motion(self, t: float, latest: LatestState) -> None:
         """Publish velocity and acceleration at time t [s]."""
-        if self._heard("velocity"):
+        if self._has_subscriber("velocity"):
             self._publish("velocity", messages.twist_message(t, latest.state.nu, self._output))
-        if self._heard("acceleration"):
+        if self._has_subscriber("acceleration"):
             self._publish("acceleration",
                           messages.acceleration_message(t, latest.nu_dot, self._output))
-        if self._heard("accelerations"):
+        if self._has_subscriber("accelerations"):
             self._publish("accelerations", messages.twist_message(t, latest.nu_dot, self._output))
 
     def status(self, t: float, level: int, message: str, values: Mapping[str, Any]) -> None:
@@ -96,7 +96,7 @@ class FeedforwardPublishers:
         self._listened = {name: publisher.get_subscription_count() > 0
                           for name, publisher in self._publishers.items()}
 
-    def _heard(self, *names: str) -> bool:
+    def _has_subscriber(self, *names: str) -> bool:
         """Whether any of the outputs has a subscriber; building a message is the main cost."""
         return any(self._listened.get(name, False) for name in names)
 

@@ -53,7 +53,7 @@ from .subscriptions import Repeated
 IDENTIFICATION_NODE = "uvms_identification"
 STAGE_LOOK_S = 0.1  # between checks of stage and design
 DRY_RUN_WARNING_S = 5.0  # between warnings about what a dry run is waiting for
-ANSWER_S = 1.0      # for the estimator's stages to continue or wait as told, before telling again
+ANSWER_S = 1.0      # for the estimator's stages to run or wait as requested, before a retry
 
 
 class IdentificationNode(rclpy.node.Node):
@@ -82,7 +82,7 @@ class IdentificationNode(rclpy.node.Node):
         self._motion = self._last_stop = ""
         self._armings = 0
         self._waits_since = time.monotonic()    # start of a dry run, or of its last warning
-        self._told_at = -math.inf      # steady [s], when the stages were last told
+        self._stages_asked_at = -math.inf      # steady [s] of the last request to the stages
 
     def begin(self) -> None:
         """Start at once, or as soon as the robot description arrives; raises UvmsError."""
@@ -231,7 +231,7 @@ class IdentificationNode(rclpy.node.Node):
     def _look(self) -> None:
         flight, stage = self.flight, self._watch.stage()
         self._let_stages_run(flight.pilot.armed)
-        self._say_what_is_flown()
+        self._publish_flown_stage()
         if not flight.pilot.armed and self._shown is None:
             self._designer.cancel()     # design for a flight that was stopped
         if self._guide is not None and flight.pilot.armed and stage is not None and flight.t:
@@ -253,10 +253,10 @@ class IdentificationNode(rclpy.node.Node):
                 self._designed(trajectory)
         if self._dry_run and self._shown is None and not self._motion:
             self._try_to_show()
-        self._mind_promise()
+        self._follow_promise()
         self._report()
 
-    def _mind_promise(self) -> None:
+    def _follow_promise(self) -> None:
         flight, known = self.flight, self._watch.known()
         with flight.lock:
             armed, t, trajectory = flight.pilot.armed, flight.t, flight.pilot.trajectory
@@ -273,12 +273,12 @@ class IdentificationNode(rclpy.node.Node):
     def _let_stages_run(self, go: bool) -> None:
         """Let the stages run only while this node is armed and moves the robot."""
         now = time.monotonic()
-        if (self._may_move and self._watch.waits is go and now - self._told_at > ANSWER_S
+        if (self._may_move and self._watch.waits is go and now - self._stages_asked_at > ANSWER_S
                 and self._stages.service_is_ready()):
-            self._told_at = now
+            self._stages_asked_at = now
             self._stages.call_async(SetBool.Request(data=go))
 
-    def _say_what_is_flown(self) -> None:
+    def _publish_flown_stage(self) -> None:
         """Publish the stage whose motion is flown; the estimator counts only that motion."""
         if not self._may_move:
             return

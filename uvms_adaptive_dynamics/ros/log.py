@@ -56,13 +56,13 @@ def last_words(sentence: str, node: Node | None, name: str, arguments: Sequence[
     reports it, in the namespace given by the arguments.
     """
     if node is not None and node.context.ok():
-        _say(sentence, node)
+        _log_and_wait(sentence, node)
         return
     context = Context()
     try:
         rclpy.init(args=["", "--ros-args", *_names(arguments)], context=context)
         speaker = rclpy.create_node(name, context=context, start_parameter_services=False)
-        _say(sentence, speaker)
+        _log_and_wait(sentence, speaker)
         speaker.destroy_node()
     except Exception:     # whatever is wrong with ROS, the message must not be lost
         print(f"{name}: {sentence}", file=sys.stderr)
@@ -70,7 +70,7 @@ def last_words(sentence: str, node: Node | None, name: str, arguments: Sequence[
         rclpy.try_shutdown(context=context)
 
 
-def _say(sentence: str, node: Node) -> None:
+def _log_and_wait(sentence: str, node: Node) -> None:
     end = time.monotonic() + DISCOVERY_S
     while not node.count_subscribers(ROSOUT) and time.monotonic() < end:
         time.sleep(0.02)

@@ -178,9 +178,9 @@ class Memory:
                 copied = None if self._failed() else self._copied(self._request, described)
                 if copied is not None:
                     self._write(copied)
-                self._say("")
+                self._log_error("")
             except Exception as error:  # whatever the error, saving must continue
-                self._say(f"the state was not saved: {in_words(error)}")
+                self._log_error(f"the state was not saved: {in_words(error)}")
 
     def _run(self) -> None:
         due = time.monotonic() + self._config.output.save_period / 2
@@ -214,7 +214,7 @@ class Memory:
         except OSError as error:
             reason = (f"nothing is saved: '{self.folder}' cannot be written, {reason_of(error)}. "
                       "Correct output.directory or its permissions")
-        self._say(reason)
+        self._log_error(reason)
         return not reason
 
     def _copied(self, request: Callable[[Callable[[Any], Any]], Future],
@@ -258,7 +258,7 @@ class Memory:
             self._saved_rows = known_rows(copied.parameters)
             self.saves += 1
 
-    def _say(self, error: str) -> None:
+    def _log_error(self, error: str) -> None:
         """Log an error once, and its end once."""
         before, self.error = self.error, error
         if error and error != before:

@@ -51,9 +51,9 @@ class MotionPromises:
         """
         if trajectory is not self._trajectory:
             if self._asked is not None and (trajectory is None or flown < 0.0):
-                self._tell("the motion ended before its promise could be updated"
-                           if self._promise is None else
-                           f"the motion has ended: {self._promise.kept(deviations)}")
+                self._report("the motion ended before its promise could be updated"
+                             if self._promise is None else
+                             f"the motion has ended: {self._promise.kept(deviations)}")
             self.drop()
             self._trajectory = trajectory
         if trajectory is None or trajectory.promise is None:
@@ -66,12 +66,12 @@ class MotionPromises:
         try:
             restated = self._designer.poll()
         except UvmsError as error:
-            self._tell(f"the promise could not be updated: {error}")
+            self._report(f"the promise could not be updated: {error}")
             return
         if restated is not None and restated.promise is not None:
             self._promise = restated.promise
-            self._tell(f"after {self._asked or 0.0:.0f} of {trajectory.duration:.0f} s this motion "
-                       f"promises: {self._promise.sentence()}")
+            self._report(f"after {self._asked or 0.0:.0f} of {trajectory.duration:.0f} s this "
+                         f"motion promises: {self._promise.sentence()}")
 
     def drop(self) -> None:
         """Drop the current motion."""
@@ -83,13 +83,13 @@ class MotionPromises:
         if trajectory is not self._trajectory or answer is None:
             return      # another motion by now, or the node is ending
         if not answer.success:
-            self._tell(f"the promise could not be updated: {answer.message}")
+            self._report(f"the promise could not be updated: {answer.message}")
             return
         try:
             self._designer.restate(trajectory, answer.message, flown)
         except UvmsError as error:
-            self._tell(f"the promise could not be updated: {error}")
+            self._report(f"the promise could not be updated: {error}")
 
-    def _tell(self, sentence: str) -> None:
+    def _report(self, sentence: str) -> None:
         self.said = sentence
         self._say(sentence)

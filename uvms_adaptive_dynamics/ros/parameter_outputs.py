@@ -50,7 +50,7 @@ class ParameterOutputs:
         self._lock = threading.Lock()
         self._t = 0.0     # stamp of the last published values; zero: no tick yet
         self._message: JointState | None = None     # the last published values
-        self._said: tuple = ()                      # state, trust, jumps as last published
+        self._last_urgent: tuple = ()               # state, trust, jumps as last published
         self._status_at = 0.0                       # [s] steady
         self._covariance_t: dict[str, float | None] = dict.fromkeys(LANES)
 
@@ -62,14 +62,14 @@ class ParameterOutputs:
             assert t is not None     # an estimate has a tick
             elapsed = t - self._t
             early = 0 <= elapsed < self._output().parameters_period - ROUNDING_S
-            if not early or _saying(report) != self._said:
+            if not early or _urgent_values(report) != self._last_urgent:
                 self._publish_values(report, t)
 
     def announce(self) -> None:
         """Publish changes since the last report, and a status at least every STATUS_PERIOD_S."""
         with self._lock:
             report = self._monitor.report()
-            if _saying(report) != self._said:
+            if _urgent_values(report) != self._last_urgent:
                 # Values set by a command belong to no tick: they get the stamp of the last one.
                 self._publish_values(report, self._t)
             elif time.monotonic() - self._status_at > STATUS_PERIOD_S - SILENCE_LOOK_S:
@@ -84,8 +84,8 @@ class ParameterOutputs:
         state, trusted, _ = report.validity
         values = report.snapshot.parameters
         message = messages.parameters_message(t, self._names, values.pi, values.stddev, state)
-        jumped = not self._said or report.snapshot.progress.jumps != self._said[-1]
-        self._said = _saying(report)
+        jumped = not self._last_urgent or report.snapshot.progress.jumps != self._last_urgent[-1]
+        self._last_urgent = _urgent_values(report)
         if message is not None:
             self._t, self._message = t, message
             self._publish("parameters", message)
@@ -129,6 +129,6 @@ class ParameterOutputs:
             t, self._names, parameter_intervals(self._physical, present.pi, present.stddev))
 
 
-def _saying(report: Report) -> tuple:
+def _urgent_values(report: Report) -> tuple:
     """The values that are published at once when they change."""
     return (report.validity.state, report.validity.trusted, report.snapshot.progress.jumps)

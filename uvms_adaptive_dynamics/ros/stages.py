@@ -46,7 +46,7 @@ class NodeStages:
     """Runs the schedule of the settings, if any, and publishes its progress.
 
     Use it on the worker's thread once that runs, except for `ended` (the number of ended stages)
-    and `hear_flown`.
+    and `note_flown`.
     """
 
     def __init__(self, estimator: Estimator, publish: Callable[[str, Any], None],
@@ -65,7 +65,7 @@ class NodeStages:
             self._runner.waits = True
             say(f"the stages are waiting {UNTIL}")
 
-    def hear_flown(self, stage: str) -> None:
+    def note_flown(self, stage: str) -> None:
         """Note the stage whose motion the robot is flying, '' for none; called on the executor."""
         self._flown = stage, time.monotonic()
 

@@ -45,7 +45,7 @@ from ..model.robot import RobotModel
 from ..model.sample import Sample
 from . import messages
 from .description import Description
-from .estimates import HeardEstimate
+from .estimates import ReceivedEstimate
 from .inputs import NodeInputs
 from .outputs import QUEUED
 from .parameters import changes_sentence, config_from_parameters, watch_changes
@@ -96,7 +96,7 @@ class TwinNode(rclpy.node.Node):
         self._outputs = self._forecast_outputs()
         self._status = self.create_publisher(DiagnosticArray, "~/status", LATCHED,
                                              event_callbacks=NO_PUBLISHER_EVENTS)
-        self.estimate = HeardEstimate(self, robot, config.twin.estimator_node, "trusted_")
+        self.estimate = ReceivedEstimate(self, robot, config.twin.estimator_node, "trusted_")
         plans = Plans(self, robot, config, self.planned, self._lock)
         if robot.vehicle:
             self.create_subscription(Float64MultiArray, "~/planned_wrench", plans.wrench, QUEUED)
@@ -161,16 +161,19 @@ class TwinNode(rclpy.node.Node):
         now = self.get_clock().now().nanoseconds * 1e-9
         latest, sample = self.estimate.latest(), self._sample
         if latest is None:
-            return self._say(now, WARN, f"no forecast: waiting for {self.estimate.missing}", {})
+            return self._publish_status(
+                now, WARN, f"no forecast: waiting for {self.estimate.missing}", {})
         if sample is None:
-            return self._say(now, WARN, "no forecast: waiting for the sensors", {})
+            return self._publish_status(now, WARN, "no forecast: waiting for the sensors", {})
         age = now - sample.t
         if age > OLDEST:
-            return self._say(now, ERROR, f"no forecast: the newest sample is {age:.1f} s old; "
-                             "check the sensors", {"age of start [s]": age})
+            return self._publish_status(
+                now, ERROR, f"no forecast: the newest sample is {age:.1f} s old; check the sensors",
+                {"age of start [s]": age})
         if not sample.valid[self._robot.vehicle_rows].all():
-            return self._say(now, WARN, "no forecast: the vehicle's motion is unknown; see the "
-                             "estimator's diagnostics", {"age of start [s]": age})
+            return self._publish_status(
+                now, WARN, "no forecast: the vehicle's motion is unknown; see the estimator's "
+                "diagnostics", {"age of start [s]": age})
         begin = time.perf_counter()
         stamp, _ = latest
         twin = self._twin(*latest, now)
@@ -180,12 +183,13 @@ class TwinNode(rclpy.node.Node):
         try:
             run = twin.forecast(start, commands, self.config.twin.horizon + max(age, 0.0))
         except UvmsError as error:
-            return self._say(now, ERROR, f"no forecast: {error}", {"age of start [s]": age})
+            return self._publish_status(
+                now, ERROR, f"no forecast: {error}", {"age of start [s]": age})
         for publisher, build in self._outputs.values():
             if publisher.get_subscription_count():
                 publisher.publish(build(sample.t, run))
         self._ms, self.forecasts = 1e3 * (time.perf_counter() - begin), self.forecasts + 1
-        self._say(now, *self._judged(), {
+        self._publish_status(now, *self._judged(), {
             "age of start [s]": age, "ahead [s]": float(run.t[-1]) - age, "commands": word,
             "age of parameters [s]": now - stamp, "watched [s]": self._residuals.seconds,
             "took [ms]": self._ms, "forecasts": self.forecasts}, sample.t)
@@ -209,8 +213,8 @@ class TwinNode(rclpy.node.Node):
             self._made = stamp, Twin(self._robot, self.config, parameters, self._unexplained)
         return self._made[1]
 
-    def _say(self, now: float, level: int, message: str, values: dict[str, object],
-             stamp: float | None = None) -> None:
+    def _publish_status(self, now: float, level: int, message: str, values: dict[str, object],
+                        stamp: float | None = None) -> None:
         """Publish ~/status, with the forecast's stamp if there is a forecast."""
         valid = stamp is not None
         name = self.get_fully_qualified_name().lstrip("/")

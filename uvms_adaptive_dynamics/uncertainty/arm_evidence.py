@@ -48,7 +48,7 @@ LEAST_FACTOR = 0.2
 LEAST_COST_GAIN = 55.0
 
 
-class Told(NamedTuple):
+class ArmFault(NamedTuple):
     """A finding, by how much correcting it lowers the cost of the fit, and a short form of it."""
 
     finding: Finding
@@ -72,7 +72,7 @@ class Scale(NamedTuple):
 
 def arm_findings(fit: RobustFit, late: np.ndarray, turned: np.ndarray, joints: Sequence[str],
                  settings: Joints, room: np.ndarray, drag_gain: float = 0.0,
-                 floating: np.ndarray | None = None) -> Told | None:
+                 floating: np.ndarray | None = None) -> ArmFault | None:
     """The most likely fault that is beyond doubt, or None.
 
     late (T, C), turned (T, C, n): derivatives of the predictions with respect to the lag of the
@@ -83,17 +83,17 @@ def arm_findings(fit: RobustFit, late: np.ndarray, turned: np.ndarray, joints: S
     links' buoyancy, which their parameters cannot represent. If buoyancy explains more than the
     fault, the fault must persist with buoyancy in the fit.
     """
-    told = _most_likely(_found(fit, late, turned, joints, settings, room, drag_gain))
-    if told is None or floating is None:
-        return told
+    fault = _most_likely(_found(fit, late, turned, joints, settings, room, drag_gain))
+    if fault is None or floating is None:
+        return fault
     afloat = fit.beside(floating)
-    if fit.cost - afloat.cost < told.gain + LEAST_COST_GAIN:
-        return told
+    if fit.cost - afloat.cost < fault.gain + LEAST_COST_GAIN:
+        return fault
     return _most_likely(_found(afloat, late, turned, joints, settings, room, drag_gain))
 
 
 def _found(fit: RobustFit, late: np.ndarray, turned: np.ndarray, joints: Sequence[str],
-           settings: Joints, room: np.ndarray, drag_gain: float) -> list[Told]:
+           settings: Joints, room: np.ndarray, drag_gain: float) -> list[ArmFault]:
     """All faults that are beyond doubt, each tested alone."""
     n, C = len(joints), fit.predicted.shape[1]
     rows = np.vstack([np.eye(n, dtype=bool), np.ones(n, bool)])
@@ -107,32 +107,32 @@ def _found(fit: RobustFit, late: np.ndarray, turned: np.ndarray, joints: Sequenc
         return fit.cost - fit.beside(directions[:, :, k:k + 1]).cost
 
     scales, offsets, constants = others[:n + 1], others[n + 1:2 * n + 1], others[2 * n + 1:]
-    found = [Told(_late(lag, settings.delay), gain(0))] if lag.beyond(MIN_ARM_LAG) else []
+    found = [ArmFault(_late(lag, settings.delay), gain(0))] if lag.beyond(MIN_ARM_LAG) else []
     for name, added, own in zip((*joints, ""), scales, which):
         if not added.beyond(0.0):
             continue
         scale = scale_of(fit, own)
         if added.beyond(MIN_EFFORT_SHARE) if scale is None else scale.matters:
-            found.append(Told(_scaled(scale, name), added.gain) if scale is None else
-                         Told(_scaled(scale, name), scale.gain,
-                              f"{name or 'all'} {scale.factor:.2f} times"))
+            found.append(ArmFault(_scaled(scale, name), added.gain) if scale is None else
+                         ArmFault(_scaled(scale, name), scale.gain,
+                                  f"{name or 'all'} {scale.factor:.2f} times"))
     for k, (name, offset, one) in enumerate(zip(joints, offsets, room), start=n + 2):
         if not offset.beyond(MIN_OFFSET):
             continue
         if _is_possible(offset, one):
-            found.append(Told(_moved(offset, name), gain(k)))
+            found.append(ArmFault(_moved(offset, name), gain(k)))
         elif drag_gain > gain(k):
             # The parameters have absorbed the drag, so their change with position looks like it.
-            found.append(Told(_dragged(name), gain(k)))
+            found.append(ArmFault(_dragged(name), gain(k)))
     power = [np.std(fit.tau[rows, c]) if (rows := fit.valid[:, c]).any() else math.inf
              for c in range(C - n, C)]
-    found += [Told(_shifted(constant, j, joints, settings), gain(2 * n + 2 + j))
+    found += [ArmFault(_shifted(constant, j, joints, settings), gain(2 * n + 2 + j))
               for j, constant in enumerate(constants)
               if constant.beyond(MIN_EFFORT_SHARE * power[j])]
     return found
 
 
-def _most_likely(found: Sequence[Told]) -> Told | None:
+def _most_likely(found: Sequence[ArmFault]) -> ArmFault | None:
     """The fault with the largest gain; its sentence names those that are equally likely."""
     if not found:
         return None

@@ -41,8 +41,8 @@ class ConstrainedInverse:
     well inside, and towards zero if they push hard. Normals are orthogonalized one after the other,
     the strongest first.
 
-    With A = L L^T and directions N (p, k), orthonormal in the metric of A, of whose deviation the
-    shares c (k,) are left, G = A^-1 - N diag(1 - c) N^T."""
+    G = A^-1 - N diag(1 - c) N^T, with directions N (p, k) orthonormal in the metric of A = L L^T,
+    and c (k,) the share of the deviation that is left along each."""
 
     def __init__(self, information: np.ndarray, gradient_covariance: np.ndarray,
                  normals: np.ndarray, equalities: int, gradient: np.ndarray, free: np.ndarray):

@@ -140,7 +140,7 @@ class MotionNoise:
         spread = inverse.times(off.T)
         share, modes = np.linalg.eigh(off @ spread)
         along = modes.T @ off
-        told = along @ pi / (1 - np.clip(share, 0.0, FULL))
+        bias = along @ pi / (1 - np.clip(share, 0.0, FULL))
         most = np.sqrt(along ** 2 @ variance) / np.maximum(share, 1e-12)
-        each = np.clip(told, -most, most) * (spread @ modes)
+        each = np.clip(bias, -most, most) * (spread @ modes)
         return np.copysign(np.sqrt(np.einsum("pk,pk->p", each, each)), each.sum(axis=1))

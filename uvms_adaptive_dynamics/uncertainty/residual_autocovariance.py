@@ -19,7 +19,7 @@ from __future__ import annotations
 import numpy as np
 from scipy.optimize import nnls
 
-# [s] of the model noises in a residual; 0 is white. The slowest stands for what drifts over many
+# [s] of the model noises in a residual; 0 is white. The slowest represents what drifts over many
 # seconds, such as a tether or a current: a recording of minutes cannot resolve slower noise.
 TIME_CONSTANTS = (0.0, 0.3, 3.0)
 # [s]

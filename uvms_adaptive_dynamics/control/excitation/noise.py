@@ -53,8 +53,8 @@ def measured_noise(Y: np.ndarray, tau: np.ndarray, valid: np.ndarray, knowledge:
     every = max(1, round(knowledge.overlap))
     Y, counts = Y[::every], np.asarray(valid[::every], float)
     rows = counts.sum(axis=0)
-    told = rows >= FEWEST_ROWS
-    if not told.any():
+    measured = rows >= FEWEST_ROWS
+    if not measured.any():
         raise ParameterError(
             f"{len(valid)} rows are too few to measure noise: {int(rows.max(initial=0))} of them "
             f"are independent; expected {FEWEST_ROWS} of a channel. Record ten seconds or more.")
@@ -68,7 +68,7 @@ def measured_noise(Y: np.ndarray, tau: np.ndarray, valid: np.ndarray, knowledge:
         x = C @ np.einsum("tcm,tc->m", weighted, residual / noise)
         doubt = np.einsum("tcm,tcm->tc", Z @ C, Z)
         square = (counts * ((residual - Z @ x) ** 2 + doubt)).sum(axis=0) / np.maximum(rows, 1.0)
-        new = np.where(told, np.sqrt(square), noise)
+        new = np.where(measured, np.sqrt(square), noise)
         settled = np.all(np.abs(new - noise) < SETTLED_CHANGE * noise)
         noise = new
         if settled:

@@ -15,7 +15,7 @@
 
 The URDF's masses determine this load and how it changes with posture. Efforts that follow it but
 are a hundred times smaller are not in N m: raw motor current, per cent of rated torque. A joint
-whose effort is mostly something else (a vertical axis, a floating arm, fast motion) tells nothing.
+whose effort is mostly something else (a vertical axis, a floating arm, fast motion) is not judged.
 """
 from __future__ import annotations
 

@@ -208,7 +208,7 @@ def _single_fits(velocity: np.ndarray, position: np.ndarray, places: np.ndarray,
 
     velocity (k, n) holds the positions' own velocities at `places` (m,); overlap: how many rows
     overlap. Only odds of a thousand assign a position to another velocity. Each fit uses a single
-    velocity: where joints move alike, a fit to all of them tells nothing of any.
+    velocity: if joints move alike, a fit to all of them cannot separate their velocities.
     """
     n, m = velocity.shape[1], position.shape[1]
     gain, error, cost = np.empty((3, n, m))

@@ -141,7 +141,7 @@ class Clocks:
             side = "behind" if self.reference > 0 else "ahead of"
             found.append(f"clock: all stamps are {abs(self.reference):.2f} s {side} the times of "
                          "reception (simulated time, or another computer's clock); they are used "
-                         "as they are")
+                         "unchanged")
         return found
 
     def drifts(self) -> dict[str, float]:

@@ -71,7 +71,7 @@ IMU_LOG_PERIOD = 0.1      # [s] between the IMU's rows for the frame checks
 # judged, since it wraps.
 IMU_FLOOR = [0.002] * 6 + [0.02] * 3 + [math.inf]
 DVL_FLOOR = 0.003         # [m/s]
-# [m/s] Largest noise of a DVL that still tells something of a vehicle at half a metre per second.
+# [m/s] Largest noise of a DVL that is still informative at half a metre per second.
 DVL_LARGEST = 0.2
 DVL_WANDER = 0.02         # [m/s^2] change of the offset's slope in a second: 0.1 deg of attitude
 # For velocities without integrated force [m/s^2]: initial standard deviation of the acceleration,

@@ -26,7 +26,7 @@ from ..gates.spikes import LOOKAHEAD, SPIKE_NEIGHBOURS
 # that jitter leaves.
 WINDOW_PERIODS, GAP_PERIODS = 2.0, 1.5
 KEPT_GAIN = 0.1     # of the low-pass: motion passed with more than this must be sampled
-# Sensors of whose quantity nothing else is known between messages: a DVL is bridged by the IMU,
+# Sensors whose quantity nothing else shows between messages: a DVL is bridged by the IMU,
 # depth and voltage change slowly.
 SAMPLED = {"imu": "the motion", "joint_states": "the arm's motion", "thrusters": "the thrust",
            "wrench": "the wrench"}

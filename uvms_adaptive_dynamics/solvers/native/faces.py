@@ -43,7 +43,7 @@ class Faces:
 
     Per condition: inequality (c,); column (c,): place in the flattened matrix; entry, mirrored
     (c,): place, and transposed place, in all flattened matrices; double (c,): entries of the
-    symmetric multiplier that it stands for, 1 or 2."""
+    symmetric multiplier that it represents, 1 or 2."""
 
     def __init__(self, rank: np.ndarray, null: np.ndarray):
         """rank, null (K,): numbers of directions with a multiplier, and of null directions."""
@@ -61,7 +61,7 @@ class Faces:
         k, i, j = np.nonzero(_UPPER & kept[:, :, None] & first[:, None, :])
         self.inequality, self.column = k, SIDE * i + j
         self.entry, self.mirrored = SIDE ** 2 * k + self.column, SIDE ** 2 * k + SIDE * j + i
-        # An off-diagonal condition stands for two entries of the symmetric multiplier.
+        # An off-diagonal condition represents two entries of the symmetric multiplier.
         self.double = np.where(i == j, 1.0, 2.0)
         for value in vars(self).values():
             if isinstance(value, np.ndarray):

@@ -119,9 +119,10 @@ class Comparison:
         self._oracle_violation = 0.0
 
     def take(
-        self, problem: HorizonProblem, solution: Solution, update: Times, solve: Times, anew: bool
+        self, problem: HorizonProblem, solution: Solution, update: Times, solve: Times,
+        recompile: bool
     ) -> None:
-        """Compare one tick; update, solve: our times for it. `anew`: also time the formulation
+        """Compare one tick; update, solve: our times for it. `recompile`: also time the formulation
         compiled for this tick alone."""
         if self._oracle is None or self._anew is None:
             self._oracle = Oracle(self._once_allowed)
@@ -131,7 +132,7 @@ class Comparison:
                 quietly(self._once.solver, problem)  # compiles; not timed
         if self._once is not None:
             self._once.take(problem, update, solve)
-        if anew:
+        if recompile:
             self._anew.take(problem, update, solve)
         self._check(problem, solution, self._oracle)
 

@@ -120,12 +120,13 @@ def measure(
     if case.compared:
         # A second pass on the same samples: between timed ticks CVXPY would evict their caches.
         due = _spread(case.ticks, case.compared)
-        anew = set(list(due)[:: max(1, len(due) // case.each_tick)]) if case.each_tick else set()
+        recompiled = (set(list(due)[:: max(1, len(due) // case.each_tick)])
+                      if case.each_tick else set())
         again = _Pass(case, config, robot, samples, begin, count)
         for k, _ in again.ticks():
             exact = again.exact
             if k in due and k in record.solve and exact is not None:
-                comparison.take(*exact, record.update[k], record.solve[k], k in anew)
+                comparison.take(*exact, record.update[k], record.solve[k], k in recompiled)
     solver = timed.solver
     return {
         "solver": solver.name,

@@ -43,7 +43,7 @@ class Adapted:
         self._new: Estimate | None = None
         self._tick_at = -math.inf
 
-    def hear(self, message: Received) -> None:
+    def add_message(self, message: Received) -> None:
         """Pass a message to the front end, and learn from all samples that become due."""
         self.front_end.add_message(message.role, message.message, message.t)
         for sample in self.front_end.samples():
@@ -59,7 +59,7 @@ class Adapted:
         return validity(Situation.of(self.estimator.snapshot(), self.estimator.robot.channels,
                                      t - self._tick_at))
 
-    def tell(self, t: float, feedforward: Feedforward) -> None:
+    def update_feedforward(self, t: float, feedforward: Feedforward) -> None:
         """Update the feedforward as ~/status and ~/trusted_parameters would: the estimator has
         failed, or it is alive and may have a trusted estimate."""
         found, estimate, self._new = self.validity(t), self._new, None
@@ -84,10 +84,10 @@ class Known:
                  payload: Payload | None = None):
         self._empty, self._loaded, self._payload = empty, loaded, payload
 
-    def hear(self, message: Received) -> None:
+    def add_message(self, message: Received) -> None:
         """Nothing is learnt."""
 
-    def tell(self, t: float, feedforward: Feedforward) -> None:
+    def update_feedforward(self, t: float, feedforward: Feedforward) -> None:
         """Update the feedforward with the parameters valid at time t [s]."""
         payload, pi = self._payload, self._empty
         if payload is not None and self._loaded is not None and (

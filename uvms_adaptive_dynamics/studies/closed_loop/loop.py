@@ -50,13 +50,13 @@ class Payload(NamedTuple):
     dropped: float
 
 
-class Informant(Protocol):
+class KnowledgeSource(Protocol):
     """Updates the feedforward during a run."""
 
-    def hear(self, message: Received) -> None:
+    def add_message(self, message: Received) -> None:
         """Receive a sensor message of the robot."""
 
-    def tell(self, t: float, feedforward: Feedforward) -> None:
+    def update_feedforward(self, t: float, feedforward: Feedforward) -> None:
         """Update the feedforward at time t [s since the epoch], before the controller's call."""
 
 
@@ -96,7 +96,7 @@ def _track(rows: list[tuple]) -> Track:
 
 
 def run_loop(config: Config, model: RobotModel, seed: int, duration: float, gains: Gains,
-             feedforward: Feedforward | None, knowledge: Informant | None = None,
+             feedforward: Feedforward | None, knowledge: KnowledgeSource | None = None,
              payload: Payload | None = None) -> Track:
     """Errors over `duration` [s] of the simulated robot of a seed, which follows its own motion
     under the example controller.
@@ -119,13 +119,13 @@ def run_loop(config: Config, model: RobotModel, seed: int, duration: float, gain
             _handle(robot, payload, t)
         for message in received(robot.advance(t), store):
             if knowledge is not None:
-                knowledge.hear(message)
+                knowledge.add_message(message)
             sense(filter_, decoder, message)
         state = filter_.motion(DEFAULT_START + t)
         if state is None:
             continue
         if knowledge is not None and feedforward is not None:
-            knowledge.tell(DEFAULT_START + t, feedforward)
+            knowledge.update_feedforward(DEFAULT_START + t, feedforward)
         command = controller.command(DEFAULT_START + t, state)
         robot.command_pwm(command.pwm)
         robot.command_joint_torque(command.joint_torque)

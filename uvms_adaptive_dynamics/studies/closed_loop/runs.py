@@ -26,7 +26,7 @@ from ...control.motion_controller import Gains
 from ...model.parameter_file import ParameterSet
 from ...model.robot import RobotModel
 from .knowledge import Adapted, Known
-from .loop import Informant, Payload, Track, rms, run_loop
+from .loop import KnowledgeSource, Payload, Track, rms, run_loop
 from .truth import wrong_prior
 
 VARIANTS = {"pid": "PID alone", "prior": "fixed prior", "adapted": "adapted",
@@ -83,7 +83,7 @@ def run_variants(config: Config, model: RobotModel, truths: Truths, gains: Gains
     tracks = {}
     for name in variants:
         feedforward: Feedforward | None = None
-        knowledge: Informant | None = None
+        knowledge: KnowledgeSource | None = None
         if name == "true":
             feedforward = Feedforward(model, truths.empty, config)
             knowledge = Known(truths.empty.values, truths.loaded.values, schedule.payload)

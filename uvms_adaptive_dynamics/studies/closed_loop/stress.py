@@ -68,15 +68,15 @@ class Trouble:
         self._kinds, self._good, self._jumps, self._rng = kinds, good, jumps, rng
         self._left, self._kind, self._due = 0, kinds[0], 0.0
         self.counts = dict.fromkeys(kinds, 0)
-        self.told: list[str] = []       # kind of each call, '' if no update was due
+        self.updates: list[str] = []    # kind of each call, '' if no update was due
 
-    def hear(self, message: Received) -> None:
+    def add_message(self, message: Received) -> None:
         """Nothing is learnt."""
 
-    def tell(self, t: float, feedforward: Feedforward) -> None:
+    def update_feedforward(self, t: float, feedforward: Feedforward) -> None:
         """Update the feedforward at time t [s], if an update is due."""
         if t < self._due - 1e-6:
-            self.told.append("")
+            self.updates.append("")
             return
         self._due = t + UPDATE_PERIOD
         if self._left == 0:
@@ -84,7 +84,7 @@ class Trouble:
             self._kind = str(self._rng.choice(self._kinds))
         self._left -= 1
         self.counts[self._kind] += 1
-        self.told.append(self._kind)
+        self.updates.append(self._kind)
         try:
             if self._kind == "good":
                 feedforward.update(self._good, None, t, True)
@@ -118,8 +118,8 @@ def stress(config: Config, model: RobotModel, true: ParameterSet, gains: Gains, 
     quiet = run_loop(config, model, seed, min(duration, QUIET_LENGTH), gains,
                      Feedforward(model, true, config))
     limits = feedforward.limits
-    late = sum(told in ("stale", "not a number") and source == "trusted"
-               for told, source in zip(trouble.told, track.source))
+    late = sum(update in ("stale", "not a number") and source == "trusted"
+               for update, source in zip(trouble.updates, track.source))
     physical = PhysicalSet(model.table, config.estimation)
     return {"updates": updates, "counts": trouble.counts,
             "steps_share": _steps(track.feedforward, limits),

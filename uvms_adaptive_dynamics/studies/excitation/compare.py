@@ -57,11 +57,12 @@ def compare(config: Config, robot: RobotModel, known: ParameterSet, at_rest: np.
     allowed = energy(by_hand, robot, tight, known.values)
     full = energy(designed, robot, tight, known.values)
     designed = with_energy(designed, robot, tight, known.values, allowed)
-    told = {name: knowledge.reduced(information(motion, robot, at_rest, config, knowledge)[0])
-            for name, motion in (("designed", designed), ("multisine", by_hand))}
-    values, V = np.linalg.eigh(sum(told.values()))
+    gained = {name: knowledge.reduced(information(motion, robot, at_rest, config, knowledge)[0])
+              for name, motion in (("designed", designed), ("multisine", by_hand))}
+    values, V = np.linalg.eigh(sum(gained.values()))
     shown = V[:, values > LEAST_INFORMATION]
-    smallest = {name: float(np.linalg.eigvalsh(shown.T @ A @ shown)[0]) for name, A in told.items()}
+    smallest = {name: float(np.linalg.eigvalsh(shown.T @ A @ shown)[0])
+                for name, A in gained.items()}
     half = with_energy(
         design(robot, known, noise, free, ["*"], limits, duration / 2, seed, config=config,
                at_rest=at_rest), robot, tight, known.values, allowed)
@@ -131,10 +132,10 @@ def kept_promises(config: Config, robot: RobotModel, known: ParameterSet, at_res
                                                    achieved)
             found[f"motion {k}, interval"] = held(promise, achieved)
         for t, then in zip(stops, learnt.on_the_way):
-            anew = promise_of(motion, robot, noise_of(then, robot, config), config,
-                              Knowledge(robot, then, free, config), t)
+            restated = promise_of(motion, robot, noise_of(then, robot, config), config,
+                                  Knowledge(robot, then, free, config), t)
             found[f"motion {k}, after {t:g} s"] = ratios(
-                anew._replace(present=promise.present), achieved)
+                restated._replace(present=promise.present), achieved)
         known = replace(achieved, source="")
     return found
 
@@ -143,13 +144,13 @@ def held(promise: Promise, achieved: ParameterSet) -> dict[str, Any]:
     """Share of achieved deviations between the best-case and the cautious promise, and within .8 to
     1.3 of these; for parameters that at best should improve by a fifth or more."""
     assert promise.at_best is not None and achieved.covariance is not None
-    told = promise.free & (promise.at_best < TOLD * promise.present)
-    found = deviations(achieved.covariance)[told]
+    improved = promise.free & (promise.at_best < TOLD * promise.present)
+    found = deviations(achieved.covariance)[improved]
     # Correlated rows outweigh the prior the more the less noise they have, so the best-case promise
     # is not always the smaller one.
-    ends = promise.at_best[told], promise.promised[told]
+    ends = promise.at_best[improved], promise.promised[improved]
     low, high = np.minimum(*ends), np.maximum(*ends)
-    return {"parameters": int(told.sum()), "width": float(np.median(high / low)),
+    return {"parameters": int(improved.sum()), "width": float(np.median(high / low)),
             "held": float(np.mean((found >= low) & (found <= high))),
             "held within .8 to 1.3": float(np.mean((found >= 0.8 * low) & (found <= 1.3 * high)))}
 
@@ -158,11 +159,11 @@ def ratios(promise: Promise, achieved: ParameterSet) -> dict[str, Any]:
     """Median, 10th and 90th percentile of achieved over promised deviations, for parameters that
     should improve by a fifth or more."""
     assert achieved.covariance is not None
-    told = promise.told
-    ratio = deviations(achieved.covariance)[told] / promise.promised[told]
+    improved = promise.told
+    ratio = deviations(achieved.covariance)[improved] / promise.promised[improved]
     if not ratio.size:
         return {"parameters": 0}
     low, middle, high = np.percentile(ratio, [10, 50, 90]).tolist()
-    return {"parameters": int(told.sum()), "10 %": low, "median": middle, "90 %": high,
+    return {"parameters": int(improved.sum()), "10 %": low, "median": middle, "90 %": high,
             "within .8 to 1.3": float(np.mean((ratio > 0.8) & (ratio < 1.3))),
-            "each": dict(zip(np.array(promise.names)[told].tolist(), ratio.tolist()))}
+            "each": dict(zip(np.array(promise.names)[improved].tolist(), ratio.tolist()))}

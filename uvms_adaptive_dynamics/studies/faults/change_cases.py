@@ -75,7 +75,7 @@ def change_cases(onset: float) -> list[Case]:
         ("dvl repeats its last velocity for 20 s", "masked from when it froze",
          Frozen("dvl", onset, onset + 20.0), Said("dvl", ("identical",)),
          Limits(arm=0.95, recover=3.0, detect=1.0), (), TOUCHES_VEHICLE),
-        ("depth drifts by 3 cm/s", "used as it is",
+        ("depth drifts by 3 cm/s", "used unchanged",
          Drifting("depth", onset, field="pressure", change=_warming), Said("depth"),
          Limits(samples=0.95, vehicle=0.95, arm=0.95, recover=None), (), ""),
         ("gyro later by .15 s", undone, Lagging("imu", onset, field="gyro", lag=0.15),

@@ -194,8 +194,8 @@ def _checks(case: Case, figures: dict[str, Any], advice: Sequence[str], trouble:
     limits, found = case.limits, [Check("trouble", text, "none", False) for text in trouble]
     detected = figures["detected"]
     late = math.inf if limits.detect is None else limits.detect
-    told = detected is not None and detected <= late + 1e-9
-    if case.or_said and told:
+    in_time = detected is not None and detected <= late + 1e-9
+    if case.or_said and in_time:
         limits = replace(UNLIMITED, wrong=limits.wrong)
 
     def least(what: str, value: float, limit: float | None) -> None:
@@ -218,7 +218,7 @@ def _checks(case: Case, figures: dict[str, Any], advice: Sequence[str], trouble:
         most("held-out loss", float(np.max(figures["loss"][untouched])), limits.loss)
     if case.said is not None and not case.or_said:
         found.append(Check("said after [s]", "never" if detected is None else f"{detected:.1f}",
-                           f"<= {late:g}: {case.said}", told))
+                           f"<= {late:g}: {case.said}", in_time))
     if advice:
         found.append(Check("other advice", "; ".join(advice), "none", False))
     return found

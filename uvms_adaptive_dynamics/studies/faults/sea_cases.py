@@ -140,7 +140,7 @@ def _bursts(onset: float) -> list[Case]:
 
 
 def _harmless(onset: float) -> list[Case]:
-    used = "used as it is"
+    used = "used unchanged"
     found: list[tuple[str, str, tuple[Fault, ...], Limits, str]] = [
         ("imu stamps jitter by 5 ms", "clock", (JitteringStamps("imu", most=0.005),),
          HARMLESS, ""),

@@ -31,7 +31,7 @@ from ...simulation.faults.values import (
 )
 from .case import TOUCHES_ALL, Case, Limits, Said
 
-# Found from the motion, of which the checks need 30 s. Meanwhile the estimate is wrong, and is
+# Found from the motion; the checks need 30 s of it. Meanwhile the estimate is wrong, and is
 # reported as such.
 SETTING_FOUND = Limits(loss=None, wrong=None, detect=45.0, recover=None)
 # Physically impossible values: recognized from the first message.

@@ -55,7 +55,7 @@ RATE_LIMITS = Limits(samples=0.95, vehicle=0.9, arm=0.9, loss=0.05, recover=None
 UNSEEN = {
     "imu at 4 Hz": "The motion between two messages is not observed: 1.3 % of the rows are wrong. "
                    "It is reported; masking the rows would leave none.",
-    "thrusters at 5 Hz": "The data do not tell if the thrusters were commanded more often than the "
+    "thrusters at 5 Hz": "The data do not show if the thrusters were commanded more often than the "
                          "topic shows: if not, all rows are right. It is reported; if they were, "
                          "8.5 % of the rows are wrong."}
 UNTOLD = ("With two of five efforts wrong, most have a wrong neighbour, and the gate, which learns "
@@ -163,7 +163,7 @@ def _structure(onset: float) -> list[Case]:
         Case("joints in two messages", "structure", "each message is rejected",
              (Split("joint_states"),), Said("joint_states", ("missing",)),
              Limits(wrong=NONE, loss=None, recover=None)),
-        Case("depth in steps of 10 cm", "structure", "used as it is",
+        Case("depth in steps of 10 cm", "structure", "used unchanged",
              (altered("pressure", rounded(981.0)),), None, WHOLE),
         Case("commands of 6 thrusters for 5 s", "structure", "each message is rejected",
              (Rewritten("thrusters", onset, end, _fewer_commands),),
@@ -180,26 +180,26 @@ def _structure(onset: float) -> list[Case]:
 
 
 def _outliers(onset: float) -> list[Case]:
-    told = "rejected one by one; the status shows how many"
+    behaviour = "rejected one by one; the status shows how many"
     # The robust cost must tolerate what remains of an outlier in a row: only the loss counts.
     limits = {share: Limits(samples=0.95, wrong=None, recover=None, detect=10.0, loss=loss)
               for share, loss in ((0.2, 0.002), (0.4, 0.05))}
     return [
-        *(Case(f"{share:.0%} outliers in efforts", "outliers", told,
+        *(Case(f"{share:.0%} outliers in efforts", "outliers", behaviour,
                (altered("effort", effort_outliers(share)),), Said("joint_states", ("effort",)),
                limits[share], short=share == 0.2, counted="effort",
                stated=UNTOLD if share == 0.4 else "") for share in limits),
-        Case("10 % outliers of the dvl", "outliers", told,
+        Case("10 % outliers of the dvl", "outliers", behaviour,
              (altered("velocity", velocity_outliers(0.1)),), None,
              Limits(samples=0.95, recover=None)),
-        Case("dvl says zero for 0.5 s every 5 s", "outliers", told,
+        Case("dvl says zero for 0.5 s every 5 s", "outliers", behaviour,
              tuple(altered("velocity", filled(0.0), begin, begin + 0.5)
                    for begin in np.arange(10.0, 2.1 * onset, 5.0)), None,
              Limits(samples=0.95, recover=None)),
-        Case("1 % of gyro rates of 1e6", "outliers", told,
+        Case("1 % of gyro rates of 1e6", "outliers", behaviour,
              (altered("gyro", at_times(0.01, filled(1e6))),), None,
              Limits(samples=0.95, vehicle=0.9, recover=None)),
-        Case("NaN in 5 % of efforts", "outliers", told,
+        Case("NaN in 5 % of efforts", "outliers", behaviour,
              (altered("effort", at_times(0.05, filled(math.nan))),), None,
              Limits(samples=0.95, recover=None), touches=TOUCHES_ALL),
     ]

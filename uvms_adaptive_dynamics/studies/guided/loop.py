@@ -76,7 +76,7 @@ class GuidedRun:
     notes: list[str] = field(default_factory=list)
 
 
-class _Told(Adapted):
+class _StagedEstimator(Adapted):
     """The estimator with its stages, on the same messages as the pilot."""
 
     def __init__(self, config: Config, model: RobotModel, prior: ParameterSet, schedule: Schedule,
@@ -131,7 +131,7 @@ class _Loop:
         self._period = 1 / config.identification.rate
         self._pilot = Pilot(config, model, prior, self._curve, self._feedforward, self._period)
         self._guide = Guide(self._pilot, config.identification.design_time)
-        self._told = _Told(config, model, prior, schedule, self._say)
+        self._staged = _StagedEstimator(config, model, prior, schedule, self._say)
         self._filter = StateFilter(config, robot.physics.position)
         self._decoder, self._store = Decoder(config), get_typestore(Stores.ROS2_JAZZY)
         self._heard = dict.fromkeys(HEARD, -np.inf)
@@ -147,9 +147,9 @@ class _Loop:
         while True:
             k += 1
             t = DEFAULT_START + k * self._period
-            self._told.runner.flown = self._guide.stage_flown(t)
+            self._staged.runner.flown = self._guide.stage_flown(t)
             for message in received(self._robot.advance(k * self._period), self._store):
-                self._told.hear(message)
+                self._staged.add_message(message)
                 self._sense(message)
             state = self._filter.motion(t)
             if not self._pilot.armed and self._pilot.station is None:
@@ -157,7 +157,7 @@ class _Loop:
                     continue
                 self._arm(t, state)
                 armed_at = t
-            self._told.tell(t, self._feedforward)
+            self._staged.update_feedforward(t, self._feedforward)
             self._watch(t, state, t - armed_at)
             if t - armed_at > longest:
                 self._pilot.stop(Cause("longest", f"{longest:g} s are over"))
@@ -171,8 +171,8 @@ class _Loop:
                 self._note_uses()
         cause = self._pilot.cause
         assert cause is not None
-        return GuidedRun(self._told.estimator.parameter_set(), t - armed_at, cause,
-                         self._told.runner.finish(), self._guide.flown, self._uses,
+        return GuidedRun(self._staged.estimator.parameter_set(), t - armed_at, cause,
+                         self._staged.runner.finish(), self._guide.flown, self._uses,
                          self._pilot.broken_off, self._notes)
 
     def _say(self, words: str) -> None:
@@ -182,7 +182,7 @@ class _Loop:
 
     def _arm(self, t: float, state: MotionState) -> None:
         self._pilot.arm(t, state)
-        self._told.runner.waits = False
+        self._staged.runner.waits = False
         self._start = self._robot.physics.position.copy()
 
     def _sense(self, message: Received) -> None:
@@ -198,7 +198,7 @@ class _Loop:
         if not self._pilot.armed:
             return
         moved = None if state is None else self._pilot.moved(state)
-        validity = self._told.validity(t)
+        validity = self._staged.validity(t)
         look = Look(
             state, {role: t - at for role, at in self._heard.items()},
             wanted=self._pilot.wanted(t), moved=moved, turned=self._pilot.turned, depth=self._depth,
@@ -218,7 +218,7 @@ class _Loop:
 
     def _go_on(self, t: float, state: MotionState | None) -> None:
         """Ask the guide, and hand over a design once its allotted time has passed."""
-        stage = self._told.stage
+        stage = self._staged.stage
         wanted = self._guide.next(t, stage)
         if isinstance(wanted, Cause):
             self._pilot.stop(wanted)
@@ -230,7 +230,7 @@ class _Loop:
             self._due = None
 
     def _design(self, t: float, request: Request) -> None:
-        config, estimator = self._config, self._told.estimator
+        config, estimator = self._config, self._staged.estimator
         try:
             trajectory = designed(
                 config, self._model, self._limits.at_depth(self._depth, config),
