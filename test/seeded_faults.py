@@ -246,6 +246,9 @@ FAULTS = (
     Fault("lambda^age is left out of the norm of the stack", "solvers/problem.py",
           'np.einsum("k,kc,kc->", self.weight, residuals, residuals)',
           'np.einsum("kc,kc->", residuals, residuals)', "solvers/test_problem.py"),
+    # --- simulation ---
+    Fault("joint friction from one Newton step", "simulation/physics.py",
+          "for _ in range(FRICTION_ROUNDS):", "for _ in range(1):", "simulation/test_physics.py"),
 )
 
 

@@ -24,6 +24,7 @@ from simulated import POSE, G, in_vacuum, let_go, without_losses
 from uvms_adaptive_dynamics.model.manipulator import ManipulatorModel, Mount
 from uvms_adaptive_dynamics.model.parameters import VEHICLE_PARAMETERS
 from uvms_adaptive_dynamics.model.vehicle import vehicle_regressor
+from uvms_adaptive_dynamics.simulation.friction import joint_friction
 from uvms_adaptive_dynamics.simulation.paper_parameters import paper_parameters
 from uvms_adaptive_dynamics.simulation.physics import Physics
 from uvms_adaptive_dynamics.simulation.true_robot import TrueRobot
@@ -49,6 +50,26 @@ def test_damping_and_friction_only_take_energy():
         physics.step(np.zeros(6), np.zeros(4))
         energy.append(physics.energy())
     assert np.all(np.diff(energy) < 1e-6)
+
+
+def test_a_joint_that_reverses_has_its_friction_at_every_instant():
+    """Each instant satisfies the equation of motion within 1 mN m, however often a servo reverses
+    the light last joint: its Coulomb friction is 28 mN m."""
+    robot = TrueRobot()
+    physics, amplitude, pace = Physics(robot), 0.06, 2 * np.pi / 1.5
+    physics.set_state([0.0, 0.0, 5.0], np.eye(3), POSE)
+    off = []
+    for _ in range(1200):
+        angle = pace * physics.t
+        wanted = POSE + [0.0, 0.0, 0.0, amplitude * np.sin(angle)]
+        torque = [40.0, 40.0, 20.0, 8.0] * (wanted - physics.mu)
+        torque[3] += robot.viscous[3] * amplitude * pace * np.cos(angle)
+        now = physics.step(np.zeros(6), torque)
+        q = np.concatenate([now.position, pin.Quaternion(now.R_nb).coeffs(), now.mu])
+        v, a = np.concatenate([now.nu, now.mu_dot]), np.concatenate([now.nu_dot, now.mu_ddot])
+        needed = (physics.mass_matrix(q) @ a + physics.bias(q, v))[6:]
+        off.append(torque - needed - joint_friction(robot, now.mu_dot)[0])
+    assert np.abs(off).max() < 1e-3
 
 
 def test_momentum_is_conserved_in_empty_space():

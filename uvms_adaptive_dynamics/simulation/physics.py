@@ -38,6 +38,8 @@ from .rough import RoughWater, StillWater, Surroundings
 from .true_robot import TrueRobot
 
 FLU_TO_FRD = np.diag([1.0, -1.0, -1.0])
+FRICTION_ERROR = 1e-4       # [N m] of a joint's friction at the midpoint of a step
+FRICTION_ROUNDS = 20        # Newton steps, of which six were needed at most
 
 
 class Instant(NamedTuple):
@@ -98,9 +100,8 @@ def build_model(robot: TrueRobot) -> tuple[pin.Model, pin.Model]:
 class Physics:
     """Integrates one robot in steps of `dt` [s]; its state is in the properties.
 
-    The step is the midpoint rule, linearly implicit in joint friction, which is far too stiff
-    (2.4 N m s/rad against 0.02 kg m^2, and a near-vertical Coulomb step) for an explicit step of
-    2.5 ms.
+    The step is the midpoint rule, implicit in joint friction, which is far too stiff (2.4 N m s/rad
+    against 0.02 kg m^2, and a near-vertical Coulomb step) for an explicit step of 2.5 ms.
     """
 
     def __init__(self, robot: TrueRobot, dt: float = 0.0025,
@@ -249,11 +250,9 @@ class Physics:
         middle = pin.integrate(model, self.q, 0.25 * dt * (self.v + guess))
         effort = np.concatenate([wrench, joint_torque]) - self.bias(middle, guess)
         R_nb = self.data.oMi[1].rotation.copy()
-        friction, friction_slope = joint_friction(self.robot, guess[6:])
         stops, stop_slope = self._stops(middle[7:], guess[6:])
-        slope = friction_slope + stop_slope
-        effort[6:] -= friction + stops + slope * (self.v[6:] - guess[6:])
-        self._a = a = self._solved(middle, effort, 0.5 * dt * slope)
+        effort[6:] -= stops + stop_slope * (self.v[6:] - guess[6:])
+        self._a = a = self._slowed(middle, effort, stop_slope, guess[6:])
         speed = self.v + 0.5 * dt * a
         instant = Instant(self.t + 0.5 * dt, middle[:3], R_nb, speed[:6], a[:6], middle[7:],
                           speed[6:], a[6:], np.array(wrench), np.array(joint_torque))
@@ -261,6 +260,31 @@ class Physics:
         self.v = self.v + dt * a
         self.t += dt
         return instant
+
+    def _slowed(self, q: np.ndarray, effort: np.ndarray, stop_slope: np.ndarray,
+                guess: np.ndarray) -> np.ndarray:
+        """(6+n,) acceleration due to an effort (6+n,) and the joints' friction at the midpoint's
+        speed, by Newton's method from a guess (n,) of that speed.
+
+        A single Newton step fails where a joint reverses: with a guess of the wrong sign the speed
+        alternates from step to step for seconds, and the Coulomb friction averages to zero. A
+        Newton step across zero ends at zero; from there, where the slope is largest, it never
+        overshoots.
+        """
+        half, before = 0.5 * self.dt, self.v[6:]
+        friction, slope = joint_friction(self.robot, guess)
+        for _ in range(FRICTION_ROUNDS):
+            left = effort.copy()
+            left[6:] -= friction + slope * (before - guess)
+            a = self._solved(q, left, half * (slope + stop_slope))
+            speed = before + half * a[6:]
+            assumed = friction + slope * (speed - guess)
+            if np.abs(joint_friction(self.robot, speed)[0] - assumed).max(
+                    initial=0.0) < FRICTION_ERROR:
+                break
+            guess = np.where(speed * guess < 0.0, 0.0, speed)
+            friction, slope = joint_friction(self.robot, guess)
+        return a
 
     def energy(self) -> float:
         """Kinetic energy (with water and rotors) and potential energy (with buoyancy) [J]."""
