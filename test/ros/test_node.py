@@ -292,7 +292,7 @@ def test_an_exception_in_the_worker_does_not_end_the_node(ros, start):
     time = SimulatedTime(ros, node)
     time.play(1.5)
     healthy = asked(node, lambda estimator: estimator.solve)
-    asked(node, lambda estimator: setattr(estimator, "solve", lambda: 1 / 0))
+    asked(node, lambda estimator: setattr(estimator, "solve", lambda begin: 1 / 0))
     time.play(0.3)
     ros.until(lambda: node.worker.exceptions > 0)
     ros.until(lambda: said(reports, "solver") and said(reports, "solver").level == b"\x02",

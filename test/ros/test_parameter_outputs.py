@@ -230,7 +230,7 @@ def test_a_worker_that_hangs_or_ends_has_failed(monkeypatch, watched):
     """A separate timer detects it without a tick."""
     node, gate = watched(), threading.Event()
     node.learn(1.0)
-    node.asked(lambda estimator: setattr(estimator, "solve", lambda: gate.wait(20) and None))
+    node.asked(lambda estimator: setattr(estimator, "solve", lambda begin: gate.wait(20) and None))
     for _ in range(2):
         node.worker.submit(node.sample())
     try:
