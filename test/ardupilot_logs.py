@@ -12,7 +12,7 @@
 # See the License for the specific language governing permissions and
 # limitations under the License.
 
-"""A recording of the simulated robot as the logs that an ArduPilot vehicle would have of it.
+"""A recording of the simulated robot as the logs that an ArduPilot vehicle would write.
 
 Packed by pymavlink: DFReader's make_msgbuf for a .BIN, the dialect's pack() for a .tlog. Numbers
 have the resolution of the real fields (whole microseconds of PWM, mrad/s and mg in RAW_IMU). Joint
@@ -44,8 +44,8 @@ FORMATS = {   # of ArduPilot's LogStructure.h
 
 
 def readings(bag):
-    """(role, reception [s], stamp [s], values) of every message; IMU: rpy of FRD in NED, rates and
-    force FRD; in the units of ROS else. Of a bag, or of a list of them as it is."""
+    """(role, reception [s], stamp [s], values) of every message of a bag, or of a list of messages.
+    IMU: roll, pitch, yaw of FRD in NED, rates and force in FRD; all others in ROS units."""
     if isinstance(bag, list):
         yield from bag
         return
@@ -73,7 +73,8 @@ def readings(bag):
 
 
 def write_bin(bag, path, start):
-    """The .BIN; `start` [s since the epoch] is TimeUS zero, which a GPS fix at its begin tells."""
+    """Write the .BIN; `start` [s since the epoch] is TimeUS zero, given by a GPS fix at its
+    beginning."""
     from pymavlink.DFReader import DFFormat, DFReader_binary
     empty = Path(path).with_suffix(".empty")
     empty.write_bytes(struct.pack("BBB", 0xA3, 0x95, 0x80) + bytes(86))
@@ -105,14 +106,15 @@ def write_bin(bag, path, start):
             elif role == "dvl":
                 if last_dvl is not None:
                     dt = stamp - last_dvl
-                    # the displacement is stamped at its end, of the velocity at its middle
+                    # a displacement is stamped at its end, a velocity at the middle
                     write("VISO", us + round(0.5e6 * dt), 1e6 * dt, 0, 0, 0, *(x * dt), 90)
                 last_dvl = stamp
     empty.unlink()
 
 
 def write_tlog(bag, path, start):
-    """The .tlog of a ground station; `start` [s since the epoch]: when the autopilot booted."""
+    """Write the .tlog of a ground station; `start` [s since the epoch]: when the autopilot
+    booted."""
     from pymavlink.dialects.v20 import ardupilotmega as mavlink
     autopilot, companion = mavlink.MAVLink(None, 1, 1), mavlink.MAVLink(None, 1, 197)
     last_dvl = None
@@ -143,7 +145,7 @@ def write_tlog(bag, path, start):
 
 
 def write_joints(bag, path):
-    """Joint states as CSV, times [us since the epoch]."""
+    """Write joint states as CSV, times in [us since the epoch]."""
     with open(path, "w", newline="") as stream:
         rows = csv.writer(stream)
         rows.writerow(["time_us", *(f"{what}_{k}" for what in "qve" for k in range(len(JOINTS)))])
@@ -153,7 +155,7 @@ def write_joints(bag, path):
 
 
 def write_joined(log, joints, path):
-    """A mapping that joins a log with the CSV of joints."""
+    """Write a mapping that joins a log with the CSV of joints."""
     columns = {what: [f"{letter}_{k}" for k in range(len(JOINTS))]
                for what, letter in (("position", "q"), ("velocity", "v"), ("effort", "e"))}
     path.write_text(yaml.safe_dump({"files": [{"file": log.name}, {
@@ -163,7 +165,7 @@ def write_joined(log, joints, path):
     return path
 
 
-SETTINGS = {   # for what an autopilot's log calls its topics
+SETTINGS = {   # for the topic names of an autopilot's log
     "imu.topic": "mavros/imu/data", "dvl.topic": "ardupilot/dvl",
     "depth.topic": "ardupilot/pressure_2", "thrusters.topic": "mavros/rc/out",
     "thrusters.type": "mavros_msgs/msg/RCOut"}

@@ -12,8 +12,8 @@
 # See the License for the specific language governing permissions and
 # limitations under the License.
 
-"""A recording without a fault, one that is held out, and what is learnt from the first for the
-second: several files compare with it."""
+"""A recording without a fault, a held-out one, and the estimate learnt from the first and tested on
+the second; several test files compare with them."""
 
 from functools import lru_cache
 

@@ -12,8 +12,8 @@
 # See the License for the specific language governing permissions and
 # limitations under the License.
 
-"""Shared fixtures: where the shared material is, the default robot, and a message bus that stays on
-this machine."""
+"""Shared fixtures: the folder of shared material, the default robot, and a message bus that stays
+on this machine."""
 import os
 import sys
 import tempfile
@@ -25,7 +25,7 @@ os.environ.setdefault("OMP_NUM_THREADS", "1")
 # Nodes save what they learn under the home folder, and start from what they find there.
 _HOME = tempfile.TemporaryDirectory(prefix="uvms_home_")
 os.environ["HOME"] = _HOME.name
-# The processes of a run inherit the folder of the first one, and share what is kept there.
+# All processes of a run inherit the folder of the first one, and share its content.
 if "UVMS_TEST_KEPT" not in os.environ:
     _KEPT = tempfile.TemporaryDirectory(prefix="uvms_kept_")
     os.environ["UVMS_TEST_KEPT"] = _KEPT.name
@@ -36,10 +36,10 @@ from hypothesis import settings  # noqa: E402
 ROOT = Path(__file__).resolve().parent.parent
 sys.path.insert(0, str(ROOT))
 
-# The files that take some seconds of processor time, about the longest first: one that comes last
-# is waited for by the other process. Those that wait in real time come after some minutes of what
-# reckons only, and so after the checks that .ci/run has beside the first tests; between two of them
-# stands what reckons, so that seldom both processes wait.
+# Files that take some seconds of processor time, roughly the longest first, so that no process
+# waits for the other at the end. Files that wait in real time come after some minutes of computing,
+# hence after the checks that .ci/run starts next to the first tests, and with computing files in
+# between, so that both processes seldom wait at once.
 LONGEST = (
     "signals/checks/test_frames.py", "system/test_acceptance.py", "estimation/test_estimator.py",
     "studies/test_fault_bench.py", "estimation/test_changes.py", "evaluation/test_evaluate.py",
@@ -69,14 +69,15 @@ settings.load_profile("repeatable")
 
 
 def pytest_collection_modifyitems(items):
-    """The longest files first, the others as they are."""
+    """Run the longest files first, all others in their usual order."""
     places = {ROOT / "test" / file: place for place, file in enumerate(LONGEST)}
     items.sort(key=lambda item: places.get(item.path, len(places)))
 
 
 @pytest.fixture(scope="session")
 def shared() -> Path:
-    """The folder of golden evaluations and recordings; tests that need it skip without it."""
+    """The folder of golden evaluations and recordings; tests that need it are skipped without
+    it."""
     path = Path(os.environ.get("UVMS_SHARED", ROOT.parent / "shared"))
     if not path.is_dir():
         pytest.skip(f"shared material is not beside the checkout ({path}); set UVMS_SHARED to run "

@@ -13,7 +13,7 @@
 # limitations under the License.
 
 """Random estimates that a body in water could have, random motions, and wrenches from first
-principles: what the exports are held against."""
+principles, with which the exports are compared."""
 from functools import cache
 
 import numpy as np
@@ -35,8 +35,8 @@ def robot_of(config):
 
 
 def estimate(seed=0, config=CONFIG, mass=None, symmetric=False, **changes):
-    """A random estimate; `symmetric`: of a hull without what formats with a diagonal added mass
-    cannot hold. changes: parameters by name."""
+    """A random estimate; symmetric: of a hull without the terms that formats with a diagonal added
+    mass cannot hold; changes: parameters by name."""
     rng, robot = np.random.default_rng(seed), robot_of(config)
     values = np.zeros(robot.table.size)
     if config.robot.vehicle:
@@ -95,7 +95,7 @@ def added_wrench(added, nu, nu_dot):
 
 
 def held_wrench(force, centre):
-    """(6,) that holds a force (3,) at `centre`."""
+    """(6,) wrench that holds a body against a force (3,) at `centre`."""
     return -np.concatenate([force, np.cross(centre, force)])
 
 

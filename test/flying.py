@@ -12,7 +12,8 @@
 # See the License for the specific language governing permissions and
 # limitations under the License.
 
-"""A vehicle's sensors and an estimator's topics for the identification node: each can be spoilt."""
+"""Sensors of a vehicle and topics of an estimator for the identification node, each of which can be
+corrupted."""
 import threading
 import time
 from dataclasses import replace
@@ -55,9 +56,9 @@ STAGE = {"state": "running", "stage": "arm", "title": "the arm", "kind": "motion
 
 
 class FakeVehicle:
-    """A vehicle that rests at 5 m with a resting arm, on a thread of its own; attributes say what
-    it measures, `silent` which sensors do not. sent: steady time [s] of each role's last message.
-    """
+    """A vehicle at rest at 5 m with its arm at rest, on a separate thread. Attributes set what it
+    measures, `silent` which sensors do not publish. sent: steady time [s] of each role's last
+    message."""
 
     def __init__(self, node):
         self._publishers = {role: node.create_publisher(kind, topic, 100)
@@ -125,8 +126,8 @@ class FakeVehicle:
 
 
 class FakeEstimator:
-    """Says what an estimator says, by `say` called from a timer of a node; `silent` if it does not.
-    """
+    """Publishes what an estimator would: `say` is called by a timer of a node; `silent` stops
+    it."""
 
     def __init__(self, node, name="uvms_estimator", stage=STAGE):
         make = lambda kind, topic: node.create_publisher(kind, f"{name}/{topic}", LATCHED)
@@ -136,7 +137,7 @@ class FakeEstimator:
         self.silent, self.state, self.said, self._node = False, "learning", 0.0, node
         prior = prior_from_config(CONFIG, ROBOT)
         self.stddev = stddev = 0.1 * np.abs(prior.values) + 0.01
-        self.told = []      # whether its stages were to go on
+        self.told = []      # whether its stages were asked to continue
         self.handed = True, parameter_text(replace(
             prior, covariance=np.diag(stddev ** 2),
             noise_stddev=0.5 * ROBOT.default_noise(CONFIG)))
@@ -174,12 +175,12 @@ class FakeEstimator:
 
 
 def size_of(message):
-    """[N] of all thrusters together: beyond the dead band, PWM says nothing of it."""
+    """[N] sum over all thrusters, since PWM does not show it: the curve has a dead band."""
     return float(np.abs(CURVE.thrust(np.array(message.data), 16.0)).sum())
 
 
 class Robot:
-    """The node under test with all that it needs: `armed()` arms it and waits until it commands
+    """The node under test with everything it needs. `armed()` arms it and waits until it commands
     something, which grows as long as nothing stops it."""
 
     def __init__(self, ros, directory, dry_run=False, **settings):
@@ -214,7 +215,7 @@ class Robot:
 
     def armed(self):
         answers = []
-        # the filter comes to the attitude of now
+        # the filter settles at the present attitude
         settled = time.monotonic() + 1.0
         self.ros.until(lambda: time.monotonic() > settled)
 
@@ -226,16 +227,16 @@ class Robot:
         except AssertionError as error:
             raise AssertionError(f"{error}: {answers[-1].message}") from None
         self.commands.clear()
-        self.vehicle.heading = 0.1      # what it has to turn against, the longer the more
+        self.vehicle.heading = 0.1      # an error to turn against, so that the effort grows
         self.ros.until(lambda: self.status[-1]["armed"] == "true" and self.commands
                        and self.commands[-1][1] > 2.0, what="a command")
         return answers[-1].message
 
     def stopped(self, since):
-        """[s] from `since` to the first command of the way to neutral, once it is reached."""
+        """[s] from `since` to the first command of the ramp to neutral, once neutral is reached."""
         self.ros.until(lambda: self.status[-1]["state"] == "disarmed", 10.0, "the stop")
         times, sizes = (np.array(x) for x in zip(*self.commands))
-        # It grows by the integral until it falls: after the last that is not below its forerunner.
+        # The integral lets it grow until the stop: the ramp begins after the last rise.
         falls = np.flatnonzero(np.diff(sizes) < -0.02 * sizes.max())
         assert sizes[-1] == 0.0 and self.torques[-1] == 0.0
         first = falls[falls >= np.searchsorted(times, since) - 1][0] + 1

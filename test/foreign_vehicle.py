@@ -12,7 +12,7 @@
 # See the License for the specific language governing permissions and
 # limitations under the License.
 
-"""A simulated recording as that of a vehicle with other names, types, units, axes and order."""
+"""A simulated recording, converted to a vehicle with other names, types, units, axes and order."""
 import numpy as np
 from rosbags.rosbag2 import StoragePlugin, Writer
 from scipy.spatial.transform import Rotation
@@ -41,7 +41,7 @@ TOPICS = {"imu": ("/mavros/imu/data", IMU), "dvl": ("/dvl/velocity", TWIST_STAMP
           "joint_states": ("/alpha/joint_states", JOINTS),
           "thrusters": ("/mavros/rc/out", RC_OUT), "battery": ("/mavros/battery", BATTERY_TYPE)}
 ORDER = ("axis_b", "axis_d", "axis_a", "axis_e", "axis_c")      # axis_a is the gripper
-# What the vehicle's configuration must become.
+# The configuration that fits the vehicle.
 TRUTH = {"imu.topic": "/mavros/imu/data", "imu.world": "ned", "dvl.topic": "/dvl/velocity",
          "dvl.type": TWIST_STAMPED, "dvl.frame": "flu", "depth.topic": "/bar30/pressure",
          "depth.unit": "hPa", "joint_states.topic": "/alpha/joint_states",
@@ -54,7 +54,7 @@ TRUTH = {"imu.topic": "/mavros/imu/data", "imu.world": "ned", "dvl.topic": "/dvl
 
 
 def write(source, path):
-    """The recording `source` of the simulated robot as that vehicle's."""
+    """Write the recording `source` of the simulated robot as that vehicle's."""
     store = type_store()
     with Writer(path, version=9, storage_plugin=StoragePlugin.MCAP) as bag:
         connections = {role: bag.add_connection(topic, kind, typestore=store)

@@ -12,9 +12,9 @@
 # See the License for the specific language governing permissions and
 # limitations under the License.
 
-"""Recordings with one setting wrong each, and the warning that the frame checks must give.
+"""Recordings with one wrong setting each, and the warning that the frame checks must give.
 
-`python test/frame_cases.py [SEEDS]` runs the whole list on minutes of many seeds, and the correct
+`python test/frame_cases.py [SEEDS]` runs the whole list on a minute of each seed, and the correct
 recordings too.
 """
 
@@ -50,7 +50,7 @@ def vector(x):
 
 
 def decoded(message):
-    """(role, message with the fields of its type, receive time [s]) of a simulated one."""
+    """(role, message with the fields of its type, receive time [s]) of a simulated message."""
     p, role = message.payload, ROLES[message.topic]
     header = Message(
         stamp=Message(sec=message.stamp // 10**9, nanosec=message.stamp % 10**9), frame_id=""
@@ -84,8 +84,8 @@ def decoded(message):
 
 @lru_cache(maxsize=2)
 def simulated(seed, duration):
-    """(messages, truth at 100 Hz) of a run. A fault replaces messages and never changes one, so
-    that a run is simulated once for all its faults."""
+    """(messages, truth at 100 Hz) of a run. Faults replace messages and never modify them, so one
+    simulation serves all faults."""
 
     def make():
         run = SimulatedRobot(seed, duration, start_ns=1_767_225_600 * 10**9, truth_period=0.01)

@@ -12,12 +12,12 @@
 # See the License for the specific language governing permissions and
 # limitations under the License.
 
-"""Fuzz what comes from outside: spoilt files and settings, message streams, recordings.
+"""Fuzz external input: corrupted files and settings, message streams, recordings.
 
     python test/fuzz.py --cases 20000 files
     python test/fuzz.py --cases 1000000 messages
     python test/fuzz.py --cases 5000 bags
-    python test/fuzz.py --atheris yaml --seconds 60      (needs: pip install atheris)
+    python test/fuzz.py --atheris yaml --seconds 60     (needs: pip install atheris)
 
 Every case must be used, or refused by an error of the package in one sentence, within a second of
 processor time. Case K of seed S is always the same: `--seed S --first K --cases 1 files`.
@@ -34,13 +34,13 @@ os.environ.setdefault("OMP_NUM_THREADS", "1")
 HERE = Path(__file__).resolve().parent
 sys.path[:0] = [str(HERE), str(HERE.parent)]
 
-# [bytes] A case that asks for more has found something; the machine shall not pay for it.
+# [bytes] A case that allocates more is a finding, and must not exhaust the machine.
 MEMORY = 6 << 30
 EVERY_S = 30.0     # between lines of progress
 
 
 def fuzzer(kind, folder, seed):
-    """The fuzzer of a kind; each loads only what it needs."""
+    """The fuzzer of a kind; each is imported only when needed."""
     if kind == "files":
         from fuzz_files import FileFuzzer
         return FileFuzzer(folder, seed)
@@ -52,7 +52,8 @@ def fuzzer(kind, folder, seed):
 
 
 def fuzz(kind, first, cases, seed=0, say=lambda sentence: None):
-    """Run cases; the tally. A message is a case, and a stream of them is run as one."""
+    """Run cases; returns the tally. A message is a case, and a stream of messages runs as a
+    whole."""
     from fuzz_cases import Tally
     tally, done, told = Tally(), 0, time.monotonic()
     with tempfile.TemporaryDirectory(prefix="uvms_fuzz_") as folder:
@@ -67,7 +68,7 @@ def fuzz(kind, first, cases, seed=0, say=lambda sentence: None):
 
 
 def main():
-    """Run, print the tally; 1 where something failed."""
+    """Run and print the tally; returns 1 if a case failed."""
     parser = argparse.ArgumentParser(description=__doc__.split("\n")[0])
     parser.add_argument("kind", nargs="?", choices=("files", "messages", "bags"))
     parser.add_argument("--cases", type=int, default=1000)

@@ -12,7 +12,7 @@
 # See the License for the specific language governing permissions and
 # limitations under the License.
 
-"""Spoilt recordings, mcap and sqlite3, into the reader and on into the front end."""
+"""Corrupted recordings (mcap and sqlite3), read and passed to the front end."""
 import shutil
 from pathlib import Path
 
@@ -33,7 +33,7 @@ STORAGES = ("mcap", "sqlite3")
 
 
 class BagFuzzer:
-    """Cases by number; recordings are made and spoilt in `folder`."""
+    """Cases by number; recordings are made and corrupted in `folder`."""
 
     def __init__(self, folder, seed=0):
         self._folder, self._seed, self._config = Path(folder), seed, Config()
@@ -46,10 +46,10 @@ class BagFuzzer:
             shutil.rmtree(bag)
 
     def run(self, number, tally):
-        """One case into the tally."""
+        """Run one case and add it to the tally."""
         rng, storage = randomness(self._seed, number), STORAGES[number % 2]
         whole = self.whole[storage]
-        # The metadata are a fifth of the cases: they are small, and YAML.
+        # Every fifth case corrupts the metadata, which are small, and YAML.
         chosen = "metadata.yaml" if rng.random() < 0.2 else next(
             name for name in whole if name != "metadata.yaml")
         bag = self._folder / "bag"
@@ -63,7 +63,7 @@ class BagFuzzer:
         shutil.rmtree(bag)
 
     def read(self, path):
-        """What `evaluate` does with a recording, but the estimate."""
+        """Do with a recording what `evaluate` does, except estimating."""
         front = SignalFrontEnd(self._config, self._robot)
         contents = check_bag(path, self._inputs)
         assert contents.end >= contents.start
@@ -75,7 +75,7 @@ class BagFuzzer:
 
 
 def flipped(rng, data):
-    """Up to a hundred bytes of the file changed, its length kept."""
+    """Change up to a hundred bytes of the file, without changing its length."""
     data = bytearray(data)
     for _ in range(rng.choice((1, 1, 4, 100))):
         data[rng.randrange(len(data))] = rng.randrange(256)

@@ -12,7 +12,8 @@
 # See the License for the specific language governing permissions and
 # limitations under the License.
 
-"""What the fuzzers share: cases that a number repeats, a watch against hangs, and a tally."""
+"""Shared by the fuzzers: cases that can be repeated by number, a watchdog for hangs, and a
+tally."""
 import faulthandler
 import random
 import signal
@@ -24,8 +25,8 @@ from contextlib import contextmanager
 
 from uvms_adaptive_dynamics.errors import UvmsError
 
-# [s] A case that takes longer has hung: of processor time, since the machine may be shared, or by
-# the clock, which goes on while a FIFO is waited for.
+# [s] Longest case: in processor time, since the machine may be shared, and in wall-clock time,
+# which also passes while waiting for a FIFO.
 PROCESSOR_LIMIT, CLOCK_LIMIT = 1.0, 10.0
 KEPT = 5      # examples of each kind of failure
 
@@ -41,7 +42,7 @@ def randomness(seed, number):
 
 @contextmanager
 def watched():
-    """Raises Hang in what takes too long; where nothing can be raised, ends the process."""
+    """Raises Hang in code that takes too long; if it cannot be interrupted, ends the process."""
     def hung(signum, frame):
         raise Hang
     before = [signal.signal(number, hung) for number in (signal.SIGPROF, signal.SIGALRM)]
@@ -59,7 +60,7 @@ def watched():
 
 
 class Tally:
-    """Counts of outcomes; what is neither used nor refused in a sentence is a failure."""
+    """Counts of outcomes. A case that is neither used nor refused in one sentence is a failure."""
 
     def __init__(self):
         self.outcomes = Counter()
@@ -68,7 +69,8 @@ class Tally:
         self.longest = 0.0
 
     def run(self, kind, name, case):
-        """Run `case()`: used, refused by a UvmsError, or failed; `name` repeats it."""
+        """Run `case()`: used, refused by a UvmsError, or failed; `name` identifies it for a
+        repetition."""
         begin = time.process_time()
         try:
             with watched():
@@ -101,7 +103,8 @@ class Tally:
 
 
 def place(error):
-    """The last line of the package, or else of anything, that an exception came through."""
+    """The last line of the package that an exception passed through, or of any code if there is
+    none."""
     frames = traceback.extract_tb(error.__traceback__)
     own = [frame for frame in frames if "uvms_adaptive_dynamics" in frame.filename.split("/")]
     frame = (own or frames)[-1]
@@ -109,7 +112,8 @@ def place(error):
 
 
 def spoilt(rng, data, tokens):
-    """`data` (text or bytes) with up to 8 pieces deleted, doubled, moved, or replaced by tokens."""
+    """`data` (text or bytes) with up to 8 pieces deleted, duplicated, moved, or replaced by
+    tokens."""
     for _ in range(rng.choice((1, 1, 1, 2, 8))):
         begin = rng.randrange(len(data) + 1)
         length = rng.choice((0, 1, 1, 4, 20, 200))

@@ -12,11 +12,11 @@
 # See the License for the specific language governing permissions and
 # limitations under the License.
 
-"""Spoilt settings and files: configurations, parameter files, URDFs, thrust curves, exports,
+"""Corrupted settings and files: configurations, parameter files, URDFs, thrust curves, exports,
 plans and results of batches.
 
-Each case is a real file with pieces spoilt as text, or with values replaced in its structure, so
-that some are refused by the first line that reads them and some reach the last.
+Each case is a real file, either corrupted as text or with values replaced in its structure. So some
+cases are refused by the first line that reads them, and some reach the last.
 """
 import copy
 import json
@@ -116,14 +116,14 @@ class FileFuzzer:
         self._exports = {name: export_as(estimate(1), name).text for name in FORMATS}
 
     def run(self, number, tally):
-        """One case into the tally."""
+        """Run one case and add it to the tally."""
         rng = randomness(self._seed, number)
         kind, case = self._kinds[number % len(self._kinds)]
         prepared = case(rng)
         tally.run(kind, number, prepared)
 
     def _mapping(self, rng):
-        """A CSV with its mapping, one of them spoilt."""
+        """A CSV with its mapping, one of them corrupted."""
         mapping, table = self._path.with_suffix(".yaml"), self._path.with_suffix(".csv")
         whole = rng.random() < 0.5
         text = self._spoilt(rng, MAPPING) if whole else MAPPING
@@ -134,7 +134,7 @@ class FileFuzzer:
         return lambda: read_all(rng.choice((mapping, table)))
 
     def _log(self, rng):
-        """A .tlog, or a .BIN, with bytes spoilt."""
+        """A .tlog or a .BIN with corrupted bytes."""
         suffix, content = rng.choice(((".tlog", TLOG), (".BIN", BIN)))
         path = self._path.with_suffix(suffix)
         path.write_bytes(spoilt(rng, content, [bytes([k]) * 3 for k in range(256)]))
@@ -163,7 +163,7 @@ class FileFuzzer:
         return self._path
 
     def _spoilt(self, rng, text):
-        """A real file spoilt as YAML's structure, as text, or as bytes."""
+        """A real file, corrupted in its YAML structure, as text, or as bytes."""
         way = rng.random()
         if way < 0.4:
             return yaml.dump(replaced(rng, yaml.safe_load(text)), allow_unicode=True)
@@ -181,7 +181,7 @@ class FileFuzzer:
         return lambda: use(load_config(path))
 
     def _plan(self, rng):
-        """A batch's plan, up to its variants and splits."""
+        """A plan of a batch, up to its variants and splits."""
         path = self._write(self._spoilt(rng, PLAN))
 
         def case():
@@ -192,7 +192,7 @@ class FileFuzzer:
         return case
 
     def _batch(self, rng):
-        """A batch's result, as a comparison reads it."""
+        """A result of a batch, as a comparison reads it."""
         path = self._write(self._spoilt(rng, BATCH))
         return lambda: compared(*[judged_by_variant(load_results(path)["tasks"])["v"]] * 2)
 
@@ -275,14 +275,15 @@ def read_all(path):
 
 
 def use(config):
-    """What settings are for: a robot and a front end, with finite tables."""
+    """Use settings as a run would: make a robot and a front end, and check that tables are
+    finite."""
     robot = RobotModel.from_config(config)
     SignalFrontEnd(config, robot)
     assert np.isfinite(robot.table.scale).all() and np.isfinite(robot.default_noise(config)).all()
 
 
 def replaced(rng, tree):
-    """A copy of nested dicts and lists with one to four entries replaced, dropped or doubled."""
+    """A copy of nested dicts and lists with one to four entries replaced, dropped or duplicated."""
     tree = copy.deepcopy(tree)
     for _ in range(rng.choice((1, 1, 2, 4))):
         holders = [tree]

@@ -12,9 +12,9 @@
 # See the License for the specific language governing permissions and
 # limitations under the License.
 
-"""Fuzzing guided by coverage (atheris, libFuzzer): what found new lines is spoilt further.
+"""Coverage-guided fuzzing (atheris, libFuzzer): inputs that reach new lines are mutated further.
 
-An extra, for a developer's machine: pip install atheris (CPython 3.11 to 3.13 on Linux).
+An extra for a developer's machine: pip install atheris (CPython 3.11 to 3.13 on Linux).
 """
 import sys
 import tempfile
@@ -22,14 +22,15 @@ from pathlib import Path
 
 
 def guided(kind, seconds):
-    """Fuzz for so long; libFuzzer ends the process with the input of the first failure."""
+    """Fuzz for a number of seconds; libFuzzer ends the process with the input of the first
+    failure."""
     try:
         import atheris
     except ImportError:
         print("fuzz: atheris is not installed; pip install atheris", file=sys.stderr)
         return 2
     with tempfile.TemporaryDirectory(prefix="uvms_guided_") as folder:
-        # Before the package is imported, or its lines are not seen.
+        # Must come before the package is imported, or its lines are not covered.
         with atheris.instrument_imports(include=["uvms_adaptive_dynamics", "yaml", "rosbags"]):
             target, corpus = TARGETS[kind](atheris, Path(folder))
         seeds = Path(folder) / "corpus"
@@ -43,7 +44,7 @@ def guided(kind, seconds):
 
 
 def yaml_target(atheris, folder):
-    """Bytes as a configuration, and as a parameter file."""
+    """Interpret bytes as a configuration, and as a parameter file."""
     from fuzz_files import FileFuzzer
 
     from uvms_adaptive_dynamics.config import load_config
@@ -63,7 +64,7 @@ def yaml_target(atheris, folder):
 
 
 def bags_target(atheris, folder):
-    """Bytes as an mcap file."""
+    """Interpret bytes as an mcap file."""
     from fuzz_bags import BagFuzzer
 
     from uvms_adaptive_dynamics.errors import UvmsError
@@ -79,7 +80,8 @@ def bags_target(atheris, folder):
 
 
 def messages_target(atheris, folder):
-    """Bytes as orders: which message of a stream gets which number in which field."""
+    """Interpret bytes as instructions: which field of which message of a stream gets which
+    number."""
     import copy
 
     import numpy as np

@@ -12,10 +12,11 @@
 # See the License for the specific language governing permissions and
 # limitations under the License.
 
-"""Spoilt message streams into the front end: nothing raises, no sample holds what is not finite.
+"""Corrupted message streams into the front end: nothing raises, and samples are finite.
 
-A stream is ten seconds of the simulated robot in which single messages are spoilt, and some of them
-whole: fields scaled, frozen or not finite for a while, clocks off, messages lost, doubled, late.
+A stream is ten seconds of the simulated robot in which single messages, and for a while all
+messages of a role, are corrupted: fields scaled, frozen or not finite, clocks off, messages lost,
+duplicated, late.
 """
 import copy
 import math
@@ -33,7 +34,7 @@ from uvms_adaptive_dynamics.simulation.bag import DEFAULT_START, ros_message
 from uvms_adaptive_dynamics.simulation.robot import SimulatedRobot
 
 SECONDS = 10.0
-MOTIONS = 3      # that streams are made of
+MOTIONS = 3      # number of simulated motions behind the streams
 FIELDS = ("t", "R_nb", "nu", "nu_dot", "mu", "mu_dot", "mu_ddot", "wrench", "joint_torque")
 NUMBERS = (math.nan, math.inf, -math.inf, 0.0, -0.0, 5e-324, 1e-30, 1e6, -1e6, 1e100, 1e200, -1e308,
            1.7e308, 1.0, -1.0)
@@ -41,11 +42,11 @@ INTEGERS = (0, 1, -1, 2 ** 31 - 1, -2 ** 31, 2 ** 32 - 1)
 OTHERS = (None, "x", "1.0", b"", [], [1.0], {}, 10 ** 400, 1j, np.nan, np.array([]), object())
 STAMPS = ((0, 0), (0, 1), (-1, 0), (2 ** 31 - 1, 999_999_999), (1, 2 ** 32 - 1), (-(2 ** 31), 0))
 SHIFTS = (-3600.0, -30.0, -5.0, -0.9, -0.05, 0.05, 0.3, 0.9, 5.0, 3600.0, 1e6)
-# Those of a bag's reception reach over the whole of 64 bits of nanoseconds.
+# Receive times of a bag cover the whole range of 64-bit nanoseconds.
 RECEPTIONS = (0.0, -1.0, 1.0, 9.2e9, -9.2e9, 1e-9)
-# The defaults, with nothing gated, and an arm by itself.
+# The defaults, without gates, and an arm alone.
 SETTINGS = ({}, {"filter.gates": False}, {"robot.vehicle": False})
-# Wrong kinds of values come from no middleware: one stream in eight has them.
+# No middleware delivers values of wrong types; one stream in eight has them.
 WRONG_TYPES = 8
 
 
@@ -59,16 +60,16 @@ class MessageFuzzer:
         self.streams = [recorded(self._robots[0][0], k) for k in range(motions)]
 
     def run(self, number, tally):
-        """One stream into the tally; the number of its messages."""
+        """Run one stream and add it to the tally; returns the number of its messages."""
         with np.errstate(all="ignore"):
             return self._run(number, self.stream(number), tally)
 
     def wrong_types(self, number):
-        """Whether values of the stream are of wrong types, as no middleware gives them."""
+        """Whether the stream has values of wrong types, which no middleware would deliver."""
         return number % WRONG_TYPES == 0
 
     def front_end(self, number):
-        """An empty front end, with the settings that the stream is for."""
+        """A new front end with the stream's settings."""
         return SignalFrontEnd(*self._robots[number % len(self._robots)])
 
     def _run(self, number, messages, tally):
@@ -78,7 +79,7 @@ class MessageFuzzer:
         done, named = 0, False
         try:
             for done, (role, message, received) in enumerate(messages, 1):
-                if done % 50 == 0:      # setting the watch takes as long as a message
+                if done % 50 == 0:      # setting the watchdog takes as long as processing a message
                     with watched():
                         samples = self._step(front, role, message, received)
                 else:
@@ -102,7 +103,7 @@ class MessageFuzzer:
         return front.samples()
 
     def _check(self, samples, tally, name, named):
-        """Count samples; of a stream, the first that is not finite is named."""
+        """Count samples, and report the first one of the stream that is not finite."""
         for sample in samples:
             tally.outcomes["samples"] += 1
             wrong = [f for f in FIELDS if not np.isfinite(getattr(sample, f)).all()]
@@ -143,7 +144,8 @@ class MessageFuzzer:
 
 
 def recorded(config, seed):
-    """A stream of plain objects, cheap to copy, as the simulated robot's sensors send it."""
+    """A stream of plain objects, cheap to copy, with the messages of the simulated robot's
+    sensors."""
     store, roles = get_typestore(Stores.ROS2_JAZZY), {i.topic: i.role for i in inputs(config)}
     robot = SimulatedRobot(seed, SECONDS, start_ns=round(DEFAULT_START * 1e9), truth_period=None)
     found = [(roles[m.topic], plain(ros_message(store, m)), m.receive_time * 1e-9) for m in robot]
@@ -160,7 +162,7 @@ def plain(message):
 
 
 def leaves(message):
-    """(holder, field) of everything in a message that is no message itself."""
+    """(holder, field) of every field in a message that is not itself a message."""
     found, waiting = [], [message]
     for holder in waiting:
         for name, value in vars(holder).items():
@@ -172,7 +174,7 @@ def leaves(message):
 
 
 def spoilt(rng, message, wrong_types=False):
-    """A copy with one to three of its fields spoilt."""
+    """A copy with one to three corrupted fields."""
     message = copy.deepcopy(message)
     for _ in range(rng.choice((1, 1, 3))):
         if hasattr(message, "header") and rng.random() < 0.2:
@@ -188,7 +190,7 @@ def spoilt(rng, message, wrong_types=False):
 
 
 def changed(rng, value, wrong_types):
-    """Another value in the place of one: a number, an array, a list of names."""
+    """Another value in place of a number, an array or a list of names."""
     if wrong_types and rng.random() < 0.5:
         return rng.choice(OTHERS)
     if isinstance(value, np.ndarray):
@@ -209,7 +211,7 @@ def changed(rng, value, wrong_types):
 
 
 def burst(rng, messages):
-    """One role's messages spoilt in the same way from some time on, for .05 to 10 s."""
+    """Corrupt one role's messages in the same way from some time on, for .05 to 10 s."""
     role = rng.choice(sorted({role for role, _, _ in messages}))
     begin = messages[0][2] + rng.uniform(0.0, SECONDS)
     end = begin + rng.choice((0.05, 0.6, 3.0, 10.0))

@@ -12,14 +12,15 @@
 # See the License for the specific language governing permissions and
 # limitations under the License.
 
-"""A page as a browser reads it: elements that close in order, what it would load, its texts."""
+"""A page as a browser reads it: balanced elements, resources that it would load, and texts."""
 from html.parser import HTMLParser
 
 VOID = {"meta", "link", "br", "img", "path", "hr", "input"}
 
 
 class Elements(HTMLParser):
-    """Checks that elements close in order; collects what a browser would load, and texts."""
+    """Checks that elements are closed in order; collects the resources that a browser would load,
+    and texts."""
 
     def __init__(self, text):
         super().__init__()

@@ -12,7 +12,7 @@
 # See the License for the specific language governing permissions and
 # limitations under the License.
 
-"""An information state fed with rows as they are, for the tests of the estimation room."""
+"""An information state that gets rows directly, for the tests of the estimation room."""
 import numpy as np
 from problems import Unconstrained
 
@@ -24,8 +24,8 @@ from uvms_adaptive_dynamics.estimation.row_excitation import Excited
 
 
 def state_of(table, prior, stddev, noise=None, free=None, physical=None, **estimation):
-    """A state, unconstrained unless `physical` is given, that starts from a prior (p,) with
-    deviations (p,); noise (C,) stays as it is unless set."""
+    """A state that starts from a prior (p,) with deviations (p,), unconstrained unless `physical`
+    is given; noise (C,) keeps its default unless given."""
     settings = {"adapt_noise": False, **estimation}
     config = Config().with_values({f"estimation.{name}": value for name, value in settings.items()})
     noise = np.ones(table.channels) if noise is None else noise
@@ -38,8 +38,8 @@ def state_of(table, prior, stddev, noise=None, free=None, physical=None, **estim
 
 
 def prediction_of(Y, tau, pi, valid=None, t=0.0, doubt=0.0):
-    """The prediction of rows Y (C, p), tau (C,) by pi (p,), its variance by the parameters `doubt`.
-    """
+    """The prediction of rows Y (C, p), tau (C,) by pi (p,); doubt: its variance due to the
+    parameters."""
     C = len(tau)
     valid = np.ones(C, bool) if valid is None else valid
     predicted = Y @ pi
@@ -48,7 +48,7 @@ def prediction_of(Y, tau, pi, valid=None, t=0.0, doubt=0.0):
 
 
 def add(state, Y, tau, pi, counts=None, moves=None, doubt=0.0):
-    """Rows enter the state as they are."""
+    """Add rows to the state directly."""
     counts = np.ones(len(tau), bool) if counts is None else counts
     state.add_row(prediction_of(Y, tau, pi, counts, doubt=doubt),
                   Excited(counts, counts if moves is None else moves))

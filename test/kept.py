@@ -12,24 +12,24 @@
 # See the License for the specific language governing permissions and
 # limitations under the License.
 
-"""What takes seconds to make and several files of tests need, made once for all processes of a run.
-"""
+"""Data that take seconds to make and that several test files need, made once for all processes of a
+run."""
 import fcntl
 import os
 import pickle
 from pathlib import Path
 
-FOLDER = "UVMS_TEST_KEPT"   # the variable with the folder of this run; conftest.py sets it
+FOLDER = "UVMS_TEST_KEPT"   # environment variable with the run's folder, set by conftest.py
 
 
 def kept(name, make):
-    """What make() gives, or what another process of this run got by it; `name` says of what
-    settings. Outside of a run of the tests it is made anew."""
+    """The result of make(), computed by this or another process of the run; name: identifies its
+    settings. Outside a run of the tests it is always computed."""
     if FOLDER not in os.environ:
         return make()
     path = Path(os.environ[FOLDER]) / name
     with open(f"{path}.lock", "w") as lock:
-        fcntl.flock(lock, fcntl.LOCK_EX)    # a second process waits for the first, and reads
+        fcntl.flock(lock, fcntl.LOCK_EX)    # a second process waits for the first one
         if path.exists():
             return pickle.loads(path.read_bytes())
         made = make()

@@ -12,16 +12,16 @@
 # See the License for the specific language governing permissions and
 # limitations under the License.
 
-"""`kill -9` at random instants while an estimator runs and saves: what each restart goes on from.
+"""`kill -9` at random instants while an estimator runs and saves: what does each restart recover?
 
     python test/kill_campaign.py --kills 500
 
-A process goes on from 20 s of learning (before that, an interval is a good part of all there is),
-steps an estimator through simulated samples with the node's own memory, which saves every
-`--interval`, and is killed; the next one starts from what it finds, at the sample where the last
-one died. Checked at every restart: it starts from the saved state, without a damaged file; it lost
-no more than one interval (and what one save takes); R^2 of the 5 s of samples behind the restart is
-within .02 of what the killed process would have had; no temporary files pile up.
+A process starts from 20 s of learning (earlier, one interval is a large part of all that was
+learned), steps an estimator through simulated samples with the node's own memory, which saves every
+`--interval`, and is killed. The next process starts from what is left, at the sample where the last
+one died. Every restart must start from the saved state, without a damaged file; must have lost at
+most one interval, plus the duration of one save; and its R^2 of the next 5 s of samples must be
+within .02 of what the killed process would have had. Temporary files must not pile up.
 """
 from __future__ import annotations
 
@@ -42,7 +42,7 @@ import numpy as np
 
 ROOT = Path(__file__).resolve().parent.parent
 sys.path.insert(0, str(ROOT))
-# One thread, or a fork of the server below would wait for threads that it does not have.
+# One thread: a fork of the server below would wait for threads that were not forked.
 os.environ.setdefault("OMP_NUM_THREADS", "1")
 
 from uvms_adaptive_dynamics.config import Config  # noqa: E402
@@ -55,15 +55,15 @@ from uvms_adaptive_dynamics.ros.worker import Worker  # noqa: E402
 from uvms_adaptive_dynamics.studies.benchmark.samples import simulated_samples  # noqa: E402
 
 CONFIG = Config().with_values({"prior.file": "auto"})
-AFTER_S, WITHIN = 5.0, 0.02      # over which R^2 is compared, and how near it must be
+AFTER_S, WITHIN = 5.0, 0.02      # [s] over which R^2 is compared; largest difference
 LEARNED_S = 20.0    # before the first kill
 # The state, the lock, five backups, a damaged one, and a file that was being written.
 MOST_FILES = 9
 START_S = 60.0      # until a process has started, on a loaded machine
 
 
-# Forks of a process that has imported all this and done nothing: this one has solvers with threads,
-# which a fork has not, and a new one takes seconds to import.
+# Fork a process that has only imported all this: this process has solver threads, which a fork
+# would lack, and a new process takes seconds to import.
 SERVER = multiprocessing.get_context("forkserver")
 SERVER.set_forkserver_preload([
     f"uvms_adaptive_dynamics.{name}" for name in (
@@ -81,8 +81,8 @@ class Silent:
 
 
 class Progress:
-    """Of one process, in a file that outlives it: rows behind the estimate and time after each
-    sample; and what it started from."""
+    """Progress of one process, in a file that outlives it: rows behind the estimate and time after
+    each sample, and what the process started from."""
 
     def __init__(self, folder: Path, samples: int):
         self.said = folder / "said"
@@ -105,12 +105,12 @@ class Progress:
 
     @property
     def at(self) -> int:
-        """The next sample; 0 where there was none yet."""
+        """The next sample; 0 before the first."""
         return int(np.max(np.flatnonzero(self.times), initial=0))
 
 
 class Restart(NamedTuple):
-    """What one kill cost."""
+    """The cost of one kill."""
 
     rows_lost: int
     seconds_lost: float
@@ -120,7 +120,7 @@ class Restart(NamedTuple):
 
 
 def run_until_killed(folder: Path, seconds: float, interval: float, first: int) -> None:
-    """The process that is killed: as the node, without ROS."""
+    """The process that is killed: like the node, but without ROS."""
     samples = simulated_samples(seconds, 1)
     config = CONFIG.with_values({"output.save_period": interval})
     robot = RobotModel.from_config(config)
@@ -147,7 +147,7 @@ def report(error: Exception) -> None:
 
 
 def r2(predictions) -> float:
-    """Of all channels together, each in units of its spread over the whole recording."""
+    """R^2 over all channels, each in units of its spread over the whole recording."""
     residual = np.array([(p.measured - p.predicted) * p.valid for p in predictions])
     measured = np.array([p.measured * p.valid for p in predictions])
     spread = measured.std(axis=0)
@@ -157,7 +157,8 @@ def r2(predictions) -> float:
 
 
 class Started(NamedTuple):
-    """An estimator with what the folder holds; its rows, and the sentence about them."""
+    """An estimator started from the folder's content, its rows, and the sentence about its
+    start."""
 
     estimator: Estimator
     rows: int
@@ -167,13 +168,13 @@ class Started(NamedTuple):
 def started(folder: Path) -> Started:
     robot = RobotModel.from_config(CONFIG)
     memory = Memory(CONFIG.with_values({"output.save_period": 0.0}), robot, folder, Silent())
-    start = memory.start()      # saves nothing, and so leaves the folder's lock alone
+    start = memory.start()      # saves nothing, so it does not take the folder's lock
     estimator = Estimator(CONFIG, robot=robot, start=start.parameters)
     return Started(estimator, known_rows(estimator.prior), start.sentence)
 
 
 def predictions(estimator: Estimator, samples) -> list:
-    """Sample by sample, while it learns; None while the low-pass fills."""
+    """Predictions sample by sample while learning; None while the low-pass fills."""
     found = []
     for sample in samples:
         found.append(estimator.add(sample))
@@ -183,11 +184,11 @@ def predictions(estimator: Estimator, samples) -> list:
 
 def kill_once(folder: Path, samples, recording: float, interval: float, first: int,
               wait: float, after: int) -> tuple[Restart | None, int]:
-    """Run, kill after `wait` [s], restart; (what it cost, the sample to go on with)."""
+    """Run, kill after `wait` [s], restart; returns (its cost, the sample to continue with)."""
     for name in ("said", "progress"):
         (folder / name).unlink(missing_ok=True)
     expected = (folder / "robot" / "state.yaml").exists()
-    spared = started(folder / "robot").estimator     # the same, which is not killed
+    spared = started(folder / "robot").estimator     # the same, but not killed
     child = SERVER.Process(target=run_until_killed, args=(folder, recording, interval, first))
     child.start()
     done = Progress(folder, len(samples)) if wait_for(folder / "said", child) else None
@@ -198,7 +199,7 @@ def kill_once(folder: Path, samples, recording: float, interval: float, first: i
     if done is None or not done.at:
         return None, first
     if done.at + max(after, 1) > len(samples):
-        return None, done.at   # at the recording's end, or too near it for a comparison
+        return None, done.at   # at the recording's end, or too close to it to compare
     at, said = done.at, done.said.read_text()
     if expected and "started from" not in said:
         raise AssertionError(f"a restart did not go on from the saved state: {said}")
@@ -221,7 +222,7 @@ def kill_once(folder: Path, samples, recording: float, interval: float, first: i
 
 
 def wait_for(path: Path, child) -> bool:
-    """Whether a process made a file, and not died before."""
+    """Whether a process made a file before it died."""
     end = time.monotonic() + START_S
     while not path.exists():
         if not child.is_alive() or time.monotonic() > end:
@@ -233,9 +234,9 @@ def wait_for(path: Path, child) -> bool:
 def campaign(kills: int, interval: float, seconds: float, seed: int = 0,
              say=lambda line: None, learned_s: float = LEARNED_S,
              after_s: float = AFTER_S) -> list[Restart]:
-    """Costs of `kills` kills over recordings of `seconds`; AssertionError where one is too high.
+    """Costs of `kills` kills over recordings of `seconds`; AssertionError if one is too high.
 
-    after_s [s]: over which R^2 is compared; 0: it is not.
+    after_s [s]: over which R^2 is compared; 0: no comparison.
     """
     begin, after = (round(t / CONFIG.filter.period) for t in (learned_s, after_s))
     chance, found = random.Random(seed), []
@@ -260,7 +261,7 @@ def campaign(kills: int, interval: float, seconds: float, seed: int = 0,
 
 
 def check(cost: Restart, interval: float) -> None:
-    """AssertionError where a restart lost more than it may."""
+    """AssertionError if a restart lost more than allowed."""
     # A save takes its time: the copy waits for a tick, the file for the disk.
     assert cost.seconds_lost <= interval + SAVE_S, cost
     assert cost.rows_lost >= 0, cost

@@ -12,8 +12,8 @@
 # See the License for the specific language governing permissions and
 # limitations under the License.
 
-"""The package as `colcon build` installs it, for the real `ros2 launch`: a prefix made of the
-checkout; and whether `ros2 launch` is there."""
+"""A prefix as `colcon build` would install the package, made from the checkout, for the real `ros2
+launch`; and whether `ros2 launch` is available."""
 import os
 import shutil
 import stat
@@ -29,7 +29,7 @@ EXECUTABLES = {"estimator": "ros.node", "simulated_robot": "ros.demo.simulated_r
 
 
 def ros2_launch_is_there() -> bool:
-    """With the interpreter that the nodes run in, or another."""
+    """Whether `ros2 launch` runs, with the interpreter of the nodes or another one."""
     ros2 = shutil.which("ros2")
     return ros2 is not None and subprocess.run(
         [ros2, "launch", "--help"], capture_output=True, check=False, timeout=60,
@@ -37,7 +37,8 @@ def ros2_launch_is_there() -> bool:
 
 
 def environment(prefix: Path | None = None, **others: str) -> dict[str, str]:
-    """This process's environment, in which rclpy of wheels can start, with a prefix in front."""
+    """This process's environment for a child in which rclpy from wheels can start, with a prefix in
+    front."""
     left_out = ("_ROS_WHEELS_BOOTSTRAP_COMPLETE", "LD_LIBRARY_PATH") if (
         "_ROS_WHEELS_BOOTSTRAP_COMPLETE" in os.environ) else ()
     found = {key: value for key, value in os.environ.items() if key not in left_out}
@@ -48,14 +49,14 @@ def environment(prefix: Path | None = None, **others: str) -> dict[str, str]:
 
 
 def make_prefix(folder: Path) -> Path:
-    """lib/<package>/<executable>, share/<package>/{launch,config,...}, and ament's mark."""
+    """Make lib/<package>/<executable>, share/<package>/{launch,config,...} and ament's marker."""
     share = folder / "share" / PACKAGE
     marks = folder / "share" / "ament_index" / "resource_index" / "packages"
     lib = folder / "lib" / PACKAGE
     for path in (share, marks, lib):
         path.mkdir(parents=True)
     (marks / PACKAGE).touch()
-    # Copies, since `ros2 launch` follows no links to folders.
+    # Copies, since `ros2 launch` does not follow links to folders.
     for source in (ROOT / "launch", ROOT / "config", ROOT / PACKAGE / "robots"):
         shutil.copytree(source, share / source.name, ignore=shutil.ignore_patterns("__pycache__"))
     for name, module in EXECUTABLES.items():

@@ -12,11 +12,11 @@
 # See the License for the specific language governing permissions and
 # limitations under the License.
 
-"""Faults of drivers, live: the real node in a process of its own, simulated messages over ROS 2,
-and what its log and its diagnostics say, and when.
+"""Driver faults, live: the real node in a separate process, simulated messages over ROS 2, and what
+its log and diagnostics report, and when.
 
-`python test/live_faults.py [FAULT ..]` goes through all of them, or those named, some 25 s each,
-and ends with status 1 if one was not said as expected.
+`python test/live_faults.py [FAULT ..]` runs all of them, or those named, some 25 s each. The exit
+status is 1 if one was not reported as expected.
 """
 
 import copy
@@ -52,8 +52,8 @@ LEVELS = ("OK", "WARN", "ERROR")
 
 
 class Driver:
-    """All drivers of the simulated robot: publishes what arrives, changed by `change(topic,
-    message)`, a function that gives a list of messages."""
+    """All drivers of the simulated robot. Publishes each message as `change(topic, message)`
+    returns it, a list of messages."""
 
     def __init__(self, bus_, others):
         self.bus, self.others = bus_, others
@@ -63,7 +63,7 @@ class Driver:
         self.start = None
 
     def connect(self, topic):
-        """Start the driver of a topic, a participant of its own that can die."""
+        """Start the driver of a topic, as a participant that can die by itself."""
         if topic not in self.nodes:
             name = topic.replace("/", "_") + "_driver"
             self.nodes[topic] = self.others.enter_context(bus(name=name)).operator
@@ -94,7 +94,7 @@ def unchanged(topic, message):
 
 
 def on(wanted, function):
-    """A change of one topic's messages (of all, where None) in place."""
+    """A change in place of the messages of one topic (None: of all)."""
 
     def change(topic, message):
         if wanted in (None, topic):
@@ -105,7 +105,7 @@ def on(wanted, function):
 
 
 def shifted(seconds):
-    """Stamps that are so much later."""
+    """Stamps later by a number of seconds."""
 
     def shift(message):
         if hasattr(message, "header"):
@@ -117,7 +117,7 @@ def shifted(seconds):
 
 
 def faster(wanted, times, period):
-    """So many messages for one of `period` [s], values between the last and this one."""
+    """Several messages in place of one per `period` [s], interpolated from the previous message."""
     last = {}
 
     def change(topic, message):
@@ -136,7 +136,7 @@ def faster(wanted, times, period):
 
 
 def mix(between, before, after, share):
-    """Fill in the values of an Imu or JointState between two others."""
+    """Interpolate the values of an Imu or JointState between two others."""
     if hasattr(after, "position"):
         for name in ("position", "velocity", "effort"):
             a, b = getattr(before, name), getattr(after, name)
@@ -164,7 +164,7 @@ def not_a_number(message):
 
 
 def second_imu(driver):
-    """Another node sends the same messages beside the first."""
+    """Another node publishes the same messages on the same topic."""
     other = driver.others.enter_context(bus(name="second_imu")).operator
     publisher = other.create_publisher(MESSAGE_CLASSES["imu/data"], "imu/data",
                                        qos_profile_sensor_data)
@@ -184,7 +184,7 @@ def another_type(driver):
 
 
 def changed(change) -> Callable:
-    """A fault that is a change of messages."""
+    """A fault that changes messages."""
     return lambda driver: setattr(driver, "change", change)
 
 
@@ -197,8 +197,9 @@ def nothing(driver):
 
 
 class Fault(NamedTuple):
-    """How it begins and ends; `said`: words that one line of the log has during it; `after`: the
-    same once it is over; `absent`: topics without a driver before; `arguments` of the node."""
+    """A fault. begin, end: what starts and ends it; said: words that one log line must contain
+    during it; after: likewise once it is over; absent: topics that have no driver before it;
+    arguments: of the node."""
 
     begin: Callable
     end: Callable = end_change
@@ -275,7 +276,7 @@ FAULTS = {
 
 
 class Heard:
-    """What came of the log and the diagnostics: (time since the fault [s], text)."""
+    """Lines of the log and the diagnostics: (time since the fault began [s], text)."""
 
     def __init__(self, ros):
         self._log = ros.collect(Log, "/rosout", QoSProfile(depth=200))
@@ -289,7 +290,7 @@ class Heard:
         return len(self._reports)
 
     def take(self, since):
-        """Move what has come into `log` and `diagnostics`, with the time since `since` [s]."""
+        """Move new lines into `log` and `diagnostics`, timed from `since` [s]."""
         at = time.monotonic() - since
         for line in self._log:
             if line.name.startswith("uvms_estimator"):
@@ -307,8 +308,8 @@ class Heard:
 
 @contextmanager
 def robot_and_node(absent=(), arguments=()):
-    """(driver, what is heard) of all drivers but those of `absent` topics, and the node with these
-    arguments, which has made its first report."""
+    """(driver, `Heard`), with drivers of all topics but `absent`, and a node with these arguments
+    that has made its first report."""
     with bus() as ros, ExitStack() as others:
         heard, driver = Heard(ros), Driver(ros, others)
         for topic in MESSAGE_CLASSES:
@@ -329,7 +330,8 @@ def robot_and_node(absent=(), arguments=()):
 
 
 def spent(driver, heard, since, seconds, enough=lambda: False):
-    """Drive for so many seconds or until it is enough; returns how many samples the node made."""
+    """Publish for so many seconds, or until `enough()`; returns the number of samples that the node
+    made."""
     before, end = heard.samples, time.monotonic() + seconds
     while time.monotonic() < end and not enough():
         driver.spin(0.1)
@@ -338,7 +340,7 @@ def spent(driver, heard, since, seconds, enough=lambda: False):
 
 
 def run(fault):
-    """Go through a fault; returns (what was heard, samples before, during and after it)."""
+    """Run a fault; returns (`Heard`, samples before, during and after it)."""
     with robot_and_node(fault.absent, fault.arguments) as (driver, heard):
         counts = [spent(driver, heard, time.monotonic() + HEALTHY, HEALTHY)]
         since = time.monotonic()
@@ -349,25 +351,26 @@ def run(fault):
 
 
 def first(lines, words):
-    """When all words (regular expressions) were said in one line [s], None if never."""
+    """The time [s] of the first line that contains all words (regular expressions); None without
+    one."""
     return next((at for at, text in lines if all(re.search(word, text) for word in words)), None)
 
 
 def verdict(fault, heard):
-    """(whether all was said that should be, a sentence)."""
+    """(whether everything required was logged, a sentence)."""
     if not fault.said:
         said = [text for at, text in heard.log if at > 0.0 and text.startswith("WARN")]
-        return not said, "nothing to say" if not said else f"should not be said: {said[0]}"
+        return not said, "nothing to report" if not said else f"UNEXPECTED: {said[0]}"
     at, after = first(heard.log, fault.said), first(heard.log, fault.after)
     if at is None:
-        sentence = "NOT SAID"
+        sentence = "NOT LOGGED"
     elif at < 0.0:
-        sentence = f"said {at + HEALTHY:.1f} s after the node's first report"
+        sentence = f"logged {at + HEALTHY:.1f} s after the node's first report"
     else:
-        sentence = f"said {at:.1f} s after its begin"
+        sentence = f"logged {at:.1f} s after it began"
     if fault.after:
         sentence += (
-            "; its end NOT SAID"
+            "; its end NOT LOGGED"
             if after is None
             else f", its end {after - fault.duration:.1f} s after it"
         )

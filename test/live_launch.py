@@ -12,10 +12,10 @@
 # See the License for the specific language governing permissions and
 # limitations under the License.
 
-"""Nodes as processes, for minutes: two robots in namespaces, and starts and stops in a row.
+"""Nodes as processes, for minutes: two robots in namespaces, and repeated starts and stops.
 
-    python test/live_launch.py two --seconds 300      files, topics and diagnostics stay apart
-    python test/live_launch.py cycles --count 100     no orphan, exit within 2 s
+    python test/live_launch.py two --seconds 300       files, topics and diagnostics stay separate
+    python test/live_launch.py cycles --count 100      no orphan, exit within 2 s
 """
 import argparse
 import os
@@ -43,7 +43,7 @@ GLOBAL = ("/rosout", "/parameter_events", "/diagnostics", "/clock")
 
 
 def node(module: str, namespace: str, *settings: str):
-    """A node in a namespace, `name:=value` after it."""
+    """Start a node in a namespace, with further arguments `name:=value`."""
     values = [word for setting in settings for word in ("-p", setting)]
     return process(module, "--ros-args", "-r", f"__ns:=/{namespace}", *values)
 
@@ -60,7 +60,7 @@ def stop(child, number: int = signal.SIGINT) -> float:
 
 
 def two(seconds: float) -> str:
-    """AssertionError where anything of two robots is not apart."""
+    """AssertionError if two robots share anything."""
     with tempfile.TemporaryDirectory() as folder, bus() as ros:
         reports = ros.collect(DiagnosticArray, "/diagnostics", QoSProfile(depth=100))
         found = {name: ros.collect(JointState, f"/{name}/uvms_estimator/parameters",
@@ -88,7 +88,7 @@ def two(seconds: float) -> str:
 
 
 def check_apart(topics, reports, found, folder: Path) -> None:
-    """Topics, diagnostics, values and files of the two namespaces."""
+    """Check that topics, diagnostics, values and files of the two namespaces are separate."""
     stray = [topic for topic in topics if topic not in GLOBAL
              and topic.split("/")[1] not in NAMESPACES]
     assert not stray, stray
@@ -100,7 +100,7 @@ def check_apart(topics, reports, found, folder: Path) -> None:
     for name, messages in found.items():
         robot, = (folder / name).iterdir()
         saved = load_parameters(robot / "state.yaml")
-        # what is saved at exit is what was published last, or a tick or two later
+        # the state saved at exit is the last published one, or a tick or two newer
         ours, theirs = messages[-1].position, found[other(name)][-1].position
         assert distance(saved.values, ours) < distance(saved.values, theirs), name
         assert len(list((robot / "recordings").iterdir())) == 1
@@ -115,7 +115,7 @@ def distance(one, two_) -> float:
 
 
 def cycles(count: int) -> str:
-    """AssertionError where a stop takes too long, fails, or leaves a process."""
+    """AssertionError if a stop takes too long, fails, or leaves a process."""
     mark = f"UVMS_CYCLE_{secrets.token_hex(4)}"
     os.environ[mark] = "1"
     exits = []
@@ -134,7 +134,7 @@ def cycles(count: int) -> str:
 
 
 def processes_with(mark: str) -> list[int]:
-    """Other processes that have the mark in their environment."""
+    """Other processes whose environment has the marker."""
     found = []
     for path in Path("/proc").glob("[0-9]*/environ"):
         pid = int(path.parent.name)

@@ -12,12 +12,12 @@
 # See the License for the specific language governing permissions and
 # limitations under the License.
 
-"""Starts of the estimator's node that are refused, each in a process of its own.
+"""Starts of the estimator node that must be refused, each in a separate process.
 
-A process takes most of its time to import what every start imports. Here one does so and is forked
-for each start:
+A process spends most of its time on imports. So one process imports everything and is forked for
+each start:
 
-    python test/node_refusals.py < ARGUMENTS     a JSON list a line; answers [status, output]
+    python test/node_refusals.py < ARGUMENTS          a JSON list per line; answers [status, output]
 """
 import contextlib
 import json
@@ -34,8 +34,8 @@ LIMIT = 30      # [s] for a start
 
 
 def start(arguments):
-    """(exit status, what it said) of a node with these arguments; one that does not end is ended
-    by a signal, and its status is negative."""
+    """(exit status, output) of a node with these arguments; a node that does not end is killed by a
+    signal, and its status is negative."""
     read, write = os.pipe()
     child = os.fork()
     if child == 0:
@@ -51,7 +51,7 @@ def start(arguments):
 
 
 if __name__ == "__main__":
-    log.DISCOVERY_S = 0.0       # nobody listens to the log: `test_log.py` does
+    log.DISCOVERY_S = 0.0       # no listener on the log: that is the subject of `test_log.py`
     with contextlib.suppress(KeyboardInterrupt):
         while line := sys.stdin.readline():
             print(json.dumps(start(json.loads(line))), flush=True)

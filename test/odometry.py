@@ -28,15 +28,15 @@ from uvms_adaptive_dynamics.model.rotations import (
 
 ODOMETRY, POSE = "nav_msgs/msg/Odometry", "geometry_msgs/msg/PoseStamped"
 BOTH = {"imu.topic": "odom", "dvl.topic": "odom", "dvl.frame": "flu", "dvl.xyz": (0.0, 0.0, 0.0)}
-# Noise of motion capture with some filter behind it: position [m], attitude [rad], velocity [m/s],
+# Noise of filtered motion capture: position [m], attitude [rad], velocity [m/s],
 # rates [rad/s].
 NOISE = 0.002, 0.003, 0.01, 0.01
 LATENCY = 0.02
 
 
 def odometry(truth, rng, place=(0.0, 0.0, 0.0), noise=NOISE, world="enu"):
-    """(message, time of reception) of Odometry at a place (FLU) in the body, in REP-103 axes; its
-    `pose` and `twist` have the noise."""
+    """(message, time of reception) of Odometry of a point (FLU) of the body, in REP-103 axes, with
+    noise on pose and twist."""
     r = FRD_FROM_FLU @ np.array(place)
     to_world = NED_FROM_ENU if world == "enu" else np.eye(3)
     found = []
@@ -59,12 +59,13 @@ def odometry(truth, rng, place=(0.0, 0.0, 0.0), noise=NOISE, world="enu"):
 
 
 def as_pose(message):
-    """PoseStamped out of Odometry."""
+    """A PoseStamped made from Odometry."""
     return Message(header=message.header, pose=message.pose.pose)
 
 
 def replaced(messages, source, roles=("imu", "dvl")):
-    """The recording with those roles' messages replaced by `source`'s (message, reception)."""
+    """The recording with the messages of those roles replaced by those of `source`: (message,
+    reception)."""
     kept = [m for m in messages if m[0] not in roles]
     return sorted([*kept, *((role, m, t) for m, t in source for role in roles)],
                   key=lambda item: item[2])

@@ -124,7 +124,7 @@ def make_problem(
 
 
 class Unconstrained(PhysicalSet):
-    """P with nothing in it."""
+    """P without any constraint."""
 
     def __init__(self, table):
         super().__init__(table, Estimation())

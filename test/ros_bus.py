@@ -12,8 +12,8 @@
 # See the License for the specific language governing permissions and
 # limitations under the License.
 
-"""A message bus of a test's own: ROS domain, operator's node, and waiting for conditions instead of
-times."""
+"""A message bus for one test: its own ROS domain, an operator's node, and waiting for conditions
+instead of times."""
 import contextlib
 import os
 import subprocess
@@ -45,7 +45,7 @@ class Bus:
         self.executor.add_node(self.operator)
 
     def until(self, condition, timeout=TIMEOUT, what=""):
-        """Spin until `condition()`; its value, or a failure of the test after `timeout` [s]."""
+        """Spin until `condition()`; returns its value, or fails the test after `timeout` [s]."""
         end = time.monotonic() + timeout
         while not (value := condition()):
             assert time.monotonic() < end, f"not within {timeout:g} s: {what or condition}"
@@ -66,7 +66,7 @@ class Bus:
         return made
 
     def call(self, kind, service, request=None):
-        """The answer of a service."""
+        """Call a service and return its answer."""
         client = self.operator.create_client(kind, service)
         self.until(client.service_is_ready, what=f"service {service}")
         future = client.call_async(request or kind.Request())
@@ -90,18 +90,18 @@ def bus(arguments=(), name="operator"):
 
 
 def process(module, *arguments, **kwargs):
-    """A module of the package as a process in this domain, with its output in one pipe."""
+    """Run a module of the package as a process in this domain, with its output in one pipe."""
     root = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
     return subprocess.Popen([sys.executable, "-m", module, *arguments], env=of_a_child(), text=True,
                             stdout=subprocess.PIPE, stderr=subprocess.STDOUT, cwd=root, **kwargs)
 
 
 def of_a_child():
-    """The environment of a process that imports rclpy itself."""
+    """Environment for a process that imports rclpy itself."""
     return {key: value for key, value in os.environ.items() if not _of_this_process(key)}
 
 
 def _of_this_process(key):
-    # rclpy from wheels starts itself anew to set the library path; a child must do that for itself.
+    # rclpy from wheels restarts its process to set the library path; a child must do so by itself.
     return key == "_ROS_WHEELS_BOOTSTRAP_COMPLETE" or (
         key == "LD_LIBRARY_PATH" and "_ROS_WHEELS_BOOTSTRAP_COMPLETE" in os.environ)

@@ -12,16 +12,16 @@
 # See the License for the specific language governing permissions and
 # limitations under the License.
 
-"""Faults put into the code on purpose: is each caught by a unit test of its own room?
+"""Faults seeded into the code: is each one caught by a unit test of its own room?
 
     python test/seeded_faults.py                     all of them, a few minutes
     python test/seeded_faults.py --room solvers      those of a room
     python test/seeded_faults.py --only stamp        those whose name contains a word
     python test/seeded_faults.py --list
 
-Package and tests are copied to a temporary folder, one fault is put in, and the tests named beside
-it run until the first one fails. A fault that no test notices is missed, and so is a test.
-`test_seeded_faults.py` holds the table to the code.
+Package and tests are copied to a temporary folder, one fault is seeded, and the tests named next to
+it run until the first one fails. A fault that no test catches is missed: a test is lacking.
+`test_seeded_faults.py` checks that the table fits the code.
 """
 from __future__ import annotations
 
@@ -37,12 +37,12 @@ from typing import NamedTuple
 
 ROOT = Path(__file__).resolve().parent.parent
 PACKAGE = "uvms_adaptive_dynamics"
-LIMIT = 300     # [s] for the tests of one fault; one that never ends is caught too
-SLOW = "hundred_thousand"   # in the name of tests that take long and are about rounding alone
+LIMIT = 300     # [s] for the tests of one fault; an endless one counts as caught
+SLOW = "hundred_thousand"   # in the names of long tests of rounding only
 
 
 class Fault(NamedTuple):
-    """In `file` (of the package) `old` becomes `new`; `tests` (of test/) must fail."""
+    """`old` in `file` (of the package) is replaced by `new`; `tests` (of test/) must fail."""
 
     name: str
     file: str
@@ -253,7 +253,7 @@ FAULTS = (
 
 
 def main(arguments: list[str] | None = None) -> int:
-    """Run the chosen faults; 0 where every one is caught."""
+    """Run the chosen faults; returns 0 if every one is caught."""
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--room", help="only the faults of this folder of the package")
     parser.add_argument("--only", metavar="WORD", help="only faults whose name contains WORD")
@@ -282,7 +282,7 @@ def main(arguments: list[str] | None = None) -> int:
 
 
 def run(fault: Fault, folder: Path) -> str:
-    """'caught by <test>', 'missed', or why it could not be tried; the folder is left as it was."""
+    """'caught by <test>', 'missed', or why the fault could not be tried; restores the folder."""
     file = folder / PACKAGE / fault.file
     right = file.read_text()
     if right.count(fault.old) != 1:
@@ -295,7 +295,7 @@ def run(fault: Fault, folder: Path) -> str:
 
 
 def verdict(fault: Fault, folder: Path) -> str:
-    """What the tests say of the fault that is in place."""
+    """The result of the tests with the fault in place."""
     command = [sys.executable, "-m", "pytest", "-x", "-q", "-p", "no:cacheprovider", "--tb=no",
                "-k", f"not {SLOW}",
                *(f"test/{test}" for test in fault.tests.split())]

@@ -12,7 +12,7 @@
 # See the License for the specific language governing permissions and
 # limitations under the License.
 
-"""The script for shells: run by bash itself, it completes commands, options, choices and files."""
+"""The shell script, run by bash itself, completes commands, options, choices and files."""
 import shutil
 import subprocess
 
@@ -29,7 +29,7 @@ try() { COMP_WORDS=("$@"); COMP_CWORD=$(($#-1)); COMPREPLY=(); _uvms; echo "${CO
 
 @pytest.fixture(scope="module")
 def made(tmp_path_factory):
-    """The script in a file, beside a file to complete."""
+    """The script in a file, next to a file to complete."""
     folder = tmp_path_factory.mktemp("shell")
     (folder / "script").write_text(script(COMMANDS) + TRY)
     (folder / "dive.BIN").write_text("")
@@ -41,14 +41,14 @@ def made(tmp_path_factory):
     ("uvms simulate --storage ''", {"mcap", "sqlite3"}), ("uvms completion z", {"zsh"}),
     ("uvms inspect di", {"dive.BIN"}), ("uvms evaluate --config di", {"dive.BIN"})])
 def test_words_are_completed(made, words, expected):
-    """What bash would offer."""
+    """The words that bash would offer."""
     done = subprocess.run(["bash", "-c", f"source ./script; try {words}"], cwd=made, text=True,
                           capture_output=True, check=True, timeout=30)
     assert set(done.stdout.split()) == expected
 
 
 def test_every_command_is_offered(made):
-    """With nothing typed yet."""
+    """If nothing has been typed yet."""
     done = subprocess.run(["bash", "-c", "source ./script; try uvms ''"], cwd=made, text=True,
                           capture_output=True, check=True, timeout=30)
     assert set(done.stdout.split()) == set(COMMANDS)

@@ -12,9 +12,9 @@
 # See the License for the specific language governing permissions and
 # limitations under the License.
 
-"""One name, one constant: what a name in capitals means does not depend on the file it is read in.
+"""One name, one constant: the meaning of a name in capitals does not depend on the file.
 
-Whoever needs another module's constant imports it; what is something else has a name of its own.
+A module that needs another module's constant imports it; a different constant gets its own name.
 """
 import ast
 from collections import defaultdict
@@ -25,7 +25,7 @@ PACKAGE = Path(__file__).resolve().parent.parent / "uvms_adaptive_dynamics"
 
 
 def targets(statements: list[ast.stmt]) -> Iterator[ast.expr]:
-    """What a module's own lines give a value, those under `if`, `try` and `with` included."""
+    """Targets of a module's top-level assignments, including those under `if`, `try` and `with`."""
     for statement in statements:
         if isinstance(statement, ast.Assign):
             yield from statement.targets
@@ -39,7 +39,7 @@ def targets(statements: list[ast.stmt]) -> Iterator[ast.expr]:
 
 
 def constants(source: str) -> set[str]:
-    """Names in capitals that a module defines; one that it imports is another module's."""
+    """Names in capitals that a module defines itself; imported ones do not count."""
     return {name.id for target in targets(ast.parse(source).body) for name in ast.walk(target)
             if isinstance(name, ast.Name) and isinstance(name.ctx, ast.Store)
             and name.id.isupper()}

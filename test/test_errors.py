@@ -12,7 +12,7 @@
 # See the License for the specific language governing permissions and
 # limitations under the License.
 
-"""Values and errors in messages: one short line, whatever was given."""
+"""Values and errors in messages: one short line for any input."""
 from uvms_adaptive_dynamics.errors import BRIEF, BagError, brief, in_words
 
 

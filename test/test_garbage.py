@@ -12,7 +12,8 @@
 # See the License for the specific language governing permissions and
 # limitations under the License.
 
-"""Collections of the oldest generation stay away between begin and end, and come back after."""
+"""The oldest generation is not collected between begin and end, and is collected again
+afterwards."""
 import gc
 import time
 
@@ -55,14 +56,14 @@ def litter():
 
 
 def test_the_oldest_generation_is_left_alone(short):
-    """Young ones are still collected, so that nothing piles up."""
+    """Young objects are still collected, so that garbage does not pile up."""
     short.begin()
     found = generations_of(litter)
     assert found and 2 not in found
 
 
 def test_a_full_collection_is_short_when_what_exists_is_frozen(short):
-    """By a factor, not by a time: it no longer visits the modules' objects."""
+    """Compared by a factor, not by a time: the modules' objects are no longer visited."""
     def duration():
         begin = time.perf_counter()
         gc.collect()
@@ -74,7 +75,7 @@ def test_a_full_collection_is_short_when_what_exists_is_frozen(short):
 
 
 def test_a_context_ends_where_something_is_raised(short):
-    """A replay that fails leaves the process as it was."""
+    """A replay that fails restores the process's state."""
     before = gc.get_threshold()
     with pytest.raises(ValueError), short:
         assert gc.get_threshold() != before
@@ -83,7 +84,7 @@ def test_a_context_ends_where_something_is_raised(short):
 
 
 def test_end_restores_what_was(short):
-    """Thresholds as before, nothing frozen; begin and end may come twice."""
+    """Thresholds are restored and nothing is frozen; begin and end may be called twice."""
     before = gc.get_threshold()
     short.begin()
     short.begin()

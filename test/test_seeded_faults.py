@@ -20,7 +20,7 @@ from seeded_faults import FAULTS, PACKAGE
 
 @pytest.mark.parametrize("fault", FAULTS, ids=lambda fault: fault.name.replace(" ", "-"))
 def test_the_text_of_a_fault_stands_in_the_code_exactly_once(fault):
-    """A fault whose text was changed or doubled cannot be put in; its test is one of its room."""
+    """Otherwise the fault cannot be seeded. Its tests are those of its room."""
     assert (ROOT / PACKAGE / fault.file).read_text().count(fault.old) == 1
     assert fault.new != fault.old
     for test in fault.tests.split():

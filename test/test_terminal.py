@@ -12,7 +12,7 @@
 # See the License for the specific language governing permissions and
 # limitations under the License.
 
-"""Progress and colours where there is a terminal and rich; the same text elsewhere."""
+"""Progress and colours on a terminal with rich; the same text, plain, elsewhere."""
 import io
 import sys
 
@@ -22,19 +22,19 @@ from uvms_adaptive_dynamics import terminal
 
 
 class Terminal(io.StringIO):
-    """A stream that says it is a terminal."""
+    """A stream that claims to be a terminal."""
 
     def isatty(self):
         return True
 
 
 def test_text_for_a_file_has_no_colours():
-    """Whatever is installed."""
+    """Whether or not rich is installed."""
     assert terminal.coloured("[set] a: 1", "bold red", io.StringIO()) == "[set] a: 1"
 
 
 def test_text_for_a_terminal_without_rich_is_plain(monkeypatch):
-    """A station's computer may lack it."""
+    """A station's computer may not have it."""
     monkeypatch.setitem(sys.modules, "rich.console", None)
     assert terminal.coloured("x", "bold red", Terminal()) == "x"
 
@@ -50,7 +50,7 @@ def test_text_for_a_terminal_is_coloured(monkeypatch):
 
 @pytest.mark.parametrize("rich", [True, False])
 def test_progress_ends_at_a_hundred_per_cent(monkeypatch, rich):
-    """On a terminal, with rich and without; several recordings one after another."""
+    """On a terminal, with and without rich, for several recordings in a row."""
     if not rich:
         monkeypatch.setitem(sys.modules, "rich.progress", None)
     else:
