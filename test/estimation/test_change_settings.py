@@ -98,13 +98,18 @@ def test_gap(running):
     assert estimator.snapshot().window_filled == 0
 
 
+def deadlines_of(estimator):
+    """The deadlines that its solver will be given, a list that grows."""
+    given, solve = [], estimator._solver.solve
+    estimator._solver.solve = lambda problem, deadline: (given.append(deadline),
+                                                         solve(problem, deadline))[1]
+    return given
+
+
 def test_deadline(running):
     """The solver gets the new deadline, and later none again."""
     estimator, following = running
-    given = []
-    solve = estimator._solver.solve
-    estimator._solver.solve = lambda problem, deadline: (given.append(deadline),
-                                                         solve(problem, deadline))[1]
+    given = deadlines_of(estimator)
     estimator.step(following())
     change(estimator, estimation__deadline=5.0)
     estimator.step(following())
@@ -115,11 +120,9 @@ def test_deadline(running):
 
 def test_in_real_time_a_whole_tick_has_half_a_period(running):
     """The solver gets what `add` has left of it, and at least half of it."""
-    given, (offline, following) = [], running
+    offline, following = running
     estimator = Estimator(offline.config, robot=offline.robot, real_time=True)
-    solve = estimator._solver.solve
-    estimator._solver.solve = lambda problem, deadline: (given.append(deadline),
-                                                         solve(problem, deadline))[1]
+    given = deadlines_of(estimator)
     while not given:
         estimator.step(following())
     half_period = 0.5 * estimator.config.filter.period

@@ -310,8 +310,9 @@ class Estimator:
 
     def _deadline(self, begin: float) -> float | None:
         """Time limit [s] of a solve in the tick that began at `begin`; None: no limit."""
-        if self.config.estimation.deadline or not self._real_time:
-            return self.config.estimation.deadline or None
+        deadline = self.config.estimation.deadline
+        if deadline or not self._real_time:
+            return deadline or None
         half_period = 0.5 * self.config.filter.period
         return max(half_period - (time.perf_counter() - begin), LEAST_SHARE * half_period)
 

@@ -11,7 +11,8 @@
 # WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
 # See the License for the specific language governing permissions and
 # limitations under the License.
-"""Positions of joints whose encoder begins again after a whole turn, as of continuous joints."""
+
+"""Positions of joints whose encoder wraps after a whole turn, such as continuous joints."""
 from __future__ import annotations
 
 import math
