@@ -46,7 +46,7 @@ LONGEST = (
     "evaluation/test_altered_recordings.py", "evaluation/test_arm_check.py",
     "signals/test_odometry.py", "studies/test_intervals.py", "uncertainty/test_identifiability.py",
     "solvers/test_solvers.py", "studies/test_guided.py", "system/test_tutorial.py",
-    "ros/test_node.py", "evaluation/inspection/test_look.py", "signals/test_front_end.py",
+    "ros/test_node.py", "evaluation/inspection/test_inspection.py", "signals/test_front_end.py",
     "ros/test_live_faults.py", "signals/test_faulty_recordings.py", "signals/test_after_garbage.py",
     "ros/test_parameter_outputs.py", "studies/test_closed_loop.py", "estimation/test_calm.py",
     "ros/test_identification_ends.py", "estimation/test_restarts.py",

@@ -24,7 +24,7 @@ from hypothesis import strategies as st
 from uvms_adaptive_dynamics.config import Config
 from uvms_adaptive_dynamics.control.desired_motion import desired_motion
 from uvms_adaptive_dynamics.control.excitation.limits import MotionLimits
-from uvms_adaptive_dynamics.control.motion_guard import LOW_FOR, Look, MotionGuard
+from uvms_adaptive_dynamics.control.motion_guard import LOW_FOR, GuardView, MotionGuard
 from uvms_adaptive_dynamics.control.state_filter import MotionState
 from uvms_adaptive_dynamics.model.robot import RobotModel
 from uvms_adaptive_dynamics.model.rotations import from_rpy
@@ -39,7 +39,7 @@ MU = np.array([3.0, 1.7, 1.7, 2.8])
 POSE = np.concatenate([[0.0, 0.0, 5.0, 0.0, 0.0, 0.3], MU])
 WANTED = desired_motion(POSE, np.zeros(10), np.zeros(10))
 STATE = MotionState(np.array([0.0, 0.0, 5.0]), WANTED.R_nb, np.zeros(6), MU, np.zeros(4))
-GOOD = Look(STATE, {"imu": 0.0, "dvl": 0.0, "joint_states": 0.0, "depth": 0.0},
+GOOD = GuardView(STATE, {"imu": 0.0, "dvl": 0.0, "joint_states": 0.0, "depth": 0.0},
             {"/thruster_input": 1, "/joint_effort_input": 1}, {"/thruster_input": []}, WANTED,
             np.zeros(3), 0.0, 5.0, 16.0, 0.1, "learning", 0.1, 10.0)
 
@@ -48,8 +48,8 @@ def guard():
     return MotionGuard(CONFIG, LIMITS)
 
 
-def codes(look, t=0.0, of=None):
-    return [cause.code for cause in (of or guard()).causes(t, look)]
+def codes(view, t=0.0, of=None):
+    return [cause.code for cause in (of or guard()).causes(t, view)]
 
 
 def state(**changes):
@@ -70,7 +70,7 @@ def with_joint(field, k, value):
     return state(**{field: values})
 
 
-# cause -> a look just within the limit, and one just beyond
+# cause -> a view just within the limit, and one just beyond
 EDGES = {
     "stale_imu": (silent("imu", SET.imu_timeout), silent("imu", 1.01 * SET.imu_timeout)),
     "stale_dvl": (silent("dvl", SET.dvl_timeout), silent("dvl", 1.01 * SET.dvl_timeout)),
@@ -78,7 +78,7 @@ EDGES = {
                            silent("joint_states", math.inf)),
     "stale_depth": (silent("depth", SET.depth_timeout), silent("depth", math.nan)),
     "no_subscriber": (GOOD, replace(GOOD, listeners={"/thruster_input": 0})),
-    "other_publisher": (GOOD, replace(GOOD, strangers={"/thruster_input": ["/joystick"]})),
+    "other_publisher": (GOOD, replace(GOOD, other_publishers={"/thruster_input": ["/joystick"]})),
     "tilt": (replace(state(R_nb=from_rpy(0.999 * EXC.tilt, 0, 0.3)), wanted=None),
              replace(state(R_nb=from_rpy(1.001 * EXC.tilt, 0, 0.3)), wanted=None)),
     "depth": (replace(GOOD, depth=EXC.depth_range[0]),
@@ -132,17 +132,18 @@ def test_the_battery_may_sag_for_a_moment():
                 min_size=1, unique=True))
 def test_all_causes_are_named_at_once(wanted):
     """Simultaneous causes are all found, except those that overwrite each other's field."""
-    look, fields = GOOD, {}
+    view, fields = GOOD, {}
     for code in wanted:
         bad = EDGES[code][1]
-        changed = {name: getattr(bad, name) for name in ("ages", "listeners", "strangers", "state",
-                   "moved", "turned", "depth", "estimator_age", "estimator_state", "heartbeat",
-                   "armed_for") if getattr(bad, name) is not getattr(GOOD, name)}
+        changed = {name: getattr(bad, name) for name in (
+            "ages", "listeners", "other_publishers", "state", "moved", "turned", "depth",
+            "estimator_age", "estimator_state", "heartbeat", "armed_for")
+            if getattr(bad, name) is not getattr(GOOD, name)}
         for name, value in changed.items():
             fields[name] = code
-            look = replace(look, **{name: value})
+            view = replace(view, **{name: value})
     expected = set(fields.values())
-    found = set(codes(look))
+    found = set(codes(view))
     if "estimator_silent" in expected:
         expected -= {"estimator_failed"}    # it says nothing at all
     assert expected - {"astray"} <= found | {"astray"} and found
@@ -153,10 +154,10 @@ def test_all_causes_are_named_at_once(wanted):
 def test_no_number_breaks_it_and_none_that_is_not_finite_passes(values):
     """NaN never passes a limit, and no number raises."""
     with np.errstate(all="ignore"):
-        look = replace(GOOD, state=STATE._replace(nu=np.array(values[:6]),
+        view = replace(GOOD, state=STATE._replace(nu=np.array(values[:6]),
                                                   mu=np.array(values[6:10]),
                                                   mu_dot=np.array(values[10:14])))
-        found = codes(look)
+        found = codes(view)
     assert found or np.isfinite(values).all()
 
 

@@ -21,7 +21,7 @@ from analytic import AnalyticMotion
 
 from uvms_adaptive_dynamics.config import Config
 from uvms_adaptive_dynamics.errors import SolverError
-from uvms_adaptive_dynamics.estimation.believed_change import EffortChange
+from uvms_adaptive_dynamics.estimation.accepted_change import EffortChange
 from uvms_adaptive_dynamics.estimation.estimator import RECOVER_AFTER, Estimator
 from uvms_adaptive_dynamics.estimation.progress import Progress
 from uvms_adaptive_dynamics.model.robot import RobotModel

@@ -118,7 +118,7 @@ def test_another_line_leaves_a_backup_however_rich(state, prior):
     """After a reset or a load, and in a run that did not start from the state."""
     one = state()
     one.save(learned(prior, 100))
-    one.begin_anew()
+    one.begin_again()
     one.save(learned(prior, 1000, directions=60))
     assert len(one.backups()) == 1
     another = state()
@@ -131,7 +131,7 @@ def test_backups_are_few_and_the_richest_stays(state, prior):
     one = state()
     one.save(learned(prior, 100, directions=60, W=1.0))
     for k in range(2 * BACKUPS_KEPT):
-        one.begin_anew()
+        one.begin_again()
         one.save(learned(prior, k + 1))
     kept = [known_rows(one.load(path.name)) for path in one.backups()]
     assert len(kept) == BACKUPS_KEPT and kept == [100, 6, 7, 8, 9]
@@ -141,7 +141,7 @@ def test_a_damaged_state_gives_way_to_the_newest_good_backup(state, prior):
     """The sentence says what was wrong; the rest of the file is kept."""
     one = state()
     for rows in (100, 200, 300):
-        one.begin_anew()
+        one.begin_again()
         one.save(learned(prior, rows))
     one.path.write_bytes(one.path.read_bytes()[:2000])
     again = state()

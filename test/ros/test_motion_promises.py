@@ -69,7 +69,7 @@ def test_a_promise_is_stated_anew_and_held_to(tmp_path):
             assert f"of {FREE.sum()} parameters shrink by a fifth or more" in said[0]
             restated = load_trajectory(tmp_path / "trajectory.yaml").promise
             np.testing.assert_allclose(restated.present, stddev)
-            assert restated.told.any() and not restated.told[~FREE].any()
+            assert restated.improved.any() and not restated.improved[~FREE].any()
             promises.look(None, 12.0, 1.1 * restated.promised)
             assert len(said) == 2 and "times the promised ones (median), 100% of them" in said[1]
             assert " 1.10 times" in said[1]

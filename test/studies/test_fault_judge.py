@@ -24,7 +24,7 @@ from uvms_adaptive_dynamics.config import Config  # noqa: E402
 from uvms_adaptive_dynamics.model.robot import RobotModel  # noqa: E402
 from uvms_adaptive_dynamics.simulation.faults.clocks import Clock  # noqa: E402
 from uvms_adaptive_dynamics.simulation.faults.delivery import Lost  # noqa: E402
-from uvms_adaptive_dynamics.studies.faults.case import TOUCHES_ARM, Case, Limits, Said  # noqa: E402
+from uvms_adaptive_dynamics.studies.faults.case import TOUCHES_ARM, Case, Expected, Limits  # noqa: E402
 from uvms_adaptive_dynamics.studies.faults.judge import judged, recovered  # noqa: E402
 from uvms_adaptive_dynamics.studies.faults.report import line, summary  # noqa: E402
 from uvms_adaptive_dynamics.studies.faults.runner import (  # noqa: E402
@@ -45,7 +45,7 @@ def robot():
     ("input depth: its clock is 0.5 s ahead", False), ("input depth: 0.3 s late", False),
     ("input dvl: its clock is 0.3 s ahead", False), ("depths: clock 0.3", False)])
 def test_a_sentence_is_of_the_sensor_with_words_and_seconds(sentence, right):
-    assert Said("depth", ("clock",), 0.3).matches(sentence) is right
+    assert Expected("depth", ("clock",), 0.3).matches(sentence) is right
 
 
 def made_up(robot, seconds=60.0, **changes):
@@ -114,7 +114,7 @@ def test_what_is_said_is_found_in_time_and_what_misleads_is_named(robot):
     clean run are neither."""
     said = {"a": Sentence("input imu: no message for 1 s", 21.5),
             "b": Sentence("dvl.rpy: turned", 30.0)}
-    wanted = Said("imu", ("no message",))
+    wanted = Expected("imu", ("no message",))
     late = judge(robot, made_up(robot, said=said), Limits(detect=1.0), wanted)
     assert failed(late) == ["said after [s]", "other advice"]
     assert late.detected == pytest.approx(1.5) and late.advice == ("dvl.rpy: turned",)
@@ -130,7 +130,8 @@ def test_the_wording_counts_where_the_clean_run_says_the_same_with_other_numbers
     clean = made_up(robot, said={"clock": Sentence("input imu: clock 0.0 s ahead", 1.0)})
     said.again("input imu: clock 0.9 s ahead", 22.0)
     fault = Clock("imu", 20.0, offset=0.9)
-    case = Case("made up", "clock", "", (fault,), Said("imu", ("clock",), 0.9), Limits(loss=None))
+    case = Case("made up", "clock", "", (fault,), Expected("imu", ("clock",), 0.9),
+                Limits(loss=None))
     test = HeldOut(np.ones((1, len(robot.channels), robot.table.size)),
                    np.ones((1, len(robot.channels))))
     found = judged(case, made_up(robot, said={"clock": said}), clean, test, robot)
@@ -155,7 +156,7 @@ def test_a_slow_sensor_may_be_named_instead(robot):
     clean = made_up(robot)
     gone = clean._replace(valid=clean.valid & False)
     named = {"a": Sentence("input dvl: 2 Hz is slow", 21.0)}
-    limits, said = Limits(vehicle=0.95, loss=None, recover=None), Said("dvl", ("slow",))
+    limits, said = Limits(vehicle=0.95, loss=None, recover=None), Expected("dvl", ("slow",))
     fault = Lost("dvl", 20.0, share=0.5)
     assert failed(judge(robot, gone, limits, said, fault, or_said=True)) == ["vehicle rows"]
     assert judge(robot, gone._replace(said=named), limits, said, fault, or_said=True).ok

@@ -49,7 +49,7 @@ def test_intervals_hold_the_coefficient():
                       for key in ("value", "stddev"))
     assert abs(values.mean() - 0.3) < 4 * values.std() / np.sqrt(300)
     assert 0.8 < np.median(errors) / values.std() < 1.25
-    missed = sum(not Added(one.value - 0.3, one.stddev, one.clusters).beyond(0.0) for one in found)
+    missed = sum(not Added(one.value - 0.3, one.stddev, one.clusters).exceeds(0.0) for one in found)
     assert missed >= 298
 
 
@@ -58,8 +58,8 @@ def test_a_direction_that_the_parameters_have_gets_nothing():
     fit, direction = problem(np.random.default_rng(2), coefficient=0.5)
     own = fit._Y[:, :, 1]
     inside, nothing, true = fit.added(np.stack([own, 0 * own, direction], axis=2))
-    assert not inside.beyond(0.0) and not nothing.beyond(0.0)
-    assert true.beyond(0.4) and not true.beyond(0.5)
+    assert not inside.exceeds(0.0) and not nothing.exceeds(0.0)
+    assert true.exceeds(0.4) and not true.exceeds(0.5)
     assert fit.added(direction[:, :, None])[0] == pytest.approx(true)
 
 
@@ -73,9 +73,9 @@ def test_outliers_do_not_matter_and_short_data_say_nothing():
     dirty = RobustFit(fit._Y, tau + wrong * rng.normal(0.0, 100.0, tau.shape),
                       np.ones(tau.shape, bool), t)
     found, = dirty.added(direction[:, :, None])
-    assert abs(found.value - 0.5) < 0.1 and found.beyond(0.3)
+    assert abs(found.value - 0.5) < 0.1 and found.exceeds(0.3)
     short, direction = problem(rng, (MIN_PIECES - 2) * CLUSTER_LENGTH, 0.5)
-    assert not short.added(direction[:, :, None])[0].beyond(0.0)
+    assert not short.added(direction[:, :, None])[0].exceeds(0.0)
 
 
 def test_rows_that_do_not_count_are_left_out():

@@ -14,7 +14,7 @@
 
 """Decides when a robot that moves by itself must stop, and why: stale data, limits, subscribers.
 
-Each look is a snapshot; all causes are reported at once, most urgent first. Nothing here knows
+Each view is a snapshot; all causes are reported at once, most urgent first. Nothing here knows
 topics or threads, or how the robot reacts to a cause (`control/pilot.py`).
 """
 from __future__ import annotations
@@ -51,14 +51,14 @@ class Cause(NamedTuple):
 
 
 @dataclass(frozen=True)
-class Look:
+class GuardView:
     """A snapshot of what is known at one moment.
 
     state: None if unavailable. ages [s] of each required sensor, inf before its first message.
-    listeners: number of subscribers of each command topic; strangers: other publishers on command
-    topics. wanted: the desired motion, None before there is one. Since arming: moved (3,) [m]
-    forward, right, down in the axes of arming, doubt [m] the uncertainty of forward and right, and
-    turned [rad] the change of heading. depth [m] and voltage [V], NaN if not measured.
+    listeners: number of subscribers of each command topic; other_publishers: of each command
+    topic, by name. wanted: the desired motion, None before there is one. Since arming: moved (3,)
+    [m] forward, right, down in the axes of arming, doubt [m] the uncertainty of forward and right,
+    and turned [rad] the change of heading. depth [m] and voltage [V], NaN if not measured.
     estimator_age [s] of the estimator's last sign of life, and estimator_state, one word.
     heartbeat [s] since the last one. armed_for [s].
     """
@@ -66,7 +66,7 @@ class Look:
     state: MotionState | None
     ages: Mapping[str, float]
     listeners: Mapping[str, int] = field(default_factory=dict)
-    strangers: Mapping[str, Sequence[str]] = field(default_factory=dict)
+    other_publishers: Mapping[str, Sequence[str]] = field(default_factory=dict)
     wanted: DesiredMotion | None = None
     moved: np.ndarray | None = None
     turned: float = 0.0
@@ -80,7 +80,7 @@ class Look:
 
 
 class MotionGuard:
-    """Compares each look with the limits proper; designed motions stay away from these by their
+    """Compares each view with the limits proper; designed motions stay away from these by their
     margins."""
 
     def __init__(self, config: Config, limits: MotionLimits):
@@ -93,11 +93,11 @@ class MotionGuard:
                           "depth": settings.depth_timeout}
         self._low_since: float | None = None
 
-    def unsteady(self, look: Look) -> Cause | None:
+    def unsteady(self, view: GuardView) -> Cause | None:
         """Why the motion should be broken off: something has used half the margin between a
         designed motion and the point where `causes` stops the robot. None if the motion is
         followed well. Position doubt is ignored, since a smaller motion would not reduce it."""
-        return next(self._off(replace(look, doubt=0.0), self._halfway, 0.5), None)
+        return next(self._off(replace(view, doubt=0.0), self._halfway, 0.5), None)
 
     def overloaded(self, effort: np.ndarray) -> Cause | None:
         """The actuator whose holding effort at a motion's start, of effort (C,), most exceeds what
@@ -117,29 +117,29 @@ class MotionGuard:
                                    "excitation.torque_share and .thrust_share allow the whole "
                                    "motion")
 
-    def causes(self, t: float, look: Look) -> list[Cause]:
+    def causes(self, t: float, view: GuardView) -> list[Cause]:
         """All causes to stop at time t [s] on a monotonic clock; empty to continue."""
-        found = [*self._silent(look), *self._command_topics(look)]
-        if look.state is None and not any(cause.code.startswith("stale") for cause in found):
+        found = [*self._silent(view), *self._command_topics(view)]
+        if view.state is None and not any(cause.code.startswith("stale") for cause in found):
             found.append(Cause("no_state", "no motion state: the IMU or the joint states publish "
                                            "messages with old timestamps, or the first readings "
                                            "are missing. Check the clocks, and that the computer "
                                            "keeps up"))
-        return [*found, *self._off(look, self._limits, 1.0), *self._battery(t, look),
-                *self._agreement(look)]
+        return [*found, *self._off(view, self._limits, 1.0), *self._battery(t, view),
+                *self._agreement(view)]
 
-    def _off(self, look: Look, limits: MotionLimits, share: float) -> Iterator[Cause]:
+    def _off(self, view: GuardView, limits: MotionLimits, share: float) -> Iterator[Cause]:
         """Causes for limits exceeded, and for tracking errors beyond this share of their limit."""
-        if look.state is not None:
-            yield from self._outside(look, look.state, limits, share)
-            yield from self._arm(look.state, limits)
-            if look.wanted is not None:
-                yield from self._astray(look.state, look.wanted, share)
+        if view.state is not None:
+            yield from self._outside(view, view.state, limits, share)
+            yield from self._arm(view.state, limits)
+            if view.wanted is not None:
+                yield from self._astray(view.state, view.wanted, share)
 
     # --- sensors, command topics ------------------------------------------------------------------
 
-    def _silent(self, look: Look) -> Iterator[Cause]:
-        for role, age in look.ages.items():
+    def _silent(self, view: GuardView) -> Iterator[Cause]:
+        for role, age in view.ages.items():
             limit = self._timeouts.get(role)
             if limit is not None and not age <= limit:
                 since = f"for {age:.2f} s" if math.isfinite(age) else "yet"
@@ -147,38 +147,38 @@ class MotionGuard:
                             f"no usable {SENSOR_NAMES[role]} message {since};"
                             f" the limit is {limit:g} s. Check the sensor")
 
-    def _command_topics(self, look: Look) -> Iterator[Cause]:
-        for topic, count in look.listeners.items():
+    def _command_topics(self, view: GuardView) -> Iterator[Cause]:
+        for topic, count in view.listeners.items():
             if count == 0:
                 yield Cause("no_subscriber", f"'{topic}' has no subscriber: start its driver")
-        for topic, names in look.strangers.items():
+        for topic, names in view.other_publishers.items():
             if names:
                 yield Cause("other_publisher", f"{', '.join(names)} also publishes on '{topic}': "
                                                "stop it, or do not arm")
 
     # --- limits -----------------------------------------------------------------------------------
 
-    def _outside(self, look: Look, state: MotionState, limits: MotionLimits,
+    def _outside(self, view: GuardView, state: MotionState, limits: MotionLimits,
                  share: float) -> Iterator[Cause]:
         tilt = math.acos(min(max(float(state.R_nb[2, 2]), -1.0), 1.0))
         if not tilt <= limits.tilt:
             yield Cause("tilt", f"tilted by {math.degrees(tilt):.0f} deg; the limit is "
                                 f"{math.degrees(limits.tilt):.0f} deg")
         low, high = self._depth
-        if math.isfinite(look.depth) and not low <= look.depth <= high:
-            yield Cause("depth", f"at a depth of {look.depth:.2f} m; the limits are {low:g} and "
+        if math.isfinite(view.depth) and not low <= view.depth <= high:
+            yield Cause("depth", f"at a depth of {view.depth:.2f} m; the limits are {low:g} and "
                                  f"{high:g} m")
-        if look.moved is not None:
-            doubt = look.doubt * HORIZONTAL
-            for k in np.flatnonzero(~(np.abs(look.moved) + doubt <= limits.high[:3])):
-                way = DIRECTION_WORDS[k][int(look.moved[k] < 0)]
+        if view.moved is not None:
+            doubt = view.doubt * HORIZONTAL
+            for k in np.flatnonzero(~(np.abs(view.moved) + doubt <= limits.high[:3])):
+                way = DIRECTION_WORDS[k][int(view.moved[k] < 0)]
                 give_or_take = (f", give or take {doubt[k]:.2f} m of drift from DVL noise since "
                                 "then" if doubt[k] > 0.01 else "")
-                yield Cause("box", f"{abs(look.moved[k]):.2f} m {way} of where it was armed"
+                yield Cause("box", f"{abs(view.moved[k]):.2f} m {way} of where it was armed"
                                    f"{give_or_take}; the box ends at {limits.high[k]:g} m. Arm "
                                    "again where it should be")
-        if not abs(look.turned) <= limits.high[5]:
-            yield Cause("tether", f"{look.turned / (2 * math.pi):.1f} turns since it was armed; "
+        if not abs(view.turned) <= limits.high[5]:
+            yield Cause("tether", f"{view.turned / (2 * math.pi):.1f} turns since it was armed; "
                                   f"the tether's limit is "
                                   f"{limits.high[5] / (2 * math.pi):g}")
         speed, rate = (float(np.linalg.norm(part)) for part in (state.nu[:3], state.nu[3:]))
@@ -229,31 +229,31 @@ class MotionGuard:
                                   f"have; the limit is {math.degrees(most):.0f} "
                                   "deg. Check that every thruster turns the right way")
 
-    def _battery(self, t: float, look: Look) -> Iterator[Cause]:
+    def _battery(self, t: float, view: GuardView) -> Iterator[Cause]:
         least = self._settings.least_voltage
-        if not look.voltage < least:        # NaN: not measured
+        if not view.voltage < least:        # NaN: not measured
             self._low_since = None
             return
         self._low_since = t if self._low_since is None else self._low_since
         if t - self._low_since >= LOW_FOR:
-            yield Cause("battery", f"battery at {look.voltage:.1f} V for {LOW_FOR:g} s; the limit "
+            yield Cause("battery", f"battery at {view.voltage:.1f} V for {LOW_FOR:g} s; the limit "
                                    f"is {least:g} V")
 
     # --- estimator, operator ----------------------------------------------------------------------
 
-    def _agreement(self, look: Look) -> Iterator[Cause]:
+    def _agreement(self, view: GuardView) -> Iterator[Cause]:
         settings = self._settings
-        if not look.estimator_age <= settings.estimator_timeout:
-            since = (f"for {look.estimator_age:.1f} s" if math.isfinite(look.estimator_age)
+        if not view.estimator_age <= settings.estimator_timeout:
+            since = (f"for {view.estimator_age:.1f} s" if math.isfinite(view.estimator_age)
                      else "yet")
             yield Cause("estimator_silent", f"no message from the estimator {since}; the limit "
                                             f"is {settings.estimator_timeout:g} s")
-        elif look.estimator_state == "failed":
+        elif view.estimator_state == "failed":
             yield Cause("estimator_failed", "the estimator reports that it has failed; see its "
                                             "~/status")
-        if settings.heartbeat and not look.heartbeat <= settings.heartbeat:
-            yield Cause("heartbeat", f"no heartbeat for {look.heartbeat:.2f} s; the limit is "
+        if settings.heartbeat and not view.heartbeat <= settings.heartbeat:
+            yield Cause("heartbeat", f"no heartbeat for {view.heartbeat:.2f} s; the limit is "
                                      f"{settings.heartbeat:g} s")
-        if not look.armed_for <= settings.longest:
+        if not view.armed_for <= settings.longest:
             yield Cause("longest", f"armed for {settings.longest:g} s, the longest time allowed; "
                                    "arm again to continue")

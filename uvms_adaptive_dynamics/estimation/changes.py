@@ -36,7 +36,7 @@ from ..config import Config
 from ..model.parameters import ParameterTable
 from ..model.robot import RobotModel
 from ..uncertainty.channel_noise import NoiseRecord
-from .believed_change import Change, Checkpoint, Restoration
+from .accepted_change import Change, Checkpoint, Restoration
 from .change_evidence import RecentRows, log_likelihood_ratio
 from .hypotheses import Hypothesis, Onset, hypotheses
 from .information import InformationState

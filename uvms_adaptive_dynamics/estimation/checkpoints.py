@@ -18,7 +18,7 @@ from __future__ import annotations
 import math
 
 from ..model.sample import Sample
-from .believed_change import Checkpoint
+from .accepted_change import Checkpoint
 
 CHECKS_REMEMBERED = 3  # several, since a fault may have begun before the last check
 

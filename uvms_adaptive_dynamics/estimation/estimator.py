@@ -39,7 +39,7 @@ from ..uncertainty.identifiability import Identifiability, at_least, directions,
 from ..uncertainty.mass_check import mass_findings
 from ..uncertainty.parameter_intervals import parameter_intervals
 from ..uncertainty.trust import TRUST_OK, TRUST_WRONG, ChannelTrust
-from .believed_change import Change, Scales
+from .accepted_change import Change, Scales
 from .channel_findings import ChannelFindings
 from .estimate_uncertainty import EstimateUncertainty
 from .free_set import FreeSet
@@ -299,7 +299,7 @@ class Estimator:
     def _revise(self, revision: Revision) -> None:
         """Continue from revised knowledge; earlier residuals do not apply to it."""
         self.pi = revision.pi
-        self.trust.begin_anew()
+        self.trust.begin_again()
         if revision.jumps:
             self._progress.note_jump(revision.sentence)
         self._note(revision.sentence)
@@ -348,7 +348,7 @@ class Estimator:
         """Drop the data whose solves failed, and restart from the last good estimate."""
         self.recoveries += 1
         self._progress.note_jump(f"recovery after {RECOVER_AFTER} failed solves in a row")
-        self.trust.begin_anew()
+        self.trust.begin_again()
         self._note(f"{RECOVER_AFTER} solves failed in a row up to t = {t:.2f} s; dropped their "
                    "data and restarted from the last good estimate")
         kept = self._uncertainty.keep()

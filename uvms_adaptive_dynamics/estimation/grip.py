@@ -17,7 +17,7 @@
 from __future__ import annotations
 
 from ..errors import UvmsError
-from .believed_change import PartChange, Restoration
+from .accepted_change import PartChange, Restoration
 from .estimator import Estimator
 
 

@@ -32,7 +32,7 @@ import numpy as np
 from ..model.parameters import ParameterTable
 from ..model.vehicle import load_columns
 from ..uncertainty.channel_noise import NoiseRecord
-from .believed_change import (
+from .accepted_change import (
     EXTERNAL_FORCE,
     Change,
     EffortChange,

@@ -25,7 +25,7 @@ import numpy as np
 from ..config import Config
 from ..model.parameter_file import ParameterSet
 from ..uncertainty.identifiability import MEASURED_SHARE
-from .believed_change import Scales
+from .accepted_change import Scales
 from .learned_spans import LearnedSpans
 
 # Settings that convert measurements to motion and efforts in SI: with other values, the same robot

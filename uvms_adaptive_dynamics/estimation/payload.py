@@ -33,7 +33,7 @@ import numpy as np
 
 from ..model.normal import Z95
 from ..model.parameters import RIGID, ParameterTable
-from .believed_change import Checkpoint
+from .accepted_change import Checkpoint
 from .changes import SINCE
 from .information import InformationState
 from .prediction import Prediction

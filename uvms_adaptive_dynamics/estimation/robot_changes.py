@@ -14,7 +14,7 @@
 
 """Changes of the robot as the estimator follows them: detected, corrected, undone, and reported.
 
-The detector finds a change; `believed_change` defines its effect on the estimator's knowledge. This
+The detector finds a change; `accepted_change` defines its effect on the estimator's knowledge. This
 module keeps what corrects later data (factors on measurements, an external force), and the
 checkpoints to return to if a sensor becomes faulty. docs/mathematics.md, "Changes of the robot" and
 "External force".
@@ -30,7 +30,7 @@ import numpy as np
 from ..config import Config
 from ..model.robot import RobotModel
 from ..model.sample import WEAK_THRUSTER, Sample
-from .believed_change import (
+from .accepted_change import (
     Change,
     Checkpoint,
     LoadChange,

@@ -119,7 +119,7 @@ class SavedState:
         """Later saves continue these parameters, which are those in the file."""
         self._there, self._continued = _measure(parameters), True
 
-    def begin_anew(self) -> None:
+    def begin_again(self) -> None:
         """Later saves do not continue the file, after a reset or a load."""
         self._continued, self._spared = False, -1
 

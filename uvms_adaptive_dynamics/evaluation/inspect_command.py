@@ -50,30 +50,30 @@ def run(args: argparse.Namespace) -> int:
     if args.write is not None:
         output_file(args.write)
     # Imported here: loading the arm's model takes a second.
-    from .inspection.look import look_at
+    from .inspection.inspection import inspect_recording
     from .recording import Piece
-    look = look_at(Piece(args.bag, args.begin, args.end), config)
-    print("\n".join(_topics(look)))
-    print("\n".join(_motion(look)))
-    text = look.proposal.yaml(str(args.bag))
+    inspection = inspect_recording(Piece(args.bag, args.begin, args.end), config)
+    print("\n".join(_topics(inspection)))
+    print("\n".join(_motion(inspection)))
+    text = inspection.proposal.yaml(str(args.bag))
     if args.write is not None:
         write_file(args.write, text)
-        print(f"\n{args.write}: {len(look.proposal.config.changed())} settings; next: evaluate "
-              f"{args.bag} --config {args.write} --output DIR")
-    elif look.proposal.changes():
+        print(f"\n{args.write}: {len(inspection.proposal.config.changed())} settings; next: "
+              f"evaluate {args.bag} --config {args.write} --output DIR")
+    elif inspection.proposal.changes():
         print(f"\n{coloured('settings to use (or --write FILE)', 'bold')}\n{text}")
-    return 1 if look.proposal.missing else 0
+    return 1 if inspection.proposal.missing else 0
 
 
-def _topics(look) -> list[str]:
+def _topics(inspection) -> list[str]:
     """The table of topics."""
-    found = look.survey
+    found = inspection.survey
     lines = [*found.warnings,
              f"{found.piece.path}: {found.length:.1f} s, {len(found.topics)} topics; inspected "
              f"{found.piece.begin:.0f} to {found.piece.end:.0f} s", "",
              f"{'role':<13}{'topic':<36}{'type':<46}{'messages':>9}{'Hz':>8}{'gap s':>8}"
              f"{'delay s':>9}  remarks"]
-    role_of = {topic.name: role for role, topic in look.chosen.items()}
+    role_of = {topic.name: role for role, topic in inspection.chosen.items()}
     for name, topic in sorted(found.topics.items(), key=lambda item: item[0] not in role_of):
         role = role_of.get(name, "")
         row = (f"{role:<13}{name:<36}{topic.type:<46}{topic.count:>9}"
@@ -97,9 +97,9 @@ def _remarks(topic) -> str:
     return ", ".join(remarks)
 
 
-def _motion(look) -> list[str]:
+def _motion(inspection) -> list[str]:
     """Proposed settings with their reasons, what is missing, and notes."""
-    proposal, lines = look.proposal, [""]
+    proposal, lines = inspection.proposal, [""]
     for name, value in proposal.changes().items():
         given = list(value) if isinstance(value, tuple) else value
         lines.append(f"{coloured('set', 'bold yellow')} {name}: {given}   "
@@ -107,18 +107,18 @@ def _motion(look) -> list[str]:
     for sentence, line in proposal.missing:
         lines.append(f"{coloured('missing', 'bold red')} {sentence}"
                      + "".join(f"\n        {part}" for part in line.splitlines()))
-    if look.motion is None:
+    if inspection.motion is None:
         return [*lines, "frames, signs and units could not be checked without the inputs above"]
-    lines += [f"{coloured('note', 'bold')} {warning}" for warning in look.motion.warnings]
-    for role, reasons in look.motion.refused.items():
+    lines += [f"{coloured('note', 'bold')} {warning}" for warning in inspection.motion.warnings]
+    for role, reasons in inspection.motion.refused.items():
         said = ", ".join(f"{count} {reason}" for reason, count in reasons.items())
         lines.append(f"{coloured('note', 'bold')} {role}: messages refused: {said}")
-    if look.motion.unjudged:
+    if inspection.motion.unjudged:
         everything = ("the robot on all axes" if proposal.config.robot.vehicle
                       else "all joints, several times back and forth")
         lines.append(f"{coloured('note', 'bold')} not enough motion to judge "
-                     f"{', '.join(look.motion.unjudged)}; move {everything}")
-    few = [f"{name} {share:.0%}" for name, share in look.motion.counted.items()
+                     f"{', '.join(inspection.motion.unjudged)}; move {everything}")
+    few = [f"{name} {share:.0%}" for name, share in inspection.motion.counted.items()
            if share < NEEDED_SHARE]
     if few:
         lines.append(f"{coloured('note', 'bold')} channels masked in most ticks, with the share "

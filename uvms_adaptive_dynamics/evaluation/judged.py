@@ -68,7 +68,7 @@ def evidence_of(done: Run) -> Evidence:
 
 
 def _last_change(rows: Rows, changes: Sequence[float]) -> int:
-    """Index of the row at which the last of the changes [s] was believed or withdrawn; 0 without a
+    """Index of the row at which the last of the changes [s] was accepted or withdrawn; 0 without a
     change."""
     return int(np.flatnonzero(rows.t == changes[-1])[-1]) if changes else 0
 

@@ -87,7 +87,7 @@ class RunLog:
             *([table.blocks["vehicle linear damping"]] if table.vehicle else []),
             *(table.blocks[f"{joint} friction"][:1] for joint in table.joints)])
         self._own = np.arange(C)
-        self.changes: list[float] = []      # [s] times at which a change of the robot was believed
+        self.changes: list[float] = []      # [s] times at which a change of the robot was accepted
         self.solve_ms: list[float] = []
         self.update_ms: list[float] = []
         self.cpu_ms: list[float] = []       # processor time of updates, independent of other load

@@ -42,7 +42,7 @@ SET_POINT = {"effort": "joint_torque", "position": "mu", "velocity": "mu_dot"}
 class CommandChannels:
     """Publishes commands.
 
-    listeners: number of subscribers per topic; strangers: other publishers per topic; both as of
+    listeners: number of subscribers per topic; other_publishers: their names per topic; both as of
     the last `look_around`.
     """
 
@@ -61,7 +61,7 @@ class CommandChannels:
             self._add("joint_topic", settings.joint_topic, JointState if named
                       else Float64MultiArray, self._named if named else self._array)
         self.listeners: dict[str, int] = {}
-        self.strangers: dict[str, list[str]] = {}
+        self.other_publishers: dict[str, list[str]] = {}
 
     def publish(self, t: float, commands: Commands) -> None:
         """Publish the commands of time t [s], except those that are not finite."""
@@ -71,10 +71,10 @@ class CommandChannels:
                 publisher.publish(message)
 
     def look_around(self) -> None:
-        """Update listeners and strangers from the middleware."""
+        """Update listeners and other_publishers from the middleware."""
         self.listeners = {topic: publisher.get_subscription_count()
                           for topic, (publisher, _) in self._made.items()}
-        self.strangers = {topic: self._others(topic) for topic in self._made
+        self.other_publishers = {topic: self._others(topic) for topic in self._made
                           if self._node.count_publishers(topic) > 1}
 
     def _others(self, topic: str) -> list[str]:

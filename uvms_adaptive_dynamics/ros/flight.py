@@ -27,7 +27,7 @@ from rclpy.node import Node
 from ..config import Config
 from ..control.excitation.limits import MotionLimits
 from ..control.feedforward import Feedforward
-from ..control.motion_guard import Cause, Look, MotionGuard
+from ..control.motion_guard import Cause, GuardView, MotionGuard
 from ..control.pilot import Pilot
 from ..control.state_filter import MotionState, StateFilter
 from ..errors import MessageError, in_words
@@ -143,15 +143,15 @@ class Flight:
 
     def _judge(self, now: float) -> None:
         """Stop if the guard finds a cause; break off a motion that is tracked badly."""
-        look = self._look(now, armed=True)
-        causes = self._guard.causes(now, look)
+        view = self._view(now, armed=True)
+        causes = self._guard.causes(now, view)
         if causes:
             self.stop(causes[0])
             return
         if self.t is None:
             return
         self._hold_back(self.t)
-        unsteady = self._guard.unsteady(look)
+        unsteady = self._guard.unsteady(view)
         if unsteady is None:
             return
         with self.lock:
@@ -238,9 +238,9 @@ class Flight:
 
     def _causes(self, now: float, armed: bool) -> list[Cause]:
         """Causes to stop at this moment (steady time [s])."""
-        return self._guard.causes(now, self._look(now, armed))
+        return self._guard.causes(now, self._view(now, armed))
 
-    def _look(self, now: float, armed: bool) -> Look:
+    def _view(self, now: float, armed: bool) -> GuardView:
         """Input of the guard at this moment (steady time [s]); armed False: as if armed here
         now."""
         pilot, state = self.pilot, self._state
@@ -249,9 +249,9 @@ class Flight:
         doubt = 0.0
         if armed and self.t is not None and state is not None:
             wanted, moved, doubt = pilot.wanted(self.t), pilot.moved(state), pilot.doubt(state)
-        return Look(
-            state, watched, self._channels.listeners, self._channels.strangers, wanted, moved,
-            pilot.turned if armed else 0.0, self.depth, self._voltage, self._watch.age,
+        return GuardView(
+            state, watched, self._channels.listeners, self._channels.other_publishers, wanted,
+            moved, pilot.turned if armed else 0.0, self.depth, self._voltage, self._watch.age,
             self._watch.state, now - self._beat if armed else 0.0,
             now - self._armed_at if armed else 0.0, doubt)
 

@@ -130,7 +130,7 @@ class Memory:
         if not self._config.output.save_period or not self._take_lock():
             return
         if not held:
-            self._state.begin_anew()      # the previous holder may have saved since the start
+            self._state.begin_again()      # the previous holder may have saved since the start
         remove_partials(self.folder)
         self._thread = threading.Thread(target=self._run, name="memory")
         self._thread.start()
@@ -251,7 +251,7 @@ class Memory:
 
     def _write(self, copied: _Copy) -> None:
         if self._line is not None and copied.line is not self._line:
-            self._state.begin_anew()
+            self._state.begin_again()
         self._line = copied.line
         if copied.parameters is not None:
             self._state.save(copied.parameters)

@@ -43,7 +43,7 @@ class Added(NamedTuple):
     clusters: int
     gain: float = 0.0
 
-    def beyond(self, least: float) -> bool:
+    def exceeds(self, least: float) -> bool:
         """Whether the coefficient's magnitude exceeds `least` with 99.9 % confidence."""
         return self.clusters >= MIN_PIECES and abs(self.value) - self.error > least
 

@@ -67,7 +67,7 @@ class Scale(NamedTuple):
     @property
     def matters(self) -> bool:
         """Whether the factor is beyond the tolerance with 99.9 % confidence, up or down."""
-        return self.added.beyond(math.log(1.0 + MIN_EFFORT_SHARE))
+        return self.added.exceeds(math.log(1.0 + MIN_EFFORT_SHARE))
 
 
 def arm_findings(fit: RobustFit, late: np.ndarray, turned: np.ndarray, joints: Sequence[str],
@@ -107,17 +107,17 @@ def _found(fit: RobustFit, late: np.ndarray, turned: np.ndarray, joints: Sequenc
         return fit.cost - fit.beside(directions[:, :, k:k + 1]).cost
 
     scales, offsets, constants = others[:n + 1], others[n + 1:2 * n + 1], others[2 * n + 1:]
-    found = [ArmFault(_late(lag, settings.delay), gain(0))] if lag.beyond(MIN_ARM_LAG) else []
+    found = [ArmFault(_late(lag, settings.delay), gain(0))] if lag.exceeds(MIN_ARM_LAG) else []
     for name, added, own in zip((*joints, ""), scales, which):
-        if not added.beyond(0.0):
+        if not added.exceeds(0.0):
             continue
         scale = scale_of(fit, own)
-        if added.beyond(MIN_EFFORT_SHARE) if scale is None else scale.matters:
+        if added.exceeds(MIN_EFFORT_SHARE) if scale is None else scale.matters:
             found.append(ArmFault(_scaled(scale, name), added.gain) if scale is None else
                          ArmFault(_scaled(scale, name), scale.gain,
                                   f"{name or 'all'} {scale.factor:.2f} times"))
     for k, (name, offset, one) in enumerate(zip(joints, offsets, room), start=n + 2):
-        if not offset.beyond(MIN_OFFSET):
+        if not offset.exceeds(MIN_OFFSET):
             continue
         if _is_possible(offset, one):
             found.append(ArmFault(_moved(offset, name), gain(k)))
@@ -128,7 +128,7 @@ def _found(fit: RobustFit, late: np.ndarray, turned: np.ndarray, joints: Sequenc
              for c in range(C - n, C)]
     found += [ArmFault(_shifted(constant, j, joints, settings), gain(2 * n + 2 + j))
               for j, constant in enumerate(constants)
-              if constant.beyond(MIN_EFFORT_SHARE * power[j])]
+              if constant.exceeds(MIN_EFFORT_SHARE * power[j])]
     return found
 
 

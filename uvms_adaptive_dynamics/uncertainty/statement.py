@@ -149,7 +149,7 @@ def statement(evidence: Evidence, parameters: ParameterSet, what: str, file: str
     """The statement on `parameters`, given the evidence.
 
     what: its subject, in words; file: where the parameters are saved; stages: stage of the schedule
-    -> how it went; change: sentence on a change of the robot that was believed and not withdrawn.
+    -> how it went; change: sentence on a change of the robot that was accepted and not withdrawn.
     """
     judged, table = verdict(evidence), evidence.table
     words = parameters.known_from or ("",) * table.size

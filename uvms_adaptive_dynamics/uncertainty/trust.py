@@ -90,7 +90,7 @@ class ChannelTrust:
         self._effort, self._moving = np.zeros((2, C)), np.zeros(C)   # mean, mean square; rows
         self.break_off()
 
-    def begin_anew(self) -> None:
+    def begin_again(self) -> None:
         """Forget residuals of replaced parameters. States stay until channels are judged again."""
         self.judged = False
         self.break_off()

@@ -26,7 +26,7 @@ from ..desired_motion import DesiredMotion, desired_motion, placed
 from .basis import smooth_step, tones
 
 # Promised share of the present deviation below which a parameter counts as improved: a fifth less.
-TOLD = 0.8
+IMPROVED_SHARE = 0.8
 PROMISE_KEPT = 0.8, 1.3  # range of achieved over promised deviation for a promise that was kept
 MOST_NAMED = 4      # parameters named in a promise's sentence
 VEHICLE_COORDINATES = ("forward", "right", "down", "roll", "pitch", "yaw")
@@ -45,32 +45,32 @@ class Promise(NamedTuple):
     at_best: np.ndarray | None = None
 
     @property
-    def told(self) -> np.ndarray:
+    def improved(self) -> np.ndarray:
         """(p,) bool: free parameters whose deviation should shrink by a fifth or more."""
-        return self.free & (self.promised < TOLD * self.present)
+        return self.free & (self.promised < IMPROVED_SHARE * self.present)
 
     def sentence(self) -> str:
         """The promise in words: what share of their deviations the improved parameters keep."""
-        told = self.told
-        left = self.promised[told] / self.present[told]
+        improved = self.improved
+        left = self.promised[improved] / self.present[improved]
         if not left.size:
             return "no parameter's deviation shrinks by a fifth"
         order = np.argsort(left, kind="stable")[:MOST_NAMED]
-        names = np.array(self.names)[told]
+        names = np.array(self.names)[improved]
         most = ", ".join(f"{names[i]} to {left[i]:.0%}" for i in order)
-        return (f"the deviations of {told.sum()} of {self.free.sum()} parameters shrink by a fifth "
-                f"or more, to {np.median(left):.0%} (median); the most improved are {most}")
+        return (f"the deviations of {improved.sum()} of {self.free.sum()} parameters shrink by a "
+                f"fifth or more, to {np.median(left):.0%} (median); the most improved are {most}")
 
     def kept(self, achieved: np.ndarray) -> str:
         """Achieved deviations (p,) compared with the promised ones, in words."""
-        told = self.told
-        ratio = achieved[told] / self.promised[told]
+        improved = self.improved
+        ratio = achieved[improved] / self.promised[improved]
         if not ratio.size:
             return "nothing was promised"
         low, high = PROMISE_KEPT
-        return (f"the deviations of {told.sum()} parameters are {np.median(ratio):.2f} times the "
-                f"promised ones (median), {np.mean((ratio > low) & (ratio < high)):.0%} of them "
-                f"within {low:g} to {high:g} times")
+        return (f"the deviations of {improved.sum()} parameters are {np.median(ratio):.2f} times "
+                f"the promised ones (median), {np.mean((ratio > low) & (ratio < high)):.0%} of "
+                f"them within {low:g} to {high:g} times")
 
 
 @dataclass(frozen=True)

@@ -27,7 +27,7 @@ from ...control.excitation.information import information, promise_of
 from ...control.excitation.knowledge import Knowledge
 from ...control.excitation.limits import MotionLimits, moving
 from ...control.excitation.noise import noise_of
-from ...control.excitation.trajectory import TOLD, Promise
+from ...control.excitation.trajectory import IMPROVED_SHARE, Promise
 from ...model.covariance import deviations
 from ...model.parameter_file import ParameterSet
 from ...model.robot import RobotModel
@@ -144,7 +144,7 @@ def held(promise: Promise, achieved: ParameterSet) -> dict[str, Any]:
     """Share of achieved deviations between the best-case and the cautious promise, and within .8 to
     1.3 of these; for parameters that at best should improve by a fifth or more."""
     assert promise.at_best is not None and achieved.covariance is not None
-    improved = promise.free & (promise.at_best < TOLD * promise.present)
+    improved = promise.free & (promise.at_best < IMPROVED_SHARE * promise.present)
     found = deviations(achieved.covariance)[improved]
     # Correlated rows outweigh the prior the more the less noise they have, so the best-case promise
     # is not always the smaller one.
@@ -159,7 +159,7 @@ def ratios(promise: Promise, achieved: ParameterSet) -> dict[str, Any]:
     """Median, 10th and 90th percentile of achieved over promised deviations, for parameters that
     should improve by a fifth or more."""
     assert achieved.covariance is not None
-    improved = promise.told
+    improved = promise.improved
     ratio = deviations(achieved.covariance)[improved] / promise.promised[improved]
     if not ratio.size:
         return {"parameters": 0}

@@ -38,7 +38,7 @@ TOUCHES_ALL, TOUCHES_VEHICLE, TOUCHES_ARM = "all", "vehicle", "arm"
 
 
 @dataclass(frozen=True)
-class Said:
+class Expected:
     """A sentence that an operator needs. It begins with a role (or one of its settings) and
     contains all words (regular expressions); `seconds`: a number in it that must be right to
     OFFSET_ERROR."""
@@ -104,9 +104,9 @@ class Case:
     kind: str
     behaviour: str
     faults: tuple[Fault, ...]
-    said: Said | None
+    said: Expected | None
     limits: Limits
-    others: tuple[Said, ...] = ()
+    others: tuple[Expected, ...] = ()
     touches: str = ""
     settings: Mapping[str, Any] = field(default_factory=dict)
     given: tuple[Fault, ...] = ()

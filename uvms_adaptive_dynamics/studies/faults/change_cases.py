@@ -33,16 +33,16 @@ from ...simulation.faults.values import (
     swapped,
     times,
 )
-from .case import TOUCHES_ALL, TOUCHES_VEHICLE, Case, Limits, Said
+from .case import TOUCHES_ALL, TOUCHES_VEHICLE, Case, Expected, Limits
 
 # Until a gradual fault is found, the rows of its first seconds count.
 CORRECTED = Limits(vehicle=0.9, arm=0.9, wrong=0.005, loss=0.02, detect=5.0, recover=None)
 CHANGE_FOUND = Limits(wrong=None, loss=None, detect=45.0, recover=None)
 # The fault is named, and what was learnt since its onset is undone.
 CHANGE_UNDONE = replace(CHANGE_FOUND, loss=0.02)
-EITHER = Said("dvl", ("does not fit the IMU|contradicted the IMU",))
+EITHER = Expected("dvl", ("does not fit the IMU|contradicted the IMU",))
 # Before it is found, the fault may look like a change of the robot.
-MEANWHILE = (Said("trust|change"), EITHER)
+MEANWHILE = (Expected("trust|change"), EITHER)
 
 
 def change_cases(onset: float) -> list[Case]:
@@ -50,50 +50,51 @@ def change_cases(onset: float) -> list[Case]:
     taken, named = "found by comparison with another sensor and corrected", "named, with its onset"
     undone = ("named, with its onset; excluded from learning from then on, and what was learnt "
               "since its onset is undone")
-    found: list[tuple[str, str, Fault, Said, Limits, tuple[Said, ...], str]] = [
+    found: list[tuple[str, str, Fault, Expected, Limits, tuple[Expected, ...], str]] = [
         ("gyro off by .05 rad/s", taken, altered("gyro", plus(0.05, -0.03, 0.02), onset),
-         Said("imu", ("gyro has had a bias",)), CORRECTED, (), ""),
+         Expected("imu", ("gyro has had a bias",)), CORRECTED, (), ""),
         ("gyro off by .05 rad/s about the vertical", taken,
          altered("gyro", plus(0.0, 0.0, 0.05), onset),
-         Said("imu", ("gyro",)), Limits(arm=0.9, wrong=0.005, recover=None, detect=5.0), (), ""),
+         Expected("imu", ("gyro",)), Limits(arm=0.9, wrong=0.005, recover=None, detect=5.0), (),
+         ""),
         ("accelerometer off by .3 m/s^2 forward", taken,
          altered("accelerometer", plus(0.3, 0.0, 0.0), onset),
-         Said("imu", ("specific force changed",)), CORRECTED, (EITHER,), ""),
+         Expected("imu", ("specific force changed",)), CORRECTED, (EITHER,), ""),
         ("accelerometer off by .3 m/s^2 upward", taken,
          altered("accelerometer", plus(0.0, 0.0, 0.3), onset),
-         Said("imu", ("specific force changed",)), CORRECTED, (EITHER,), ""),
+         Expected("imu", ("specific force changed",)), CORRECTED, (EITHER,), ""),
         ("dvl 15 % fast from then on", named, altered("velocity", times(1.15), onset),
-         Said("dvl", ("times those",)), CHANGE_FOUND, (Said("depth", ("DVL's scale",)),),
+         Expected("dvl", ("times those",)), CHANGE_FOUND, (Expected("depth", ("DVL's scale",)),),
          TOUCHES_ALL),
         ("imu knocked by 10 degrees", "rotated back, and named",
          Rewritten("imu", onset, change=TurnedImu(roll=math.radians(10.0))),
-         Said("imu", ("tilted by 10|rpy",)),
+         Expected("imu", ("tilted by 10|rpy",)),
          replace(CHANGE_UNDONE, vehicle=0.9, arm=0.9, wrong=0.002), (), ""),
         ("dvl turned to the other frame", undone,
          altered("velocity", times(1.0, -1.0, -1.0), onset),
-         Said("dvl", ("wrong sign|does not fit the IMU",)), CHANGE_UNDONE, MEANWHILE, ""),
+         Expected("dvl", ("wrong sign|does not fit the IMU",)), CHANGE_UNDONE, MEANWHILE, ""),
         ("dvl repeats its last velocity for 20 s", "masked from when it froze",
-         Frozen("dvl", onset, onset + 20.0), Said("dvl", ("identical",)),
+         Frozen("dvl", onset, onset + 20.0), Expected("dvl", ("identical",)),
          Limits(arm=0.95, recover=3.0, detect=1.0), (), TOUCHES_VEHICLE),
         ("depth drifts by 3 cm/s", "used unchanged",
-         Drifting("depth", onset, field="pressure", change=_warming), Said("depth"),
+         Drifting("depth", onset, field="pressure", change=_warming), Expected("depth"),
          Limits(samples=0.95, vehicle=0.95, arm=0.95, recover=None), (), ""),
         ("gyro later by .15 s", undone, Lagging("imu", onset, field="gyro", lag=0.15),
-         Said("imu", ("earlier than the gyro",)), CHANGE_UNDONE, MEANWHILE, ""),
+         Expected("imu", ("earlier than the gyro",)), CHANGE_UNDONE, MEANWHILE, ""),
         ("two thrusters swapped from then on", undone, altered("commands", swapped(1, 2), onset),
-         Said("thrusters", ("swapped",)), CHANGE_UNDONE, MEANWHILE, ""),
+         Expected("thrusters", ("swapped",)), CHANGE_UNDONE, MEANWHILE, ""),
         ("sign of an effort from then on", named,
          altered("effort", one_of(1, times(-1.0)), onset),
-         Said("joint_states|change", ("sign|effort scale",)), CHANGE_FOUND, (), TOUCHES_ALL),
+         Expected("joint_states|change", ("sign|effort scale",)), CHANGE_FOUND, (), TOUCHES_ALL),
         ("sign of a joint's velocity from then on", undone,
          altered("speed", one_of(1, times(-1.0)), onset),
-         Said("joint velocity", ("wrong sign",)), CHANGE_UNDONE, MEANWHILE, ""),
+         Expected("joint velocity", ("wrong sign",)), CHANGE_UNDONE, MEANWHILE, ""),
         ("thrust falls to two thirds in 30 s", "named as one factor",
          Drifting("thrusters", onset, field="commands", change=_weaker),
-         Said("trust|change", ("one scale|thrust scale",)), CHANGE_FOUND, (), TOUCHES_ALL),
+         Expected("trust|change", ("one scale|thrust scale",)), CHANGE_FOUND, (), TOUCHES_ALL),
         ("dvl stamped at reception, with .4 s of jitter", named,
          Jittered("dvl", onset, most=0.4, restamped=True),
-         Said("dvl", ("given at reception",)), CHANGE_FOUND, (), TOUCHES_ALL),
+         Expected("dvl", ("given at reception",)), CHANGE_FOUND, (), TOUCHES_ALL),
     ]
     unsaid = ("depth drifts by 3 cm/s",)
     return [Case(name, "change", behaviour, (fault,), None if name in unsaid else said, limits,

@@ -27,7 +27,7 @@ from ...simulation.faults.clocks import (
     Unstamped,
 )
 from ...simulation.faults.delivery import Lost
-from .case import ANY, SIMULATED_ROLES, Case, Limits, Said
+from .case import ANY, SIMULATED_ROLES, Case, Expected, Limits
 
 CLOCK_OFFSETS = (0.1, 0.3, 0.9, 5.0, -0.8, -5.0, -30.0)
 # Commands with a header; in the default recording they have none.
@@ -62,7 +62,7 @@ def _offsets() -> list[Case]:
             side = "ahead" if offset > 0 else "behind"
             found.append(Case(
                 f"{role} clock {abs(offset):g} s {side}", "clock", ALIGNED,
-                (Clock(role, offset=offset),), Said(role, WORDS, offset),
+                (Clock(role, offset=offset),), Expected(role, WORDS, offset),
                 _limits(role, offset), **_of(role),
                 short=(role, offset) == ("dvl", 5.0)))
     return found
@@ -76,11 +76,11 @@ def _limits(role: str, offset: float) -> Limits:
 
 def _no_clock() -> list[Case]:
     boot = [Case(f"{role} stamps from 1970", "clock", ALIGNED, (SinceBoot(role),),
-                 Said(role, WORDS), GUESSED, **_of(role))
+                 Expected(role, WORDS), GUESSED, **_of(role))
             for role in SIMULATED_ROLES]
     zero = [Case(f"{role} stamps of zero", "clock",
                  "uses the receive time less the learnt delay", (Unstamped(role),),
-                 Said(role, WORDS), GUESSED) for role in SIMULATED_ROLES if role != "thrusters"]
+                 Expected(role, WORDS), GUESSED) for role in SIMULATED_ROLES if role != "thrusters"]
     return boot + zero
 
 
@@ -93,11 +93,12 @@ def _single() -> list[Case]:
 def _changing(onset: float) -> list[Case]:
     return [
         Case("dvl clock steps by 2 s", "clock", "realigned; only its own readings wait",
-             (Clock("dvl", onset, offset=2.0),), Said("dvl", WORDS, 2.0), STEP_LIMITS),
+             (Clock("dvl", onset, offset=2.0),), Expected("dvl", WORDS, 2.0), STEP_LIMITS),
         Case("imu clock steps by -2 s", "clock", "realigned; only its own readings wait",
-             (Clock("imu", onset, offset=-2.0),), Said("imu", WORDS, 2.0), STEP_LIMITS),
+             (Clock("imu", onset, offset=-2.0),), Expected("imu", WORDS, 2.0), STEP_LIMITS),
         Case("joint_states clock drifts by 5 ms/s", "clock", "followed",
-             (Clock("joint_states", onset, drift=0.005),), Said("joint_states", WORDS), OFF_LIMITS),
+             (Clock("joint_states", onset, drift=0.005),), Expected("joint_states", WORDS),
+             OFF_LIMITS),
     ]
 
 
@@ -106,19 +107,19 @@ def _everything(onset: float) -> list[Case]:
     host = [Case(f"host clock steps by {step:+g} s" + (", stamps too" if stamps else ""), "clock",
                  "followed; samples continue within a second",
                  (HostStep("", onset, step=step, stamps=stamps),),
-                 Said(ANY, ALL) if abs(step) > 1 else None, STEP_LIMITS,
-                 others=(Said(ANY, ALL),), short=step == -30.0 and not stamps)
+                 Expected(ANY, ALL) if abs(step) > 1 else None, STEP_LIMITS,
+                 others=(Expected(ANY, ALL),), short=step == -30.0 and not stamps)
             for stamps in (False, True) for step in (0.3, -0.3, 30.0, -30.0)]
     return host + [
         Case("simulated stamps on wall-clock reception", "clock",
              "the timestamps' clock is used; samples within a second", (SinceBoot(""),),
-             Said(ANY, ALL), OFF_LIMITS, others=(Said(ANY, ALL),), short=True),
+             Expected(ANY, ALL), OFF_LIMITS, others=(Expected(ANY, ALL),), short=True),
         Case("bag looped", "clock", "restarts when the timestamps jump back",
-             (Looped("", 1.5 * onset),), Said(ANY, ("clock|loop",)), STEP_LIMITS,
-             others=(Said(ANY, ALL),)),
+             (Looped("", 1.5 * onset),), Expected(ANY, ("clock|loop",)), STEP_LIMITS,
+             others=(Expected(ANY, ALL),)),
         # (5 s of the clean recording are missing.)
         Case("two runs with an hour between them", "clock", "restarts with the second one",
              (Lost("", onset, onset + 5.0), HostStep("", onset, step=3600.0, stamps=True)),
-             Said(ANY, ALL), replace(STEP_LIMITS, samples=0.9, vehicle=0.9, arm=0.9),
-             others=(Said(ANY, ALL),)),
+             Expected(ANY, ALL), replace(STEP_LIMITS, samples=0.9, vehicle=0.9, arm=0.9),
+             others=(Expected(ANY, ALL),)),
     ]

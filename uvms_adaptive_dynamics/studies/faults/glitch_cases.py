@@ -32,7 +32,7 @@ from ...simulation.faults.values import (
     times,
     turned,
 )
-from .case import NONE, SIMULATED_ROLES, TOUCHES_ARM, TOUCHES_VEHICLE, Case, Limits, Said
+from .case import NONE, SIMULATED_ROLES, TOUCHES_ARM, TOUCHES_VEHICLE, Case, Expected, Limits
 
 SHORT_GLITCH, LONG_GLITCH = 0.6, 10.0  # [s]
 OUTAGES = (0.1, 0.5, 2.0, 10.0, 30.0)   # [s]
@@ -68,37 +68,37 @@ def glitch_cases(onset: float) -> list[Case]:
     ]
     found = [Case(f"{name} for {SHORT_GLITCH} s", "glitch", REJECTED_AND_MASKED,
                   (altered(f, change, onset, end),),
-                  Said(FIELD_ROLES[f], REJECTED), REJECTED_LIMITS,
+                  Expected(FIELD_ROLES[f], REJECTED), REJECTED_LIMITS,
                   short=name == "dvl x 3")
              for name, f, change in wrong]
     found += [Case(f"{name} for {LONG_GLITCH:g} s", "glitch", REJECTED_AND_MASKED,
                    (altered(f, change, onset, onset + LONG_GLITCH),),
-                   Said(FIELD_ROLES[f], REJECTED), replace(REJECTED_LIMITS, rmse=None))
+                   Expected(FIELD_ROLES[f], REJECTED), replace(REJECTED_LIMITS, rmse=None))
               for name, f, change in wrong]
     found += [Case(f"{role} frozen for {SHORT_GLITCH} s", "glitch", "masked from when it froze",
                    (Frozen(role, onset, end),),
-                   None if role in SLOW_ROLES else Said(role, ("frozen|identical",)),
+                   None if role in SLOW_ROLES else Expected(role, ("frozen|identical",)),
                    REJECTED_LIMITS)
               for role in SIMULATED_ROLES if role != "thrusters"]
     found += [Case(f"{role} frozen for 3 s", "glitch", "masked from when it froze",
-                   (Frozen(role, onset, onset + 3.0),), Said(role, ("frozen|identical",)),
+                   (Frozen(role, onset, onset + 3.0),), Expected(role, ("frozen|identical",)),
                    REJECTED_LIMITS)
               for role in ("imu", "dvl", "joint_states")]
     found += [Case(f"{f} NaN for {SHORT_GLITCH} s", "glitch", "each message is rejected",
-                   (altered(f, filled(math.nan), onset, end),), Said(role, ("finite|NaN",)),
+                   (altered(f, filled(math.nan), onset, end),), Expected(role, ("finite|NaN",)),
                    REJECTED_LIMITS, short=f == "effort") for f, role in FIELD_ROLES.items()]
     found += [
         Case("heading turned by 30 degrees for 5 s", "glitch", "masked where it jumps",
              (altered("orientation", headed(math.radians(30.0)), onset, onset + 5.0),),
-             Said("imu", REJECTED), REJECTED_LIMITS),
+             Expected("imu", REJECTED), REJECTED_LIMITS),
         Case("encoder slips by 5 degrees", "glitch",
              "rows of arm and vehicle masked until the new zero is accepted",
              (altered("position", one_of(1, plus(math.radians(5.0))), onset),),
-             Said("joint_states", REJECTED),
+             Expected("joint_states", REJECTED),
              replace(REJECTED_LIMITS, rmse=None, recover=None, wrong=0.002))]
     return found + [
         Case(f"{f} of {size:g} for {SHORT_GLITCH} s", "glitch", REJECTED_AND_MASKED,
-             (altered(f, huge(size), onset, end),), Said(role, REJECTED), REJECTED_LIMITS,
+             (altered(f, huge(size), onset, end),), Expected(role, REJECTED), REJECTED_LIMITS,
              short=(f, size) == ("gyro", 1e200))
         for f, role in FIELD_ROLES.items() for size in HUGE]
 
@@ -114,7 +114,7 @@ def outage_cases(onset: float) -> list[Case]:
                 f"{role} silent for {length:g} s", "outage",
                 "rows that need it are masked, all others continue; recovers by itself",
                 (Lost(role, onset, onset + length),),
-                Said(role, ("no message|silent",)) if noticed else None,
+                Expected(role, ("no message|silent",)) if noticed else None,
                 replace(SILENT, detect=timeout + 1.0,
                         arm=None if role == "joint_states" else 0.95),
                 touches=TOUCHES_ARM if role == "joint_states" else TOUCHES_VEHICLE,

@@ -25,7 +25,7 @@ import numpy as np
 from ...model.robot import RobotModel
 from ...simulation.faults.values import FIELD_PATHS
 from ..held_out import HeldOut
-from .case import COUNT_ERROR, TOUCHES_ALL, TOUCHES_ARM, TOUCHES_VEHICLE, UNLIMITED, Case, Said
+from .case import COUNT_ERROR, TOUCHES_ALL, TOUCHES_ARM, TOUCHES_VEHICLE, UNLIMITED, Case, Expected
 from .runner import POLL, Ran
 
 # A valid row is wrong if its error exceeds this many RMS errors of the channel in the clean run,
@@ -99,7 +99,7 @@ def _sentences(case: Case, ran: Ran, clean: Ran) -> tuple[tuple[str, float] | No
     right nor said in the clean run). Sentences before the onset do not count."""
     onset = case.begin - POLL
 
-    def of(wanted: Said) -> dict[str, float]:
+    def of(wanted: Expected) -> dict[str, float]:
         """Kind of sentence -> when it first came, without those that the clean run has as well."""
         times = {kind: min((t for text, t in said.wordings.items()
                             if t > onset and wanted.matches(text)), default=math.inf)
@@ -126,7 +126,7 @@ def _harmless(sentence: str, case: Case) -> bool:
         return True
     if case.touches == TOUCHES_ALL and sentence.startswith(("trust", "change")):
         return True
-    return any(role and Said(role).matches(sentence) for role in roles)
+    return any(role and Expected(role).matches(sentence) for role in roles)
 
 
 def _share(ran: Ran, clean: Ran, rows: slice) -> float:

@@ -29,7 +29,7 @@ from ...simulation.faults.values import (
     swapped,
     times,
 )
-from .case import TOUCHES_ALL, Case, Limits, Said
+from .case import TOUCHES_ALL, Case, Expected, Limits
 
 # Found from the motion; the checks need 30 s of it. Meanwhile the estimate is wrong, and is
 # reported as such.
@@ -41,48 +41,48 @@ SURFACE = 101325.0      # [Pa]
 
 def setting_cases() -> list[Case]:
     """The cases of kind 'setting'."""
-    found: list[tuple[str, Fault, Said, Limits]] = [
+    found: list[tuple[str, Fault, Expected, Limits]] = [
         ("efforts in mN m", altered("effort", times(1000.0)),
-         Said("joint_states", ("effort", "unit|scale")), IMPOSSIBLE),
+         Expected("joint_states", ("effort", "unit|scale")), IMPOSSIBLE),
         ("depth in kPa", altered("pressure", times(0.001)),
-         Said("depth|robot", ("kPa|unit|Pa",)), IMPOSSIBLE),
+         Expected("depth|robot", ("kPa|unit|Pa",)), IMPOSSIBLE),
         ("depth as gauge pressure", altered("pressure", plus(-SURFACE)),
-         Said("robot|depth", ("surface",)), IMPOSSIBLE),
-        ("dvl in mm/s", altered("velocity", times(1000.0)), Said("dvl", ("mm/s|unit|m/s",)),
+         Expected("robot|depth", ("surface",)), IMPOSSIBLE),
+        ("dvl in mm/s", altered("velocity", times(1000.0)), Expected("dvl", ("mm/s|unit|m/s",)),
          IMPOSSIBLE),
         ("gyro in deg/s", altered("gyro", times(math.degrees(1.0))),
-         Said("imu", ("deg",)), SETTING_FOUND),
+         Expected("imu", ("deg",)), SETTING_FOUND),
         ("two thrusters swapped", altered("commands", swapped(1, 2)),
-         Said("thrusters", ("swapped|order|2.*3",)), SETTING_FOUND),
+         Expected("thrusters", ("swapped|order|2.*3",)), SETTING_FOUND),
         ("all thrusters permuted", altered("commands", rolled(3)),
-         Said("thrusters", ("seem to drive",)), SETTING_FOUND),
+         Expected("thrusters", ("seem to drive",)), SETTING_FOUND),
         ("a thruster reversed", altered("commands", one_of(2, _mirrored)),
-         Said("thrusters", ("sign", "3")), SETTING_FOUND),
+         Expected("thrusters", ("sign", "3")), SETTING_FOUND),
         ("efforts of joints permuted", altered("effort", rolled(1)),
-         Said("joint effort", ("order",)), SETTING_FOUND),
+         Expected("joint effort", ("order",)), SETTING_FOUND),
         ("sign of an effort", altered("effort", one_of(1, times(-1.0))),
-         Said("joint_states", ("sign|scale",)), SETTING_FOUND),
-        ("dvl 15 % fast", altered("velocity", times(1.15)), Said("dvl", ("times those",)),
+         Expected("joint_states", ("sign|scale",)), SETTING_FOUND),
+        ("dvl 15 % fast", altered("velocity", times(1.15)), Expected("dvl", ("times those",)),
          SETTING_FOUND),
-        ("dvl 13 % slow", altered("velocity", times(0.87)), Said("dvl", ("times those",)),
+        ("dvl 13 % slow", altered("velocity", times(0.87)), Expected("dvl", ("times those",)),
          SETTING_FOUND),
         ("dvl's sway reversed", altered("velocity", times(1.0, -1.0, 1.0)),
-         Said("dvl", ("sway|sign|frame|mirror",)), SETTING_FOUND),
+         Expected("dvl", ("sway|sign|frame|mirror",)), SETTING_FOUND),
         ("accelerometer in g", altered("accelerometer", times(1 / 9.80665)),
-         Said("imu", ("probably g;",)), SETTING_FOUND),
+         Expected("imu", ("probably g;",)), SETTING_FOUND),
         ("efforts 0.15 s late", Lagging("joint_states", field="effort", lag=0.15),
-         Said("joint effort", ("late",)), SETTING_FOUND),
+         Expected("joint effort", ("late",)), SETTING_FOUND),
         ("orientation 0.1 s late", Lagging("imu", field="orientation", lag=0.1),
-         Said("imu", ("later",)), SETTING_FOUND),
+         Expected("imu", ("later",)), SETTING_FOUND),
         ("imu turned by 90 degrees", Rewritten("imu", change=TurnedImu(yaw=math.pi / 2)),
-         Said("imu|dvl", ("rpy",)), SETTING_FOUND),
+         Expected("imu|dvl", ("rpy",)), SETTING_FOUND),
         ("position of one joint in degrees",
          altered("position", one_of(1, times(math.degrees(1.0)))),
-         Said("joint position", ("deg",)), SETTING_FOUND),
+         Expected("joint position", ("deg",)), SETTING_FOUND),
     ]
     # A contradiction between two sensors shows earlier than which of them is wrong.
     either = dict.fromkeys(("imu turned by 90 degrees", "gyro in deg/s", "accelerometer in g"),
-                           (Said("dvl", ("does not fit the IMU",)),))
+                           (Expected("dvl", ("does not fit the IMU",)),))
     return [Case(name, "setting", "named, with the setting to change", (fault,), said, limits,
                  others=either.get(name, ()), touches=TOUCHES_ALL, short=name == "efforts in mN m")
             for name, fault, said, limits in found]

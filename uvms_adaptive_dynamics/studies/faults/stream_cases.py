@@ -45,7 +45,7 @@ from ...simulation.faults.values import (
     rounded,
     with_field,
 )
-from .case import NONE, TOUCHES_ALL, TOUCHES_ARM, Case, Limits, Said
+from .case import NONE, TOUCHES_ALL, TOUCHES_ARM, Case, Expected, Limits
 
 WHOLE = Limits(samples=0.95, vehicle=0.95, arm=0.95, recover=None, detect=10.0)
 PART = Limits(wrong=NONE, recover=2.0, rmse=1.3)
@@ -81,7 +81,7 @@ def _rates() -> list[Case]:
         ("joint_states at 400 Hz", Densified("joint_states", factor=8), WHOLE),
         ("thrusters at 5 Hz", Thinned("thrusters", each=10), RATE_LIMITS),
     ]
-    return [Case(name, "rate", follows, (fault,), Said(fault.role, RATE_SAID), limits,
+    return [Case(name, "rate", follows, (fault,), Expected(fault.role, RATE_SAID), limits,
                  short=name == "dvl at 3.3 Hz", or_said=True, stated=UNSEEN.get(name, ""))
             for name, fault, limits in found]
 
@@ -99,7 +99,7 @@ def _order(onset: float) -> list[Case]:
         Case("10 % of imu messages behind the third next", "order", ignored,
              (Late("imu", share=0.1, wait=0.035),), None, WHOLE),
         Case("dvl late by up to 0.4 s, each time another", "order", late,
-             (Jittered("dvl", most=0.4),), Said("dvl", ("late|latency|reception",)), WHOLE,
+             (Jittered("dvl", most=0.4),), Expected("dvl", ("late|latency|reception",)), WHOLE,
              or_said=True),
         Case("every message twice", "order", "the duplicate is ignored", (Repeated(""),), None,
              WHOLE, short=True),
@@ -119,15 +119,16 @@ def _publishers(onset: float) -> list[Case]:
     return [
         Case("two publishers of the dvl's topic", "publisher", named,
              (SecondPublisher("dvl", onset, change=_with("velocity", 0.0), after=0.02),),
-             Said("dvl", two), limits),
+             Expected("dvl", two), limits),
         Case("two publishers of the commands", "publisher", named,
              (SecondPublisher("thrusters", onset, change=_with("commands", 1500.0), after=0.005),),
-             Said("thrusters", two), limits),
+             Expected("thrusters", two), limits),
         Case("two publishers of the imu's topic", "publisher", named,
-             (SecondPublisher("imu", onset, change=_with("gyro", 0.0)),), Said("imu", two), limits),
+             (SecondPublisher("imu", onset, change=_with("gyro", 0.0)),),
+             Expected("imu", two), limits),
         Case("two publishers of the joints", "publisher", named,
              (SecondPublisher("joint_states", onset, change=_with("position", 1.0), after=0.005),),
-             Said("joint_states", two), limits),
+             Expected("joint_states", two), limits),
     ]
 
 
@@ -148,32 +149,32 @@ def _structure(onset: float) -> list[Case]:
              (Rewritten("joint_states", change=_one_more),), None, WHOLE),
         Case("a joint is missing for 5 s", "structure", "arm's and vehicle's rows masked",
              (Rewritten("joint_states", onset, end, _one_less),),
-             Said("joint_states", ("missing",)), gone),
+             Expected("joint_states", ("missing",)), gone),
         Case("joint messages truncated for 5 s", "structure", "each message is rejected",
              (Rewritten("joint_states", onset, end, _truncated),),
-             Said("joint_states", ("expected|values",)), gone),
+             Expected("joint_states", ("expected|values",)), gone),
         Case("efforts left empty for 5 s", "structure", "the arm's rows are masked",
              (Rewritten("joint_states", onset, end, _no_effort),),
-             Said("joint_states", ("effort",)), gone, touches=TOUCHES_ARM),
+             Expected("joint_states", ("effort",)), gone, touches=TOUCHES_ARM),
         Case("effort of one joint NaN for ever", "structure",
              "that joint's row is masked, all others continue",
              (altered("effort", one_of(2, filled(math.nan)), onset),),
-             Said("joint_states", ("effort",)), Limits(vehicle=0.95, arm=0.8, recover=None),
+             Expected("joint_states", ("effort",)), Limits(vehicle=0.95, arm=0.8, recover=None),
              touches=TOUCHES_ARM, short=True),
         Case("joints in two messages", "structure", "each message is rejected",
-             (Split("joint_states"),), Said("joint_states", ("missing",)),
+             (Split("joint_states"),), Expected("joint_states", ("missing",)),
              Limits(wrong=NONE, loss=None, recover=None)),
         Case("depth in steps of 10 cm", "structure", "used unchanged",
              (altered("pressure", rounded(981.0)),), None, WHOLE),
         Case("commands of 6 thrusters for 5 s", "structure", "each message is rejected",
              (Rewritten("thrusters", onset, end, _fewer_commands),),
-             Said("thrusters", ("expected",)), gone),
+             Expected("thrusters", ("expected",)), gone),
         Case("commands out of range for 5 s", "structure", "each message is rejected",
              (altered("commands", filled(65535.0), onset, end),),
-             Said("thrusters", ("range|PWM|unit|saturat",)), gone),
+             Expected("thrusters", ("range|PWM|unit|saturat",)), gone),
         Case("battery of garbage", "structure", "thrusters.voltage is used instead",
              (Added("battery", make=lambda: SimpleNamespace(voltage=1e6), every=0.5),),
-             Said("battery", ("voltage",)), Limits(samples=0.95, vehicle=0.95, recover=None,
+             Expected("battery", ("voltage",)), Limits(samples=0.95, vehicle=0.95, recover=None,
                                                    detect=10.0),
              settings={"battery.enabled": True}),
     ]
@@ -186,7 +187,7 @@ def _outliers(onset: float) -> list[Case]:
               for share, loss in ((0.2, 0.002), (0.4, 0.05))}
     return [
         *(Case(f"{share:.0%} outliers in efforts", "outliers", behaviour,
-               (altered("effort", effort_outliers(share)),), Said("joint_states", ("effort",)),
+               (altered("effort", effort_outliers(share)),), Expected("joint_states", ("effort",)),
                limits[share], short=share == 0.2, counted="effort",
                stated=UNTOLD if share == 0.4 else "") for share in limits),
         Case("10 % outliers of the dvl", "outliers", behaviour,

@@ -32,7 +32,7 @@ from ...control.excitation.trajectory import Trajectory
 from ...control.feedforward import Feedforward
 from ...control.guide import Guide, Request, StageView
 from ...control.guided_design import designed
-from ...control.motion_guard import Cause, Look, MotionGuard
+from ...control.motion_guard import Cause, GuardView, MotionGuard
 from ...control.pilot import Pilot
 from ...control.stage_runner import STAGE_COMPLETE, StageEnd, StageRunner
 from ...control.stages import Schedule
@@ -199,12 +199,12 @@ class _Loop:
             return
         moved = None if state is None else self._pilot.moved(state)
         validity = self._staged.validity(t)
-        look = Look(
+        view = GuardView(
             state, {role: t - at for role, at in self._heard.items()},
             wanted=self._pilot.wanted(t), moved=moved, turned=self._pilot.turned, depth=self._depth,
             estimator_state=FAILED if validity.state == FAILED else "", armed_for=armed_for,
             doubt=0.0 if state is None else self._pilot.doubt(state))
-        causes = self._guard.causes(t, look)
+        causes = self._guard.causes(t, view)
         if causes:
             self._say(f"stopped: {causes[0].sentence}")
             self._pilot.stop(causes[0])
@@ -212,7 +212,7 @@ class _Loop:
         overloaded = self._pilot.hold_back_if(t, self._guard.overloaded)
         if overloaded is not None:
             self._say(f"motion held back, another follows: {overloaded.sentence}")
-        unsteady = self._guard.unsteady(look)
+        unsteady = self._guard.unsteady(view)
         if unsteady is not None and self._pilot.break_off(t):
             self._say(f"motion broken off, a smaller one follows: {unsteady.sentence}")
 

@@ -19,7 +19,7 @@ import pytest
 from information_cases import add, prediction_of, state_of
 from problems import make_table
 
-from uvms_adaptive_dynamics.estimation.believed_change import (
+from uvms_adaptive_dynamics.estimation.accepted_change import (
     EffortChange,
     LoadChange,
     PartChange,

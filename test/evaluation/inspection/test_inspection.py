@@ -23,7 +23,7 @@ import yaml
 
 from uvms_adaptive_dynamics.__main__ import main
 from uvms_adaptive_dynamics.config import Config, load_config
-from uvms_adaptive_dynamics.evaluation.inspection.look import look_at
+from uvms_adaptive_dynamics.evaluation.inspection.inspection import inspect_recording
 from uvms_adaptive_dynamics.evaluation.recording import Piece
 from uvms_adaptive_dynamics.simulation.bag import write_bag
 
@@ -38,18 +38,18 @@ DURATION = 45.0
 @pytest.fixture(scope="module")
 def bags(tmp_path_factory):
     """The simulated robot's recording, and the same recording as a foreign vehicle's."""
-    folder = tmp_path_factory.mktemp("look")
+    folder = tmp_path_factory.mktemp("inspection")
     write_bag(folder / "own", seed=3, duration=DURATION)
     return folder / "own", foreign_vehicle.write(folder / "own", folder / "foreign")
 
 
 def test_nothing_is_proposed_for_what_fits(bags):
     """A recording with default settings needs no setting and lacks nothing."""
-    look = look_at(Piece(bags[0]), Config())
-    assert look.proposal.changes() == {} and look.proposal.missing == []
-    assert set(look.chosen) == {"imu", "dvl", "depth", "joint_states", "thrusters"}
-    assert look.survey.topics["/imu/data"].rate == pytest.approx(100.0, rel=0.01)
-    assert look.motion.warnings == [] and look.motion.counted["surge"] > 0.9
+    inspection = inspect_recording(Piece(bags[0]), Config())
+    assert inspection.proposal.changes() == {} and inspection.proposal.missing == []
+    assert set(inspection.chosen) == {"imu", "dvl", "depth", "joint_states", "thrusters"}
+    assert inspection.survey.topics["/imu/data"].rate == pytest.approx(100.0, rel=0.01)
+    assert inspection.motion.warnings == [] and inspection.motion.counted["surge"] > 0.9
 
 
 def test_all_that_is_foreign_is_found_in_one_look(bags, tmp_path, capsys):
@@ -78,9 +78,9 @@ def test_joint_states_alone_are_asked_for_the_arm_with_lines_that_can_be_pasted(
     (tmp_path / "arm.yaml").write_text(
         "time: {column: t}\ntopics: {joint_states: {type: sensor_msgs/msg/JointState, "
         "name: [one, two], position: [a, b]}}\n")
-    look = look_at(Piece(tmp_path / "arm.yaml"), Config())
-    lines = [line for _, line in look.proposal.missing]
-    assert len(lines) == 2 and "fixed base" in look.proposal.missing[0][0]
+    inspection = inspect_recording(Piece(tmp_path / "arm.yaml"), Config())
+    lines = [line for _, line in inspection.proposal.missing]
+    assert len(lines) == 2 and "fixed base" in inspection.proposal.missing[0][0]
     pasted = yaml.safe_load("\n".join(lines).replace("?", "x"))
     assert pasted["robot.vehicle"] is False and pasted["robot.joints"] == ["one", "two"]
 
@@ -88,9 +88,9 @@ def test_joint_states_alone_are_asked_for_the_arm_with_lines_that_can_be_pasted(
 def test_what_data_cannot_tell_is_asked_with_a_line_to_complete(bags):
     """Other joint names with the same ranges, and another type of DVL."""
     config = Config().with_values({"robot.joints": ["axis_e", "axis_d"], "robot.vehicle": False})
-    look = look_at(Piece(bags[1], 0.0, 3.0), config)
-    assert look.proposal.config.joint_states.names == ("r_axis_e", "r_axis_d")
-    vehicle = look_at(Piece(bags[1], 0.0, 3.0), Config().with_values({"dvl.type":
+    inspection = inspect_recording(Piece(bags[1], 0.0, 3.0), config)
+    assert inspection.proposal.config.joint_states.names == ("r_axis_e", "r_axis_d")
+    vehicle = inspect_recording(Piece(bags[1], 0.0, 3.0), Config().with_values({"dvl.type":
                                                                       "dvl_msgs/msg/DVL"}))
     assert vehicle.proposal.config.dvl.type == foreign_vehicle.TWIST_STAMPED
 
@@ -102,11 +102,11 @@ def test_odometry_is_proposed_for_dvl_and_imu(tmp_path):
     np.savez(tmp_path / "tank.npz", **still)
     assert brov_tank_to_bag.main(["--data", str(tmp_path / "tank.npz"), "--output",
                                   str(tmp_path / "tank")]) == 0
-    look = look_at(Piece(tmp_path / "tank"), Config())
-    config = look.proposal.config
+    inspection = inspect_recording(Piece(tmp_path / "tank"), Config())
+    config = inspection.proposal.config
     assert config.imu.type == config.dvl.type == "nav_msgs/msg/Odometry"
     assert (config.imu.frame, config.imu.world, config.dvl.frame) == ("flu", "enu", "flu")
-    assert config.dvl.xyz == (0.0, 0.0, 0.0) and look.proposal.missing == []
+    assert config.dvl.xyz == (0.0, 0.0, 0.0) and inspection.proposal.missing == []
 
 
 def test_a_topic_whose_name_says_nothing_is_named_by_its_type(tmp_path, bags):
@@ -115,11 +115,12 @@ def test_a_topic_whose_name_says_nothing_is_named_by_its_type(tmp_path, bags):
     config = Config().with_values({"dvl.topic": "nucleus/bottomtrack",
                                    "dvl.type": foreign_vehicle.TWIST_STAMPED})
     write_bag(tmp_path / "dive", seed=3, duration=3.0, config=config)
-    look = look_at(Piece(tmp_path / "dive"), Config())
-    (sentence, line), = [one for one in look.proposal.missing if "velocity over ground" in one[0]]
+    inspection = inspect_recording(Piece(tmp_path / "dive"), Config())
+    (sentence, line), = [one for one in inspection.proposal.missing
+                         if "velocity over ground" in one[0]]
     assert "/nucleus/bottomtrack" in sentence and "record" not in sentence
     pasted = yaml.safe_load(line)
     assert pasted == {"dvl.topic": "/nucleus/bottomtrack",
                       "dvl.type": foreign_vehicle.TWIST_STAMPED}
-    again = look_at(Piece(tmp_path / "dive"), Config().with_values(pasted))
+    again = inspect_recording(Piece(tmp_path / "dive"), Config().with_values(pasted))
     assert not [one for one in again.proposal.missing if "velocity" in one[0]]

@@ -28,7 +28,7 @@ from .survey import Survey, TopicSurvey, survey
 
 
 @dataclass(frozen=True)
-class Look:
+class Inspection:
     """The result of an inspection; motion is None if the inputs do not suffice for the front end.
     """
 
@@ -38,7 +38,7 @@ class Look:
     motion: Motion | None
 
 
-def look_at(piece: Piece, config: Config) -> Look:
+def inspect_recording(piece: Piece, config: Config) -> Inspection:
     """Inspect the recording, starting from the settings; raises BagError if it cannot be read."""
     found, proposal = survey(piece), Proposal(config)
     chosen = choose_topics(found, proposal)
@@ -55,4 +55,4 @@ def look_at(piece: Piece, config: Config) -> Look:
             motion = mend_by_motion(found.piece, proposal)
         except BagError as error:
             proposal.lack(str(error))
-    return Look(found, proposal, chosen, motion)
+    return Inspection(found, proposal, chosen, motion)
