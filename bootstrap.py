@@ -57,6 +57,8 @@ NETWORK_SIGNS = ("connection broken by", "(from versions: none)", "Max retries e
                  "Temporary failure in name resolution", "Network is unreachable",
                  "ReadTimeoutError", "ProxyError", "SSLError", "SSLCertVerificationError")
 DISK_SIGN = "No space left on device"
+# A third of all code, of which little or nothing is ever imported: not compiled in advance.
+SELDOM_IMPORTED = r"/(pymavlink/dialects|pip|setuptools|tests)/"
 
 
 class Refusal(Exception):
@@ -154,12 +156,14 @@ def clean_environment():
 
 
 def install():
-    """Install the requirements with pip; show one line of progress, and its last lines on
-    failure."""
+    """Install the requirements with pip; show one line of progress, and its last lines on failure.
+
+    They are complete: a search for dependencies would take as long as the installation.
+    """
     command = [PYTHON, "-m", "pip", "install", "--disable-pip-version-check",
-               "--progress-bar", "off", "--no-compile"]
+               "--progress-bar", "off", "--no-compile", "--no-deps"]
     for path in requirement_files():
-        command += ["-c" if os.path.basename(path) == "constraints.txt" else "-r", path]
+        command += ["-r", path]
     # pip refuses `user = true` of a pip.conf inside a venv.
     environment = dict(clean_environment(), PIP_USER="0")
     process = subprocess.Popen(command, env=environment, stdout=subprocess.PIPE,
@@ -186,7 +190,8 @@ def compile_packages():
 
     Files that are not valid for this Python are ignored silently, as by pip.
     """
-    subprocess.call([PYTHON, "-m", "compileall", "-qq", "-j", "0", os.path.join(VENV, "lib")],
+    subprocess.call([PYTHON, "-m", "compileall", "-qq", "-j", "0", "-x", SELDOM_IMPORTED,
+                     os.path.join(VENV, "lib")],
                     env=clean_environment(), stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
 
 

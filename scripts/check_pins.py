@@ -13,7 +13,8 @@
 # See the License for the specific language governing permissions and
 # limitations under the License.
 
-"""Check that every pinned version installs on every Python that the README promises.
+"""Check that every pinned version installs on every Python that the README promises, and that
+nothing they need is missing in this environment.
 
     .venv/bin/python scripts/check_pins.py
 
@@ -25,6 +26,7 @@ from __future__ import annotations
 
 import json
 import os
+import subprocess
 import sys
 import urllib.error
 import urllib.request
@@ -92,6 +94,7 @@ def refused(pin: Requirement, files: list[dict]) -> list[str]:
 def main() -> int:
     """Print the conflicts; returns 1 if there are any, 0 if none or if the index does not
     answer."""
+    incomplete = subprocess.call([sys.executable, "-m", "pip", "check"])
     index = os.environ.get("PIP_INDEX_URL") or "https://pypi.org/simple"
     everything = pins()
     try:
@@ -99,10 +102,10 @@ def main() -> int:
             found = list(pool.map(lambda pin: files_of(pin, index), everything))
     except (urllib.error.URLError, json.JSONDecodeError, TimeoutError) as error:
         print(f"check_pins: not checked, {index} does not answer ({error})", file=sys.stderr)
-        return 0
+        return incomplete
     said = [line for pin, files in zip(everything, found) for line in refused(pin, files)]
     print("\n".join(said) or f"{len(everything)} pins fit Python {PYTHONS[0]} to {PYTHONS[-1]}")
-    return 1 if said else 0
+    return 1 if said else incomplete
 
 
 if __name__ == "__main__":
