@@ -91,6 +91,8 @@ FAULTS = (
           "self.arrival.reweigh(self.scale ** 2)", "pass", INFORMATION),
     Fault("a restart keeps the noise", "estimation/information.py",
           "self.noise.restart(noise, long_run, rows_known)", "pass", INFORMATION),
+    Fault("a saved cost keeps the noise of what it has forgotten", "estimation/information.py",
+          "B + T @ noise @ T.T - noise)", "B)", INFORMATION),
     Fault("a gap does not reach the gradient", "estimation/information.py",
           "self.gradient.break_off()\n        self.systematic.break_off()\n        if close",
           "self.systematic.break_off()\n        if close", INFORMATION),

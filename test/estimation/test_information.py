@@ -346,6 +346,28 @@ def test_a_record_is_put_back_whole_whatever_came_since(learned):
     assert state.rows_learned == rows and state.window.filled == 0
 
 
+def test_a_saved_cost_has_forgotten_what_the_unfinished_block_replaces(learned):
+    """It is what forgetting now would leave, with the gradient's noise; asking changes nothing."""
+    state, pi, _ = learned
+    state.forget(now=True)
+    finish(state)
+    for Y, tau in lively(np.random.default_rng(6), make_table(1), 500):
+        add(state, Y, tau, pi)
+    before, noise = state.cost(pi), state.gradient_covariance()
+    A, gradient, B = state.cost_to_save(pi)
+    for now, was in zip((*state.cost(pi), state.gradient_covariance()), (*before, noise)):
+        np.testing.assert_array_equal(now, was)
+    state.forget(now=True)
+    finish(state)
+    after = state.cost(pi)
+    size = np.sqrt(np.diag(before[0]))
+    assert np.abs((before[0] - A) / size / size[:, None]).max() > .05
+    np.testing.assert_allclose(A, after[0], rtol=1e-9, atol=1e-9 * np.abs(A).max())
+    np.testing.assert_allclose(gradient, after[1], rtol=1e-6, atol=1e-9 * np.abs(after[1]).max())
+    np.testing.assert_allclose(B, state.gradient_covariance(), rtol=1e-9,
+                               atol=1e-9 * np.abs(B).max())
+
+
 def test_the_window_is_aged_as_far_as_asked(learned):
     """Older rows become old data with their present weight; newer ones stay."""
     state, pi, free = learned

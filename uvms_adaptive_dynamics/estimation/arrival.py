@@ -142,10 +142,18 @@ class DirectionalArrival:
         return (self._in_block >= FORGETTING_BLOCK
                 and (self._lambda < 1.0 or self._wander is not None))
 
+    def closing_map(self) -> RowMap:
+        """The map that forgets of the old rows and the prior what the block's rows replace."""
+        share = 1 - self._lambda ** min(self._in_block, FORGETTING_BLOCK)
+        return directional_map(self.before_block(), self._block_data, share)
+
+    def before_block(self) -> np.ndarray:
+        """(p + 1, p + 1) sum of the old rows and the prior, without the block."""
+        return self._old_data + self._prior
+
     def close_block(self) -> tuple[RowMap, Iterator[None]]:
         """Forget what the block's rows replace, then add the block to the old rows."""
-        share = 1 - self._lambda ** min(self._in_block, FORGETTING_BLOCK)
-        row_map = directional_map(self._old_data + self._prior, self._block_data, share)
+        row_map = self.closing_map()
         self._map_sums(row_map)
         if self._wander is not None and self._in_block:
             row_map = row_map.then(self._let_wander(self._wander))
@@ -163,7 +171,7 @@ class DirectionalArrival:
     def marginalize(self, places: np.ndarray, pi: np.ndarray) -> tuple[RowMap, Iterator[None]]:
         """Marginalize old rows over parameters at `places` (k,), which start again about pi (p,)
         with the prior's initial information."""
-        row_map = marginal_map(self._old_data + self._prior, places)
+        row_map = marginal_map(self.before_block(), places)
         self._map_sums(row_map)
         self._add_prior(self._beginning(places, pi))
         nothing = ChannelInformation(len(self._weights), len(self._prior) - 1)
@@ -171,7 +179,7 @@ class DirectionalArrival:
 
     def _let_wander(self, wander: Wander) -> RowMap:
         """Apply the random drift of wandering parameters during the block to old rows and prior."""
-        row_map = wander_map(self._old_data + self._prior, wander.places,
+        row_map = wander_map(self.before_block(), wander.places,
                              wander.added(self._in_block))
         self._map_sums(row_map)
         fresh, k = np.zeros((len(wander.places), len(self._prior))), np.arange(len(wander.places))

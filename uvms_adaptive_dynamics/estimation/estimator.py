@@ -517,8 +517,8 @@ class Estimator:
         information = gradient = gradient_covariance = products = None
         present = self._uncertainty.present()
         if self.solved:
-            information, gradient = self.information.cost(self.pi)
-            gradient_covariance = semidefinite(self.information.gradient_covariance())
+            information, gradient, noise = self.information.cost_to_save(self.pi)
+            gradient_covariance = semidefinite(noise)
             products = self.information.gradient.autocovariance.products
         learned = learned_entries(
             known_rows(self.prior) + self.information.rows_learned,

@@ -76,8 +76,8 @@ class InformationState:
     Each sample: `observe_motion`. Each row: `observe`, `add_row`, `forget`, `learn_noise`,
     `refresh_weights`. Each solution: `note_solution`. A change of the robot: `age_window`,
     `marginalize`, `drop_window`; `record` and `put_back` return to an earlier state. Otherwise:
-    `hold`, `break_off`, `restart`. Queries: `problem`, `cost`, `gradient_covariance`,
-    `systematic_moves`, `data_information`.
+    `hold`, `break_off`, `restart`. Queries: `problem`, `cost`, `cost_to_save`,
+    `gradient_covariance`, `systematic_moves`, `data_information`.
 
     rows_learned: since the restart; rows_remembered: the most that forgetting leaves of them.
     """
@@ -345,6 +345,25 @@ class InformationState:
         arrival = problem.arrival
         gradient = arrival.H @ pi - arrival.g - problem.residuals(pi).ravel() @ weighted
         return arrival.H + rows.T @ weighted, gradient
+
+    def cost_to_save(self, pi: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+        """(A, gradient, B): `cost` at pi (p,) and `gradient_covariance`, after forgetting what the
+        unfinished block replaces. Whoever continues from them cannot do so later: for them, block
+        and older rows are one sum."""
+        A, gradient = self.cost(pi)
+        B, arrival = self.gradient_covariance(), self.arrival
+        if not isinstance(arrival, DirectionalArrival):
+            return A, gradient, B
+        try:
+            row_map = arrival.closing_map()
+        except UNUSABLE as error:
+            log.warning("saving without forgetting old data (%s)", error)
+            return A, gradient, B
+        M, T, old = row_map.rows, row_map.gradient, arrival.before_block()
+        change = M.T @ old @ M - old
+        noise = self.gradient.of_old + arrival.gradient_covariance()
+        return (A + change[:-1, :-1], gradient + change[:-1, :-1] @ pi - change[:-1, -1],
+                B + T @ noise @ T.T - noise)
 
     def data_information(self, pi: np.ndarray) -> np.ndarray:
         """(p, p) information of all remembered rows, without the prior."""

@@ -140,6 +140,11 @@ class GradientCovariance:
         self.covariance = self._covariance.sum(axis=0)
         self.covariance.setflags(write=False)
 
+    @property
+    def of_old(self) -> np.ndarray:
+        """(p, p) part of `covariance` due to rows before the present block."""
+        return self._covariance[1]
+
     def rows_per_independent(self, variance: np.ndarray) -> np.ndarray:
         """(C,) number of neighbouring rows that carry the information of one independent residual,
         at frequencies far below the low-pass; variance (C,) as in `add_row`."""
