@@ -25,6 +25,7 @@ from uvms_adaptive_dynamics.evaluation.causes import (
     remedies,
 )
 from uvms_adaptive_dynamics.signals.decode.input_state import InputState
+from uvms_adaptive_dynamics.signals.filters.joints import NO_EFFORTS
 
 
 def state(role="dvl", used=0, refused=0):
@@ -76,6 +77,16 @@ def test_efforts_of_another_unit_are_told_to_be_scaled():
     joints.count_outlier("effort out of range: beyond three times its limit (unit?)")
     (said,) = masked_rows({"axis_e": {"no effort": 30}}, ["axis_e"], {"joint_states": joints})
     assert said.endswith("; set joint_states.effort_scale")
+
+
+def test_a_driver_that_leaves_some_efforts_out_is_told_to_fill_them_in():
+    """The advice does not mention stamps, units or the mask of joints without efforts."""
+    joints = state("joint_states", used=50)
+    for _ in range(40):
+        joints.count_outlier(NO_EFFORTS)
+    (said,) = masked_rows({"axis_e": {"no effort": 30}}, ["axis_e"], {"joint_states": joints})
+    assert "40 times with 'no efforts" in said
+    assert said.endswith("; make the driver fill in the efforts of every message")
 
 
 def test_a_driver_without_efforts_is_told_the_setting():

@@ -22,7 +22,14 @@ from ..model.kernel import gaussian_kernel
 from ..model.sample import BY_SETTING, JOINT_AT_REST
 from ..signals.decode.input_state import MAX_REJECTED_SHARE, InputState
 from ..signals.filters.body_motion import CONTRADICTS, DVL_CONTRADICTS, NO_DVL, NO_IMU
-from ..signals.filters.joints import CONTRADICT, IMPOSSIBLE_EFFORT, MISPLACED, NO_EFFORT, NO_STATE
+from ..signals.filters.joints import (
+    CONTRADICT,
+    IMPOSSIBLE_EFFORT,
+    MISPLACED,
+    NO_EFFORT,
+    NO_EFFORTS,
+    NO_STATE,
+)
 from ..signals.front_end import SignalFrontEnd
 from ..signals.masks import FOUND_WRONG
 from ..signals.topics import topic_setting
@@ -37,7 +44,8 @@ ROLE_OF_REASON = {NO_IMU: "imu", CONTRADICTS: "imu", NO_DVL: "dvl", DVL_CONTRADI
                   "joint readings erratic": "joint_states", NO_EFFORT: "joint_states",
                   "no thruster command": "thrusters", "no wrench": "wrench"}
 # First words of the doubts on an input that lead to each mask.
-DOUBTS = {CONTRADICT: "positions and velocities do not fit", NO_EFFORT: "effort"}
+DOUBTS = {CONTRADICT: ("positions and velocities do not fit",),
+          NO_EFFORT: ("effort", NO_EFFORTS)}
 # What to do about the other mask reasons.
 ADVICE_FOR_REASON = {
     "no source of velocity": "set dvl.enabled to true and dvl.topic to a velocity",
@@ -121,7 +129,7 @@ def partly_masked(masked: Mapping[str, Mapping[str, int]], channels: Mapping[str
         when = "" if begin is None else f", from {begin:.1f} s after the start"
         names, share = ", ".join(name for name, _ in one), max(share for _, share in one)
         said.append(f"{share:.0%} of the rows of {names} do not count{when}, for '{reason}': "
-                    f"{remedy(reason, states)}")
+                    f"{remedy(reason, states, [name for name, _ in one])}")
     return said
 
 
@@ -151,12 +159,13 @@ def remedy(reason: str, states: Mapping[str, InputState], channels: Sequence[str
         return said
     rate = "" if state.clock.rate is None else f" at {state.clock.rate:.3g} Hz"
     timeout = "thrusters.timeout" if role == "wrench" else f"{role}.timeout"
-    prefix = DOUBTS.get(reason)
     doubts = Counter({doubt: count for doubt, count in state.doubted.items()
-                      if prefix is not None and doubt.startswith(prefix)}).most_common(1)
+                      if doubt.startswith(DOUBTS.get(reason, ()))}).most_common(1)
     but = "".join(f", {count} times with '{doubt}'" for doubt, count in doubts)
     impossible = any(doubt.startswith(IMPOSSIBLE_EFFORT) for doubt, _ in doubts)
+    some = any(doubt.startswith(NO_EFFORTS) and count < state.used for doubt, count in doubts)
     check = ("set joint_states.effort_scale" if impossible
+             else "make the driver fill in the efforts of every message" if some
              else "if the driver measures none, set joint_states.effort_masked: "
                   f"[{', '.join(channels)}]" if reason == NO_EFFORT and channels
              else f"check its stamps, its unit and {timeout}")
