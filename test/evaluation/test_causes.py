@@ -25,6 +25,7 @@ from uvms_adaptive_dynamics.evaluation.causes import (
     remedies,
 )
 from uvms_adaptive_dynamics.signals.decode.input_state import InputState
+from uvms_adaptive_dynamics.signals.decode.joint_parts import NOT_LATER
 from uvms_adaptive_dynamics.signals.filters.joints import NO_EFFORTS
 
 
@@ -45,6 +46,22 @@ def test_an_input_that_never_came_or_was_refused_is_named_with_its_topic():
     said = missing_messages(state(used=2, refused=8))
     assert "8 of 10 messages on '/dvl' were refused" in said and "no bottom lock" in said
     assert missing_messages(state(used=8, refused=2)) == ""
+
+
+def test_stretches_of_refused_messages_are_the_reason_of_a_silence():
+    """Not stamps or timeouts; copies of other messages, which a bridge sends, are none."""
+    (said,) = partly_masked({"surge": {"no dvl": 25}}, {"surge": 100}, lambda *_: None,
+                            {"dvl": state(used=75, refused=25)})
+    assert "25 of 100 messages on '/dvl' were refused, 25 of them for 'no bottom lock'" in said
+    assert said.endswith("; keep the DVL within its range of the bottom")
+    dvl = state(used=40)
+    dvl.received += 80
+    for _ in range(80):
+        dvl.count_rejected(NOT_LATER)
+    (said,) = partly_masked({"surge": {"no dvl": 25}}, {"surge": 100}, lambda *_: None,
+                            {"dvl": dvl})
+    assert said.endswith("; check its driver for pauses, its stamps and dvl.timeout")
+    assert missing_messages(dvl) == ""
 
 
 def test_channels_with_one_reason_share_a_sentence():

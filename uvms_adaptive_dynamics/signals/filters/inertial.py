@@ -83,6 +83,7 @@ DVL_PATIENCE = 2.5        # [s] of rejected velocities after which the gate rest
 
 STEP_SPAN = 0.05          # [s] in which an attitude steps, faster than any vehicle turns
 
+OUTLIER = "does not fit the IMU (outlier)"
 NO_TURN = (0.0, 0.0, 0.0, 0.0)
 
 
@@ -421,7 +422,7 @@ class InertialFilter:
                 # After a contradiction of the IMU, the IMU has to be proven, not the DVL.
                 doubted = self._contradictions.is_open
                 self._on_reject(*(("imu", "contradicted itself, and has not fitted the DVL since")
-                                  if doubted else ("dvl", "does not fit the IMU (outlier)")))
+                                  if doubted else ("dvl", OUTLIER)))
                 if not self._has_force and value.t - self._at_origin.last_time > VELOCITY_MEMORY:
                     self._restart_gate()
                     break
