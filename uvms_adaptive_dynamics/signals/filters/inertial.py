@@ -34,6 +34,7 @@ from ..decode.sensor_clock import SensorClock
 from ..gates.choose import imu_consistency, innovation_gate, spike_gate
 from ..gates.contradictions import Contradictions
 from ..gates.imu_consistency import TURN_SPAN
+from ..gates.innovations import JUMP_PATIENCE
 from ..gates.spikes import GatedRow
 from .attitude_source import AttitudeSource
 from .body_motion import (
@@ -170,6 +171,7 @@ class InertialFilter:
         self._expected.reset()
         # [s] times of the DVL's last velocity and of its last rejected one
         self._last_velocity = self._last_rejected = -math.inf
+        self._refused_since = math.inf      # [s] since when all velocities are rejected
         self._repeated: Sequence[float] = ()        # the DVL's last velocity
         # (time [s], size [m/s^2] in body axes) of a jump of the force's bias
         self._force_jump: tuple[float, np.ndarray] | None = None
@@ -412,6 +414,7 @@ class InertialFilter:
                 if self._contradictions.is_open:
                     self._contradictions.close()
                 self._source.keep(value.t, value.at_imu)
+                self._refused_since = math.inf
                 self._at_origin.append(value.t, value.at_origin)
                 if self._has_force:
                     self._offset.stddev = max(self._velocity_stddev, self.dvl_gate.noise)
@@ -419,6 +422,7 @@ class InertialFilter:
             else:
                 self._source.doubt(value.t)
                 self._last_rejected = value.t
+                self._doubt_bias(value.t)
                 # After a contradiction of the IMU, the IMU has to be proven, not the DVL.
                 doubted = self._contradictions.is_open
                 self._on_reject(*(("imu", "contradicted itself, and has not fitted the DVL since")
@@ -426,6 +430,14 @@ class InertialFilter:
                 if not self._has_force and value.t - self._at_origin.last_time > VELOCITY_MEMORY:
                     self._restart_gate()
                     break
+
+    def _doubt_bias(self, t: float) -> None:
+        """Forget the accelerometer's bias if no velocity has fitted it for longer than any burst of
+        garbage: it may have been learnt from an attitude that was still settling."""
+        self._refused_since = min(self._refused_since, t)
+        if t - self._refused_since > JUMP_PATIENCE:
+            self._offset.reset()
+            self._refused_since = t
 
     def _begin_offset(self) -> None:
         """Restart the offset with an attitude that has just become known."""
