@@ -33,6 +33,7 @@ from ..signals.filters.joints import (
     NO_EFFORTS,
     NO_STATE,
 )
+from ..signals.filters.thrusters import NO_COMMAND, SETTLING
 from ..signals.front_end import SignalFrontEnd
 from ..signals.masks import FOUND_WRONG
 from ..signals.topics import topic_setting
@@ -45,9 +46,9 @@ ROLE_OF_REASON = {NO_IMU: "imu", CONTRADICTS: "imu", NO_DVL: "dvl", DVL_CONTRADI
                   NO_STATE: "joint_states", "arm never seen": "joint_states",
                   CONTRADICT: "joint_states", MISPLACED: "joint_states",
                   "joint readings erratic": "joint_states", NO_EFFORT: "joint_states",
-                  "no thruster command": "thrusters", "no wrench": "wrench"}
+                  NO_COMMAND: "thrusters", SETTLING: "thrusters", "no wrench": "wrench"}
 # Reasons that a pause in the messages, or a stretch of refused ones, gives.
-SILENCES = NO_IMU, NO_DVL, NO_STATE, "arm never seen", "no thruster command", "no wrench"
+SILENCES = NO_IMU, NO_DVL, NO_STATE, "arm never seen", NO_COMMAND, SETTLING, "no wrench"
 ADVICE_FOR_REFUSAL = dict.fromkeys((NO_LOCK, NO_LOCK_BY_COVARIANCE),
                                    "keep the DVL within its range of the bottom")
 # First words of the doubts on an input that lead to each mask.
@@ -198,6 +199,9 @@ def _check(reason: str, state: InputState, doubts: Sequence[tuple[str, int]],
                 f"[{', '.join(channels)}]")
     if reason == DVL_CONTRADICTS:
         return "check its bottom lock, and the attitude of the IMU"
+    if state.role == "thrusters":
+        return ("check its driver for pauses; while a command holds it has to be repeated, a "
+                "neutral one within thrusters.timeout")
     timeout = "thrusters.timeout" if state.role == "wrench" else f"{state.role}.timeout"
     return (f"check its driver for pauses, its stamps and {timeout}" if reason in SILENCES
             else f"check its stamps, its unit and {timeout}")

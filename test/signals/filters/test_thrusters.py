@@ -140,6 +140,17 @@ def test_commands_that_come_only_when_they_change_are_held():
     assert set(reasons) == {""}
 
 
+def test_no_thrust_is_known_to_last_after_a_neutral_command():
+    """A teleoperation that is silent at rest: nothing is masked for thrusters.timeout, however
+    regular its commands were before."""
+    thrusters = model(**{"thrusters.timeout": 5.0})
+    commanded(thrusters, lambda t: (10.0 if t < 0.8 else 0.0) * SHARES, 1.0)
+    found = [thrusters.wrench(0.02 * k) for k in range(50, 400)]
+    reasons = [each.mask_reason for each in found]
+    assert set(reasons[:240]) == {""} and set(reasons[260:]) == {"no thruster command"}
+    assert not np.abs(found[200].wrench).max() > 1e-6
+
+
 @settings(max_examples=10)
 @given(st.lists(st.floats(-20, 20), min_size=2, max_size=4), st.sampled_from([0.0, 0.11, 0.4]))
 def test_impulse_is_the_integral_of_thrust(steps, lag):
