@@ -152,14 +152,19 @@ class JointFilter:
                                     for raw, one, kept in zip(reading, possible, used)])
 
     def _without_repeated_efforts(self, reading: Sequence[float]) -> Sequence[float]:
-        """The reading with NaN for efforts that do not change while their joint moves."""
+        """The reading with NaN for efforts that do not change while their joint moves, or have
+        never changed."""
         n, rest_velocity = self._n, self._settings.rest_velocity
         moves = [abs(speed) > rest_velocity for speed in reading[n:2 * n]]
         repeated = self._repeats.repeated(reading[2 * n:], moves)
+        repeated = [repeats or constant for repeats, constant
+                    in zip(repeated, self._repeats.constant(reading[2 * n:]))]
         if not any(repeated):
             return reading
-        self._on_reject("joint_states", "effort of a joint repeats itself while it moves: at its "
-                                        "limit, or not measured")
+        if any(repeats and moving and not masked for repeats, moving, masked
+               in zip(repeated, moves, self._effort_masked)):
+            self._on_reject("joint_states", "effort of a joint repeats itself while it moves: at "
+                                            "its limit, or not measured")
         return [*reading[:2 * n], *(math.nan if repeats else effort
                                     for effort, repeats in zip(reading[2 * n:], repeated))]
 
