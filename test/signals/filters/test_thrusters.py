@@ -140,6 +140,16 @@ def test_commands_that_come_only_when_they_change_are_held():
     assert set(reasons) == {""}
 
 
+def test_a_command_that_is_held_acts_at_once():
+    """Not only when the next one shows that it was no spike."""
+    thrusters = model(**{"thrusters.time_constant": 0.0, "thrusters.timeout": 5.0})
+    for at, newtons in ((0.0, 4.0), (1.0, 10.0)):
+        thrusters.add_command(at, list(newtons * SHARES))
+    for t, newtons in ((0.5, 4.0), (2.0, 10.0)):
+        np.testing.assert_allclose(thrusters.wrench(t).wrench,
+                                   thrusters.allocation @ (newtons * SHARES), atol=1e-12)
+
+
 def test_no_thrust_is_known_to_last_after_a_neutral_command():
     """A teleoperation that is silent at rest: nothing is masked for thrusters.timeout, however
     regular its commands were before."""

@@ -144,6 +144,8 @@ class ThrusterModel:
     def wrench(self, t: float) -> BodyWrench:
         """The mean thruster wrench over the period about the tick t; ticks increase."""
         end = t + self._half_tick
+        # A command acts at once, even if the next one, by which it is judged, is long in coming.
+        self._queue(self._gate.until(end))
         self._was_saturated = False
         self._follow(t - self._half_tick)
         impulse, begin = self.impulse, self._t
