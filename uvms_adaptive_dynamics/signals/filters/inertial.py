@@ -209,13 +209,15 @@ class InertialFilter:
     def add_imu(self, t: float, reading: Sequence[float]) -> None:
         """Add an IMU reading later than the last; it is used once the gate has decided."""
         own = self._source.own
-        judged = self._source.judge(t, self._mount.corrected(reading))
+        judged = self._source.judge(t, self._mount.corrected(reading),
+                                    longest_gap(MAX_IMU_STEP, self._imu_clock))
         if own is not None and self._source.own != own:
             self._imu_gate.reset()
             self._consistency.restart()
             self._restart_offset()
-        if judged is None:
+        if math.isnan(reading[0]) and not self._source.own and self._has_force:
             self._on_reject("imu", "without the orientation that others have")
+        if judged is None:
             return
         for gated in self._imu_gate.gate(t, judged):
             self._integrate(gated)

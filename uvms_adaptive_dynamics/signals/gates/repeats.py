@@ -43,10 +43,11 @@ class RepeatGate:
         self._begun = False
 
     def constant(self, values: Sequence[float]) -> list[bool]:
-        """Whether each value has never changed so far, i.e. may not be measured at all; NaN, a
-        missing value, is no change."""
+        """Whether each value repeats the first one and has never changed, so that it may not be
+        measured at all; NaN, a missing value, is no change."""
         if not self._begun:
             self._first, self._begun = list(values), True
+            return [False] * self._width
         for j, (first, value) in enumerate(zip(self._first, values)):
             if first is not None and math.isfinite(value) and value != first:
                 self._first[j] = None if math.isfinite(first) else value
