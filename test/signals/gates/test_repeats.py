@@ -64,11 +64,11 @@ def test_a_value_that_is_not_measured_stays_so_while_its_joint_rests():
 
 
 def test_a_value_counts_from_its_first_change_on():
-    """Drivers fill the efforts of joints without a sensor with zeros; a missing value is no change.
+    """Drivers fill the efforts of joints without a sensor with zeros; a missing value is neither.
     """
     gate = RepeatGate(2)
     assert gate.constant([0.0, np.nan]) == [False, False]
     assert gate.constant([0.0, 0.5]) == [True, True]
-    assert gate.constant([np.nan, 0.5]) == [True, True]
+    assert gate.constant([np.nan, 0.5]) == [False, True]
     assert gate.constant([0.0, 0.6]) == [True, False]
     assert gate.constant([0.0, 0.5]) == [True, False]

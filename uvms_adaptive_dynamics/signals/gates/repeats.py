@@ -44,14 +44,15 @@ class RepeatGate:
 
     def constant(self, values: Sequence[float]) -> list[bool]:
         """Whether each value repeats the first one and has never changed, so that it may not be
-        measured at all; NaN, a missing value, is no change."""
+        measured at all; NaN, a missing value, neither repeats nor changes."""
         if not self._begun:
             self._first, self._begun = list(values), True
             return [False] * self._width
         for j, (first, value) in enumerate(zip(self._first, values)):
             if first is not None and math.isfinite(value) and value != first:
                 self._first[j] = None if math.isfinite(first) else value
-        return [first is not None for first in self._first]
+        return [first is not None and math.isfinite(value)
+                for first, value in zip(self._first, values)]
 
     def repeated(self, values: Sequence[float], changes: Sequence[bool]) -> list[bool]:
         """Whether each value ends a run of repeats too long for chance; values that need not change
