@@ -25,6 +25,8 @@ from uvms_adaptive_dynamics.evaluation.causes import (
     remedies,
 )
 from uvms_adaptive_dynamics.signals.decode.input_state import InputState
+from uvms_adaptive_dynamics.signals.decode.joint_parts import NOT_LATER
+from uvms_adaptive_dynamics.signals.filters.joints import NO_EFFORTS
 
 
 def state(role="dvl", used=0, refused=0):
@@ -44,6 +46,22 @@ def test_an_input_that_never_came_or_was_refused_is_named_with_its_topic():
     said = missing_messages(state(used=2, refused=8))
     assert "8 of 10 messages on '/dvl' were refused" in said and "no bottom lock" in said
     assert missing_messages(state(used=8, refused=2)) == ""
+
+
+def test_stretches_of_refused_messages_are_the_reason_of_a_silence():
+    """Not stamps or timeouts; copies of other messages, which a bridge sends, are none."""
+    (said,) = partly_masked({"surge": {"no dvl": 25}}, {"surge": 100}, lambda *_: None,
+                            {"dvl": state(used=75, refused=25)})
+    assert "25 of 100 messages on '/dvl' were refused, 25 of them for 'no bottom lock'" in said
+    assert said.endswith("; keep the DVL within its range of the bottom")
+    dvl = state(used=40)
+    dvl.received += 80
+    for _ in range(80):
+        dvl.count_rejected(NOT_LATER)
+    (said,) = partly_masked({"surge": {"no dvl": 25}}, {"surge": 100}, lambda *_: None,
+                            {"dvl": dvl})
+    assert said.endswith("; check its driver for pauses, its stamps and dvl.timeout")
+    assert missing_messages(dvl) == ""
 
 
 def test_channels_with_one_reason_share_a_sentence():
@@ -76,6 +94,16 @@ def test_efforts_of_another_unit_are_told_to_be_scaled():
     joints.count_outlier("effort out of range: beyond three times its limit (unit?)")
     (said,) = masked_rows({"axis_e": {"no effort": 30}}, ["axis_e"], {"joint_states": joints})
     assert said.endswith("; set joint_states.effort_scale")
+
+
+def test_a_driver_that_leaves_some_efforts_out_is_told_to_fill_them_in():
+    """The advice does not mention stamps, units or the mask of joints without efforts."""
+    joints = state("joint_states", used=50)
+    for _ in range(40):
+        joints.count_outlier(NO_EFFORTS)
+    (said,) = masked_rows({"axis_e": {"no effort": 30}}, ["axis_e"], {"joint_states": joints})
+    assert "40 times with 'no efforts" in said
+    assert said.endswith("; make the driver fill in the efforts of every message")
 
 
 def test_a_driver_without_efforts_is_told_the_setting():

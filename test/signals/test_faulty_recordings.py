@@ -25,6 +25,7 @@ from uvms_adaptive_dynamics.model.robot import RobotModel
 from uvms_adaptive_dynamics.simulation.faults.clocks import Clock
 from uvms_adaptive_dynamics.simulation.faults.delivery import Frozen, Lost
 from uvms_adaptive_dynamics.simulation.faults.kinds import FAULT_KINDS, bursts, combined
+from uvms_adaptive_dynamics.simulation.faults.values import Drifting, turned
 
 
 @pytest.fixture(scope="module")
@@ -100,6 +101,26 @@ def test_dropouts_frozen_sensors_and_a_clock_jump_are_masked_counted_and_survive
     # wrong before.
     wrong = np.max(error, axis=1) > 0.05
     assert wrong.mean() < 0.03 and np.max(error) < 0.3, (wrong.mean(), np.max(error, axis=0))
+
+
+def test_an_attitude_that_settles_while_recording_does_not_lock_the_dvl_out(setup):
+    """An IMU's filter starts 10 degrees off and takes seconds to settle, which looks like a bias of
+    the accelerometer. The DVL, which contradicts that bias from then on, is believed in the end."""
+    config, robot = setup
+
+    def settling(orientation, seconds):
+        change = turned(np.radians(10.0) * np.exp(-seconds / 5.0), (1, 0, 0))
+        return change(orientation, np.random.default_rng(0))
+
+    fault = Drifting("imu", field="orientation", change=settling)
+    front, found = front_and_samples(config, robot, recording(1, SECONDS, [fault]))
+    right = {round(s.t / config.filter.period): s for s in clean_recording()[1]}
+    late = [s for s in found if s.t > found[0].t + 25.0]
+    assert np.mean([s.valid[:6].all() for s in late]) > 0.95
+    error = [np.abs(s.nu - right[round(s.t / config.filter.period)].nu)[:3].max() for s in late
+             if s.valid[:6].all()]
+    assert np.sqrt(np.mean(np.square(error))) < 0.02
+    assert any(warning.startswith("dvl: velocities contradicted") for warning in front.warnings)
 
 
 def test_the_command_writes_faults_into_a_bag(tmp_path):

@@ -20,9 +20,20 @@ from collections.abc import Callable, Mapping, Sequence
 
 from ..model.kernel import gaussian_kernel
 from ..model.sample import BY_SETTING, JOINT_AT_REST
+from ..signals.decode.decoder import NO_LOCK, NO_LOCK_BY_COVARIANCE
 from ..signals.decode.input_state import MAX_REJECTED_SHARE, InputState
+from ..signals.decode.joint_parts import NOT_LATER
 from ..signals.filters.body_motion import CONTRADICTS, DVL_CONTRADICTS, NO_DVL, NO_IMU
-from ..signals.filters.joints import CONTRADICT, IMPOSSIBLE_EFFORT, MISPLACED, NO_EFFORT, NO_STATE
+from ..signals.filters.inertial import OUTLIER
+from ..signals.filters.joints import (
+    CONTRADICT,
+    IMPOSSIBLE_EFFORT,
+    MISPLACED,
+    NO_EFFORT,
+    NO_EFFORTS,
+    NO_STATE,
+)
+from ..signals.filters.thrusters import NO_COMMAND, SETTLING
 from ..signals.front_end import SignalFrontEnd
 from ..signals.masks import FOUND_WRONG
 from ..signals.topics import topic_setting
@@ -35,9 +46,14 @@ ROLE_OF_REASON = {NO_IMU: "imu", CONTRADICTS: "imu", NO_DVL: "dvl", DVL_CONTRADI
                   NO_STATE: "joint_states", "arm never seen": "joint_states",
                   CONTRADICT: "joint_states", MISPLACED: "joint_states",
                   "joint readings erratic": "joint_states", NO_EFFORT: "joint_states",
-                  "no thruster command": "thrusters", "no wrench": "wrench"}
+                  NO_COMMAND: "thrusters", SETTLING: "thrusters", "no wrench": "wrench"}
+# Reasons that a pause in the messages, or a stretch of refused ones, gives.
+SILENCES = NO_IMU, NO_DVL, NO_STATE, "arm never seen", NO_COMMAND, SETTLING, "no wrench"
+ADVICE_FOR_REFUSAL = dict.fromkeys((NO_LOCK, NO_LOCK_BY_COVARIANCE),
+                                   "keep the DVL within its range of the bottom")
 # First words of the doubts on an input that lead to each mask.
-DOUBTS = {CONTRADICT: "positions and velocities do not fit", NO_EFFORT: "effort"}
+DOUBTS = {CONTRADICT: ("positions and velocities do not fit",),
+          DVL_CONTRADICTS: (OUTLIER,), NO_EFFORT: ("effort", NO_EFFORTS)}
 # What to do about the other mask reasons.
 ADVICE_FOR_REASON = {
     "no source of velocity": "set dvl.enabled to true and dvl.topic to a velocity",
@@ -79,15 +95,26 @@ def missing_messages(state: InputState) -> str:
     if not state.received:
         return (f"{role}: no message on {topic}; start its driver, or set {topic_setting(role)} to "
                 "the right topic")
-    refused = sum(state.rejected.values())
-    if 2 * refused <= state.received:
+    if 2 * _wrong(state).total() <= state.received:
         return ""
-    reason, count = Counter(state.rejected).most_common(1)[0]
-    last = state.last_error.removeprefix(f"{role}: ")
+    return f"{role}: {_refusals(state)}, or set {topic_setting(role)} to another topic"
+
+
+def _wrong(state: InputState) -> Counter[str]:
+    """The refused messages by reason, without copies of others, whose content was used."""
+    return Counter({reason: count for reason, count in state.rejected.items()
+                    if reason != NOT_LATER})
+
+
+def _refusals(state: InputState) -> str:
+    """How many messages were refused, for which main reason, and what to do."""
+    wrong = _wrong(state)
+    reason, count = wrong.most_common(1)[0]
+    last = state.last_error.removeprefix(f"{state.role}: ")
     last = "" if last in ("", reason) else f" (last one: {last})"
-    return (f"{role}: {refused} of {state.received} messages on {topic} were refused, {count} of "
-            f"them for '{reason}'{last}; fix the driver, or set {topic_setting(role)} to another "
-            "topic")
+    return (f"{wrong.total()} of {state.received} messages on '{state.topic}' were refused, "
+            f"{count} of them for '{reason}'{last}; "
+            + ADVICE_FOR_REFUSAL.get(reason, "fix the driver"))
 
 
 def masked_rows(masked: Mapping[str, Mapping[str, int]], channels: list[str],
@@ -121,7 +148,7 @@ def partly_masked(masked: Mapping[str, Mapping[str, int]], channels: Mapping[str
         when = "" if begin is None else f", from {begin:.1f} s after the start"
         names, share = ", ".join(name for name, _ in one), max(share for _, share in one)
         said.append(f"{share:.0%} of the rows of {names} do not count{when}, for '{reason}': "
-                    f"{remedy(reason, states)}")
+                    f"{remedy(reason, states, [name for name, _ in one])}")
     return said
 
 
@@ -149,16 +176,32 @@ def remedy(reason: str, states: Mapping[str, InputState], channels: Sequence[str
     state = states[role]
     if said := missing_messages(state):
         return said
+    if reason in SILENCES and _wrong(state).total() > MAX_REJECTED_SHARE * state.received:
+        return _refusals(state)
     rate = "" if state.clock.rate is None else f" at {state.clock.rate:.3g} Hz"
-    timeout = "thrusters.timeout" if role == "wrench" else f"{role}.timeout"
-    prefix = DOUBTS.get(reason)
     doubts = Counter({doubt: count for doubt, count in state.doubted.items()
-                      if prefix is not None and doubt.startswith(prefix)}).most_common(1)
+                      if doubt.startswith(DOUBTS.get(reason, ()))}).most_common(1)
     but = "".join(f", {count} times with '{doubt}'" for doubt, count in doubts)
-    impossible = any(doubt.startswith(IMPOSSIBLE_EFFORT) for doubt, _ in doubts)
-    check = ("set joint_states.effort_scale" if impossible
-             else "if the driver measures none, set joint_states.effort_masked: "
-                  f"[{', '.join(channels)}]" if reason == NO_EFFORT and channels
-             else f"check its stamps, its unit and {timeout}")
     return (f"{state.used} of {state.received} messages on '{state.topic}' arrived and were used"
-            f"{rate}{but}; {check}")
+            f"{rate}{but}; {_check(reason, state, doubts, channels)}")
+
+
+def _check(reason: str, state: InputState, doubts: Sequence[tuple[str, int]],
+           channels: Sequence[str]) -> str:
+    """What to do about a mask reason whose messages arrived; doubts: the main one with its count,
+    if any."""
+    if any(doubt.startswith(IMPOSSIBLE_EFFORT) for doubt, _ in doubts):
+        return "set joint_states.effort_scale"
+    if any(doubt == NO_EFFORTS and count < state.used for doubt, count in doubts):
+        return "make the driver fill in the efforts of every message"
+    if reason == NO_EFFORT and channels:
+        return ("if the driver measures none, set joint_states.effort_masked: "
+                f"[{', '.join(channels)}]")
+    if reason == DVL_CONTRADICTS:
+        return "check its bottom lock, and the attitude of the IMU"
+    if state.role == "thrusters":
+        return ("check its driver for pauses; while a command holds it has to be repeated, a "
+                "neutral one within thrusters.timeout")
+    timeout = "thrusters.timeout" if state.role == "wrench" else f"{state.role}.timeout"
+    return (f"check its driver for pauses, its stamps and {timeout}" if reason in SILENCES
+            else f"check its stamps, its unit and {timeout}")

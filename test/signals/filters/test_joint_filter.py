@@ -56,6 +56,29 @@ def test_message_without_effort_masks_the_joints_only(clean):
     )
 
 
+@pytest.mark.parametrize("nth", [2, 3])
+def test_efforts_in_some_messages_are_enough(nth, clean):
+    """Efforts of every second or third message are interpolated: as many rows count as with all,
+    except at the ends, and their efforts are correct."""
+    config, robot, _, messages = clean
+    seen = []
+
+    def change(role, message, t):
+        if role == "joint_states":
+            seen.append(t)
+            if len(seen) % nth:
+                message = Message(**{**vars(message), "effort": []})
+        return role, message, t
+
+    _, every = run(config, robot, messages)
+    _, some = run(config, robot, messages, change)
+    pairs = [(a, b) for a, b in zip(every, some, strict=True) if a.valid[6:].all()]
+    valid = [(a, b) for a, b in pairs if b.valid[6:].all()]
+    assert len(valid) >= len(pairs) - 2 * nth
+    error = [np.abs(a.joint_torque - b.joint_torque).max() for a, b in valid]
+    assert max(error) < 0.05 * max(np.abs(a.joint_torque).max() for a, _ in valid)
+
+
 def test_joint_positions_alone_give_the_motion(clean):
     """JointState may leave velocity empty: velocity and acceleration then come from positions."""
     config, robot, _, messages = clean

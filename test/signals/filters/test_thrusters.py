@@ -140,6 +140,27 @@ def test_commands_that_come_only_when_they_change_are_held():
     assert set(reasons) == {""}
 
 
+def test_a_command_that_is_held_acts_at_once():
+    """Not only when the next one shows that it was no spike."""
+    thrusters = model(**{"thrusters.time_constant": 0.0, "thrusters.timeout": 5.0})
+    for at, newtons in ((0.0, 4.0), (1.0, 10.0)):
+        thrusters.add_command(at, list(newtons * SHARES))
+    for t, newtons in ((0.5, 4.0), (2.0, 10.0)):
+        np.testing.assert_allclose(thrusters.wrench(t).wrench,
+                                   thrusters.allocation @ (newtons * SHARES), atol=1e-12)
+
+
+def test_no_thrust_is_known_to_last_after_a_neutral_command():
+    """A teleoperation that is silent at rest: nothing is masked for thrusters.timeout, however
+    regular its commands were before."""
+    thrusters = model(**{"thrusters.timeout": 5.0})
+    commanded(thrusters, lambda t: (10.0 if t < 0.8 else 0.0) * SHARES, 1.0)
+    found = [thrusters.wrench(0.02 * k) for k in range(50, 400)]
+    reasons = [each.mask_reason for each in found]
+    assert set(reasons[:240]) == {""} and set(reasons[260:]) == {"no thruster command"}
+    assert not np.abs(found[200].wrench).max() > 1e-6
+
+
 @settings(max_examples=10)
 @given(st.lists(st.floats(-20, 20), min_size=2, max_size=4), st.sampled_from([0.0, 0.11, 0.4]))
 def test_impulse_is_the_integral_of_thrust(steps, lag):

@@ -52,3 +52,23 @@ def test_what_need_not_change_is_not_judged():
     """A joint at rest."""
     gate = RepeatGate(1)
     assert not any(gate.repeated([0.5], [False])[0] for _ in range(100))
+
+
+def test_a_value_that_is_not_measured_stays_so_while_its_joint_rests():
+    """Each motion between rests is too short to find it anew."""
+    gate = RepeatGate(1)
+    motion = [gate.repeated([0.0], [True])[0] for _ in range(50)]
+    pauses = [gate.repeated([0.0], [k % 10 < 5])[0] for k in range(100)]
+    assert motion[-1] and all(pauses)
+    assert not gate.repeated([0.1], [False])[0] and not gate.repeated([0.1], [True])[0]
+
+
+def test_a_value_counts_from_its_first_change_on():
+    """Drivers fill the efforts of joints without a sensor with zeros; a missing value is neither.
+    """
+    gate = RepeatGate(2)
+    assert gate.constant([0.0, np.nan]) == [False, False]
+    assert gate.constant([0.0, 0.5]) == [True, True]
+    assert gate.constant([np.nan, 0.5]) == [False, True]
+    assert gate.constant([0.0, 0.6]) == [True, False]
+    assert gate.constant([0.0, 0.5]) == [True, False]

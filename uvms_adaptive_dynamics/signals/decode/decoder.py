@@ -67,6 +67,7 @@ VOLTAGE_RANGE = 5.0, 60.0         # [V] range of plausible battery voltages
 LARGEST_RATE, LARGEST_FORCE = 35.0, 160.0                    # [rad/s], [m/s^2]
 LARGEST_POSITION, LARGEST_SPEED = 1000.0, 100.0              # [rad or m], per second
 LARGEST_COMMAND, LARGEST_WRENCH = 1e4, 1e5                   # in any unit; [N, N m]
+NO_LOCK, NO_LOCK_BY_COVARIANCE = "no bottom lock", "covariance says no lock"
 UNKNOWN_VECTOR: tuple[float, ...] = (math.nan, math.nan, math.nan)
 # [Pa] per pressure unit of `depth.unit`.
 PASCAL = {"Pa": 1.0, "hPa": 1e2, "kPa": 1e3, "bar": 1e5}
@@ -183,7 +184,7 @@ class Decoder:
             return self._velocity_pose(pose_of(message))
         if hasattr(message, "velocity_valid"):                       # dvl_msgs/DVL
             if not message.velocity_valid:
-                raise MessageError("dvl: no bottom lock")
+                raise MessageError(f"dvl: {NO_LOCK}")
             vector, variance = message.velocity, 3 * float(getattr(message, "fom", 0.0)) ** 2
         elif hasattr(message, "velocity_covar"):                     # marine_acoustic_msgs/Dvl
             vector = message.velocity
@@ -195,7 +196,7 @@ class Decoder:
             vector, variance = message.twist.linear, 0.0
         velocity = finite_vector(vector, "dvl: velocity")
         if not variance <= self._max_dvl_variance:
-            raise MessageError("dvl: covariance says no lock")
+            raise MessageError(f"dvl: {NO_LOCK_BY_COVARIANCE}")
         if max(map(abs, velocity)) > self._config.dvl.max_speed:
             raise MessageError(f"dvl: velocity of {max(map(abs, velocity)):.3g} is beyond "
                                "dvl.max_speed; publish m/s")

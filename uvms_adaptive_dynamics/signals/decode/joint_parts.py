@@ -29,6 +29,7 @@ from ...errors import MessageError
 
 # [s] after the first part within which every joint must appear: as long as silence is no error.
 GRACE = 1.0
+NOT_LATER = "stamp not later than the last"
 READINGS_KEPT = 400  # readings of a part: half a second at 800 Hz
 
 
@@ -72,14 +73,14 @@ class JointParts:
         joints = joints_in(values)
         if len(joints) == len(self._names):
             if t <= self._made:
-                raise MessageError("stamp not later than the last")
+                raise MessageError(NOT_LATER)
             self._whole = self._made = t
             return [(t, list(values))]
         if t - self._whole <= self.timeout:
             raise self._missing([name for j, name in enumerate(self._names) if j not in joints])
         part = self._parts.setdefault(joints, deque(maxlen=READINGS_KEPT))
         if part and t <= part[-1].t:
-            raise MessageError("stamp not later than the last")
+            raise MessageError(NOT_LATER)
         if math.isinf(self._begin):
             self._begin = t
         part.append(_State(t, values))

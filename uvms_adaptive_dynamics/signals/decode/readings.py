@@ -26,7 +26,7 @@ from ..topics import inputs
 from .clocks import Clocks, Verdict
 from .decoder import Decoder, stamp_of
 from .input_state import InputState
-from .joint_parts import JointParts
+from .joint_parts import NOT_LATER, JointParts
 from .poses import PoseReader, pose_readers
 
 NUMBER_IN_REASON = re.compile(r"[-+]?(\d[\d.]*(e[-+]?\d+)?|inf|nan)\b")
@@ -204,7 +204,7 @@ class MessageReader:
             return None
         t = self.clocks.data_time(role, stamp, receive) - self._delays[role]
         if t <= state.last_stamp and role != "joint_states":     # (by part, in `_whole`)
-            state.count_rejected("stamp not later than the last")
+            state.count_rejected(NOT_LATER)
             return None
         state.last_stamp = t
         if self.origin is None:

@@ -179,7 +179,8 @@ class SensorClock:
         if 0.0 < stamp - self._stamp < math.inf:
             self._stamped.append(stamp - self._stamp)
         self._measure_period(stamp - self._stamp)
-        self._stamp, self._receive = stamp, receive
+        # (a copy or a straggler says nothing of the interval to the next message)
+        self._stamp, self._receive = max(stamp, self._stamp), receive
         self._measure_offset(receive, receive - stamp)
 
     def _judge_step(self, receive: float, difference: float) -> StampStatus:

@@ -19,6 +19,7 @@ import math
 from collections.abc import Sequence
 
 from ...config import Config
+from ...model.rotations import cross
 from ..gates.orientation import OrientationGate
 from .attitude import OwnAttitude
 
@@ -51,23 +52,28 @@ class AttitudeSource:
         self._accepted = -math.inf                  # [s] of the last accepted velocity
         self._searched = self._elapsed = 0.0        # [s] without a known attitude, total
         self._t: float | None = None
+        self._oriented: tuple[float, Sequence[float]] = -math.inf, ()    # time and used reading
 
     def restart(self) -> None:
         """Forget an attitude estimated here, as after a gap in the IMU."""
         self._attitude.restart()
 
-    def judge(self, t: float, reading: Sequence[float]) -> Sequence[float] | None:
-        """The reading as the gates judge it; None if it cannot be used. An unused orientation or a
-        missing force is replaced by a constant."""
+    def judge(self, t: float, reading: Sequence[float],
+              longest: float) -> Sequence[float] | None:
+        """The reading as the gates judge it. An unused orientation or a missing force is replaced
+        by a constant, an orientation that others have by the last one, turned by the gyro; None if
+        that is more than `longest` [s] old."""
         if not self._has_force:
             return [*reading[:6], 0.0, 0.0, 0.0, reading[9]]
         if self._setting == "auto":
-            usable = self._gate.usable(t, reading)
+            if not self._gate.usable(t, reading):
+                if t - self._oriented[0] > longest:
+                    return None
+                reading = _followed(*self._oriented, t, reading)
             self.own = bool(self._gate.missing)
-            if not usable:
-                return None
         else:
             self.own = self._setting == "own"
+        self._oriented = t, reading
         return [*LEVEL_DOWN, *reading[3:9], 0.0] if self.own else reading
 
     def complete(self, t: float, row: Sequence[float]) -> Sequence[float]:
@@ -135,3 +141,16 @@ class AttitudeSource:
                          "its rates and force and the DVL. Set imu.orientation to 'own' if that is "
                          "intended, else make the driver publish an orientation")
         return found
+
+
+def _followed(before: float, last: Sequence[float], t: float,
+              reading: Sequence[float]) -> Sequence[float]:
+    """The reading at t [s] with the orientation of the last one, at `before` [s], turned by the
+    mean rate of both."""
+    step, down = t - before, last[:3]
+    turn = [0.5 * step * (a + b) for a, b in zip(last[3:6], reading[3:6])]
+    down = [n + d for n, d in zip(down, cross(down, turn))]
+    length = math.sqrt(sum(n * n for n in down))
+    level = max(down[1] ** 2 + down[2] ** 2, 1e-9)      # zero if the vehicle stands on its nose
+    heading = last[9] + (turn[1] * down[1] + turn[2] * down[2]) / level
+    return [*(n / length for n in down), *reading[3:9], heading]

@@ -34,6 +34,7 @@ from ..decode.sensor_clock import SensorClock
 from ..gates.choose import imu_consistency, innovation_gate, spike_gate
 from ..gates.contradictions import Contradictions
 from ..gates.imu_consistency import TURN_SPAN
+from ..gates.innovations import JUMP_PATIENCE
 from ..gates.spikes import GatedRow
 from .attitude_source import AttitudeSource
 from .body_motion import (
@@ -83,6 +84,7 @@ DVL_PATIENCE = 2.5        # [s] of rejected velocities after which the gate rest
 
 STEP_SPAN = 0.05          # [s] in which an attitude steps, faster than any vehicle turns
 
+OUTLIER = "does not fit the IMU (outlier)"
 NO_TURN = (0.0, 0.0, 0.0, 0.0)
 
 
@@ -169,6 +171,7 @@ class InertialFilter:
         self._expected.reset()
         # [s] times of the DVL's last velocity and of its last rejected one
         self._last_velocity = self._last_rejected = -math.inf
+        self._refused_since = math.inf      # [s] since when all velocities are rejected
         self._repeated: Sequence[float] = ()        # the DVL's last velocity
         # (time [s], size [m/s^2] in body axes) of a jump of the force's bias
         self._force_jump: tuple[float, np.ndarray] | None = None
@@ -206,13 +209,15 @@ class InertialFilter:
     def add_imu(self, t: float, reading: Sequence[float]) -> None:
         """Add an IMU reading later than the last; it is used once the gate has decided."""
         own = self._source.own
-        judged = self._source.judge(t, self._mount.corrected(reading))
+        judged = self._source.judge(t, self._mount.corrected(reading),
+                                    longest_gap(MAX_IMU_STEP, self._imu_clock))
         if own is not None and self._source.own != own:
             self._imu_gate.reset()
             self._consistency.restart()
             self._restart_offset()
-        if judged is None:
+        if math.isnan(reading[0]) and not self._source.own and self._has_force:
             self._on_reject("imu", "without the orientation that others have")
+        if judged is None:
             return
         for gated in self._imu_gate.gate(t, judged):
             self._integrate(gated)
@@ -411,6 +416,7 @@ class InertialFilter:
                 if self._contradictions.is_open:
                     self._contradictions.close()
                 self._source.keep(value.t, value.at_imu)
+                self._refused_since = math.inf
                 self._at_origin.append(value.t, value.at_origin)
                 if self._has_force:
                     self._offset.stddev = max(self._velocity_stddev, self.dvl_gate.noise)
@@ -418,13 +424,22 @@ class InertialFilter:
             else:
                 self._source.doubt(value.t)
                 self._last_rejected = value.t
+                self._doubt_bias(value.t)
                 # After a contradiction of the IMU, the IMU has to be proven, not the DVL.
                 doubted = self._contradictions.is_open
                 self._on_reject(*(("imu", "contradicted itself, and has not fitted the DVL since")
-                                  if doubted else ("dvl", "does not fit the IMU (outlier)")))
+                                  if doubted else ("dvl", OUTLIER)))
                 if not self._has_force and value.t - self._at_origin.last_time > VELOCITY_MEMORY:
                     self._restart_gate()
                     break
+
+    def _doubt_bias(self, t: float) -> None:
+        """Forget the accelerometer's bias if no velocity has fitted it for longer than any burst of
+        garbage: it may have been learnt from an attitude that was still settling."""
+        self._refused_since = min(self._refused_since, t)
+        if t - self._refused_since > JUMP_PATIENCE:
+            self._offset.reset()
+            self._refused_since = t
 
     def _begin_offset(self) -> None:
         """Restart the offset with an attitude that has just become known."""

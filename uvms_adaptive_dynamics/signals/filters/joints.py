@@ -51,7 +51,8 @@ MIN_EFFORTS = 3               # in a tick's period, from which they are averaged
 # [s] at rest after which a silent arm is assumed to stay in place: drivers fall silent when their
 # arm is switched off.
 PARKED = 2.0
-NO_EFFORT = "no effort"
+NO_EFFORT, NOT_FINITE = "no effort", "effort of a joint is not finite"
+NO_EFFORTS = "no efforts (if the driver has none: joint_states.effort_masked)"
 IMPOSSIBLE_EFFORT = "effort out of range"
 NO_STATE, CONTRADICT = "no joint state", "joint readings contradict each other"
 # A single misplaced joint masks all of them, since the load of each depends on its position.
@@ -151,14 +152,19 @@ class JointFilter:
                                     for raw, one, kept in zip(reading, possible, used)])
 
     def _without_repeated_efforts(self, reading: Sequence[float]) -> Sequence[float]:
-        """The reading with NaN for efforts that do not change while their joint moves."""
+        """The reading with NaN for efforts that do not change while their joint moves, or have
+        never changed."""
         n, rest_velocity = self._n, self._settings.rest_velocity
         moves = [abs(speed) > rest_velocity for speed in reading[n:2 * n]]
         repeated = self._repeats.repeated(reading[2 * n:], moves)
+        repeated = [repeats or constant for repeats, constant
+                    in zip(repeated, self._repeats.constant(reading[2 * n:]))]
         if not any(repeated):
             return reading
-        self._on_reject("joint_states", "effort of a joint repeats itself while it moves: at its "
-                                        "limit, or not measured")
+        if any(repeats and moving and not masked for repeats, moving, masked
+               in zip(repeated, moves, self._effort_masked)):
+            self._on_reject("joint_states", "effort of a joint repeats itself while it moves: at "
+                                            "its limit, or not measured")
         return [*reading[:2 * n], *(math.nan if repeats else effort
                                     for effort, repeats in zip(reading[2 * n:], repeated))]
 
@@ -166,8 +172,7 @@ class JointFilter:
         first = 2 * self._n
         efforts = list(map(math.isfinite, reading[first:]))
         if not all(known or masked for known, masked in zip(efforts, self._effort_masked)):
-            self._on_reject("joint_states", "effort of a joint is not finite" if any(efforts)
-                            else "no efforts (if the driver has none: joint_states.effort_masked)")
+            self._on_reject("joint_states", NOT_FINITE if any(efforts) else NO_EFFORTS)
         far = [abs(effort) > MOST_EFFORT * limit
                for effort, limit in zip(reading[first:], self._effort_limits)]
         if not any(far):
@@ -290,10 +295,24 @@ class JointFilter:
             return None
         times, rows = self._series.window(t - self._half_tick, t + self._half_tick)
         if len(times) < MIN_EFFORTS:
-            return now[first:].tolist()
+            return [*self._bridged(t, now[first:last].tolist()), *now[last:].tolist()]
         # Fit a line, since the readings need not be centred on the tick.
         line = polynomial_at(times, rows[:, first:last], t, 1)
-        return None if line is None else [*line[0], *now[last:].tolist()]
+        return None if line is None else [*self._bridged(t, line[0]), *now[last:].tolist()]
+
+    def _bridged(self, t: float, effort: Sequence[float]) -> list[float]:
+        """Efforts (n,) at t; those that a message next to t lacks are interpolated between the
+        nearest messages with one, as positions are where a message is missing."""
+        found, gap = list(effort), self._longest_gap()
+        times, rows = self._series.window(t - gap, t + gap)
+        for j, value in enumerate(found):
+            if not math.isfinite(value) and not self._effort_masked[j]:
+                readings = rows[:, 2 * self._n + j]
+                known = np.isfinite(readings)
+                at = times[known]
+                if at.size and at[0] <= t <= at[-1]:
+                    found[j] = float(np.interp(t, at, readings[known]))
+        return found
 
     def _fit(self, t: float, half: float) -> list[list[float]] | None:
         """[position, velocity, acceleration] at t; velocities may be missing, even for some joints

@@ -32,7 +32,8 @@ THRUST_FLOOR = 0.4      # [N] smallest scale of the gate
 # Regular commands count as missing after twice the longest of their last intervals; commands that
 # are sent only when they change, after thrusters.timeout.
 COMMAND_INTERVALS, LATE_INTERVALS = 25, 2.0
-SATURATED = "thruster saturated"
+SATURATED, NO_COMMAND = "thruster saturated", "no thruster command"
+SETTLING = "rotors settle after a gap in the commands"
 SETTLED_TIME_CONSTANTS = 3.0  # time constants after which a rotor follows its command to 5 %
 
 
@@ -143,6 +144,8 @@ class ThrusterModel:
     def wrench(self, t: float) -> BodyWrench:
         """The mean thruster wrench over the period about the tick t; ticks increase."""
         end = t + self._half_tick
+        # A command acts at once, even if the next one, by which it is judged, is long in coming.
+        self._queue(self._gate.until(end))
         self._was_saturated = False
         self._follow(t - self._half_tick)
         impulse, begin = self.impulse, self._t
@@ -152,9 +155,9 @@ class ThrusterModel:
         thrust = (self.impulse - impulse) / (end - begin) if moved else self._thrust
         reason = SATURATED if self._was_saturated else ""
         if t - self._last_command > self._patience():
-            reason = "no thruster command"
+            reason = NO_COMMAND
         elif t < self._settled:
-            reason = "rotors settle after a gap in the commands"
+            reason = SETTLING
         return BodyWrench(self.allocation @ thrust, reason, self.allocation * thrust)
 
     def _follow(self, t: float) -> None:
@@ -165,9 +168,10 @@ class ThrusterModel:
         self._was_saturated |= self._saturated
 
     def _patience(self) -> float:
-        """[s] without a command after which the thrust is unknown."""
+        """[s] without a command after which the thrust is unknown. After a neutral command there
+        is none, whether the motors hold it or stop for lack of commands."""
         timeout = self._settings.timeout
-        if len(self._intervals) < COMMAND_INTERVALS:
+        if len(self._intervals) < COMMAND_INTERVALS or not self._target.any():
             return timeout
         return min(timeout, LATE_INTERVALS * max(self._intervals))
 

@@ -70,6 +70,10 @@ class NoRepeatGate(RepeatGate):
         """See `RepeatGate.repeated`."""
         return [False] * len(values)
 
+    def constant(self, values: Sequence[float]) -> list[bool]:
+        """See `RepeatGate.constant`."""
+        return [False] * len(values)
+
 
 class NoStuckVelocities(StuckVelocities):
     """See `StuckVelocities`; every velocity is assumed to be measured."""

@@ -39,6 +39,20 @@ class RepeatGate:
         """Forget all values."""
         self._last: Sequence[float] = [math.nan] * self._width
         self._counts = [_Repeats() for _ in range(self._width)]
+        self._first: list[float | None] = [None] * self._width      # None once it has changed
+        self._begun = False
+
+    def constant(self, values: Sequence[float]) -> list[bool]:
+        """Whether each value repeats the first one and has never changed, so that it may not be
+        measured at all; NaN, a missing value, neither repeats nor changes."""
+        if not self._begun:
+            self._first, self._begun = list(values), True
+            return [False] * self._width
+        for j, (first, value) in enumerate(zip(self._first, values)):
+            if first is not None and math.isfinite(value) and value != first:
+                self._first[j] = None if math.isfinite(first) else value
+        return [first is not None and math.isfinite(value)
+                for first, value in zip(self._first, values)]
 
     def repeated(self, values: Sequence[float], changes: Sequence[bool]) -> list[bool]:
         """Whether each value ends a run of repeats too long for chance; values that need not change
@@ -58,13 +72,16 @@ class _Repeats:
         self._found = False                     # whether the present run is a fault
 
     def add(self, same: bool, moves: bool) -> bool:
-        """Whether the run that a value starts (same: false) or continues is too long for chance."""
+        """Whether the run that a value starts (same: false) or continues is too long for chance. A
+        run that is a fault ends with another value, not with a rest."""
+        if self._found and same:
+            return True
         if not moves:
             self._run, self._found = 0, False
             return False
         if same:
             self._run += 1
-            self._found = self._found or self._log_chance() < math.log(CHANCE)
+            self._found = self._log_chance() < math.log(CHANCE)
             return self._found
         if not self._found:     # (a fault tells nothing about the sensor's usual repeats)
             kept = (1.0 - 1.0 / PAIRS_REMEMBERED) ** (self._run + 1)

@@ -91,6 +91,14 @@ class SpikeGate:
             self._next -= 1
         return decided
 
+    def until(self, t: float) -> list[GatedRow]:
+        """The rows up to t [s] still held, judged by the neighbours that they have: for a signal
+        that may pause for longer than the lookahead."""
+        found = []
+        while self._next < len(self._times) and self._times[self._next] <= t:
+            found.append(self._decide())
+        return found
+
     def flush(self) -> list[GatedRow]:
         """All rows still held, judged by the neighbours that they have."""
         return [self._decide() for _ in range(len(self._times) - self._next)]
