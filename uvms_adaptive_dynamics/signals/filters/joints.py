@@ -303,14 +303,18 @@ class JointFilter:
     def _bridged(self, t: float, effort: Sequence[float]) -> list[float]:
         """Efforts (n,) at t; those that a message next to t lacks are interpolated between the
         nearest messages with one, as positions are where a message is missing."""
-        found, gap = list(effort), self._longest_gap()
-        times, rows = self._series.window(t - gap, t + gap)
-        for j, value in enumerate(found):
-            if not math.isfinite(value) and not self._effort_masked[j]:
+        found, missing = list(effort), [
+            j for j, value in enumerate(effort)
+            if not math.isfinite(value) and not self._effort_masked[j]]
+        if missing:
+            gap = self._longest_gap()
+            times, rows = self._series.window(t - gap, t + gap)
+            for j in missing:
                 readings = rows[:, 2 * self._n + j]
                 known = np.isfinite(readings)
                 at = times[known]
-                if at.size and at[0] <= t <= at[-1]:
+                k = int(np.searchsorted(at, t))
+                if 0 < k < at.size and at[k] - at[k - 1] <= gap:
                     found[j] = float(np.interp(t, at, readings[known]))
         return found
 
