@@ -171,6 +171,25 @@ def test_a_denser_sensor_sees_the_same_motion(stream):
     assert np.std(off) == pytest.approx(GYRO_NOISE, rel=0.1)
 
 
+def test_a_driver_that_reads_in_batches_stamps_them_on_arrival(stream):
+    imu, found = of(stream, "imu"), of(spoiled(stream, delivery.Batched("imu", size=5)), "imu")
+    whole = len(imu) // 5 * 5
+    assert len(found) == whole
+    for k, (before, after) in enumerate(zip(imu, found)):
+        last, spaced = imu[k // 5 * 5 + 4], 1e5 * (k % 5)
+        assert after.t_ns == pytest.approx(last.t_ns + spaced, abs=1e3)
+        assert stamp_ns(after.message) == pytest.approx(stamp_ns(last.message) + spaced, abs=1e3)
+        assert after.message.angular_velocity == before.message.angular_velocity
+
+
+def test_a_republished_measurement_has_a_new_stamp(stream):
+    dvl, found = of(stream, "dvl"), of(spoiled(stream, delivery.Republished("dvl", each=4)), "dvl")
+    for k, (before, after) in enumerate(zip(dvl, found)):
+        assert stamp_ns(after.message) == stamp_ns(before.message)
+        measured = values.field_of(dvl[k // 4 * 4].message, "velocity")
+        assert values.field_of(after.message, "velocity").tolist() == measured.tolist()
+
+
 def test_changes_of_numbers(stream):
     """Rotating a quaternion gives a rotation; changing one number leaves the others alone."""
     rng, (first, *_) = np.random.default_rng(0), of(stream, "imu")

@@ -14,6 +14,8 @@
 
 """One sensor's stamps compared with their times of reception."""
 
+import math
+
 import numpy as np
 import pytest
 from hypothesis import given
@@ -145,3 +147,55 @@ def test_stamps_of_a_sensor_that_measures_regularly_are_not(kept):
     for stamps in (0.1 * k, np.cumsum(period), np.where(k < 500, 0.1 * k, 0.1 * k + 7.0)):
         clock = stamped(START + stamps + 0.002 * rng.standard_normal(len(k)))
         assert clock.jitter is None and clock_sentence(clock) == ""
+
+
+def in_batches(size, period=0.02, regularly=True):
+    """A clock after measurements over 20 s that wait until there are `size` of them and are stamped
+    when they are read; errors [s] of the times given to those after the first three seconds."""
+    rng = np.random.default_rng(4)
+    clock, errors = SensorClock(regularly), []
+    for k in range(1000):
+        t = period * k
+        read = period * (math.ceil((k // size + 1) * size) - 1) + 0.001 * rng.random()
+        stamp = max(START + read, clock._stamp + 5e-5)
+        clock.add(stamp, stamp + 0.01)
+        if k == 4:
+            clock.begin()
+        given = clock.spread(stamp)
+        if t > 3.0:
+            errors.append(given - START - t)
+    return clock, np.array(errors)
+
+
+@pytest.mark.parametrize("size", [2, 3, 2.5, 5, 7, 10])
+def test_messages_in_batches_get_the_times_of_a_regular_sensor(size):
+    clock, errors = in_batches(size)
+    assert clock.rate == pytest.approx(50.0, rel=0.02)
+    assert clock.batches is not None
+    assert clock.batches.interval == pytest.approx(0.02 * math.ceil(size), rel=0.06)
+    assert np.abs(errors).max() < 0.025 and abs(errors.mean()) < 0.012
+    assert "at a time" in clock_sentence(clock)
+    assert clock.delay >= clock.batches.interval
+
+
+def test_commands_are_not_spread():
+    """A pilot's commands come many at once, and then none, without being late."""
+    clock, errors = in_batches(5, regularly=False)
+    assert clock.batches is None and errors.max() > 0.07
+
+
+@pytest.mark.parametrize("most", [0.05, 0.4])
+def test_stamps_at_random_instants_are_no_batches(most):
+    rng = np.random.default_rng(2)
+    clock = stamped(START + 0.02 * k + rng.uniform(0.0, most) for k in range(600))
+    assert clock.batches is None
+    assert clock.spread(START + 20.0) == START + 20.0
+
+
+def test_a_batch_after_an_outage_is_not_dated_before_it():
+    clock, _ = in_batches(5)
+    newest = clock._stamp
+    for k in range(5):
+        stamp = newest + 4.0 + 5e-5 * k
+        clock.add(stamp, stamp + 0.01)
+        assert newest + 3.85 < clock.spread(stamp) <= stamp

@@ -17,7 +17,7 @@
 import numpy as np
 import pytest
 
-from uvms_adaptive_dynamics.signals.gates.repeats import RepeatGate
+from uvms_adaptive_dynamics.signals.gates.repeats import NewValues, RepeatGate
 
 RNG = np.random.default_rng(0)
 SIGNAL = np.sin(0.05 * np.arange(2000)) + 0.01 * RNG.standard_normal(2000)
@@ -72,3 +72,20 @@ def test_a_value_counts_from_its_first_change_on():
     assert gate.constant([np.nan, 0.5]) == [False, True]
     assert gate.constant([0.0, 0.6]) == [True, False]
     assert gate.constant([0.0, 0.5]) == [True, False]
+
+
+def test_new_values_are_told_from_repeats_and_from_a_frozen_sensor():
+    """A value in four messages of a 10 Hz topic is new; the sensor freezes for two seconds."""
+    new, t = NewValues(frozen_after=0.8), 0.1 * np.arange(200)
+    seen = [not new.repeats(at, [float(k // 4), 1.0]) for k, at in enumerate(t)]
+    assert np.flatnonzero(seen).tolist() == list(range(0, 200, 4))
+    assert new.period == pytest.approx(0.4)
+    assert all(new.repeats(20.0 + at, [49.0, 1.0]) for at in t[:20])
+    assert not new.repeats(22.0, [50.0, 1.0]) and new.period == pytest.approx(0.4)
+    assert "one in 4 " in new.sentences("dvl", 10.0)[0]
+
+
+def test_a_sensor_whose_values_are_all_new_is_not_reported():
+    new = NewValues(frozen_after=0.8)
+    assert not any(new.repeats(0.1 * k, [0.01 * k]) for k in range(100))
+    assert new.period == pytest.approx(0.1) and new.sentences("dvl", 10.0) == []

@@ -61,7 +61,7 @@ class Clocks:
     """
 
     def __init__(self, roles: Iterable[str]):
-        self.sensors = {role: SensorClock() for role in roles}
+        self.sensors = {role: SensorClock(regularly=role != "thrusters") for role in roles}
         self.reset()
 
     def reset(self) -> None:
@@ -116,7 +116,8 @@ class Clocks:
             self._review()
 
     def data_time(self, role: str, stamp: float | None, receive: float) -> float:
-        """The time [s] of a message on the common clock, which must be known.
+        """The time [s] of a message on the common clock, which must be known; to be called once for
+        each message of a sensor, in order.
 
         Without a stamp, the transport delay is assumed to be the role's usual one, or that of the
         fastest sensor.
@@ -124,7 +125,8 @@ class Clocks:
         assert self.reference is not None
         if stamp is None:
             return receive - self.reference - USUAL_LATENCY.get(role, self._transport)
-        return stamp + (self.sensors[role].correction or 0.0)
+        sensor = self.sensors[role]
+        return sensor.spread(stamp) + (sensor.correction or 0.0)
 
     def now(self) -> float | None:
         """The last time of reception [s] on the common clock, None until it is known."""

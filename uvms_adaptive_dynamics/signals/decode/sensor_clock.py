@@ -20,13 +20,18 @@ A low quantile of this difference follows the clock, since some messages always 
 the difference changes suddenly, either the clock or the transport has stepped, and the intervals
 tell which: after a clock step the stamps jump while messages arrive as regularly as before; in a
 network stall, reception is irregular while the stamps are regular.
+
+A driver that reads its sensor in batches, and stamps the measurements when it has them, gives most
+of them almost the same time. Such stamps are spread: each measurement is one period later than the
+last, but not earlier than the batch before its own arrived, nor later than its own stamp.
 """
 from __future__ import annotations
 
 import math
 from collections import deque
 from enum import Enum
-from statistics import median_high, pstdev  # (one of the values, which a mean need not be)
+from statistics import fmean, median_high, pstdev  # (median_high is one of the values)
+from typing import NamedTuple
 
 BUCKET = 0.1            # [s] of reception; the smallest difference in each bucket counts
 BUCKETS = 100           # over which the quantile is taken: ten seconds of a fast sensor
@@ -45,6 +50,18 @@ OUTAGE_PERIODS = 5.0
 # A sensor that measures regularly, or as often as it can, has no intervals far below the usual
 # one, even if half of its messages are lost. At .3 m/s^2 this jitter equals a small DVL's noise.
 SHORT_INTERVAL, SHORT_SHARE, MOST_CLOCK_JITTER = 0.4, 0.1, 0.03
+# Share of short intervals from which messages come in batches: of pairs half are short; of messages
+# at random instants 1 - exp(-.4), a third.
+BATCH_SHARE = 0.42
+LONGEST_BATCH = 0.95    # quantile of the intervals that is one between batches of up to 20 messages
+
+
+class Batches(NamedTuple):
+    """Messages that come in batches: period [s] of the measurements, interval [s] between batches.
+    """
+
+    period: float
+    interval: float
 
 
 class StampStatus(Enum):
@@ -64,10 +81,12 @@ class SensorClock:
     [s], None before the third; `lateness`: typical delay of a message behind the fastest ones [s].
     `correction` [s] is to be added to the stamps, `latency` is the transport delay [s] that remains
     then; both are set by `Clocks`, which sees all sensors. `unstamped`: the messages have headers
-    with zero stamps.
+    with zero stamps. `batches`: how messages come whose stamps are spread, None for others; only
+    what is measured `regularly` can be spread, unlike a pilot's commands.
     """
 
-    def __init__(self) -> None:
+    def __init__(self, regularly: bool = True) -> None:
+        self._regularly = regularly
         self.reset()
 
     def reset(self) -> None:
@@ -82,6 +101,9 @@ class SensorClock:
         self._intervals: deque[float] = deque(maxlen=PERIOD_INTERVALS)
         self._stamped: deque[float] = deque(maxlen=JITTER_INTERVALS)     # intervals of stamps
         self._first: list[tuple[float, float]] = []  # (stamp, reception) before `begin`
+        self.batches: Batches | None = None
+        # [s] stamp of the last message, of the last one of the batch before, time given to the last
+        self._in_batch = self._batch_before = self._spread = -math.inf
         self._restart()
 
     def _restart(self) -> None:
@@ -117,7 +139,7 @@ class SensorClock:
     def jitter(self) -> float | None:
         """Jitter [s] (standard deviation about regular stamps) if stamps come in bursts, as those
         given at reception do; None if they do not, or if it is too small to matter."""
-        if len(self._stamped) < JITTER_INTERVALS or self.period is None:
+        if len(self._stamped) < JITTER_INTERVALS or self.period is None or self.batches:
             return None
         usual = median_high(self._stamped)
         used = [each for each in self._stamped if each < OUTAGE_PERIODS * usual]
@@ -130,7 +152,24 @@ class SensorClock:
     @property
     def delay(self) -> float:
         """Delay [s] within which most messages arrive after their measurement."""
-        return max(self.latency or 0.0, 0.0) + self.lateness
+        waited = self.batches.interval if self.batches else 0.0
+        return max(self.latency or 0.0, 0.0) + self.lateness + waited
+
+    def spread(self, stamp: float) -> float:
+        """The time [s] of a message's measurement on the sensor's clock: its stamp, unless messages
+        come in batches; to be called once for each message, in order."""
+        if self.batches is None:
+            self._in_batch = self._batch_before = self._spread = stamp
+            return stamp
+        period, interval = self.batches
+        if stamp - self._in_batch > SHORT_INTERVAL * period:
+            self._batch_before = max(self._in_batch, stamp - interval)
+        self._in_batch = stamp
+        # A period too long by what the intervals leave unknown keeps the newest message of a batch
+        # at its stamp.
+        after = self._spread + (1.0 + 1.0 / JITTER_INTERVALS) * period
+        self._spread = min(max(after, self._batch_before), stamp)
+        return self._spread
 
     def add(self, stamp: float | None, receive: float) -> StampStatus:
         """Add a message by its stamp [s] (None without a header) and time of reception [s]."""
@@ -201,14 +240,31 @@ class SensorClock:
     def _measure_period(self, interval: float) -> None:
         if math.isfinite(interval) and interval > 0.0:
             self._intervals.append(interval)
-            if len(self._intervals) > 1:
+            if self.batches:
+                self.period = self.batches.period
+            elif len(self._intervals) > 1:
                 self.period = median_high(self._intervals)
+
+    def _find_batches(self) -> None:
+        """Tell by the last intervals of the stamps whether messages come in batches."""
+        self.batches = None
+        if len(self._stamped) < JITTER_INTERVALS or not self._regularly:
+            return
+        longest = sorted(self._stamped)[int(LONGEST_BATCH * JITTER_INTERVALS)]
+        used = [each for each in self._stamped if each < OUTAGE_PERIODS * longest]
+        short = SHORT_INTERVAL * fmean(used)
+        if sum(each < short for each in used) < BATCH_SHARE * len(used):
+            return
+        ends = [k for k, each in enumerate(used) if each >= short]      # of whole batches
+        if len(ends) > 1:
+            self.batches = Batches(fmean(used[ends[0] + 1:ends[-1] + 1]), longest)
 
     def _measure_offset(self, receive: float, difference: float) -> None:
         if receive >= self._bucket_end:
             self._bucket_end = receive + BUCKET
             self._buckets.append(difference)
             self._set_offset()
+            self._find_batches()
         elif difference < self._buckets[-1]:
             self._buckets[-1] = difference
 
@@ -225,6 +281,11 @@ def clock_sentence(sensor: SensorClock) -> str:
     if sensor.unstamped:
         return ("its stamps are zero; its messages are dated at reception, less a usual transport "
                 f"delay of {sensor.latency or 0.0:.2f} s. Make its driver stamp them")
+    if sensor.error is None and sensor.batches:
+        period, interval = sensor.batches
+        return (f"its messages come about {interval / period:.0f} at a time, every {interval:.2f} "
+                "s, with stamps given at reception; they are spread evenly over that time. Make "
+                "its driver stamp each measurement when it is taken")
     if sensor.error is None:
         return "" if sensor.jitter is None else (
             f"its stamps jitter by {sensor.jitter:.2f} s or more and come in bursts, so they are "

@@ -29,12 +29,15 @@ import numpy as np
 from ...config import Config
 from ...model.rotations import FRD_FROM_FLU, cross, from_down, turned, turned_back
 from ..checks.bursts import BurstFilter
+from ..decode.input_state import REPEATED
 from ..decode.poses import lateness
 from ..decode.sensor_clock import SensorClock
 from ..gates.choose import imu_consistency, innovation_gate, spike_gate
 from ..gates.contradictions import Contradictions
+from ..gates.frozen import FROZEN_AFTER
 from ..gates.imu_consistency import TURN_SPAN
 from ..gates.innovations import JUMP_PATIENCE
+from ..gates.repeats import NewValues
 from ..gates.spikes import GatedRow
 from .attitude_source import AttitudeSource
 from .body_motion import (
@@ -172,7 +175,7 @@ class InertialFilter:
         # [s] times of the DVL's last velocity and of its last rejected one
         self._last_velocity = self._last_rejected = -math.inf
         self._refused_since = math.inf      # [s] since when all velocities are rejected
-        self._repeated: Sequence[float] = ()        # the DVL's last velocity
+        self._measured = NewValues(FROZEN_AFTER["dvl"])     # the DVL's velocities
         # (time [s], size [m/s^2] in body axes) of a jump of the force's bias
         self._force_jump: tuple[float, np.ndarray] | None = None
         self._attitude_stepped = False
@@ -189,7 +192,7 @@ class InertialFilter:
     def sentences(self) -> list[str]:
         """Warnings for the operator about attitude and rates."""
         return [*self._source.sentences(), *self._mount.sentences(self._imu.series.last_time),
-                *self._gyro.sentences()]
+                *self._gyro.sentences(), *self._measured.sentences("dvl", self._dvl_clock.rate)]
 
     def force_sentences(self) -> list[str]:
         """A warning if the specific force has diverged from the DVL's velocity."""
@@ -226,10 +229,10 @@ class InertialFilter:
         """Add a velocity (3,) at the DVL; it waits for IMU readings up to its time.
 
         A nonzero velocity that is bit-identical to the last is no measurement: it would drag the
-        gate along while the sensor is frozen.
+        gate along while the sensor is frozen, or published again and again.
         """
-        repeated, self._repeated = velocity == self._repeated and any(velocity), velocity
-        if repeated and self._settings.gates:
+        if self._measured.repeats(t, velocity) and any(velocity) and self._settings.gates:
+            self._on_reject("dvl", REPEATED)
             return
         if t <= self._imu.series.last_time:
             self._fuse(t, velocity)
@@ -360,11 +363,15 @@ class InertialFilter:
         """[s] of data after a tick until everything for its motion has arrived."""
         imu = window_wait(self._settings.imu_window, self._imu_clock)
         imu += lateness(self._types[0], self._imu_clock.period)
-        dvl = self._dvl_clock.delay + DVL_PERIODS * (self._dvl_clock.period or 0.0)
+        dvl = self._dvl_clock.delay + DVL_PERIODS * self._dvl_period()
         return max(imu, dvl + lateness(self._types[1], self._dvl_clock.period))
 
+    def _dvl_period(self) -> float:
+        """Usual interval [s] between the DVL's measurements."""
+        return max(self._dvl_clock.period or 0.0, self._measured.period or 0.0)
+
     def _longest_dvl_gap(self) -> float:
-        return longest_gap(self._dvl_timeout, self._dvl_clock, DVL_PERIODS)
+        return max(self._dvl_timeout, DVL_PERIODS * self._dvl_period())
 
     def _restart_offset(self) -> None:
         """Forget the offset, since the integral is meaningless across a gap in the IMU."""

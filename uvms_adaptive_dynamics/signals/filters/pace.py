@@ -37,9 +37,9 @@ def half_window(setting: float, clock: SensorClock) -> float:
     return max(setting, WINDOW_PERIODS * (clock.period or 0.0))
 
 
-def longest_gap(setting: float, clock: SensorClock, periods: float = GAP_PERIODS) -> float:
-    """[s] Longest gap between readings that is bridged: the setting or `periods`, if longer."""
-    return max(setting, periods * (clock.period or 0.0))
+def longest_gap(setting: float, clock: SensorClock) -> float:
+    """[s] Longest gap between readings that is bridged: the setting, or GAP_PERIODS if longer."""
+    return max(setting, GAP_PERIODS * (clock.period or 0.0))
 
 
 def window_wait(setting: float, clock: SensorClock) -> float:

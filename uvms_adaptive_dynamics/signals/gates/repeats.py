@@ -21,10 +21,15 @@ and among those that follow a repeat.
 from __future__ import annotations
 
 import math
+from collections import deque
 from collections.abc import Sequence
+from statistics import median_high
+
+from ..decode.sensor_clock import PERIOD_INTERVALS
 
 CHANCE = 1e-6       # probability below which a run of repeats is a fault
 PAIRS_REMEMBERED = 1000.0  # number of pairs of neighbours counted; older ones fade
+MOSTLY_REPEATED = 1.5   # messages for each new value from which this is reported
 PRIOR_PAIRS = 2.0   # pseudo-counts of the prior
 
 
@@ -60,6 +65,41 @@ class RepeatGate:
         last, self._last = self._last, values
         return [counts.add(value == before, moves) for counts, value, before, moves
                 in zip(self._counts, values, last, changes)]
+
+
+class NewValues:
+    """Tells measurements from messages that repeat the last one: a driver or a bridge may publish
+    more often than its sensor measures. `period` [s]: median interval between new values, without
+    those beyond `frozen_after` [s]; None until there are enough."""
+
+    def __init__(self, frozen_after: float):
+        self._frozen_after = frozen_after
+        self._last: Sequence[float] = ()
+        self._since = math.nan
+        self._intervals: deque[float] = deque(maxlen=PERIOD_INTERVALS)
+
+    @property
+    def period(self) -> float | None:
+        return median_high(self._intervals) if len(self._intervals) > 1 else None
+
+    def repeats(self, t: float, values: Sequence[float]) -> bool:
+        """Whether values at t [s] are those of the last message, bit by bit."""
+        if values == self._last:
+            return True
+        if t - self._since < self._frozen_after:
+            self._intervals.append(t - self._since)
+        self._last, self._since = values, t
+        return False
+
+    def sentences(self, role: str, rate: float | None) -> list[str]:
+        """A warning if most messages, which come at `rate` [Hz], repeat the last one."""
+        if len(self._intervals) < PERIOD_INTERVALS // 2 or self.period is None or rate is None:
+            return []
+        if self.period * rate < MOSTLY_REPEATED:
+            return []
+        return [f"{role}.topic: its messages come at {rate:.1f} Hz, but only one in "
+                f"{self.period * rate:.0f} has a new value; the others are not used. Publish each "
+                "measurement once, when it is taken"]
 
 
 class _Repeats:

@@ -125,6 +125,41 @@ class Repeated(Reordering):
 
 
 @dataclass(frozen=True)
+class Batched(Reordering):
+    """A driver reads `size` measurements at a time and stamps them on arrival."""
+
+    size: int = 5
+
+    def spoiled(self, item: Received, elapsed: float, rng: np.random.Generator,
+                memory: dict[str, Any]) -> Iterable[Received]:
+        waiting = memory.setdefault("waiting", [])
+        waiting.append(item)
+        if len(waiting) == self.size:
+            stamp = stamp_ns(item.message)
+            for k, each in enumerate(waiting):
+                message = each.message if stamp is None else with_stamp(
+                    each.message, stamp + round(1e9 * BURST_SPACING * k))
+                yield item._replace(message=message).delayed(BURST_SPACING * k)
+            waiting.clear()
+
+
+@dataclass(frozen=True)
+class Republished(Fault):
+    """A node publishes the sensor's last measurement at a fixed rate, with new timestamps: only one
+    in `each` messages is a new one."""
+
+    each: int = 1
+
+    def spoiled(self, item: Received, elapsed: float, rng: np.random.Generator,
+                memory: dict[str, Any]) -> Iterable[Received]:
+        count = memory["count"] = memory.get("count", -1) + 1
+        if count % self.each == 0:
+            memory["measured"] = item.message
+        measured, stamp = memory["measured"], stamp_ns(item.message)
+        yield item._replace(message=measured if stamp is None else with_stamp(measured, stamp))
+
+
+@dataclass(frozen=True)
 class Thinned(Fault):
     """Only one in `each` messages is published: a sensor set to a lower rate."""
 
