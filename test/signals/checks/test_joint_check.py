@@ -52,6 +52,17 @@ def test_a_wrong_one_among_them_is_found():
     assert len(said) == 1 and said[0].startswith("the velocity of three has the wrong sign")
 
 
+@pytest.mark.parametrize("seed", range(4))
+def test_no_factor_is_told_while_half_of_the_data_have_another_sign(seed):
+    """A velocity whose sign changes in the middle of the data has no one factor."""
+    def changed(speed):
+        half = len(speed) // 2
+        return speed * np.where(np.arange(len(speed)) < half, 1.0, -1.0)[:, None] ** [0, 0, 1, 0]
+    said = findings(seed, changed)
+    assert len(said) == 1 and "does not follow its position" in said[0]
+    assert "times its position's derivative" not in said[0]
+
+
 @pytest.mark.parametrize("given", [(), (1.0, 1.0, -2.0, 1.0)])
 def test_efforts_in_another_unit_are_told_with_the_scale_to_set(given):
     """In one sentence, even if the efforts are within one joint's limit."""
