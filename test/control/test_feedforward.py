@@ -171,6 +171,15 @@ def test_old_parameters_hold_while_the_estimator_lives():
     assert source == "prior"
 
 
+@pytest.mark.parametrize("stamp", [-1e3, 1e3, 1.7e9])
+def test_parameters_of_another_time_source_have_no_age(stamp):
+    """With feedforward.max_age, stamps far in the future are as unusable as old ones."""
+    ff = feedforward(max_age=60.0)
+    ff.update(PRIOR.values, None, stamp, True)
+    ff.confirm(0.0)
+    assert ff.efforts(0.0, state(), NU_DOT, MU_DDOT).source == "prior"
+
+
 def test_a_clock_that_jumps_back_ends_trust_until_the_next_sign_of_life():
     """Timestamps from before the jump are no sign of life, even if they lie in the future."""
     ff = feedforward()

@@ -161,3 +161,46 @@ def test_any_trajectory_is_refused_or_gives_a_finite_motion(points, fields, t):
             return
         got = motions.at(t, STATE)
     assert np.isfinite(got.nu_dot).all() and (got.nu is None or np.isfinite(got.nu).all())
+
+
+@pytest.mark.parametrize("axes, frame, contradicts", [
+    ("body_flu", "map", True), ("body_frd", "/boat/odom_ned", True),
+    ("world_enu", "base_link", True), ("body_flu", "", False), ("body_flu", "base_link", False),
+    ("world_ned", "world", False),
+    ("body_flu", "odometer_link", False)])
+def test_a_frame_that_contradicts_the_axes_is_named(axes, frame, contradicts):
+    """The axes decide; a set-point in another frame would point elsewhere without a word."""
+    motions = wanted(axes=axes)
+    for add, message in (
+            (motions.add_vehicle_trajectory, vehicle([(0.0, None, np.ones(6))])),
+            (motions.add_vehicle_acceleration, Message(header=Message(), accel=six(np.ones(6))))):
+        message.header.frame_id = frame
+        add(message, 1.0)
+        assert bool(motions.doubt) == contradicts
+        assert not contradicts or (frame in motions.doubt and axes in motions.doubt)
+    message.header.frame_id = ""
+    motions.add_vehicle_acceleration(message, 2.0)
+    assert not motions.doubt
+
+
+def test_a_motion_that_ended_before_it_came_is_refused():
+    """Such as a late or out-of-order message, or one by another clock: it replaces nothing."""
+    motions = wanted()
+    motions.add_vehicle_trajectory(vehicle([(0.0, None, np.ones(6))], stamp=100.0), 100.0)
+    for stamp, points in ((90.0, [(0.0, None, np.zeros(6))]),
+                          (97.0, [(0.0, None, np.zeros(6)), (2.0, None, np.zeros(6))])):
+        with pytest.raises(MessageError, match=r"ended .* s before it came"):
+            motions.add_vehicle_trajectory(vehicle(points, stamp), 100.1)
+    with pytest.raises(MessageError, match="arm_trajectory: it ended 9.5 s before"):
+        motions.add_arm_trajectory(trajectory([(0.0, [], [1.0, 1.0])], 90.0,
+                                              joint_names=list(JOINTS)), 100.0)
+    assert motions.at(100.2, STATE).given
+
+
+def test_a_motion_by_a_clock_ahead_is_told_by_when_it_begins():
+    """In simulated time, a stamp of the system's clock lies fifty years ahead."""
+    motions = wanted()
+    assert motions.begins_in(10.0) == 0.0
+    motions.add_vehicle_trajectory(vehicle([(0.0, None, np.ones(6))], stamp=1.7e9), 10.0)
+    assert not motions.at(10.0, STATE).given
+    assert motions.begins_in(10.0) == pytest.approx(1.7e9 - 10.0)

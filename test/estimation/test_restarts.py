@@ -109,9 +109,20 @@ def test_factors_on_thrusters_are_saved_and_go_on(samples, tmp_path):
     sample = replace(samples[0], by_thruster=np.ones((6, thrusters)))
     np.testing.assert_allclose(again._robot_changes.corrected(sample).wrench,
                                sample.wrench + (worn - 1).sum())
+    assert any("corrects the thrust of each thruster by [" in note for note in again.notes)
     for garbage in ("half", [1.0], [float("nan")] * thrusters, ["x"] * thrusters):
         spoilt = replace(saved, learned={"thruster_factor": garbage})
         np.testing.assert_array_equal(thruster_factors(spoilt, thrusters), np.ones(thrusters))
+
+
+def test_corrected_efforts_of_a_saved_estimate_are_told():
+    """Yesterday's weak battery still scales today's efforts, until a change is found."""
+    prior = Estimator(CONFIG).parameter_set()
+    for learned, words in (({"effort_factor": {"heave": 0.8}}, "the effort of heave by 0.8"),
+                           ({"velocity_factor": 1.1}, "the vehicle's velocity by 1.1")):
+        told = Estimator(CONFIG, start=replace(prior, learned=learned)).notes
+        assert any(words in note for note in told)
+    assert not any("corrects" in note for note in Estimator(CONFIG, start=prior).notes)
 
 
 def test_the_factor_of_adapting_intervals_is_saved_and_gone_on_from(samples, tmp_path):

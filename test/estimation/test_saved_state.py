@@ -79,6 +79,20 @@ def test_what_is_poorer_leaves_a_backup(state, prior, poorer):
     assert known_rows(one.load(backup.name)) == 100
 
 
+def test_a_state_without_its_end_is_damaged(state, prior):
+    """Cut off between two entries it is valid YAML, with rows but no covariance: a start from it
+    would claim rows that it does not know."""
+    one = state()
+    one.save(learned(prior, 100))
+    text = one.path.read_text()
+    one.path.write_text(text[:text.index("covariance_lower_triangle")])
+    again = state()
+    start = again.start()
+    assert start.parameters is None and start.refused and "lost its end" in start.sentence
+    again.save(learned(prior, 20))
+    assert (again.folder / "state.damaged").is_file() and again.backups() == []
+
+
 def test_directions_at_the_edge_leave_one_backup(state, prior):
     """20, 19, 20, 19, ... directions: the backup of the first 20 is enough."""
     one = state()

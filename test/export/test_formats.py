@@ -15,6 +15,7 @@
 """All formats: values are read back, losses are noted in the file, other texts are refused."""
 import math
 import re
+from dataclasses import replace
 
 import pytest
 import yaml
@@ -144,3 +145,15 @@ def test_comments_do_not_change_what_is_said(name):
     identified = estimate(2)
     assert yaml.safe_load(export_as(identified, name).text) == yaml.safe_load(
         FORMATS[name].write(identified).text)
+
+
+@pytest.mark.parametrize("name", FORMATS)
+def test_factors_on_measurements_are_named(name):
+    """A weak battery and a lost propeller that the estimate corrects are in no file."""
+    identified = estimate(2, symmetric=True)
+    changed = replace(identified, parameters=replace(identified.parameters, learned={
+        "effort_factor": {"heave": 0.8}, "thruster_factor": [1.0, 1.0, 0.0] + [1.0] * 5,
+        "velocity_factor": 1.1}))
+    note, = (note for note in export_as(changed, name).notes if "corrected" in note)
+    assert "heave times 0.8, thruster 2 (from 0) times 0, the vehicle's velocity times 1.1" in note
+    assert not any("corrected" in note for note in export_as(identified, name).notes)

@@ -229,6 +229,17 @@ def test_a_start_waits_for_one_that_is_ending(start, samples):
     assert "started from" in said and second._thread is not None and not log
 
 
+def test_a_period_of_zero_is_never(start, samples):
+    """Also at exit and before a reset, and also if it was set while the node ran."""
+    estimator, memory, *_ = start()
+    learn(estimator, samples[:60])
+    memory.change_settings(CONFIG.with_values({"output.save_period": 0.0}))
+    memory.keep(estimator)
+    assert not memory.saving
+    memory.stop()
+    assert not list(memory.folder.glob("*.yaml"))
+
+
 def test_a_second_node_in_the_folder_says_that_it_saves_nothing(start, samples, monkeypatch):
     """Two nodes must not write one file in turns; logged once, however often settings change."""
     monkeypatch.setattr("uvms_adaptive_dynamics.ros.memory.LOCK_TIMEOUT_S", 0.1)

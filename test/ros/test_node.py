@@ -558,10 +558,40 @@ def test_files_have_names(ros, start):
     answer = call("load_from", "pool")
     assert answer.success and str(node.memory.folder / "pool.yaml") in answer.message
     assert "expected one of pool, sea" in call("load_from", "lake").message
-    for bad in ("", "..", "../x", "a/b", "/etc/x", ".hidden", "x" * 101, "state", "state.yaml"):
+    for bad in ("", "..", "../x", "a/b", "/etc/x", ".hidden", "x" * 101, "state", "state.yaml",
+                "statement", "statement.yaml"):
         answer = call("save_as", bad)
         assert not answer.success and "load_namespace" in answer.message, bad
     assert "does not exist" in call("load_from", "state").message
+    # 297 bytes, beyond any file system: an answer, and the node lives on
+    for service in ("save_as", "load_from"):
+        answer = call(service, "\u6c34" * 99)
+        assert not answer.success and "too long" in answer.message
+    assert call("load_from", "pool").success
+
+
+@pytest.mark.parametrize("file", ["state.yaml", "statement.yaml", "state.x.yaml"])
+def test_save_replaces_no_file_of_the_node(ros, start, file):
+    """Nor does ~/save by output.file, which may change while the node runs."""
+    node = start()
+    assert node.set_parameters([Parameter("output.file", value=file)])[0].successful
+    answer = ros.call(Trigger, "/uvms_estimator/save")
+    assert not answer.success and "reserved" in answer.message
+    assert not (node.memory.folder / file).exists()
+
+
+def test_an_answer_does_not_promise_learning_that_is_off(ros, start):
+    """~/enable false holds through a reset and a load, and their answers say so."""
+    start()
+    name = "/uvms_estimator/"
+    assert ros.call(Trigger, name + "save").success
+    assert ros.call(SetBool, name + "enable", SetBool.Request(data=False)).success
+    for service in ("reset", "load"):
+        answer = ros.call(Trigger, name + service)
+        assert answer.success and "Estimation is off" in answer.message
+        assert "estimating from" not in answer.message
+    assert ros.call(SetBool, name + "enable", SetBool.Request(data=True)).success
+    assert "estimating from scratch" in ros.call(Trigger, name + "reset").message
 
 
 def test_a_node_goes_on_where_the_last_one_ended(ros, start):

@@ -28,6 +28,7 @@ from ros_bus import bus
 from std_msgs.msg import Float64MultiArray
 from std_srvs.srv import Trigger
 
+from uvms_adaptive_dynamics.errors import SolverError
 from uvms_adaptive_dynamics.model.parameter_file import load_parameters
 from uvms_adaptive_dynamics.model.physical_set import PhysicalSet
 from uvms_adaptive_dynamics.ros.estimator_node import EstimatorNode
@@ -85,6 +86,20 @@ def test_a_statement_is_answered_and_written(running):
     node.inputs.stop()
     node._last_statement()
     assert path.is_file()
+
+
+def test_a_statement_tells_that_every_solve_fails(running):
+    """The rows predicted before may be explained well; the estimate is not usable all the same."""
+    ros, node, learn = running
+    learn(8.0, prior(node))
+
+    def fail(*_):
+        raise SolverError("no solution")
+    node.worker.call(lambda estimator: setattr(estimator._solver, "solve", fail))
+    learn(0.5, prior(node))
+    answer = ros.call(Trigger, NAME + "statement")
+    assert answer.success and answer.message.splitlines()[1] == "NOT USABLE"
+    assert "the estimator fails: the last " in answer.message and "solves failed" in answer.message
 
 
 def test_intervals_are_published_within_p(running):

@@ -216,3 +216,11 @@ def test_a_joints_rows_tell_whatever_the_model_says():
     moves[0, 0] = True
     told = telling(TABLE, moves)
     assert told[:, 6:].all() and told[:, :6].sum() == 1 and not moves[:, 6:].any()
+
+
+def test_a_failing_estimator_is_not_usable():
+    """However well the rows before were explained."""
+    made = verdict(evidence(failed="the last 12 solves failed"))
+    assert made.word == NOT_USABLE
+    assert any("the last 12 solves failed" in reason for answer in made.answers
+               for reason in answer.reasons)

@@ -208,9 +208,9 @@ class Feedforward:
         if trusted is not None and (
                 settings.fallback == "trusted" or
                 not self._refused
-                # abs: a stamp from the future is no sign of life either
+                # abs: a stamp from the future is no sign of life, nor does it prove an age
                 and abs(t - self._sign_of_life) <= settings.timeout
-                and (settings.max_age == 0.0 or t - trusted.stamp <= settings.max_age)):
+                and (settings.max_age == 0.0 or abs(t - trusted.stamp) <= settings.max_age)):
             return trusted
         return self._nothing if settings.fallback == "nothing" else self._prior
 

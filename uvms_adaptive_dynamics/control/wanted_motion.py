@@ -30,6 +30,8 @@ from ..errors import MessageError
 from ..model.rotations import FRD_FROM_FLU, NED_FROM_ENU
 from ..model.state import State
 
+# First words of frames that are fixed to the world: those of REP 105, and "world".
+WORLD_FRAMES = ("map", "odom", "earth", "world")
 # A hundred thousand times what a robot reaches; interpolation cannot overflow below it.
 LARGEST_WANTED_VALUE = 1e6
 
@@ -54,9 +56,14 @@ class _Points(NamedTuple):
 
 
 class WantedMotions:
-    """Keeps the latest wanted motion of vehicle and arm; times [s] are on the receiver's clock."""
+    """Keeps the latest wanted motion of vehicle and arm; times [s] are on the receiver's clock.
+
+    doubt: a sentence if the frame_id of the vehicle's latest motion contradicts feedforward.axes,
+    which decide; '' if not.
+    """
 
     def __init__(self, joints: Sequence[str], settings: Feedforward):
+        self.doubt = ""
         self._joints, self.settings = tuple(joints), settings
         self._vehicle: _Points | None = None
         self._arm: _Points | None = None
@@ -68,8 +75,10 @@ class WantedMotions:
 
     def add_vehicle_trajectory(self, message: Any, receive: float) -> None:
         """Take a trajectory_msgs/MultiDOFJointTrajectory in the axes of feedforward.axes."""
-        self._vehicle = _points(message, receive, "vehicle_trajectory", lambda point, what: [
-            six for twist in list(getattr(point, what))[:1] for six in _six(twist)], 6)
+        self._vehicle = self._not_over(receive, "vehicle_trajectory", _points(
+            message, receive, "vehicle_trajectory", lambda point, what: [
+                six for twist in list(getattr(point, what))[:1] for six in _six(twist)], 6))
+        self._compare_frame(message)
 
     def add_vehicle_acceleration(self, message: Any, receive: float) -> None:
         """Take a geometry_msgs/AccelStamped in the same axes; it holds from now on."""
@@ -79,6 +88,7 @@ class WantedMotions:
             raise MessageError(f"vehicle_acceleration: {error}") from None
         self._vehicle = _Points(np.array([receive]), None, _finite(
             acceleration[None], "vehicle_acceleration"))
+        self._compare_frame(message)
 
     def add_arm_trajectory(self, message: Any, receive: float) -> None:
         """Take a trajectory_msgs/JointTrajectory with all joints of the robot, in any order."""
@@ -96,7 +106,24 @@ class WantedMotions:
                                    f"{len(names)}, one for each joint")
             return [given[k] for k in places] if given else []
 
-        self._arm = _points(message, receive, "arm_trajectory", values, len(self._joints))
+        self._arm = self._not_over(receive, "arm_trajectory", _points(
+            message, receive, "arm_trajectory", values, len(self._joints)))
+
+    def _not_over(self, receive: float, what: str, points: _Points) -> _Points:
+        """The points; raises MessageError if they would never act."""
+        late = receive - points.times[-1] - self._hold(points)
+        if late > 0:
+            raise MessageError(f"{what}: it ended {late:.3g} s before it came; expected a "
+                               "header.stamp of now (or zero) by this node's clock")
+        return points
+
+    def _compare_frame(self, message: Any) -> None:
+        frame = str(getattr(getattr(message, "header", None), "frame_id", ""))
+        name, axes = frame.rsplit("/", 1)[-1], self.settings.axes
+        given = name.split("_")[0] in WORLD_FRAMES
+        self.doubt = "" if not name or given == self._world else (
+            f"the wanted motion has frame_id '{frame}', but is taken in feedforward.axes '{axes}'; "
+            "correct one of them")
 
     # --- the motion -------------------------------------------------------------------------------
 
@@ -120,13 +147,21 @@ class WantedMotions:
         return WantedMotion(nu_dot, mu_ddot, nu, mu_dot,
                             vehicle is not None or arm is not None)
 
+    def begins_in(self, t: float) -> float:
+        """[s] from t until the first motion that was received begins; 0 if there is none."""
+        ahead = [points.times[0] - t for points in (self._vehicle, self._arm)
+                 if points is not None and points.times[0] > t]
+        return float(min(ahead, default=0.0))
+
+    def _hold(self, points: _Points) -> float:
+        return self.settings.motion_timeout if len(points.times) == 1 else 0.0
+
     def _in_force(self, points: _Points | None,
                   t: float) -> tuple[np.ndarray, np.ndarray | None] | None:
         """(accelerations, velocities) of points at t; None before the first and after the last."""
         if points is None:
             return None
-        hold = self.settings.motion_timeout if len(points.times) == 1 else 0.0
-        if not points.times[0] <= t <= points.times[-1] + hold:
+        if not points.times[0] <= t <= points.times[-1] + self._hold(points):
             return None
         return (_interpolated(t, points.times, points.accelerations),
                 None if points.velocities is None

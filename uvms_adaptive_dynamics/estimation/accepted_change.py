@@ -21,6 +21,7 @@ external force, and the return to the knowledge before an earlier change. docs/m
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import NamedTuple
 
@@ -41,6 +42,17 @@ class Scales(NamedTuple):
     effort: np.ndarray
     velocity: float = 1.0
     thruster: np.ndarray = np.ones(0)
+
+    def restored(self, channels: Sequence[str]) -> str:
+        """A sentence on the factors of a saved estimate; '' if all are one."""
+        said = [f"the effort of {channel} by {factor:.3g}"
+                for channel, factor in zip(channels, self.effort) if factor != 1.0]
+        if self.velocity != 1.0:
+            said.append(f"the vehicle's velocity by {self.velocity:.3g}")
+        if (self.thruster != 1.0).any():
+            said.append(f"the thrust of each thruster by {self.thruster.round(2).tolist()}")
+        return (f"the saved estimate corrects {', '.join(said)}, as found in its dive; a repair or "
+                "a fresh battery since then is noticed while it learns") if said else ""
 
 
 class Checkpoint(NamedTuple):

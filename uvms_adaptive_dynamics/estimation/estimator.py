@@ -391,10 +391,8 @@ class Estimator:
         self._uncertainty.restart(known.covariance, saved.systematic)
         self._robot_changes.restart(
             saved_scales(saved, self.robot.channels, self.robot.thrusters), rows_known)
-        if (self.scales.thruster != 1.0).any():
-            self._note("the saved estimate corrects the thrust of each thruster by the factors "
-                       f"found in its dive, {self.scales.thruster.round(2).tolist()}; a repair "
-                       "since then is noticed while it learns")
+        if corrections := self.scales.restored(self.robot.channels):
+            self._note(corrections)
         self.payload.end()
         self._findings.restart(saved, self.learn)
         self._check.restart()

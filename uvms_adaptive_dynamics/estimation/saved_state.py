@@ -111,9 +111,12 @@ class SavedState:
                             f"rows{instead}", bool(refusals))
 
     def load(self, name: str) -> ParameterSet:
-        """The checked parameters of a file in the folder; raises ParameterError."""
+        """The checked parameters of a whole state in the folder; raises ParameterError."""
         path = self.folder / name
-        return load_parameters(path).for_table(self._table, f"parameter file '{path}'")
+        found = load_parameters(path).for_table(self._table, f"parameter file '{path}'")
+        if found.covariance is None:     # cut off between two entries, which is still valid YAML
+            raise ParameterError(f"'{path}' has lost its end, with the covariance.")
+        return found
 
     def continue_from(self, parameters: ParameterSet) -> None:
         """Later saves continue these parameters, which are those in the file."""

@@ -24,7 +24,7 @@ from ..disk.writing import output_file, write_file
 from ..errors import ConfigError
 from ..model.parameter_file import load_parameters
 from .formats import FORMATS, export_as
-from .identified import Identified
+from .identified import Identified, correction_notes
 from .physical_quantities import physical_quantities
 from .quantity_table import saved, shown
 
@@ -61,6 +61,8 @@ def run(args: argparse.Namespace) -> int:
         quantities = physical_quantities(identified)
         text = None if args.output is None else saved(quantities, args.output)
         print(shown(quantities))
+        for note in correction_notes(identified):
+            print(textwrap.fill(note, NOTE_WIDTH))
     else:
         made = export_as(identified, args.format)
         text = made.text

@@ -33,7 +33,7 @@ from . import (
     xml_text,
     yaml_parts,
 )
-from .identified import Draft, ExportError, Identified
+from .identified import Draft, ExportError, Identified, correction_notes
 
 # Relative difference of a number read back above which it is a loss, not rounding.
 READ_BACK_ROUNDING = 1e-9
@@ -91,8 +91,8 @@ def export_as(identified: Identified, name: str) -> Exported:
     found = _net(form.read(draft.text, identified.config))
     changed = {key: (own[key], value) for key, value in found.items()
                if abs(value - own[key]) > READ_BACK_ROUNDING * max(abs(own[key]), size[key])}
-    notes = (*draft.notes, *_changes(changed), *_absences(table, own, set(own) - set(found)),
-             *_unmeasured(identified))
+    notes = (*draft.notes, *correction_notes(identified), *_changes(changed),
+             *_absences(table, own, set(own) - set(found)), *_unmeasured(identified))
     head = f"{form.meaning}, by uvms_adaptive_dynamics {identified.parameters.version}"
     return Exported(form.commented(draft.text, (head, *notes)), notes,
                     tuple(key for key in found if key not in changed))

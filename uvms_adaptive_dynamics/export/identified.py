@@ -15,7 +15,7 @@
 """Input and output of every export: `Identified` and `Draft`."""
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 
 import numpy as np
@@ -69,6 +69,22 @@ class Identified:
         if not self.robot.joints:
             raise ExportError(f"{name}: the robot has no arm (robot.joints is empty), and this "
                               "format describes one; export a vehicle's format.")
+
+
+def correction_notes(identified: Identified) -> tuple[str, ...]:
+    """A sentence on the factors by which the estimate corrects measurements, which are no
+    parameters; () if there are none."""
+    learned = identified.parameters.learned
+    efforts, thrusters = learned.get("effort_factor"), learned.get("thruster_factor")
+    velocity = learned.get("velocity_factor")
+    said = [f"{channel} times {factor:.3g}" for channel, factor in (
+        efforts.items() if isinstance(efforts, Mapping) else ())]
+    said += [f"thruster {k} (from 0) times {factor:.3g}" for k, factor in enumerate(
+        thrusters if isinstance(thrusters, list) else ()) if factor != 1.0]
+    said += [f"the vehicle's velocity times {velocity:.3g}"] if velocity else []
+    return (f"The estimate holds for corrected measurements: {', '.join(said)}, since the robot "
+            "changed while it learned. These factors are not in this file; scale what you command "
+            "or measure likewise.",) if said else ()
 
 
 @dataclass(frozen=True)

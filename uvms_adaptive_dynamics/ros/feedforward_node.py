@@ -171,6 +171,7 @@ class FeedforwardNode(rclpy.node.Node):
     def _judge(self, now: float, t: float, latest: LatestState, motion: WantedMotion,
                efforts: FeedforwardEfforts, fresh: bool) -> None:
         dvl_age, vehicle = t - latest.velocity_t, self._robot.vehicle
+        ahead = self._motions.begins_in(now)
         level, said = OK, f"efforts from the {efforts.source} parameters"
         if efforts.source == "blend":
             said = "efforts are blending to new parameters"
@@ -178,6 +179,8 @@ class FeedforwardNode(rclpy.node.Node):
             level, said = WARN, (f"efforts from {efforts.source}: no trusted parameters, or no "
                                  "message from the estimator" if efforts.source == "prior" else
                                  "no efforts: no trusted parameters")
+        if motion.given and self._motions.doubt:
+            level, said = WARN, self._motions.doubt
         if self._lane.refused:
             level, said = WARN, f"parameters refused: {self._lane.refused}"
         if vehicle and self.config.dvl.enabled and dvl_age > self.config.dvl.timeout:
@@ -188,7 +191,8 @@ class FeedforwardNode(rclpy.node.Node):
             "source": efforts.source, "age of state [s]": t - latest.t,
             **({"age of velocity [s]": dvl_age} if vehicle else {}),
             "age of parameters [s]": efforts.age,
-            "wanted motion": "given" if motion.given else "none: zero accelerations",
+            "wanted motion": "given" if motion.given else "none: zero accelerations" + (
+                f" (the received one begins in {ahead:.3g} s)" if ahead else ""),
             **{f"dropped {role}": count for role, count in self.dropped.items()}})
 
     def _publish_status(self, now: float, level: int, message: str, values: dict[str, Any]) -> None:

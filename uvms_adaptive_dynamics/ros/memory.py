@@ -101,7 +101,7 @@ class Memory:
     @property
     def saving(self) -> bool:
         """Whether this node saves the state in this folder."""
-        return self._thread is not None
+        return self._thread is not None and self._config.output.save_period > 0
 
     def start(self) -> Start:
         """Start of the estimate: the saved state if `prior.file` is AUTO and a state fits,
@@ -150,7 +150,7 @@ class Memory:
         Call it on the estimator's own thread just before a restart: no row is lost in between, and
         nothing waits for the disk.
         """
-        if self._thread is not None and not self._failed():
+        if self.saving and not self._failed():
             self._kept.append(self._copy(estimator, False))
             self._woken.set()
 
@@ -169,7 +169,7 @@ class Memory:
 
         described: include the human-readable description, which takes half a tick.
         """
-        if self._thread is None or self._request is None:
+        if not self.saving or self._request is None:
             return
         with self._writing:
             try:

@@ -28,9 +28,9 @@ from std_srvs.srv import SetBool, Trigger
 
 from ..config import AUTO, Config, Output
 from ..disk.kinds import reason_of, special_kind
-from ..errors import ParameterError, UvmsError, brief
+from ..errors import ParameterError, UvmsError, brief, in_words
 from ..estimation.grip import note_grip, note_release
-from ..estimation.saved_state import dated
+from ..estimation.saved_state import STATE, dated
 from ..model.parameter_file import (
     ParameterSet,
     load_parameters,
@@ -41,10 +41,11 @@ from ..model.parameters import ParameterTable
 from ..uncertainty.statement import first_lines
 from .memory import Memory
 from .stages import NodeStages
-from .statements import Statements
+from .statements import STATEMENT_FILE, Statements
 from .worker import Worker
 
 LONGEST_FILE_NAME = 100  # well below the 255 bytes of a file system
+STILL_OFF = "Estimation is off: these values stay until ~/enable is called with true."
 
 
 class NodeServices:
@@ -78,18 +79,20 @@ class NodeServices:
                 response.success, response.message = True, action(request)
                 if logged:
                     self._log.info(response.message)
-            except UvmsError as error:
-                response.success, response.message = False, f"~/{name} failed: {error}"
+            except (UvmsError, OSError) as error:    # OSError: a folder that cannot be read
+                response.success = False
+                response.message = f"~/{name} failed: {in_words(error)}"
                 self._log.warning(response.message)
             return response
         return answer
 
     def _reset(self, request) -> str:
         self._restart_front_end()
-        self._restart(None)
+        learns = self._restart(None)
         file = self._config().prior.file
         start = f"prior file '{file}'" if file not in ("", AUTO) else "built-in prior"
-        return f"Estimate reset to the {start}; all data were dropped, estimating from scratch."
+        return f"Estimate reset to the {start}; all data were dropped" + (
+            ", estimating from scratch." if learns else f". {STILL_OFF}")
 
     def _enable(self, request) -> str:
         def switch(estimator) -> bool:
@@ -105,7 +108,11 @@ class NodeServices:
                 "Call ~/enable with true to resume.")
 
     def _save(self, request) -> str:
-        return self._save_to(parameter_path(self._memory.folder, self._config().output.file))
+        path = parameter_path(self._memory.folder, self._config().output.file)
+        if path.parent == self._memory.folder.resolve() and is_own(path.stem):
+            raise ParameterError(f"setting 'output.file' is '{path.name}', which is reserved for "
+                                 "the node's own files; expected a name such as 'parameters.yaml'.")
+        return self._save_to(path)
 
     def _save_as(self, request) -> str:
         return self._save_to(self._memory.folder / file_name(request.load_namespace))
@@ -135,17 +142,20 @@ class NodeServices:
 
     def _load_path(self, path: Path) -> str:
         parameters = load_parameters(path).for_table(self._table, f"parameter file '{path}'")
-        self._restart(parameters)
-        return (f"Loaded {_contents(parameters)} from '{path}'; all data were dropped, estimating "
-                f"from these values. {_defaults(parameters)}").rstrip()
+        learns = self._restart(parameters)
+        then = ", estimating from these values." if learns else f". {STILL_OFF}"
+        return (f"Loaded {_contents(parameters)} from '{path}'; all data were dropped{then} "
+                f"{_defaults(parameters)}").rstrip()
 
-    def _restart(self, parameters: ParameterSet | None) -> None:
-        """Restart from parameters, or from the prior; the state before is saved."""
-        def restart(estimator) -> None:
+    def _restart(self, parameters: ParameterSet | None) -> bool:
+        """Restart from parameters, or from the prior; the state before is saved. Returns whether
+        the estimator learns."""
+        def restart(estimator) -> bool:
             self._memory.keep(estimator)
             estimator.restart(parameters)
             self._stages.restart()
-        self._worker.call(restart)
+            return estimator.learn
+        return self._worker.call(restart)
 
     def _statement(self, request) -> str:
         path, made = self._statements.write()
@@ -207,7 +217,7 @@ def file_name(name: str, of_node: bool = False) -> str:
     """
     stem = name.removesuffix(".yaml")
     plain = re.fullmatch(r"[\w-][\w .+-]*", stem) and len(stem) <= LONGEST_FILE_NAME
-    own = not of_node and re.match(r"state(\.|$)", stem)
+    own = not of_node and is_own(stem)
     if not plain or own:
         why = "reserved for the node's own files" if own else "not a file name"
         raise ParameterError(
@@ -215,6 +225,11 @@ def file_name(name: str, of_node: bool = False) -> str:
             "'pool_2026' ('.yaml' is added): letters, digits and _ - + . in up to "
             f"{LONGEST_FILE_NAME} characters, without a folder.")
     return f"{stem}.yaml"
+
+
+def is_own(stem: str) -> bool:
+    """Whether the node itself writes and replaces a file of this name: a state or a statement."""
+    return re.match(rf"({Path(STATE).stem}|{STATEMENT_FILE})(\.|$)", stem) is not None
 
 
 def _contents(parameters: ParameterSet) -> str:

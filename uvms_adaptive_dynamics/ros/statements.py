@@ -26,6 +26,7 @@ import numpy as np
 from ..config import Config
 from ..disk.writing import attempt_all, write_file
 from ..estimation.saved_state import dated
+from ..estimation.validity import FAILED, Situation, validity
 from ..model.parameter_file import ParameterSet, save_parameters
 from ..model.physical_set import PhysicalSet
 from ..model.robot import RobotModel
@@ -53,6 +54,7 @@ class _Asked(NamedTuple):
     rows_learned: int
     stages: Mapping[str, str] | None
     change: str
+    failed: str
 
 
 class Statements:
@@ -96,11 +98,14 @@ class Statements:
                  *([f"held: {held.sentence()}"] if held is not None else []),
                  *estimator.residual_findings()]
         snapshot = estimator.snapshot()
+        present = validity(Situation.of(snapshot, self._robot.channels, 0.0,
+                                        lost_samples=self._worker.exceptions_in_a_row))
         return _Asked(estimator.parameter_set(),
                       tuple(f"{setting}: {said}" for setting, said in estimator.mass_findings()),
                       tuple(notes), estimator.learn, snapshot.trust,
                       estimator.information.rows_learned, self._stages.summary(),
-                      estimator.standing_change)
+                      estimator.standing_change,
+                      present.reason if present.state == FAILED else "")
 
     def _evidence(self, asked: _Asked) -> Evidence:
         with self._inputs.lock:
@@ -120,4 +125,5 @@ class Statements:
                         asked.parameters.known_from,
                         [finding_of(said) for said in (*warnings, *asked.sentences)],
                         int(self._physical.is_outside(asked.parameters.values)),
-                        float(np.median(update_ms)) if update_ms else None, 1e3 * period)
+                        float(np.median(update_ms)) if update_ms else None, 1e3 * period,
+                        failed=asked.failed)

@@ -123,7 +123,8 @@ class Evidence:
     sensors, settings and masses; violations: number of estimates outside P; update_ms: median
     duration of an update, None if none was timed (recordings use processor time, since they share
     the computer with other programs); period_ms: tick period; remedies: mask reason -> its cause;
-    explained: channel -> what explains its remaining effort, in words.
+    explained: channel -> what explains its remaining effort, in words; failed: why the estimator
+    fails at present, '' if it does not.
     """
 
     channels: Mapping[str, ChannelEvidence]
@@ -137,6 +138,7 @@ class Evidence:
     period_ms: float
     remedies: Mapping[str, str] = field(default_factory=dict)
     explained: Mapping[str, str] = field(default_factory=dict)
+    failed: str = ""
 
 
 # `Evidence.which` for parameters that were held fixed.
@@ -219,6 +221,9 @@ def _fits(evidence: Evidence) -> Answer:
                                   f"{_not_judged(evidence, silent)}"))
     elif silent:
         found.append((USABLE, f"not judged: {_not_judged(evidence, silent)}"))
+    if evidence.failed:
+        found.append((NOT_USABLE, f"the estimator fails: {evidence.failed}; see the diagnostics "
+                                  "and call ~/reset"))
     misset = bool(_misset(evidence))
     for name, channel in judged.items():
         unexplained = 1 - channel.figures["r2"]
