@@ -105,7 +105,7 @@ def test_dropouts_frozen_sensors_and_a_clock_jump_are_masked_counted_and_survive
 
 def test_an_attitude_that_settles_while_recording_does_not_lock_the_dvl_out(setup):
     """An IMU's filter starts 10 degrees off and takes seconds to settle, which looks like a bias of
-    the accelerometer. The DVL, which contradicts that bias from then on, is believed in the end."""
+    the accelerometer. Such a bias is not kept: the DVL, which would contradict it, is believed."""
     config, robot = setup
 
     def settling(orientation, seconds):
@@ -120,7 +120,31 @@ def test_an_attitude_that_settles_while_recording_does_not_lock_the_dvl_out(setu
     error = [np.abs(s.nu - right[round(s.t / config.filter.period)].nu)[:3].max() for s in late
              if s.valid[:6].all()]
     assert np.sqrt(np.mean(np.square(error))) < 0.02
-    assert any(warning.startswith("dvl: velocities contradicted") for warning in front.warnings)
+    assert any("still settling" in warning for warning in front.warnings)
+
+
+@pytest.mark.parametrize("begin, lost", [(0.0, ()), (20.0, (Lost("imu", 17.0, 20.0),))])
+def test_an_attitude_that_settles_by_a_few_degrees_is_masked_and_named(setup, begin, lost):
+    """4 degrees in the first seconds of a recording, or after an outage of the IMU: while it is off
+    by more than a degree, no row counts beyond the first two seconds; then rows are right."""
+    config, robot = setup
+
+    def settling(orientation, seconds):
+        change = turned(np.radians(4.0) * np.exp(-seconds / 3.0), (1, 0, 0))
+        return change(orientation, np.random.default_rng(0))
+
+    fault = Drifting("imu", field="orientation", change=settling, begin=begin)
+    front, found = front_and_samples(config, robot, recording(1, SECONDS, [*lost, fault]))
+    right = {round(s.t / config.filter.period): s for s in clean_recording()[1]}
+    tilt = [(s.t - found[0].t, np.linalg.norm(s.R_nb[2] - right[round(s.t / config.filter.period)]
+                                              .R_nb[2])) for s in found if s.valid[:6].all()]
+    off = [t for t, angle in tilt if angle > np.radians(1.0)]
+    assert len(off) * config.filter.period < 2.0 and max(off, default=0.0) < begin + 2.0
+    late = [s for s in found if s.t > found[0].t + begin + 10.0]
+    assert np.mean([s.valid[:6].all() for s in late]) > 0.95
+    sentences = [w for w in front.warnings if w.startswith("imu orientation: from")]
+    assert len(sentences) == 1 and "still settling" in sentences[0]
+    assert not any(w.startswith("dvl: ") for w in front.warnings)
 
 
 def test_the_command_writes_faults_into_a_bag(tmp_path):

@@ -29,10 +29,10 @@ from ...model.rotations import IDENTITY, cross, product, rotation, turned, turne
 from .series import Series
 
 # Columns of the series. Acceleration and velocity C in G are corrected for accelerometer bias and
-# attitude noise; RAW_C is the integral of force and attitude as measured.
+# attitude noise; RAW_C is the integral of force and attitude as measured, FORCE_C of force alone.
 N3, W, ACC, C, R_GB = slice(0, 3), slice(3, 6), slice(6, 9), slice(9, 12), slice(12, 21)
-YAW, RAW_C = 21, slice(22, 25)
-SERIES_COLUMNS = 25
+YAW, RAW_C, FORCE_C = 21, slice(22, 25), slice(25, 28)
+SERIES_COLUMNS = 28
 
 
 class ImuIntegral:
@@ -40,7 +40,8 @@ class ImuIntegral:
 
     `gravity_time` [s]: time over which gravity's direction in G is averaged.
     `series` holds, in the columns named above: down vector, rates [rad/s], acceleration [m/s^2] in
-    G, velocity C [m/s] in G, R_Gb (body axes to G, by rows), heading [rad], and RAW_C [m/s].
+    G, velocity C [m/s] in G, R_Gb (body axes to G, by rows), heading [rad], RAW_C and FORCE_C
+    [m/s].
     """
 
     def __init__(self, gravity: float, gravity_time: float):
@@ -56,6 +57,8 @@ class ImuIntegral:
         self._rates: Sequence[float] = (0.0, 0.0, 0.0)
         self._acc: Sequence[float] = (0.0, 0.0, 0.0)
         self._raw_acc: Sequence[float] = (0.0, 0.0, 0.0)
+        self._force_C: Sequence[float] = (0.0, 0.0, 0.0)
+        self._force: Sequence[float] = (0.0, 0.0, 0.0)
         self.restart_gravity()
 
     def restart_gravity(self) -> None:
@@ -70,6 +73,9 @@ class ImuIntegral:
             row = self.series.last_row.tolist()
             self.R_Gb, self._C, self._raw_C, self._rates = row[R_GB], row[C], row[RAW_C], row[W]
             self._acc = self._raw_acc = row[ACC]
+            self._force_C = row[FORCE_C]
+            self._force = [a - self._gravity * d
+                           for a, d in zip(row[ACC], turned(row[R_GB], row[N3]))]
 
     def add(self, t: float, reading: Sequence[float], bias: Sequence[float]) -> None:
         """Integrate to a reading later than the last; `bias` (3,) [m/s^2] of the accelerometer.
@@ -86,14 +92,18 @@ class ImuIntegral:
         R, g = self.R_Gb, self._gravity
         down, (bx, by, bz) = self._average_down(2 * half, turned(R, (n0, n1, n2))), bias
         raw_acc = turned(R, (fx + g * n0, fy + g * n1, fz + g * n2))
+        force = turned(R, (fx, fy, fz))
         acc = [a + g * d for a, d in zip(turned(R, (fx - bx, fy - by, fz - bz)), down)]
         if half:
             self._raw_C = [c + half * (before + now)
                            for c, before, now in zip(self._raw_C, self._raw_acc, raw_acc)]
+            self._force_C = [c + half * (before + now)
+                             for c, before, now in zip(self._force_C, self._force, force)]
             self._C = [c + half * (before + now)
                        for c, before, now in zip(self._C, self._acc, acc)]
-        self._rates, self._raw_acc, self._acc = (p, q, r), raw_acc, acc
-        self.series.append(t, [n0, n1, n2, p, q, r, *acc, *self._C, *R, yaw, *self._raw_C])
+        self._rates, self._raw_acc, self._acc, self._force = (p, q, r), raw_acc, acc, force
+        self.series.append(t, [n0, n1, n2, p, q, r, *acc, *self._C, *R, yaw, *self._raw_C,
+                               *self._force_C])
 
     def turn_error(self, span: float) -> tuple[float, float, float, float]:
         """Down vector (3) and heading [rad] of the newest reading less the gyro's prediction from
@@ -105,7 +115,7 @@ class ImuIntegral:
         return self.turn_error_since(earlier[1].tolist())
 
     def turn_error_since(self, old: Sequence[float]) -> tuple[float, float, float, float]:
-        """The same relative to the gyro's prediction from an earlier row (25,) of the series."""
+        """The same relative to the gyro's prediction from an earlier row (28,) of the series."""
         new = self.series.last_row.tolist()
         down = turned(old[R_GB], old[N3])
         n0, n1, n2 = (n - m for n, m in zip(new[N3], turned_back(new[R_GB], down)))

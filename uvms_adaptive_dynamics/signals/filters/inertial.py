@@ -38,6 +38,7 @@ from ..gates.frozen import FROZEN_AFTER
 from ..gates.imu_consistency import TURN_SPAN
 from ..gates.innovations import JUMP_PATIENCE
 from ..gates.repeats import NewValues
+from ..gates.settling import SettlingAttitude
 from ..gates.spikes import GatedRow
 from .attitude_source import AttitudeSource
 from .body_motion import (
@@ -131,6 +132,7 @@ class InertialFilter:
         self._expected = ExpectedAttitude(self._gravity)
         self._gyro = GyroBias()
         self._mount = Mount()
+        self._settling = SettlingAttitude()
         self._thin = BlockAverage(newest=[9])
         self._imu = ImuIntegral(config.robot.gravity, config.imu.gravity_time)
         self._offset = VelocityOffset(config.filter.dvl_window, config.dvl.stddev)
@@ -162,6 +164,7 @@ class InertialFilter:
         self._consistency.reset()
         self._gyro.reset()
         self._mount.reset()
+        self._settling.reset()
         self._log_imu.reset()
         self._log_dvl.reset()
         self._imu.reset()
@@ -182,6 +185,7 @@ class InertialFilter:
         self._before: Sequence[float] = ()      # the integral's row before the IMU was distrusted
         self._contradictions = Contradictions()
         self._turned_heading = Contradictions()    # (these do not affect the tilt)
+        self._drifts = Contradictions()            # of an attitude that settles
         self._distrusted = False       # the IMU contradicts itself, or has not been proven since
 
     def flush(self) -> None:
@@ -192,7 +196,19 @@ class InertialFilter:
     def sentences(self) -> list[str]:
         """Warnings for the operator about attitude and rates."""
         return [*self._source.sentences(), *self._mount.sentences(self._imu.series.last_time),
-                *self._gyro.sentences(), *self._measured.sentences("dvl", self._dvl_clock.rate)]
+                *self._settling_sentences(), *self._gyro.sentences(),
+                *self._measured.sentences("dvl", self._dvl_clock.rate)]
+
+    def _settling_sentences(self) -> list[str]:
+        if not self._drifts.last > -math.inf:
+            return []
+        angle = math.degrees(self._settling.angle)
+        begin, end = self._settling.begin, self._drifts.last
+        return [f"imu orientation: from {begin:.0f} to {end:.0f} s it drifted by {angle:.0f} "
+                "degrees without a turn of the gyro, and the DVL's velocity fits the gyro, so the "
+                "IMU's attitude filter was still settling. The vehicle's rows are masked "
+                "meanwhile. Let the IMU settle before a dive and after a restart of its driver, or "
+                "set imu.orientation to 'own'"]
 
     def force_sentences(self) -> list[str]:
         """A warning if the specific force has diverged from the DVL's velocity."""
@@ -321,7 +337,7 @@ class InertialFilter:
         of the rates."""
         if self._source.own or not self._has_force or not self._settings.gates:
             return ""
-        if self._contradictions.is_open:
+        if self._contradictions.is_open or self._drifts.is_open:
             self._gyro.restart()        # an unproven attitude proves nothing
             return ""
         if not self._gyro.is_due(t):
@@ -378,6 +394,9 @@ class InertialFilter:
         self._offset.restart()
         self._source.restart()
         self._gyro.restart()
+        self._settling.restart()
+        if self._drifts.is_open:
+            self._end_drift()
         self._imu.restart_gravity()
         self._dvl_queue.clear()
         self._restart_gate()
@@ -402,6 +421,9 @@ class InertialFilter:
         if self._distrusted:
             self._log_dvl.add(True, *log)
             return      # the offset from a distrusted IMU is meaningless
+        if self._follow_drift(t, turned(R_Gb, at_imu), imu):
+            self._log_dvl.add(True, *log)
+            return
         if not self._source.known:
             self._log_dvl.add(True, *log)
             if self._source.find(t, at_imu):
@@ -416,6 +438,7 @@ class InertialFilter:
         if self.dvl_gate.bend is not None:
             self._force_jump = t - DVL_PATIENCE, self.dvl_gate.bend
             self._offset.take_off(self.dvl_gate.bend.tolist())
+            self._settling.restart()
             self._undecided = self._undecided[-1:]
         for _, accepted in decided:
             value = self._undecided.pop(0)
@@ -439,6 +462,29 @@ class InertialFilter:
                 if not self._has_force and value.t - self._at_origin.last_time > VELOCITY_MEMORY:
                     self._restart_gate()
                     break
+
+    def _follow_drift(self, t: float, velocity: Sequence[float], imu: Sequence[float]) -> bool:
+        """Whether the IMU's attitude drifts according to a velocity (3,) at the IMU in G; `imu`:
+        the integral's row at t. What was learnt with such an attitude is forgotten."""
+        if self._source.own or not self._has_force or not self._settings.gates:
+            return False
+        self._settling.add(t, velocity, imu, self._offset.bias,
+                           self._velocity_stddev)
+        if self._settling.drifts:
+            self._drifts.add(self._settling.begin, t)
+        elif self._drifts.is_open:
+            self._restart_offset()
+        return self._settling.drifts
+
+    def _end_drift(self) -> None:
+        """Forget biases that may have been learnt from an attitude that has drifted."""
+        begin = self._drifts.begin
+        self._drifts.close()
+        self._offset.reset(self._settling.bias)
+        if self._gyro.since is not None and self._gyro.since >= begin:
+            self._gyro.reset()
+        if self._force_jump is not None and self._force_jump[0] >= begin:
+            self._force_jump = None
 
     def _doubt_bias(self, t: float) -> None:
         """Forget the accelerometer's bias if no velocity has fitted it for longer than any burst of
@@ -483,7 +529,8 @@ class InertialFilter:
         elif (unseen := self.unseen(t, reason)) is not None:
             return unseen
         reason = self._source.mask_reason(t) or reason
-        if self._turned_heading.cover(t - half, t + half):
+        if (self._turned_heading.cover(t - half, t + half)
+                or self._drifts.cover(t - half, t + half)):
             reason = CONTRADICTS
         if any(self._current):
             # Irrotational current: all of Fossen's terms use nu - R^T c.

@@ -36,7 +36,7 @@ FORCE_TIME = 2.0          # [s] over which the force before a step is averaged
 
 
 class _Step(NamedTuple):
-    """A step of the attitude from `begin` to t [s]: the integral's row before it (25,), its tilt
+    """A step of the attitude from `begin` to t [s]: the integral's row before it (28,), its tilt
     and heading [rad]."""
 
     t: float
@@ -82,7 +82,7 @@ class Mount:
         return [*vectors.ravel().tolist(), math.atan2(R_nb[1, 0], R_nb[0, 0])]
 
     def note_step(self, t: float, begin: float, before: Sequence[float], imu: ImuIntegral) -> None:
-        """Note a step of the attitude at `begin` [s], after the integral's row `before` (25,), now
+        """Note a step of the attitude at `begin` [s], after the integral's row `before` (28,), now
         that attitude and gyro agree again. If it tilted quickly, it is judged from now on."""
         if self._odd and _size(imu.turn_error_since(self._odd)) < MIN_KNOCK:
             self._odd = ()

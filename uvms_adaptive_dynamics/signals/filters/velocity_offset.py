@@ -49,9 +49,9 @@ class VelocityOffset:
         self._window, self.stddev = window, stddev
         self.reset()
 
-    def reset(self) -> None:
-        """Forget everything, including the bias."""
-        self.bias: tuple[float, ...] = (0.0, 0.0, 0.0)
+    def reset(self, bias: Sequence[float] = (0.0, 0.0, 0.0)) -> None:
+        """Forget everything, including the bias, unless an earlier one (3,) [m/s^2] is given."""
+        self.bias: tuple[float, ...] = tuple(bias)
         self._bias_variance = BIAS_STDDEV ** 2
         self.restart()
 

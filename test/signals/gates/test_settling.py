@@ -1,0 +1,86 @@
+# Copyright 2026 uvms_adaptive_dynamics developers
+#
+# Licensed under the Apache License, Version 2.0 (the "License");
+# you may not use this file except in compliance with the License.
+# You may obtain a copy of the License at
+#
+#     http://www.apache.org/licenses/LICENSE-2.0
+#
+# Unless required by applicable law or agreed to in writing, software
+# distributed under the License is distributed on an "AS IS" BASIS,
+# WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
+# See the License for the specific language governing permissions and
+# limitations under the License.
+
+"""A drifting attitude is told from a gyro's bias by velocities."""
+
+import numpy as np
+import pytest
+
+from uvms_adaptive_dynamics.signals.filters.imu_integral import (
+    FORCE_C,
+    R_GB,
+    RAW_C,
+    SERIES_COLUMNS,
+)
+from uvms_adaptive_dynamics.signals.gates.settling import DRIFT_SPAN, SettlingAttitude
+
+GRAVITY = 9.81
+PERIOD, STDDEV = 0.1, 0.01
+
+
+def judged(tilt, seconds=20.0, gyro_is_wrong=False, bias=(0.0, 0.0, 0.0), wobble=0.0):
+    """(gate, times at which it finds a drift) of velocities with noise. The down vector turns about
+    the body's x axis by tilt(t) [rad] relative to the gyro; the vehicle turns at .1 rad/s about the
+    vertical; `wobble` [m/s] is an error of the velocities at .25 Hz."""
+    gate, rng, found = SettlingAttitude(), np.random.default_rng(2), []
+    force_C, raw_C, velocity = np.zeros(3), np.zeros(3), np.zeros(3)
+    for t in np.arange(0.0, seconds, PERIOD):
+        c, s = np.cos(0.1 * t), np.sin(0.1 * t)
+        R = np.array([[c, -s, 0.0], [s, c, 0.0], [0.0, 0.0, 1.0]])
+        down = np.array([0.0, np.sin(tilt(t)), np.cos(tilt(t))])
+        true = down if gyro_is_wrong else np.array([0.0, 0.0, 1.0])
+        acceleration = 0.3 * np.array([np.sin(t), np.cos(0.7 * t), 0.0])
+        velocity = velocity + PERIOD * acceleration
+        force = acceleration - GRAVITY * true + R @ bias
+        force_C = force_C + PERIOD * force
+        raw_C = raw_C + PERIOD * (force + GRAVITY * (down + 3e-4 * rng.standard_normal(3)))
+        row = np.zeros(SERIES_COLUMNS)
+        row[FORCE_C], row[RAW_C], row[R_GB] = force_C, raw_C, R.ravel()
+        error = STDDEV * rng.standard_normal(3) + wobble * np.sin(0.5 * np.pi * t)
+        gate.add(t, (velocity + error).tolist(), row.tolist(), (0.0, 0.0, 0.0), STDDEV)
+        if gate.drifts:
+            found.append(t)
+    return gate, found
+
+
+@pytest.mark.parametrize("degrees, tau", [(4.0, 3.0), (5.0, 5.0), (3.0, 2.0)])
+def test_a_settling_attitude_is_found_within_three_seconds_until_it_has_settled(degrees, tau):
+    """From within 3 s until half a degree is left and the last fit has passed; the angle is right
+    to a degree."""
+    gate, found = judged(lambda t: np.radians(degrees) * np.exp(-t / tau))
+    assert found[0] < 3.0
+    assert found[-1] < tau * np.log(degrees / 0.5) + DRIFT_SPAN
+    assert np.degrees(gate.angle) == pytest.approx(degrees, abs=1.0)
+
+
+def test_a_linear_drift_is_found_within_four_seconds():
+    """3 degrees in 10 s."""
+    _, found = judged(lambda t: np.radians(3.0) * max(0.0, 1.0 - t / 10.0))
+    assert found[0] < 4.0 and 8.0 < found[-1] < 10.0 + DRIFT_SPAN
+
+
+@pytest.mark.parametrize("rate", [0.0, 0.003, 0.01, 0.03])
+def test_a_bias_of_the_gyro_is_no_drift_of_the_attitude(rate):
+    """Gravity turns in the frame that the gyro carries, and the velocities show it."""
+    assert not judged(lambda t: rate * t, 60.0, gyro_is_wrong=True)[1]
+
+
+def test_a_bias_of_the_accelerometer_is_no_drift():
+    """.1 m/s^2, with a gyro's bias of .003 rad/s."""
+    assert not judged(lambda t: 0.003 * t, 60.0, gyro_is_wrong=True, bias=(0.1, 0.0, 0.0))[1]
+
+
+def test_nothing_is_concluded_from_velocities_that_fit_neither():
+    """Errors of .3 m/s in the velocities, beside a drift of 1 degree."""
+    assert not judged(lambda t: np.radians(1.0) * min(t / 4.0, 1.0), wobble=0.3)[1]

@@ -1,0 +1,145 @@
+# Copyright 2026 uvms_adaptive_dynamics developers
+#
+# Licensed under the Apache License, Version 2.0 (the "License");
+# you may not use this file except in compliance with the License.
+# You may obtain a copy of the License at
+#
+#     http://www.apache.org/licenses/LICENSE-2.0
+#
+# Unless required by applicable law or agreed to in writing, software
+# distributed under the License is distributed on an "AS IS" BASIS,
+# WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
+# See the License for the specific language governing permissions and
+# limitations under the License.
+
+"""Detection of an attitude that drifts without a turn of the gyro, as while the IMU's own attitude
+filter is still settling.
+
+Either the gyro has a bias then, or the attitude is wrong. Velocity decides: less the integrated
+force f and gravity, in the frame G that the gyro carries along,
+
+    v - int R (f - b) dt - g int n dt = o + s t
+
+is a line but for the accelerometer's bias b, if the down vector n is right. If the gyro is right, n
+is constant in G; if the attitude is, n turns as measured, in a line. The gyro is believed if it
+leaves significantly less of the velocities, and if what it leaves beyond their noise is less than
+what the attitude adds: where neither explains them, nothing is concluded.
+"""
+from __future__ import annotations
+
+import math
+from collections import deque
+from collections.abc import Sequence
+from typing import NamedTuple
+
+import numpy as np
+
+from ...model.normal import Z999
+from ..filters.attitude import GOOD_TILT
+from ..filters.imu_integral import FORCE_C, R_GB, RAW_C
+from ..filters.velocity_offset import BIAS_STDDEV
+
+DRIFT_SPAN = 4.0          # [s] over which lines are fitted
+SHORTEST_DRIFT = 1.0      # [s] after which they are first
+DRIFT_SPACING = 0.045     # [s] between the velocities that are kept
+FEWEST_VELOCITIES = 8
+DRIFT_SIGMAS = 5.0        # by which the gyro has to fit the velocities better than the attitude
+
+
+class _Value(NamedTuple):
+    """A velocity at t [s], with the accelerometer's bias known then, in body axes."""
+
+    t: float
+    rest: np.ndarray        # (3,) [m/s] velocity less the integrated force, in G
+    gravity: np.ndarray     # (3,) [m/s] integral of gravity as the attitude says, in G
+    R_Gb: np.ndarray        # (3, 3)
+    bias: Sequence[float]   # (3,) [m/s^2]
+
+
+class SettlingAttitude:
+    """Judges the attitude at each velocity; times [s] increase.
+
+    `drifts`: whether the attitude drifts now. Of the last drift: `begin` [s], -inf without one;
+    `angle` [rad], by how much it has drifted since; `bias` (3,) [m/s^2] of the accelerometer,
+    known before it.
+    """
+
+    def __init__(self) -> None:
+        self.reset()
+
+    def reset(self) -> None:
+        """Forget everything."""
+        self.begin, self.angle = -math.inf, 0.0
+        self.bias: Sequence[float] = (0.0, 0.0, 0.0)
+        self._first = np.zeros(3)       # down vector (3,) in G at `begin`
+        self.restart()
+
+    def restart(self) -> None:
+        """Forget the velocities, as across a gap of the IMU or a jump of the force's bias."""
+        self.drifts = False
+        self._values: deque[_Value] = deque()
+
+    def add(self, t: float, velocity: Sequence[float], row: Sequence[float],
+            bias: Sequence[float], stddev: float) -> None:
+        """Add a velocity (3,) [m/s] at the IMU in G with its standard deviation, the integral's row
+        (28,) at t and the bias (3,) [m/s^2] of the accelerometer as known now."""
+        values = self._values
+        if values and t - values[-1].t < DRIFT_SPACING:
+            return
+        force = np.array(row[FORCE_C])
+        values.append(_Value(t, velocity - force, row[RAW_C] - force,
+                             np.reshape(row[R_GB], (3, 3)), bias))
+        while t - values[0].t > DRIFT_SPAN:
+            values.popleft()
+        if len(values) >= FEWEST_VELOCITIES and t - values[0].t >= SHORTEST_DRIFT:
+            self._judge(stddev)
+
+    def _judge(self, stddev: float) -> None:
+        times, rest, gravity, R, _ = (np.array(x) for x in zip(*self._values))
+        # (n - 1, 3): mean down vectors between velocities, about as long as gravity [m/s^2]
+        down = np.diff(gravity, axis=0) / np.diff(times)[:, None]
+        x = 0.5 * (times[1:] + times[:-1])
+        middle, mean = x.mean(), down.mean(axis=0)
+        x, g, span = x - middle, float(np.linalg.norm(mean)), x[-1] - x[0]
+        slope = x @ down / (x @ x)
+        noise = float(np.sum((down - mean - np.outer(x, slope)) ** 2))
+        error = span / g * math.sqrt(noise / (2 * (len(x) - 2) * float(x @ x)))
+        size = span / g * float(np.linalg.norm(slope))
+        if size - (0.0 if self.drifts else Z999 * error) < GOOD_TILT:
+            self.drifts = False
+            return
+        bias = self.bias if self.drifts else self._values[0].bias
+        lines = _Lines(times, R, bias, stddev)
+        by_gyro = lines.left_of(rest)
+        by_attitude = lines.left_of(rest - np.outer(0.5 * (times - middle) ** 2, slope))
+        # Sums of squares: expected from noise, and more by the attitude than by the gyro.
+        expected, worse = 3.0 * (len(times) - 2), by_attitude - by_gyro
+        certain = worse > DRIFT_SIGMAS ** 2 * max(1.0, by_gyro / expected)
+        if not self.drifts and certain and worse > by_gyro - expected:
+            self.drifts, self.begin, self.bias = True, float(times[0]), bias
+            self._first = (mean + x[0] * slope) / g
+        elif worse < 0.0:
+            self.drifts = False
+        if self.drifts:
+            self.angle = float(np.linalg.norm((mean + x[-1] * slope) / g - self._first))
+
+
+class _Lines:
+    """Least squares of velocities (n, 3) at `times` (n,) by a line and a bias of the accelerometer
+    about a known one, with its prior; R (n, 3, 3) takes body axes to G."""
+
+    def __init__(self, times: np.ndarray, R: np.ndarray, bias: Sequence[float], stddev: float):
+        n, x = len(times), times - times.mean()
+        turns = np.zeros((n, 3, 3))     # integral of R
+        turns[1:] = np.cumsum(0.5 * np.diff(times)[:, None, None] * (R[1:] + R[:-1]), axis=0)
+        self._known, self._stddev = turns @ bias, stddev
+        line = np.kron(np.column_stack([np.ones(n), x]), np.eye(3)) / stddev
+        prior = np.hstack([np.zeros((3, 6)), np.eye(3) / BIAS_STDDEV])
+        self._A = np.vstack([np.hstack([line, -turns.reshape(3 * n, 3) / stddev]), prior])
+
+    def left_of(self, velocities: np.ndarray) -> float:
+        """What is left of velocities (n, 3) [m/s] and prior: the sum of squares, in variances."""
+        y = np.append((velocities + self._known - velocities[0]).ravel() / self._stddev,
+                      np.zeros(3))
+        x = np.linalg.lstsq(self._A, y, rcond=None)[0]
+        return float(np.sum((y - self._A @ x) ** 2))
