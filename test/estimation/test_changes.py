@@ -305,6 +305,18 @@ def test_thrust_that_is_off_is_a_factor_and_no_payload(setup, factor):
     assert np.mean(error[words] < 2) > .9 and error[words].max() < 4
 
 
+@pytest.mark.parametrize("share", [0.0, 0.02])
+def test_efforts_that_do_not_move_the_robot_are_no_factor(setup, share):
+    """Commands of zero while another node moves the vehicle: no factor near zero is accepted, again
+    and again, by whose inverse the efforts would be multiplied once they are right again."""
+    def other_node(sample):
+        return replace(sample, wrench=sample.wrench * share)
+
+    estimator, off = run(setup, {}, seconds=55.0, until=AT + 10.0, spoil=other_node)
+    assert (estimator.effort_factor == 1).all()
+    assert (off < 4.0).all()
+
+
 @pytest.mark.parametrize("gives", [0.0, .6])
 def test_a_thruster_that_fails_is_named_and_no_parameter_follows_it(setup, gives):
     """A lost propeller, or a rope in it, while the controller keeps commanding it."""

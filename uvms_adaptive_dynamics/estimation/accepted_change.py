@@ -32,6 +32,9 @@ from .change_evidence import LoadSums
 from .information import InformationRecord, InformationState
 
 EXTERNAL_FORCE = "external force"
+# Factor on efforts below which they are not weaker but not those that move the robot: the sensor is
+# dead, or another node commands the thrusters. To correct them would multiply their noise by five.
+LEAST_FACTOR = 0.2
 FACTOR_UNDONE = 0.03                # a factor this close to one becomes one
 
 
@@ -91,7 +94,7 @@ class Change(ABC):
         """Update `information` for the change, from the estimate pi (p,) and the factors on
         measurements; what was learned about other parts stays.
 
-        Returns None and leaves all knowledge as it was if the update is numerically impossible."""
+        Returns None and leaves all knowledge as it was if the update is impossible."""
 
     @abstractmethod
     def sentence(self, since: float) -> str:
@@ -157,6 +160,11 @@ class EffortChange(ScaleChange):
     channels: np.ndarray
     factor: float
     odds: str
+
+    def follow(self, information: InformationState, pi: np.ndarray,
+               scales: Scales) -> Followed | None:
+        """See `Change.follow`; None if the efforts are not those that move the robot."""
+        return None if self.factor < LEAST_FACTOR else super().follow(information, pi, scales)
 
     def _corrected(self, scales: Scales) -> Scales:
         corrected = scales.effort.copy()

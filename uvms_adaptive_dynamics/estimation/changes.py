@@ -285,7 +285,8 @@ class EvidenceChangeDetector:
         then = self._ring.newest(length, check.variance, as_then=True)
         found = [one.evidence(then)[0] for one in self._hypotheses]
         order = sorted(range(len(found)), key=lambda k: -found[k])
-        alike = [self._hypotheses[k] for k in order if found[k] > found[order[0]] - ALIKE_NATS]
+        # (>=: beside enormous evidence, that difference is lost in rounding)
+        alike = [self._hypotheses[k] for k in order if found[k] >= found[order[0]] - ALIKE_NATS]
         alike = [one for one in alike if not any(one.holds(other) for other in alike)]
         odds = "; ".join(f"{self._hypotheses[k].name} 10^{found[k] / np.log(10):.0f} : 1"
                          for k in order[:3] if found[k] > 0)

@@ -146,7 +146,7 @@ class RobotChanges:
 
     def follow(self, change: Change, t: float, pi: np.ndarray) -> Revision | None:
         """Update the knowledge for a change accepted at stamp t [s], from the estimate pi (p,);
-        None if that is numerically impossible."""
+        None if that is impossible."""
         covariance = self._uncertainty.present().covariance.matrix
         followed = change.follow(self._information, pi, self.scales)
         if followed is None:
