@@ -34,7 +34,7 @@ from .information import InformationRecord, InformationState
 EXTERNAL_FORCE = "external force"
 # Factor on efforts below which they are not weaker but not those that move the robot: the sensor is
 # dead, or another node commands the thrusters. To correct them would multiply their noise by five.
-LEAST_FACTOR = 0.2
+LEAST_EFFORT_FACTOR = 0.2
 FACTOR_UNDONE = 0.03                # a factor this close to one becomes one
 
 
@@ -164,7 +164,9 @@ class EffortChange(ScaleChange):
     def follow(self, information: InformationState, pi: np.ndarray,
                scales: Scales) -> Followed | None:
         """See `Change.follow`; None if the efforts are not those that move the robot."""
-        return None if self.factor < LEAST_FACTOR else super().follow(information, pi, scales)
+        if self.factor < LEAST_EFFORT_FACTOR:
+            return None
+        return super().follow(information, pi, scales)
 
     def _corrected(self, scales: Scales) -> Scales:
         corrected = scales.effort.copy()

@@ -105,7 +105,9 @@ class SettlingAttitude:
         noise = float(np.sum((down - mean - np.outer(x, slope)) ** 2))
         error = span / g * math.sqrt(noise / (2 * (len(x) - 2) * float(x @ x)))
         size = span / g * float(np.linalg.norm(slope))
-        if size - (0.0 if self.drifts else Z999 * error) < GOOD_TILT:
+        # (an attitude by which gravity points against the specific force is not one that settles)
+        upright = float((rest[-1] - rest[0]) @ mean) > 0.0
+        if not upright or size - (0.0 if self.drifts else Z999 * error) < GOOD_TILT:
             self.drifts = False
             return
         bias = self.bias if self.drifts else self._values[0].bias
