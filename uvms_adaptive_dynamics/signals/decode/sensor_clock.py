@@ -139,7 +139,7 @@ class SensorClock:
     def jitter(self) -> float | None:
         """Jitter [s] (standard deviation about regular stamps) if stamps come in bursts, as those
         given at reception do; None if they do not, or if it is too small to matter."""
-        if len(self._stamped) < JITTER_INTERVALS or self.period is None or self.batches:
+        if len(self._stamped) < JITTER_INTERVALS or self.period is None:
             return None
         usual = median_high(self._stamped)
         used = [each for each in self._stamped if each < OUTAGE_PERIODS * usual]
@@ -281,16 +281,8 @@ def clock_sentence(sensor: SensorClock) -> str:
     if sensor.unstamped:
         return ("its stamps are zero; its messages are dated at reception, less a usual transport "
                 f"delay of {sensor.latency or 0.0:.2f} s. Make its driver stamp them")
-    if sensor.error is None and sensor.batches:
-        period, interval = sensor.batches
-        return (f"its messages come about {interval / period:.0f} at a time, every {interval:.2f} "
-                "s, with stamps given at reception; they are spread evenly over that time. Make "
-                "its driver stamp each measurement when it is taken")
     if sensor.error is None:
-        return "" if sensor.jitter is None else (
-            f"its stamps jitter by {sensor.jitter:.2f} s or more and come in bursts, so they are "
-            "probably given at reception, with the network's jitter; make its driver stamp each "
-            "measurement when it is taken")
+        return _interval_sentence(sensor)
     error, latency = sensor.error, max(sensor.latency or 0.0, 0.0)
     far = f"{abs(error):.2f} s" if abs(error) < TOLD_IN_DAYS else f"{abs(error) / 86400:.0f} days"
     side = "ahead of" if error > 0 else "behind"
@@ -300,3 +292,16 @@ def clock_sentence(sensor: SensorClock) -> str:
         text += (f", or, if its messages really arrive {latency - error:.2f} s late, reduce that "
                  "delay")
     return text
+
+
+def _interval_sentence(sensor: SensorClock) -> str:
+    """What to report about the intervals of the stamps of a right clock, '' if all is well."""
+    if sensor.batches:
+        period, interval = sensor.batches
+        return (f"its messages come about {interval / period:.0f} at a time, every {interval:.2f} "
+                "s, with stamps given at reception; they are spread evenly over that time. Make "
+                "its driver stamp each measurement when it is taken")
+    return "" if sensor.jitter is None else (
+        f"its stamps jitter by {sensor.jitter:.2f} s or more and come in bursts, so they are "
+        "probably given at reception, with the network's jitter; make its driver stamp each "
+        "measurement when it is taken")
