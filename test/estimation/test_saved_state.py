@@ -25,7 +25,8 @@ from uvms_adaptive_dynamics.estimation.learned import (
     known_rows,
     measuring_settings,
 )
-from uvms_adaptive_dynamics.estimation.saved_state import BACKUPS_KEPT, SavedState
+from uvms_adaptive_dynamics.estimation.saved_state import BACKUPS_KEPT, SavedState, set_aside
+from uvms_adaptive_dynamics.model.parameter_file import load_parameters, save_parameters
 
 CONFIG = Config()
 
@@ -125,7 +126,24 @@ def test_a_contradicted_state_is_better_than_none(state, prior):
     one.save(learned(prior, 90, wrong=["X"]))
     start = state().start()
     assert known_rows(start.parameters) == 90 and start.refused
-    assert "there is no other" in start.sentence
+    assert "rows, although its data contradicted it on X: there is no other (" in start.sentence
+    assert "instead" not in start.sentence
+    for path in state().backups():
+        path.unlink()
+    assert state().start().sentence.endswith("contradicted it on X: there is no other")
+
+
+def test_a_named_file_that_knew_more_is_set_aside(state, prior, tmp_path):
+    """As often as it is replaced by less, the one that knew most stays beside it."""
+    path = tmp_path / "pool.yaml"
+    most, little, least = (learned(prior, rows) for rows in (300, 200, 100))
+    assert set_aside(path, most) is None
+    for before, new, kept in ((most, little, 300), (little, least, 300), (least, most, None)):
+        save_parameters(path, before)
+        file = set_aside(path, new)
+        assert (file and known_rows(load_parameters(file))) == kept
+    path.write_text("garbage")
+    assert set_aside(path, least) is None
 
 
 def test_another_line_leaves_a_backup_however_rich(state, prior):

@@ -87,14 +87,15 @@ def test_offsets_and_rotors_are_named_where_there_are_any():
     assert "offset_X = 3" in notes and "axis_b.Ir = 0.01" in notes and "offset_Y" not in notes
 
 
-def test_what_the_prior_alone_says_is_named():
-    """A note tells which numbers were not measured."""
+def test_what_was_not_measured_is_named():
+    """Notes tell which numbers are the prior's, and which are only known in part."""
     table = estimate().robot.table
-    words = tuple("prior" if name == "N_rr" else "measured" for name in table.names)
+    words = tuple({"N_rr": "prior", "K_p": "weak"}.get(name, "measured") for name in table.names)
     identified = Identified(CONFIG, estimate().robot, ParameterSet(
         table.names, estimate().values, known_from=words))
-    assert export_as(identified, "fossen").notes[-1] == (
-        "Determined by the prior, not by data: N_rr.")
+    assert export_as(identified, "fossen").notes[-2:] == (
+        "Determined by the prior, not by data: N_rr.",
+        "Known in part, to be used only with the covariance, which is not in this file: K_p.")
 
 
 @pytest.mark.parametrize("name", FORMATS)

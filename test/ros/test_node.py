@@ -406,6 +406,10 @@ def test_services(ros, start, tmp_path):
     assert node.worker.snapshot.started_from_file
     assert ros.call(Trigger, name + "reset").success
     np.testing.assert_array_equal(parameters_of(node), prior)
+    answer = ros.call(Trigger, name + "save")
+    assert answer.message.endswith(
+        "The file before knew more; it is kept as 'parameters.before.yaml'.")
+    (node.memory.folder / "parameters.before.yaml").replace(node.memory.folder / "parameters.yaml")
     assert ros.call(Trigger, name + "load").success
 
     assert ros.call(SetBool, name + "enable", SetBool.Request(data=False)).success

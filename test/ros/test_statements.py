@@ -100,6 +100,9 @@ def test_a_statement_tells_that_every_solve_fails(running):
     answer = ros.call(Trigger, NAME + "statement")
     assert answer.success and answer.message.splitlines()[1] == "NOT USABLE"
     assert "the estimator fails: the last " in answer.message and "solves failed" in answer.message
+    answer = ros.call(Trigger, NAME + "save")
+    assert answer.success and "The estimator has failed: the last " in answer.message
+    assert "the values are those of the last good solve" in answer.message
 
 
 def test_intervals_are_published_within_p(running):

@@ -32,7 +32,7 @@ PAGE = ROOT / "docs/thresholds.md"
 FILES = [*(path for room in ("estimation", "uncertainty", "signals", "control")
            for path in sorted((PACKAGE / room).rglob("*.py"))), PACKAGE / "model/normal.py",
          PACKAGE / "model/physical_set.py", PACKAGE / "model/prior.py",
-         PACKAGE / "model/vehicle_size.py"]
+         PACKAGE / "model/scales.py", PACKAGE / "model/vehicle_size.py"]
 
 # Constants that are no thresholds: units, indices, bins, lengths of buffers and averages, rates,
 # polynomial degrees, published figures.

@@ -21,41 +21,18 @@ external force, and the return to the knowledge before an earlier change. docs/m
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import NamedTuple
 
 import numpy as np
 
+from ..model.scales import Scales
 from ..uncertainty.channel_noise import NoiseRecord
 from .change_evidence import LoadSums
 from .information import InformationRecord, InformationState
 
 EXTERNAL_FORCE = "external force"
-# Factor on efforts below which they are not weaker but not those that move the robot: the sensor is
-# dead, or another node commands the thrusters. To correct them would multiply their noise by five.
-LEAST_EFFORT_FACTOR = 0.2
 FACTOR_UNDONE = 0.03                # a factor this close to one becomes one
-
-
-class Scales(NamedTuple):
-    """Factors that correct measurements: effort (C,) on the efforts, velocity on the vehicle's
-    linear velocity, thruster (N,) on each thruster's contribution to the wrench."""
-
-    effort: np.ndarray
-    velocity: float = 1.0
-    thruster: np.ndarray = np.ones(0)
-
-    def restored(self, channels: Sequence[str]) -> str:
-        """A sentence on the factors of a saved estimate; '' if all are one."""
-        said = [f"the effort of {channel} by {factor:.3g}"
-                for channel, factor in zip(channels, self.effort) if factor != 1.0]
-        if self.velocity != 1.0:
-            said.append(f"the vehicle's velocity by {self.velocity:.3g}")
-        if (self.thruster != 1.0).any():
-            said.append(f"the thrust of each thruster by {self.thruster.round(2).tolist()}")
-        return (f"the saved estimate corrects {', '.join(said)}, as found in its dive; a repair or "
-                "a fresh battery since then is noticed while it learns") if said else ""
 
 
 class Checkpoint(NamedTuple):
@@ -142,10 +119,13 @@ class ScaleChange(Change):
 
     def follow(self, information: InformationState, pi: np.ndarray,
                scales: Scales) -> Followed | None:
-        """See `Change.follow`."""
+        """See `Change.follow`; None if the measurements are no longer worth correcting."""
+        corrected = self._corrected(scales)
+        if not corrected.usable:
+            return None
         before = self._known_before(information, pi, scales)
         information.drop_window()
-        return Followed(pi, self._corrected(scales), before)
+        return Followed(pi, corrected, before)
 
     @abstractmethod
     def _corrected(self, scales: Scales) -> Scales:
@@ -160,13 +140,6 @@ class EffortChange(ScaleChange):
     channels: np.ndarray
     factor: float
     odds: str
-
-    def follow(self, information: InformationState, pi: np.ndarray,
-               scales: Scales) -> Followed | None:
-        """See `Change.follow`; None if the efforts are not those that move the robot."""
-        if self.factor < LEAST_EFFORT_FACTOR:
-            return None
-        return super().follow(information, pi, scales)
 
     def _corrected(self, scales: Scales) -> Scales:
         corrected = scales.effort.copy()

@@ -33,13 +33,14 @@ from ..model.physical_set import ACCEPTED_VIOLATION, PhysicalSet
 from ..model.prior import prior_from_config
 from ..model.robot import RawRows, RobotModel
 from ..model.sample import Misread, Sample
+from ..model.scales import Scales
 from ..solvers import choose_solver
 from ..solvers.problem import HorizonProblem, Solution
 from ..uncertainty.identifiability import Identifiability, at_least, directions, identifiability
 from ..uncertainty.mass_check import mass_findings
 from ..uncertainty.parameter_intervals import parameter_intervals
 from ..uncertainty.trust import TRUST_OK, TRUST_WRONG, ChannelTrust
-from .accepted_change import Change, Scales
+from .accepted_change import Change
 from .channel_findings import ChannelFindings
 from .estimate_uncertainty import EstimateUncertainty
 from .free_set import FreeSet
@@ -49,7 +50,6 @@ from .learned import (
     known_directions,
     known_rows,
     learned_entries,
-    saved_scales,
 )
 from .learned_spans import LearnedSpans
 from .low_pass import RowFilter
@@ -368,6 +368,8 @@ class Estimator:
         """
         origin = "the prior" if saved is None else "parameters without a covariance"
         saved = (self._given if saved is None else saved).for_table(self.table, "prior")
+        scales = Scales.saved(saved.learned, self.robot.channels, self.robot.thrusters,
+                              saved.source or "prior")
         values, moved = admissible(saved.values, self.table, self.physical, self._solver)
         if moved:
             self._note(moved)
@@ -389,10 +391,11 @@ class Estimator:
         self._free_set.restart(known.covariance)
         self._hold()
         self._uncertainty.restart(known.covariance, saved.systematic)
-        self._robot_changes.restart(
-            saved_scales(saved, self.robot.channels, self.robot.thrusters), rows_known)
-        if corrections := self.scales.restored(self.robot.channels):
-            self._note(corrections)
+        self._robot_changes.restart(scales, rows_known)
+        if corrections := scales.words(self.robot.channels):
+            self._note(f"the saved estimate corrects measurements: {', '.join(corrections)}, as "
+                       "found in its dive; a repair or a fresh battery since then is noticed while "
+                       "it learns")
         self.payload.end()
         self._findings.restart(saved, self.learn)
         self._check.restart()

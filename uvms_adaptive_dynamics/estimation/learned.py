@@ -14,18 +14,18 @@
 
 """Metadata of a saved estimate (`ParameterSet.learned`): the amount of data behind it, the settings
 it depends on, factors that correct measurements, and channels that contradict it. Missing or
-malformed entries count as absent."""
+malformed counts and channels count as absent; factors are checked (`model/scales.py`)."""
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
 
 from ..config import Config
 from ..model.parameter_file import ParameterSet
+from ..model.scales import Scales, stated_factors
 from ..uncertainty.identifiability import MEASURED_SHARE
-from .accepted_change import Scales
 from .learned_spans import LearnedSpans
 
 # Settings that convert measurements to motion and efforts in SI: with other values, the same robot
@@ -87,44 +87,10 @@ def known_directions(covariance: np.ndarray, stddev: np.ndarray) -> int:
     return int(np.sum(np.linalg.eigvalsh(scaled) < MEASURED_SHARE ** 2))
 
 
-def saved_scales(parameters: ParameterSet, channels: Sequence[str], thrusters: int) -> Scales:
-    """Factors by which an estimate corrects measurements."""
-    return Scales(effort_factors(parameters, channels), velocity_factor(parameters),
-                  thruster_factors(parameters, thrusters))
-
-
-def effort_factors(parameters: ParameterSet, channels: Sequence[str]) -> np.ndarray:
-    """(C,) factors by which an estimate corrects efforts; 1 if not stated."""
-    return _by_channel(parameters, "effort_factor", channels)
-
-
 def interval_factors(parameters: ParameterSet, channels: Sequence[str]) -> np.ndarray:
     """(C,) factors of an estimate's adapting intervals; 1 if not stated."""
-    return _by_channel(parameters, "interval_factor", channels)
-
-
-def _by_channel(parameters: ParameterSet, key: str, channels: Sequence[str]) -> np.ndarray:
-    """(C,) factors stored by channel name; 1 if there is no usable one."""
-    found = parameters.learned.get(key)
-    found = found if isinstance(found, Mapping) else {}
-    values = [found.get(channel, 1.0) for channel in channels]
-    return np.array([float(value) if isinstance(value, (int, float)) and 0 < value < np.inf else 1.0
-                     for value in values])
-
-
-def velocity_factor(parameters: ParameterSet) -> float:
-    """Factor by which an estimate corrects linear velocities; 1 if not stated."""
-    found = parameters.learned.get("velocity_factor")
-    return float(found) if isinstance(found, (int, float)) and 0 < found < np.inf else 1.0
-
-
-def thruster_factors(parameters: ParameterSet, thrusters: int) -> np.ndarray:
-    """(N,) factors by which an estimate corrects each thruster's thrust; 1 if not stated."""
-    found = parameters.learned.get("thruster_factor")
-    if (isinstance(found, list) and len(found) == thrusters
-            and all(isinstance(one, (int, float)) and abs(one) < np.inf for one in found)):
-        return np.array(found, float)
-    return np.ones(thrusters)
+    stated = stated_factors(parameters.learned, "interval_factor", parameters.source)
+    return np.array([stated.get(channel, 1.0) for channel in channels])
 
 
 def wrong_channels(parameters: ParameterSet) -> list[str]:

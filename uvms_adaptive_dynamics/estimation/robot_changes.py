@@ -30,13 +30,13 @@ import numpy as np
 from ..config import Config
 from ..model.robot import RobotModel
 from ..model.sample import WEAK_THRUSTER, Sample
+from ..model.scales import Scales
 from .accepted_change import (
     Change,
     Checkpoint,
     LoadChange,
     PartChange,
     Restoration,
-    Scales,
     ThrusterChange,
     load_gone,
 )

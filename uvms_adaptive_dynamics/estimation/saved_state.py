@@ -19,7 +19,7 @@ A folder holds one robot's `state.yaml` and some `state.<time>.yaml`, all of the
 """
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from datetime import datetime, timezone
 from pathlib import Path
@@ -55,6 +55,9 @@ class Worth(NamedTuple):
     rows: int
 
 
+UNREADABLE = Worth(False, -1, -1)     # or missing
+
+
 class Start(NamedTuple):
     """Start of an estimate: a saved state, or None; the reason, in a sentence; refused: whether
     there was a file that could not be used."""
@@ -87,28 +90,41 @@ class SavedState:
         if not candidates:
             return Start(None, f"no saved state in '{self.folder}'{self._others()}; starting from "
                                "the built-in prior")
-        refusals, doubted = [], None
+        refusals: dict[Path, str] = {}
+        doubted: dict[Path, ParameterSet] = {}
         for path in candidates:
             try:
                 found = self._fitting(path)
             except UvmsError as error:
-                refusals.append(str(error).rstrip("."))
+                refusals[path] = str(error).rstrip(".")
                 continue
             if not (wrong := wrong_channels(found)):
                 return self._started(path, found, refusals)
-            doubted = doubted or (path, found)
-            refusals.append(f"'{path}' of {_date(found)} was contradicted by its data on "
-                            f"{', '.join(wrong)}; to use it, call ~/load_from with '{path.stem}'")
-        if doubted is not None:
-            return self._started(*doubted, [*refusals, "there is no other"])
-        return Start(None, f"starting from the built-in prior, since {'; '.join(refusals)}", True)
+            doubted[path] = found
+            refusals[path] = (f"'{path}' of {_date(found)} was contradicted by its data on "
+                              f"{', '.join(wrong)}; to use it, call ~/load_from with "
+                              f"'{path.stem}'")
+        if doubted:
+            path, found = next(iter(doubted.items()))
+            del refusals[path]
+            return self._started(path, found, refusals, wrong_channels(found))
+        return Start(None, "starting from the built-in prior, since "
+                           f"{'; '.join(refusals.values())}", True)
 
-    def _started(self, path: Path, found: ParameterSet, refusals: list[str]) -> Start:
+    def _started(self, path: Path, found: ParameterSet, refusals: Mapping[Path, str],
+                 wrong: Sequence[str] = ()) -> Start:
+        """The start from a file after those refused; wrong: channels on which it was contradicted.
+        """
         if path == self.path:
             self.continue_from(found)
-        instead = f" instead, since {'; '.join(refusals)}" if refusals else ""
+        others = "; ".join(refusals.values())
+        if wrong:
+            why = (f", although its data contradicted it on {', '.join(wrong)}: there is no other"
+                   + (f" ({others})" if others else ""))
+        else:
+            why = f" instead, since {others}" if others else ""
         return Start(found, f"started from '{path}' of {_date(found)} with {known_rows(found)} "
-                            f"rows{instead}", bool(refusals))
+                            f"rows{why}", bool(refusals or wrong))
 
     def load(self, name: str) -> ParameterSet:
         """The checked parameters of a whole state in the folder; raises ParameterError."""
@@ -171,7 +187,7 @@ class SavedState:
             try:
                 self._worths[path.name] = _measure(self.load(path.name))
             except UvmsError:
-                self._worths[path.name] = Worth(False, -1, -1)
+                self._worths[path.name] = UNREADABLE
         return self._worths[path.name]
 
     def _fitting(self, path: Path) -> ParameterSet:
@@ -193,6 +209,25 @@ class SavedState:
         """Other robots that have a state, for a person who expected one."""
         there = sorted(path.parent.name for path in self.folder.parent.glob(f"*/{STATE}"))
         return f" (but there is one of {', '.join(there[:3])})" if there else ""
+
+
+def set_aside(path: Path, new: ParameterSet) -> Path | None:
+    """Copy a file that is worth more than `new`, which is about to replace it, to
+    <name>.before.yaml, unless that one is worth more still. Returns the file that is worth more, or
+    None."""
+    before, there = path.with_suffix(".before.yaml"), _worth_of(path)
+    if there <= _measure(new):
+        return None
+    if _worth_of(before) < there:
+        write_file(before, path.read_bytes(), keep=False)
+    return before
+
+
+def _worth_of(path: Path) -> Worth:
+    try:
+        return _measure(load_parameters(path))
+    except UvmsError:
+        return UNREADABLE
 
 
 def _measure(parameters: ParameterSet) -> Worth:

@@ -143,6 +143,10 @@ def _absences(table: ParameterTable, own: Mapping[str, float], absent: set[str])
 
 
 def _unmeasured(identified: Identified) -> list[str]:
-    words = identified.parameters.known_from
-    names = [name for name, word in zip(identified.robot.table.names, words) if word == "prior"]
-    return [f"Determined by the prior, not by data: {', '.join(names)}."] if names else []
+    flagged = list(zip(identified.robot.table.names, identified.parameters.known_from))
+    sentences = (("prior", "Determined by the prior, not by data"),
+                 ("weak", "Known in part, to be used only with the covariance, which is not in "
+                          "this file"))
+    listed = ((sentence, ", ".join(name for name, word in flagged if word == flag))
+              for flag, sentence in sentences)
+    return [f"{sentence}: {names}." for sentence, names in listed if names]

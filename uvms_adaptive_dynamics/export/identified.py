@@ -15,7 +15,7 @@
 """Input and output of every export: `Identified` and `Draft`."""
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable
 from dataclasses import dataclass
 
 import numpy as np
@@ -24,6 +24,7 @@ from ..config import Config
 from ..errors import UvmsError
 from ..model.parameter_file import ParameterSet
 from ..model.robot import RobotModel
+from ..model.scales import Scales
 
 
 class ExportError(UvmsError):
@@ -74,14 +75,9 @@ class Identified:
 def correction_notes(identified: Identified) -> tuple[str, ...]:
     """A sentence on the factors by which the estimate corrects measurements, which are no
     parameters; () if there are none."""
-    learned = identified.parameters.learned
-    efforts, thrusters = learned.get("effort_factor"), learned.get("thruster_factor")
-    velocity = learned.get("velocity_factor")
-    said = [f"{channel} times {factor:.3g}" for channel, factor in (
-        efforts.items() if isinstance(efforts, Mapping) else ())]
-    said += [f"thruster {k} (from 0) times {factor:.3g}" for k, factor in enumerate(
-        thrusters if isinstance(thrusters, list) else ()) if factor != 1.0]
-    said += [f"the vehicle's velocity times {velocity:.3g}"] if velocity else []
+    robot = identified.robot
+    said = Scales.saved(identified.parameters.learned, robot.channels, robot.thrusters,
+                        identified.parameters.source).words(robot.channels)
     return (f"The estimate holds for corrected measurements: {', '.join(said)}, since the robot "
             "changed while it learned. These factors are not in this file; scale what you command "
             "or measure likewise.",) if said else ()

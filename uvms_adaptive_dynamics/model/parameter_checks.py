@@ -23,6 +23,7 @@ from ..errors import ParameterError, brief
 from .covariance import INDEFINITE
 from .parameters import ParameterTable
 from .sample import channel_names
+from .scales import check_scales
 
 # `parameter_file.ParameterSet`; `parameter_file` imports this module.
 ParameterSet: TypeAlias = Any
@@ -55,6 +56,7 @@ def check_numbers(found: ParameterSet, what: str, channels: int | None = None) -
         _check_information(found, what)
     if found.gradient_covariance is not None:
         _check_gradient_covariance(np.asarray(found.gradient_covariance), len(found.names), what)
+    check_scales(found.learned, what)
     if found.systematic is not None and not np.isfinite(found.systematic).all():
         raise ParameterError(f"{what}: systematic has entries that are not finite; expected "
                              f"numbers. {SAVE_AGAIN}, or delete it.")

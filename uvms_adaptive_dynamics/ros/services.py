@@ -30,7 +30,7 @@ from ..config import AUTO, Config, Output
 from ..disk.kinds import reason_of, special_kind
 from ..errors import ParameterError, UvmsError, brief, in_words
 from ..estimation.grip import note_grip, note_release
-from ..estimation.saved_state import STATE, dated
+from ..estimation.saved_state import STATE, dated, set_aside
 from ..model.parameter_file import (
     ParameterSet,
     load_parameters,
@@ -38,10 +38,12 @@ from ..model.parameter_file import (
     save_parameters,
 )
 from ..model.parameters import ParameterTable
+from ..model.sample import channel_names
 from ..uncertainty.statement import first_lines
 from .memory import Memory
 from .stages import NodeStages
 from .statements import STATEMENT_FILE, Statements
+from .validity import failure
 from .worker import Worker
 
 LONGEST_FILE_NAME = 100  # well below the 255 bytes of a file system
@@ -122,7 +124,14 @@ class NodeServices:
 
     def _save_to(self, path: Path) -> str:
         parameters = dated(self._worker.call(lambda estimator: estimator.parameter_set()))
-        return f"Saved {_contents(parameters)} to '{save_parameters(path, parameters)}'."
+        richer = set_aside(path, parameters)
+        said = f"Saved {_contents(parameters)} to '{save_parameters(path, parameters)}'."
+        if richer is not None:
+            said += f" The file before knew more; it is kept as '{richer.name}'."
+        channels = channel_names(self._table.vehicle, self._table.joints)
+        if failed := failure(self._worker, channels):
+            said += f" The estimator has failed: {failed}."
+        return said
 
     def _load(self, request) -> str:
         output = self._config().output

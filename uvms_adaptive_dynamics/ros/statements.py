@@ -26,7 +26,6 @@ import numpy as np
 from ..config import Config
 from ..disk.writing import attempt_all, write_file
 from ..estimation.saved_state import dated
-from ..estimation.validity import FAILED, Situation, validity
 from ..model.parameter_file import ParameterSet, save_parameters
 from ..model.physical_set import PhysicalSet
 from ..model.robot import RobotModel
@@ -36,6 +35,7 @@ from ..uncertainty.verdict import HELD_OUT, ChannelEvidence, Evidence, finding_o
 from .inputs import NodeInputs
 from .recent_fit import RecentFit
 from .stages import NodeStages
+from .validity import failure
 from .worker import Worker
 
 STATEMENT_FILE = "statement"  # file name; .md, .json, and .yaml with the parameters
@@ -97,15 +97,12 @@ class Statements:
         notes = [*([estimator.last_change] if estimator.last_change else []),
                  *([f"held: {held.sentence()}"] if held is not None else []),
                  *estimator.residual_findings()]
-        snapshot = estimator.snapshot()
-        present = validity(Situation.of(snapshot, self._robot.channels, 0.0,
-                                        lost_samples=self._worker.exceptions_in_a_row))
         return _Asked(estimator.parameter_set(),
                       tuple(f"{setting}: {said}" for setting, said in estimator.mass_findings()),
-                      tuple(notes), estimator.learn, snapshot.trust,
+                      tuple(notes), estimator.learn, estimator.snapshot().trust,
                       estimator.information.rows_learned, self._stages.summary(),
                       estimator.standing_change,
-                      present.reason if present.state == FAILED else "")
+                      failure(self._worker, self._robot.channels))
 
     def _evidence(self, asked: _Asked) -> Evidence:
         with self._inputs.lock:

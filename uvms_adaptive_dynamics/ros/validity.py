@@ -16,7 +16,7 @@
 tick; see docs/validity.md."""
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import NamedTuple
 
 import numpy as np
@@ -44,6 +44,13 @@ class Report(NamedTuple):
             return OK
         wrong = self.validity.state == FAILED or "wrong" in self.snapshot.trust
         return ERROR if wrong else WARN
+
+
+def failure(worker: Worker, channels: Sequence[str]) -> str:
+    """Why the worker's newest values are no longer updated, on any thread; '' if they are."""
+    now = validity(Situation.of(worker.snapshot, channels, 0.0, not worker.ended,
+                                worker.exceptions_in_a_row))
+    return now.reason if now.state == FAILED else ""
 
 
 class ValidityMonitor:

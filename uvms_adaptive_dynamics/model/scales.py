@@ -1,0 +1,124 @@
+# Copyright 2026 uvms_adaptive_dynamics developers
+#
+# Licensed under the Apache License, Version 2.0 (the "License");
+# you may not use this file except in compliance with the License.
+# You may obtain a copy of the License at
+#
+#     http://www.apache.org/licenses/LICENSE-2.0
+#
+# Unless required by applicable law or agreed to in writing, software
+# distributed under the License is distributed on an "AS IS" BASIS,
+# WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
+# See the License for the specific language governing permissions and
+# limitations under the License.
+
+"""Factors by which an estimate corrects measurements, since the robot changed while it learned."""
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from ..errors import ParameterError, brief
+
+# A correction multiplies the measurement's noise too. Beyond a factor of five the measurement is
+# not weak: its sensor is dead, or another node commands the thrusters.
+LARGEST_CORRECTION = 5.0
+LEAST_CORRECTION = 1e-3     # no two units in use are further apart
+
+
+class Scales(NamedTuple):
+    """Factors that correct measurements: effort (C,) on the efforts, velocity on the vehicle's
+    linear velocity, thruster (N,) on each thruster's contribution to the wrench."""
+
+    effort: np.ndarray
+    velocity: float = 1.0
+    thruster: np.ndarray = np.ones(0)
+
+    @classmethod
+    def saved(cls, learned: Mapping, channels: Sequence[str], thrusters: int, what: str) -> Scales:
+        """Those of `ParameterSet.learned`, 1 where it states none.
+
+        what: the set, for messages. Raises ParameterError for factors that cannot be used or that
+        belong to other channels or thrusters."""
+        by_channel = stated_factors(learned, "effort_factor", what)
+        if others := [name for name in by_channel if name not in channels]:
+            raise ParameterError(
+                f"{what}: effort_factor names {brief(others[0])}; expected channels of this robot "
+                f"({', '.join(channels)}). {_otherwise('effort_factor')}")
+        by_thruster = _thruster_factors(learned, what)
+        if len(by_thruster) not in (0, thrusters):
+            raise ParameterError(
+                f"{what}: thruster_factor has {len(by_thruster)} entries, expected one for each of "
+                f"the {thrusters} thrusters in thrusters.allocation. Correct the settings. "
+                f"{_otherwise('thruster_factor')}")
+        return cls(np.array([by_channel.get(channel, 1.0) for channel in channels]),
+                   _velocity_factor(learned, what), np.array(by_thruster or [1.0] * thrusters))
+
+    @property
+    def usable(self) -> bool:
+        """Whether the corrected measurements are still worth using."""
+        return (all(map(_positive, [*self.effort, self.velocity]))
+                and bool((np.abs(self.thruster) <= LARGEST_CORRECTION).all()))
+
+    def words(self, channels: Sequence[str]) -> list[str]:
+        """'surge times 0.8', ..., for each factor that is not one."""
+        named = (*zip(channels, self.effort),
+                 *((f"thruster {k} (from 0)", factor) for k, factor in enumerate(self.thruster)),
+                 ("the vehicle's velocity", self.velocity))
+        return [f"{name} times {factor:.3g}" for name, factor in named if factor != 1.0]
+
+
+def check_scales(learned: Mapping, what: str) -> None:
+    """Raise ParameterError if the factors that `ParameterSet.learned` states cannot be used by any
+    robot; what: the set, for messages."""
+    stated_factors(learned, "effort_factor", what)
+    stated_factors(learned, "interval_factor", what)
+    _velocity_factor(learned, what)
+    _thruster_factors(learned, what)
+
+
+def stated_factors(learned: Mapping, key: str, what: str) -> dict[str, float]:
+    """Positive factors that `ParameterSet.learned` states by channel; raises ParameterError."""
+    found = learned.get(key, {})
+    if not (isinstance(found, Mapping) and all(map(_positive, found.values()))):
+        raise _unusable(key, found, f"a mapping from channels to numbers {_RANGE}", what)
+    return {str(name): float(value) for name, value in found.items()}
+
+
+def _velocity_factor(learned: Mapping, what: str) -> float:
+    found = learned.get("velocity_factor", 1.0)
+    if not _positive(found):
+        raise _unusable("velocity_factor", found, f"a number {_RANGE}", what)
+    return float(found)
+
+
+def _thruster_factors(learned: Mapping, what: str) -> list[float]:
+    """Factor of each thruster, negative if it pushes the other way; [] if none are stated."""
+    found = learned.get("thruster_factor", [])
+    if not (isinstance(found, list)
+            and all(_is_number(one) and abs(one) <= LARGEST_CORRECTION for one in found)):
+        raise _unusable("thruster_factor", found, "a list of numbers of size up to "
+                        f"{LARGEST_CORRECTION:g}", what)
+    return [float(one) for one in found]
+
+
+_RANGE = f"from {LEAST_CORRECTION:g} to {LARGEST_CORRECTION:g}"
+
+
+def _positive(value: Any) -> bool:
+    return _is_number(value) and LEAST_CORRECTION <= value <= LARGEST_CORRECTION
+
+
+def _is_number(value: Any) -> bool:
+    return isinstance(value, (int, float)) and not isinstance(value, bool)
+
+
+def _unusable(key: str, found: Any, expected: str, what: str) -> ParameterError:
+    return ParameterError(f"{what}: {key} is {brief(found)}; expected {expected}. "
+                          f"{_otherwise(key)}")
+
+
+def _otherwise(key: str) -> str:
+    return f"Save the parameters again, or delete '{key}', which makes its factors one."
