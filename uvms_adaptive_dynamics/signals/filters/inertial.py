@@ -38,7 +38,6 @@ from ..gates.frozen import FROZEN_AFTER
 from ..gates.imu_consistency import TURN_SPAN
 from ..gates.innovations import JUMP_PATIENCE
 from ..gates.repeats import NewValues
-from ..gates.settling import SettlingAttitude
 from ..gates.spikes import GatedRow
 from .attitude_source import AttitudeSource
 from .body_motion import (
@@ -58,6 +57,7 @@ from .mount import MIN_KNOCK, Mount
 from .pace import half_window, longest_gap, window_wait
 from .polynomials import polynomial_at
 from .series import Series
+from .settling import SettlingAttitude
 from .thinning import BlockAverage
 from .velocity_offset import BIAS_STDDEV, LARGEST_FORCE_BIAS, VelocityOffset
 
@@ -185,7 +185,6 @@ class InertialFilter:
         self._before: Sequence[float] = ()      # the integral's row before the IMU was distrusted
         self._contradictions = Contradictions()
         self._turned_heading = Contradictions()    # (these do not affect the tilt)
-        self._drifts = Contradictions()            # of an attitude that settles
         self._distrusted = False       # the IMU contradicts itself, or has not been proven since
 
     def flush(self) -> None:
@@ -196,19 +195,8 @@ class InertialFilter:
     def sentences(self) -> list[str]:
         """Warnings for the operator about attitude and rates."""
         return [*self._source.sentences(), *self._mount.sentences(self._imu.series.last_time),
-                *self._settling_sentences(), *self._gyro.sentences(),
+                *self._settling.sentences(), *self._gyro.sentences(),
                 *self._measured.sentences("dvl", self._dvl_clock.rate)]
-
-    def _settling_sentences(self) -> list[str]:
-        if not self._drifts.last > -math.inf:
-            return []
-        angle = math.degrees(self._settling.angle)
-        begin, end = self._settling.begin, self._drifts.last
-        return [f"imu orientation: from {begin:.0f} to {end:.0f} s it drifted by {angle:.0f} "
-                "degrees without a turn of the gyro, and the DVL's velocity fits the gyro, so the "
-                "IMU's attitude filter was still settling. The vehicle's rows are masked "
-                "meanwhile. Let the IMU settle before a dive and after a restart of its driver, or "
-                "set imu.orientation to 'own'"]
 
     def force_sentences(self) -> list[str]:
         """A warning if the specific force has diverged from the DVL's velocity."""
@@ -337,7 +325,7 @@ class InertialFilter:
         of the rates."""
         if self._source.own or not self._has_force or not self._settings.gates:
             return ""
-        if self._contradictions.is_open or self._drifts.is_open:
+        if self._contradictions.is_open or self._settling.spans.is_open:
             self._gyro.restart()        # an unproven attitude proves nothing
             return ""
         if not self._gyro.is_due(t):
@@ -395,7 +383,7 @@ class InertialFilter:
         self._source.restart()
         self._gyro.restart()
         self._settling.restart()
-        if self._drifts.is_open:
+        if self._settling.spans.is_open:
             self._end_drift()
         self._imu.restart_gravity()
         self._dvl_queue.clear()
@@ -468,18 +456,15 @@ class InertialFilter:
         the integral's row at t. What was learnt with such an attitude is forgotten."""
         if self._source.own or not self._has_force or not self._settings.gates:
             return False
-        self._settling.add(t, velocity, imu, self._offset.bias,
-                           self._velocity_stddev)
-        if self._settling.drifts:
-            self._drifts.add(self._settling.begin, t)
-        elif self._drifts.is_open:
+        self._settling.add(t, velocity, imu, self._offset.bias, self._velocity_stddev)
+        if self._settling.spans.is_open and not self._settling.drifts:
             self._restart_offset()
         return self._settling.drifts
 
     def _end_drift(self) -> None:
         """Forget biases that may have been learnt from an attitude that has drifted."""
-        begin = self._drifts.begin
-        self._drifts.close()
+        begin = self._settling.begin
+        self._settling.spans.close()
         self._offset.reset(self._settling.bias)
         if self._gyro.since is not None and self._gyro.since >= begin:
             self._gyro.reset()
@@ -530,7 +515,7 @@ class InertialFilter:
             return unseen
         reason = self._source.mask_reason(t) or reason
         if (self._turned_heading.cover(t - half, t + half)
-                or self._drifts.cover(t - half, t + half)):
+                or self._settling.spans.cover(t - half, t + half)):
             reason = CONTRADICTS
         if any(self._current):
             # Irrotational current: all of Fossen's terms use nu - R^T c.

@@ -35,9 +35,10 @@ from typing import NamedTuple
 import numpy as np
 
 from ...model.normal import Z999
-from ..filters.attitude import GOOD_TILT
-from ..filters.imu_integral import FORCE_C, R_GB, RAW_C
-from ..filters.velocity_offset import BIAS_STDDEV
+from ..gates.contradictions import Contradictions
+from .attitude import GOOD_TILT
+from .imu_integral import FORCE_C, R_GB, RAW_C
+from .velocity_offset import BIAS_STDDEV
 
 DRIFT_SPAN = 4.0          # [s] over which lines are fitted
 SHORTEST_DRIFT = 1.0      # [s] after which they are first
@@ -61,7 +62,7 @@ class SettlingAttitude:
 
     `drifts`: whether the attitude drifts now. Of the last drift: `begin` [s], -inf without one;
     `angle` [rad], by how much it has drifted since; `bias` (3,) [m/s^2] of the accelerometer,
-    known before it.
+    known before it. `spans`: when the attitude has drifted, open until the filter closes them.
     """
 
     def __init__(self) -> None:
@@ -71,6 +72,7 @@ class SettlingAttitude:
         """Forget everything."""
         self.begin, self.angle = -math.inf, 0.0
         self.bias: Sequence[float] = (0.0, 0.0, 0.0)
+        self.spans = Contradictions()
         self._first = np.zeros(3)       # down vector (3,) in G at `begin`
         self.restart()
 
@@ -93,6 +95,18 @@ class SettlingAttitude:
             values.popleft()
         if len(values) >= FEWEST_VELOCITIES and t - values[0].t >= SHORTEST_DRIFT:
             self._judge(stddev)
+            if self.drifts:
+                self.spans.add(self.begin, t)
+
+    def sentences(self) -> list[str]:
+        """A warning for the operator about the last drift."""
+        if self.begin == -math.inf:
+            return []
+        return [f"imu orientation: from {self.begin:.0f} to {self.spans.last:.0f} s it drifted by "
+                f"{math.degrees(self.angle):.0f} degrees without a turn of the gyro, and the DVL's "
+                "velocity fits the gyro, so the IMU's attitude filter was still settling. The "
+                "vehicle's rows are masked meanwhile. Let the IMU settle before a dive and after a "
+                "restart of its driver, or set imu.orientation to 'own'"]
 
     def _judge(self, stddev: float) -> None:
         times, rest, gravity, R, _ = (np.array(x) for x in zip(*self._values))

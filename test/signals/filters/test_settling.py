@@ -23,17 +23,17 @@ from uvms_adaptive_dynamics.signals.filters.imu_integral import (
     RAW_C,
     SERIES_COLUMNS,
 )
-from uvms_adaptive_dynamics.signals.gates.settling import DRIFT_SPAN, SettlingAttitude
+from uvms_adaptive_dynamics.signals.filters.settling import DRIFT_SPAN, SettlingAttitude
 
 GRAVITY = 9.81
 PERIOD, STDDEV = 0.1, 0.01
 
 
 def judged(tilt, seconds=20.0, gyro_is_wrong=False, bias=(0.0, 0.0, 0.0), wobble=0.0):
-    """(gate, times at which it finds a drift) of velocities with noise. The down vector turns about
-    the body's x axis by tilt(t) [rad] relative to the gyro; the vehicle turns at .1 rad/s about the
-    vertical; `wobble` [m/s] is an error of the velocities at .25 Hz."""
-    gate, rng, found = SettlingAttitude(), np.random.default_rng(2), []
+    """(SettlingAttitude, times at which it finds a drift) of velocities with noise. The down vector
+    turns about the body's x axis by tilt(t) [rad] relative to the gyro; the vehicle turns at .1
+    rad/s about the vertical; `wobble` [m/s] is an error of the velocities at .25 Hz."""
+    judge, rng, found = SettlingAttitude(), np.random.default_rng(2), []
     force_C, raw_C, velocity = np.zeros(3), np.zeros(3), np.zeros(3)
     for t in np.arange(0.0, seconds, PERIOD):
         c, s = np.cos(0.1 * t), np.sin(0.1 * t)
@@ -48,20 +48,23 @@ def judged(tilt, seconds=20.0, gyro_is_wrong=False, bias=(0.0, 0.0, 0.0), wobble
         row = np.zeros(SERIES_COLUMNS)
         row[FORCE_C], row[RAW_C], row[R_GB] = force_C, raw_C, R.ravel()
         error = STDDEV * rng.standard_normal(3) + wobble * np.sin(0.5 * np.pi * t)
-        gate.add(t, (velocity + error).tolist(), row.tolist(), (0.0, 0.0, 0.0), STDDEV)
-        if gate.drifts:
+        judge.add(t, (velocity + error).tolist(), row.tolist(), (0.0, 0.0, 0.0), STDDEV)
+        if judge.drifts:
             found.append(t)
-    return gate, found
+    return judge, found
 
 
 @pytest.mark.parametrize("degrees, tau", [(4.0, 3.0), (5.0, 5.0), (3.0, 2.0)])
 def test_a_settling_attitude_is_found_within_three_seconds_until_it_has_settled(degrees, tau):
     """From within 3 s until half a degree is left and the last fit has passed; the angle is right
     to a degree."""
-    gate, found = judged(lambda t: np.radians(degrees) * np.exp(-t / tau))
+    judge, found = judged(lambda t: np.radians(degrees) * np.exp(-t / tau))
     assert found[0] < 3.0
     assert found[-1] < tau * np.log(degrees / 0.5) + DRIFT_SPAN
-    assert np.degrees(gate.angle) == pytest.approx(degrees, abs=1.0)
+    assert np.degrees(judge.angle) == pytest.approx(degrees, abs=1.0)
+    assert judge.spans.last == pytest.approx(found[-1])
+    sentence, = judge.sentences()
+    assert f"to {found[-1]:.0f} s it drifted by {np.degrees(judge.angle):.0f} deg" in sentence
 
 
 def test_a_linear_drift_is_found_within_four_seconds():
