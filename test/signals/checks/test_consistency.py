@@ -23,7 +23,7 @@ from uvms_adaptive_dynamics.signals.checks.depth_check import check_depth
 from uvms_adaptive_dynamics.signals.checks.dvl_check import _clear_axes, check_velocity
 from uvms_adaptive_dynamics.signals.checks.imu_check import check_rates
 from uvms_adaptive_dynamics.signals.checks.joint_check import check_joints
-from uvms_adaptive_dynamics.signals.checks.thruster_check import thruster_findings
+from uvms_adaptive_dynamics.signals.checks.thruster_check import thruster_findings, turned_sensor
 from uvms_adaptive_dynamics.signals.checks.velocity_map import velocity_map
 
 ALLOCATION = np.reshape(Config().thrusters.allocation, (6, 8))
@@ -323,6 +323,35 @@ def test_a_whole_order_of_thrusters_is_found_at_once_ready_to_paste(order):
         pasted = found[0].sentence.partition("set thrusters.allocation to ")[2]
         right = Config().with_values({"thrusters.allocation": yaml.safe_load(pasted)})
         assert np.array_equal(right.thrusters.allocation, ALLOCATION[:, order].ravel())
+
+
+@pytest.mark.parametrize("order, signs", [
+    ([3, 1, 5, 2, 7, 0, 6, 4], [1, -1, -1, 1, 1, 1, 1, 1]),
+    ([3, 1, 5, 2, 7, 0, 6, 4], [-1, 1, 1, 1, -1, 1, 1, -1]),
+    ([2, 7, 4, 1, 6, 3, 0, 5], [-1, 1, 1, 1, -1, 1, 1, -1])])
+def test_thrusters_in_another_order_and_reversed_are_found_at_once(order, signs):
+    """Both settings together reproduce the wiring; the reversed thrusters are named by number."""
+    wired = ALLOCATION[:, order] * signs
+    backwards = sorted(thruster + 1 for thruster, sign in zip(order, signs) if sign < 0)
+    for seed in range(3):
+        log, nu, nu_dot = dvl_log(seed)
+        (found,) = thruster_findings(thrust_log(nu, nu_dot, log[:, 0], wired), log, ALLOCATION)
+        assert f"of which {', '.join(map(str, backwards))} push backwards" in found.sentence
+        right = np.reshape(found.values["thrusters.allocation"], (6, 8))
+        assert np.array_equal(right * found.values["thrusters.signs"], wired)
+
+
+def test_without_thrust_that_fits_the_dvl_is_turned_and_not_the_imu():
+    """Thrusters in another order fit a turned IMU by chance better than a turned DVL."""
+    turn = np.array([[0.0, -1.0, 0.0], [1.0, 0.0, 0.0], [0.0, 0.0, 1.0]])
+    said = set()
+    for seed in range(8):
+        log, nu, nu_dot = dvl_log(seed)
+        order = np.random.default_rng(seed).permutation(8)
+        thrust = thrust_log(nu, nu_dot, log[:, 0], ALLOCATION[:, order])
+        log[:, 1:4] = log[:, 1:4] @ turn
+        said.add(turned_sensor(thrust, log, ALLOCATION, turn))
+    assert said == {"dvl"}
 
 
 @pytest.mark.parametrize("seed", range(6))

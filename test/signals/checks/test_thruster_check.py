@@ -95,6 +95,15 @@ def test_a_thruster_that_drives_an_axis_alone_is_not_called_dead(seed):
     assert "thruster 3 gives little or none" in finding.sentence
 
 
+@pytest.mark.parametrize("seed", [0, 5])
+def test_a_dead_thruster_is_no_order_with_reversals(seed):
+    """Among the many orders of all thrusters with any directions, some come near to what it does.
+    """
+    for dead in range(5):
+        made = logs(np.arange(5) != dead, seed=seed, allocation=FIVE)
+        assert "backwards" not in str(thruster_findings(*made, FIVE))
+
+
 def test_thrusters_that_explain_it_alike_are_both_named():
     """Two that push along one line cannot be told apart if they get the same commands."""
     twins = ALLOCATION.copy()

@@ -49,6 +49,9 @@ MIN_IMPULSE_STDDEV = 0.05    # [N s] of a thruster that is judged
 # Standard deviation of the normalized mass matrix's entries from one or zero, by arm, centre of
 # gravity and unequal thrusters. The default robot's largest coupling is 0.1.
 COUPLING = 0.2
+# Largest mean squared deviation of an order with reversals: couplings of half of COUPLING. Among so
+# many orders one within COUPLING often exists, as for a dead thruster.
+CLOSE_FIT = 0.25
 LEAST_DELAY, MOST_DELAY, DELAY_STEP = -0.4, 0.8, 0.1   # [s] delays that can mimic another wiring
 REWEIGHTED = 10       # iterations of reweighting by the residuals
 CAP = 25.0            # on a squared deviation: a single entry proves nothing
@@ -120,12 +123,17 @@ def thruster_findings(thrust: np.ndarray, dvl: np.ndarray,
 def _likely(allocation: np.ndarray, fit: _Fit) -> list[_Wiring]:
     """Wirings that fit with certainty better than the configured one, most likely first."""
     as_set = _deviation(allocation, fit)
-    explained = chi_squared(0.999, fit.directions.size)
+    explained = _explained(fit)
     # Between equal fits, prefer the smaller family.
     return sorted((wiring for wiring in _wirings(allocation, fit)
                    if as_set.total - wiring.deviation.total > wiring.certain
                    and wiring.deviation.squared < explained),
                   key=lambda wiring: wiring.deviation.total + wiring.certain)
+
+
+def _explained(fit: _Fit) -> float:
+    """Largest squared deviation of a wiring that fits."""
+    return chi_squared(0.999, fit.directions.size)
 
 
 def _unexplained(thrust: np.ndarray, dvl: np.ndarray, delay: float) -> float:
@@ -244,8 +252,8 @@ class _Wiring(NamedTuple):
 
 
 def _wirings(allocation: np.ndarray, fit: _Fit) -> Iterator[_Wiring]:
-    """All directions and pairwise swaps of the excited thrusters, the best order of all of them,
-    and mirrored sensor frames."""
+    """All directions and pairwise swaps of the excited thrusters, the best order of all of them, as
+    set and with any directions, and mirrored sensor frames."""
     places = np.flatnonzero(fit.excited).tolist()
     swaps = list(itertools.combinations(places, 2))
     # Any of these might come out best by chance.
@@ -258,22 +266,18 @@ def _wirings(allocation: np.ndarray, fit: _Fit) -> Iterator[_Wiring]:
         yield _Wiring(allocation * signs, deviation, certain, Finding(
             "thrusters.signs", _reversed_sentence(reversed_ones),
             {"thrusters.signs": tuple(signs.tolist())}))
-    orders = [_swapped(range(allocation.shape[1]), a, b) for a, b in swaps]
-    for (a, b), order, deviation in zip(swaps, orders, _of_orders(allocation, fit, orders)):
-        yield _Wiring(allocation[:, order], deviation, certain, Finding(
-            "thrusters.allocation", f"thrusters {a + 1} and {b + 1} seem to be swapped; "
-                                    f"{_to_paste(allocation, order)}",
-            {"thrusters.allocation": _numbers(allocation, order)}))
-    order = _best_order(allocation, fit, places)
-    drives = ", ".join(str(k + 1) for k in order)
-    ordered = _Wiring(
-        allocation[:, order], _deviation(allocation[:, order], fit),
-        _certain(math.factorial(len(places))),
-        Finding("thrusters.allocation", (
-            f"commands 1 to {len(order)} seem to drive thrusters {drives}; "
-            f"{_to_paste(allocation, order)}"),
-            {"thrusters.allocation": _numbers(allocation, order)}))
+    as_set = range(1, allocation.shape[1] + 1)
+    orders = [_swapped(as_set, a, b) for a, b in swaps]
+    for (a, b), drives, deviation in zip(swaps, orders, _of_orders(allocation, fit, orders)):
+        yield _Wiring(_driven(allocation, drives), deviation, certain, _reordered(
+            allocation, drives, f"thrusters {a + 1} and {b + 1} seem to be swapped"))
+    candidates = math.factorial(len(places))
+    ordered = _ordered(allocation, fit, _best_order(allocation, fit, places), candidates)
     yield ordered
+    drives = _best_order(allocation, fit, places, reversing=True)
+    turned = _ordered(allocation, fit, drives, candidates * 2 ** len(places))
+    if min(drives) < 0 and turned.deviation.squared < CLOSE_FIT * fit.directions.size:
+        yield turned
     mirrored = MIRRORED[:, None] * allocation
     deviation = _deviation(mirrored, fit)
     # A mirrored frame can look like another order of the thrusters.
@@ -299,37 +303,78 @@ def _certain(wirings: int) -> float:
     return 2 * math.log(WIRING_ODDS * max(wirings, 1))
 
 
-def _best_order(allocation: np.ndarray, fit: _Fit, places: Sequence[int]) -> list[int]:
-    """The thruster (N,) behind each command, for the order that fits best.
+def _ordered(allocation: np.ndarray, fit: _Fit, drives: Sequence[int], candidates: int) -> _Wiring:
+    """The wiring by which the commands drive these thrusters, the best of so many candidates."""
+    backwards = ", ".join(str(-thruster) for thruster in sorted(drives)[::-1] if thruster < 0)
+    seen = (f"commands 1 to {len(drives)} seem to drive thrusters "
+            + ", ".join(str(abs(thruster)) for thruster in drives)
+            + (f", of which {backwards} push backwards" if backwards else ""))
+    wired = _driven(allocation, drives)
+    return _Wiring(wired, _deviation(wired, fit), _certain(candidates),
+                   _reordered(allocation, drives, seen))
+
+
+def _reordered(allocation: np.ndarray, drives: Sequence[int], seen: str) -> Finding:
+    """The finding on commands that drive these thrusters, with the settings to paste; every number
+    has a decimal point, as ROS requires."""
+    columns = allocation[:, np.abs(drives) - 1].ravel()
+    values = {"thrusters.allocation": tuple(float(f"{value:.6g}") for value in columns)}
+    if min(drives) < 0:
+        values["thrusters.signs"] = tuple(np.sign(drives).astype(float).tolist())
+    advice = " and ".join(f"{name} to {list(value)}" for name, value in values.items())
+    return Finding("thrusters.allocation", f"{seen}; set {advice}", values)
+
+
+def _driven(allocation: np.ndarray, drives: Sequence[int]) -> np.ndarray:
+    """The allocation (6, N) of commands that drive these thrusters (N,), counted from 1; negative
+    for a thruster that pushes backwards."""
+    return allocation[:, np.abs(drives) - 1] * np.sign(drives)
+
+
+def _best_order(allocation: np.ndarray, fit: _Fit, places: Sequence[int],
+                reversing: bool = False) -> list[int]:
+    """The thruster (N,) behind each command as in `_driven`, for the order that fits best; with
+    `reversing`, any of them may push backwards.
 
     A controller that allocates a wrench by the pseudo-inverse drives each thruster in proportion to
     its row. The search starts from the assignment of the gains' rows to these rows, and from the
-    configured order, and swaps pairs as long as the fit improves.
+    configured order, and swaps pairs and reverses thrusters as long as the fit improves.
     """
     mass = _masses(allocation[None], fit)[0][:, None] * fit.directions
     gains, rows = fit.gain[places], (np.linalg.pinv(allocation) @ mass)[places]
-    distance = np.sum((_unit(gains)[:, None] - _unit(rows)[None]) ** 2, axis=2)
-    start = np.arange(allocation.shape[1])
-    start[places] = np.asarray(places)[linear_sum_assignment(distance)[1]]
-    return min(_exchanged(allocation, fit, places, order)
-               for order in (start.tolist(), list(range(len(start)))))[1]
+    alike = _unit(gains) @ _unit(rows).T
+    along, to = linear_sum_assignment(-np.abs(alike) if reversing else -alike)
+    as_set = np.arange(1, allocation.shape[1] + 1)
+    start = as_set.copy()
+    start[places] = as_set[places][to]
+    if reversing:
+        start[places] *= np.where(alike[along, to] < 0, -1, 1)
+    return min(_exchanged(allocation, fit, places, order.tolist(), reversing)
+               for order in (start, as_set))[1]
 
 
 def _unit(columns: np.ndarray) -> np.ndarray:
     return columns / np.maximum(np.linalg.norm(columns, axis=0), 1e-9)
 
 
-def _exchanged(allocation: np.ndarray, fit: _Fit, places: Sequence[int],
-               order: list[int]) -> tuple[float, list[int]]:
-    """(deviation, order) after swapping pairs until no swap reduces the deviation."""
-    best = _deviation(allocation[:, order], fit).total, order
+def _exchanged(allocation: np.ndarray, fit: _Fit, places: Sequence[int], drives: list[int],
+               reversing: bool) -> tuple[float, list[int]]:
+    """(deviation, drives) after swapping pairs, and with `reversing` turning thrusters about, until
+    nothing reduces the deviation."""
+    best = _deviation(_driven(allocation, drives), fit).total, drives
     while True:
         others = [_swapped(best[1], a, b) for a, b in itertools.combinations(places, 2)]
+        if reversing:
+            others += [_reversed(best[1], a) for a in places]
         totals = [deviation.total for deviation in _of_orders(allocation, fit, others)]
         found = min(zip(totals, others), default=best)
         if found[0] >= best[0]:
             return best
         best = found
+
+
+def _reversed(drives: Sequence[int], place: int) -> list[int]:
+    return [-thruster if k == place else thruster for k, thruster in enumerate(drives)]
 
 
 def _swapped(order: Sequence[int], a: int, b: int) -> list[int]:
@@ -338,29 +383,21 @@ def _swapped(order: Sequence[int], a: int, b: int) -> list[int]:
     return found
 
 
-def _to_paste(allocation: np.ndarray, order: Sequence[int]) -> str:
-    """Advice with the allocation to paste; every number has a decimal point, as ROS requires."""
-    values = ", ".join(map(str, _numbers(allocation, order)))
-    return f"set thrusters.allocation to [{values}]"
-
-
-def _numbers(allocation: np.ndarray, order: Sequence[int]) -> tuple[float, ...]:
-    """The setting thrusters.allocation with its columns in the order of the commands."""
-    return tuple(float(f"{value:.6g}") for value in allocation[:, order].ravel())
-
-
 def turned_sensor(thrust: np.ndarray, dvl: np.ndarray, allocation: np.ndarray,
                   turn: np.ndarray) -> str:
     """'dvl' or 'imu', whichever is rotated according to the thrust.
 
-    `turn` (3, 3) rotates the DVL's axes into the IMU's.
+    `turn` (3, 3) rotates the DVL's axes into the IMU's. Without thrust that fits a turned IMU, as
+    with thrusters in another order, it is the DVL: its bracket is mounted at will, and only a
+    controller that knows of a turned IMU could fly.
     """
     by_dvl, by_imu = dvl.copy(), dvl.copy()
     by_dvl[:, 1:4] = dvl[:, 1:4] @ turn.T
     by_imu[:, 4:7], by_imu[:, 19:22] = dvl[:, 4:7] @ turn, dvl[:, 19:22] @ turn
     fits = [_thrust_of_acceleration(thrust, log, allocation) for log in (by_dvl, by_imu)]
-    deviations = [math.inf if fit is None else _deviation(allocation, fit).squared for fit in fits]
-    return "imu" if deviations[1] < deviations[0] else "dvl"
+    as_dvl, as_imu = (math.inf if fit is None else
+                      _deviation(allocation, fit).squared / _explained(fit) for fit in fits)
+    return "imu" if as_imu < min(as_dvl, 1.0) else "dvl"
 
 
 def _inside(thrust: np.ndarray, dvl: np.ndarray, lag: int) -> np.ndarray:
@@ -438,8 +475,9 @@ def _excited_directions(change: np.ndarray, others: np.ndarray, noise: np.ndarra
 
 def _of_orders(allocation: np.ndarray, fit: _Fit,
                orders: Sequence[Sequence[int]]) -> list[_Deviation]:
-    """`_deviations` for each of these orders of the thrusters."""
-    return _deviations(np.array([allocation[:, order] for order in orders]), fit) if orders else []
+    """`_deviations` for each of these orders of the thrusters, as in `_driven`."""
+    return _deviations(np.array([_driven(allocation, order) for order in orders]),
+                       fit) if orders else []
 
 
 def _deviation(allocation: np.ndarray, fit: _Fit) -> _Deviation:
