@@ -329,8 +329,9 @@ def _inputs(evidence: Evidence) -> Answer:
             behind = evidence.remedies.get(reason)
             found.append((USABLE, f"{name}: {_share(share)} of its rows are masked, mostly for "
                                   f"'{reason}'{': ' + behind if behind else ''}"))
-    return _answer("Are sensors and settings right?", _merged(found),
-                   f"problems found: {len(found)}" if found else "no check found a fault")
+    problems = _merged(found)
+    return _answer("Are sensors and settings right?", problems,
+                   f"problems found: {len(problems)}" if found else "no check found a fault")
 
 
 def _misset(evidence: Evidence) -> list[Finding]:

@@ -164,6 +164,26 @@ def test_what_cannot_be_used_is_refused_with_its_role(role, message, words):
         Decoder(Config()).decode(role, message)
 
 
+def test_reasons_are_counted_under_whole_sentences():
+    """Numbers, which differ from message to message, are in parentheses, so that leaving them out
+    leaves a sentence."""
+    config = Config().with_values({"thrusters.channels": [float(k) for k in range(9, 17)]})
+    upright = Message(x=0.0, y=0.0, z=0.0, w=0.5)
+    for kind, role, message in [
+            (config, "thrusters", Message(data=[1500.0] * 8)),
+            (Config(), "thrusters", Message(data=[1500.0] * 6)),
+            (Config(), "depth", Message(data=-30.0)),
+            (Config(), "battery", Message(voltage=1500.0)),
+            (Config(), "dvl", Message(twist=Message(linear=vector(30.0, 0.0, 0.0)))),
+            (Config(), "dvl", Message(pose=Message(orientation=upright,
+                                                   position=vector(0.0, 0.0, 0.0)))),
+            (Config(), "joint_states", Message(name=list(Config().robot.joints), position=[1.0],
+                                               velocity=[], effort=[]))]:
+        with pytest.raises(MessageError) as caught:
+            Decoder(kind).decode(role, message)
+        assert not any(map(str.isdigit, str(caught.value).partition("(")[0])), caught.value
+
+
 def test_pressure_and_metres_are_both_depth():
     """FluidPressure is absolute [Pa], Float64 is metres."""
     decoder = Decoder(Config())

@@ -106,7 +106,7 @@ def test_rejections_are_counted_and_explained():
     state = reader.inputs["depth"]
     assert len(found) == 10 and state.received == 12 and state.rejected == {
         "stamp not later than the last": 1,
-        "m is not a depth": 1,
+        "the value is not a depth": 1,
     }
     assert "depth.unit" in state.last_error
 
@@ -116,7 +116,7 @@ def test_reasons_are_few_whatever_comes():
     reader = MessageReader(Config())
     read(reader, [*depths(SECOND), *(("depth", depth_message(1002.0 + 0.1 * k, -1e3 - k), 1002.01
                                       + 0.1 * k) for k in range(50))])
-    assert reader.inputs["depth"].rejected == {"m is not a depth": 50}
+    assert reader.inputs["depth"].rejected == {"the value is not a depth": 50}
 
 
 def test_single_stamps_far_ahead_are_left_out_alone():

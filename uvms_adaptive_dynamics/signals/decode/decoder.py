@@ -159,9 +159,9 @@ class Decoder:
         x, y, z, w = q.x, q.y, q.z, q.w
         length = math.sqrt(x * x + y * y + z * z + w * w)
         if not abs(length - 1) < QUATERNION_TOLERANCE:
-            raise MessageError(f"imu: orientation has length {length:.3g}, expected 1 "
-                               "(check that the driver publishes an orientation, or set "
-                               "imu.orientation to 'own')")
+            raise MessageError(f"imu: no unit quaternion (orientation has length {length:.3g}, "
+                               "expected 1; check that the driver publishes an orientation, or "
+                               "set imu.orientation to 'own')")
         Q = from_quaternion(x / length, y / length, z / length, w / length)
         return product(product(self._left, Q), self._right)
 
@@ -170,7 +170,8 @@ class Decoder:
         q, place = pose.orientation, finite_vector(pose.position, "dvl: position")
         length = math.sqrt(q.x * q.x + q.y * q.y + q.z * q.z + q.w * q.w)
         if not abs(length - 1) < QUATERNION_TOLERANCE:
-            raise MessageError(f"dvl: orientation has length {length:.3g}, expected 1")
+            raise MessageError(f"dvl: no unit quaternion (orientation has length {length:.3g}, "
+                               "expected 1)")
         Q = from_quaternion(q.x / length, q.y / length, q.z / length, q.w / length)
         return [*place, *product(Q, self._dvl_axes_back)]
 
@@ -198,8 +199,8 @@ class Decoder:
         if not variance <= self._max_dvl_variance:
             raise MessageError(f"dvl: {NO_LOCK_BY_COVARIANCE}")
         if max(map(abs, velocity)) > self._config.dvl.max_speed:
-            raise MessageError(f"dvl: velocity of {max(map(abs, velocity)):.3g} is beyond "
-                               "dvl.max_speed; publish m/s")
+            raise MessageError("dvl: the velocity is beyond dvl.max_speed "
+                               f"({max(map(abs, velocity)):.3g} m/s; publish m/s)")
         return list(turned(self._dvl_axes, velocity))
 
     def depth(self, message: Any) -> list[float]:
@@ -211,8 +212,8 @@ class Decoder:
             overpressure = value * PASCAL[unit] - self._config.robot.surface_pressure
             value = overpressure / self._pascal_per_metre
         if not DEPTH_RANGE[0] < value < DEPTH_RANGE[1]:
-            raise MessageError(f"depth: {value:.4g} m is not a depth "
-                               "(check depth.unit; a pressure must be absolute)")
+            raise MessageError(f"depth: the value is not a depth ({value:.4g} m; check "
+                               "depth.unit; a pressure must be absolute)")
         return [float(value)]
 
     def joint_states(self, message: Any) -> list[float]:
@@ -246,8 +247,9 @@ class Decoder:
         commands = floats(message.data if hasattr(message, "data") else message.channels)
         if self._channels:
             if len(commands) <= max(self._channels):
-                raise MessageError(f"thrusters: got {len(commands)} values, expected at least "
-                                   f"{max(self._channels) + 1} (thrusters.channels)")
+                raise MessageError(f"thrusters: too few values (got {len(commands)} values, "
+                                   f"expected at least {max(self._channels) + 1} of "
+                                   "thrusters.channels)")
             commands = [commands[k] for k in self._channels]
         if hasattr(message, "channels"):
             commands = commands[:self._thrusters]       # RC messages carry 16 or 18 channels
@@ -255,15 +257,17 @@ class Decoder:
                 raise MessageError("thrusters: an RC channel is released or unchanged "
                                    "(0 or 65535), its PWM is unknown")
         if len(commands) != self._thrusters:
-            raise MessageError(f"thrusters: got {len(commands)} commands, expected "
-                               f"{self._thrusters} (thrusters.allocation)")
+            raise MessageError("thrusters: another number of thrusters "
+                               f"(got {len(commands)} commands, expected {self._thrusters} of "
+                               "thrusters.allocation)")
         check_limit(commands, LARGEST_COMMAND, "thrusters: command", "in any unit")
         return check_finite(commands, "thrusters: command")
 
     def battery(self, message: Any) -> list[float]:
         """sensor_msgs/BatteryState."""
         if not VOLTAGE_RANGE[0] < message.voltage < VOLTAGE_RANGE[1]:
-            raise MessageError(f"battery: {message.voltage:.3g} V is not a battery voltage")
+            raise MessageError("battery: the value is not a battery voltage "
+                               f"({message.voltage:.3g} V)")
         return [float(message.voltage)]
 
     def wrench(self, message: Any) -> list[float]:
@@ -301,8 +305,8 @@ class Decoder:
         if not values and not required:
             return [math.nan] * len(self._order)
         if len(values) != count:
-            raise MessageError(f"joint_states: got {len(values)} values of {what}, "
-                               f"expected {count} (one per name)")
+            raise MessageError(f"joint_states: not one {what} per name (got {len(values)} values "
+                               f"of {what}, expected {count})")
         check_finite([values[k] for k in self._order if k is not None], f"joint_states: {what}")
         return [math.nan if k is None else values[k] for k in self._order]
 
