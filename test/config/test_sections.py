@@ -20,7 +20,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from uvms_adaptive_dynamics.config import Config, Limits, flatten, load_config
-from uvms_adaptive_dynamics.config.files import fits_node
+from uvms_adaptive_dynamics.config.files import fits_node, parameter_nodes
 from uvms_adaptive_dynamics.errors import ConfigError
 
 ODOMETRY = "nav_msgs/msg/Odometry"
@@ -157,6 +157,18 @@ def test_files_that_cannot_be_used_are_refused_with_their_name(tmp_path, text, p
         load_config(path)
     said = str(caught.value)
     assert part in said and "settings.yaml" in said and "\n" not in said and len(said) < 600
+
+
+def test_lines_to_paste_are_a_file(tmp_path):
+    """Settings alone, nested or dotted, are read; ROS cannot read them, so a node refuses them."""
+    path = tmp_path / "lines.yaml"
+    path.write_text("filter.lowpass: 0.1\ndvl: {delay: 0.2}\n")
+    assert load_config(path).changed() == {"filter.lowpass": 0.1, "dvl.delay": 0.2}
+    with pytest.raises(ConfigError, match="is not a ROS parameter file"):
+        parameter_nodes(path)
+    path.write_text("twin: {ros__parameters: {twin.rate: 2.0}}\n")
+    with pytest.raises(ConfigError, match="parameters only for 'twin'"):
+        load_config(path)
 
 
 def test_a_file_for_other_nodes_alone_is_refused_with_both_names(tmp_path):

@@ -18,6 +18,7 @@ from __future__ import annotations
 import os
 import re
 from collections.abc import Iterator, Mapping
+from dataclasses import fields
 from pathlib import Path
 from typing import Any
 
@@ -33,6 +34,7 @@ ROS_OWN = ("use_sim_time", "qos_overrides", "start_type_description_service")
 PATHS = ("robot.urdf", "prior.file", "thrusters.curve", "estimation.schedule")
 # [bytes] 50 times the file with every setting; leaves room for all other nodes of a robot.
 LARGEST_SETTINGS_FILE = 1_000_000
+SECTIONS = {section.name for section in fields(Config)}
 SETTINGS_FORM = ("a ROS parameter file ('/**: ros__parameters: ...' or "
                  f"'{NODE_NAME}: ros__parameters: ...')")
 
@@ -57,7 +59,8 @@ def flatten(tree: Mapping[str, Any], prefix: str = "") -> dict[str, Any]:
 def load_config(path: str | Path | None = None, base: Config | None = None) -> Config:
     """Read settings from a ROS 2 parameter file on top of `base` (default: the defaults).
 
-    The top level of the file is `/**: ros__parameters:` or the node's name, in any namespace.
+    The top level of the file is `/**: ros__parameters:` or the node's name, in any namespace; or
+    the settings themselves, as lines that a message gives to paste.
     Raises ConfigError for a missing or malformed file, a file for other nodes only, an unknown
     setting or a bad value.
     """
@@ -65,7 +68,7 @@ def load_config(path: str | Path | None = None, base: Config | None = None) -> C
     if path is None:
         return base
     path = Path(path).expanduser()
-    nodes = parameter_nodes(path)
+    nodes = parameter_nodes(path, bare=True)
     ours = [values for name, values in nodes if name.rsplit("/", 1)[-1] in (NODE_NAME, "*", "**")]
     if not ours:
         raise ConfigError(unreached(path, nodes, NODE_NAME))
@@ -80,16 +83,20 @@ def load_config(path: str | Path | None = None, base: Config | None = None) -> C
     return _with_paths_beside(config, path.parent)
 
 
-def parameter_nodes(path: str | Path) -> list[tuple[str, Mapping[str, Any]]]:
+def parameter_nodes(path: str | Path, bare: bool = False) -> list[tuple[str, Mapping[str, Any]]]:
     """`(node name or pattern, its parameters)` of a ROS parameter file, in order.
 
-    A namespace may be part of the name or nested around it. Raises ConfigError.
+    A namespace may be part of the name or nested around it. With `bare`, a file of nothing but
+    settings is one for any node. Raises ConfigError.
     """
     what = f"configuration '{path}'"
     text = read_text(path, what, LARGEST_SETTINGS_FILE, ConfigError, SETTINGS_FORM)
     tree = parse_yaml(text, what, ConfigError)
     if not isinstance(tree, Mapping):
         raise ConfigError(f"{what} is not a ROS parameter file; expected {SETTINGS_FORM}.")
+    if (bare and tree and "ros__parameters" not in text
+            and {str(name).partition(".")[0] for name in tree} <= SECTIONS):
+        return [("/**", tree)]
     found = list(_nodes(tree, what))
     if not found:
         raise ConfigError(f"{what} is not a ROS parameter file: it has no ros__parameters; "

@@ -59,7 +59,9 @@ def run(args: argparse.Namespace) -> int:
     if args.write is not None:
         write_file(args.write, text)
         print(f"\n{args.write}: {len(inspection.proposal.config.changed())} settings; next: "
-              f"evaluate {args.bag} --config {args.write} --output DIR")
+              + ("complete the lines marked MISSING in it, then " if inspection.proposal.missing
+                 else "")
+              + f"evaluate {args.bag} --config {args.write} --output DIR")
     elif inspection.proposal.changes():
         print(f"\n{coloured('settings to use (or --write FILE)', 'bold')}\n{text}")
     return 1 if inspection.proposal.missing else 0

@@ -95,7 +95,7 @@ def _to_fill_in(finding: Finding, proposal: Proposal) -> str:
     if finding.setting != "joint_states.effort_scale":
         return ""
     blanks = ", ".join(f"?{joint}?" for joint in proposal.config.robot.joints)
-    return f"joint_states: {{effort_scale: [{blanks}]}}   # N m of one unit of effort"
+    return f"joint_states.effort_scale: [{blanks}]   # N m of one unit of effort"
 
 
 def robot_of(proposal: Proposal) -> RobotModel | None:

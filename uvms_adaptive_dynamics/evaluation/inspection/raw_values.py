@@ -43,7 +43,7 @@ def choose_thruster_channels(topic: TopicSurvey, proposal: Proposal) -> None:
     if width < count:
         proposal.lack(f"'{topic.name}' has {width} values, but thrusters.allocation has {count} "
                       "thrusters: the allocation is that of another vehicle",
-                      "thrusters: {signs: [...], allocation: [...]}   # 6 rows, a column each")
+                      "thrusters.signs: [?]\nthrusters.allocation: [?]   # 6 rows, a column each")
         return
     live = [k for k in range(width) if np.all((values[:, k] >= RC_LOW) & (values[:, k] <= RC_HIGH))]
     sized = np.abs(values).max(initial=0.0)
@@ -69,7 +69,7 @@ def choose_thruster_channels(topic: TopicSurvey, proposal: Proposal) -> None:
             proposal.lack(
                 f"'{topic.name}' has {width} values, of which {listed} "
                 f"move, and the robot has {count} thrusters: which value belongs to which?",
-                f"thrusters: {{channels: [{', '.join('?' * count)}]}}")
+                f"thrusters.channels: [{', '.join('?' * count)}]")
     elif width > count and not hasattr(topic.kept[0], "channels"):
         proposal.set({"thrusters.channels": tuple(k + 1.0 for k in range(count))},
                      f"the first {count} of {width} values move")
@@ -121,6 +121,10 @@ def choose_joint_names(topic: TopicSurvey, proposal: Proposal, robot: RobotModel
                      "the names in the messages end in those of robot.joints")
         return
     orders = _possible_orders(topic, names, proposal.config, robot)
+    if not orders and (in_degrees := _possible_orders(topic, names, proposal.config, robot, "deg")):
+        orders = in_degrees
+        proposal.set({"joint_states.unit": "deg"},
+                     "positions are within the joints' limits in degrees, but not in radians")
     if len(orders) == 1:
         proposal.set({"joint_states.names": orders[0]},
                      "the only order with all positions within the joints' limits")
@@ -136,16 +140,20 @@ def choose_joint_names(topic: TopicSurvey, proposal: Proposal, robot: RobotModel
     blanks = ", ".join(f"?{joint}?" for joint in joints)
     proposal.lack(f"'{topic.name}' has the joints {', '.join(names)}, and the robot has "
                   f"{', '.join(joints)}: which is which? {len(orders)} orders fit the "
-                  "joints' limits", f"joint_states: {{names: [{blanks}]}}")
+                  "joints' limits", f"joint_states.names: [{blanks}]")
 
 
-def _possible_orders(topic: TopicSurvey, names: list[str], config: Config,
-                     robot: RobotModel) -> list[tuple[str, ...]]:
-    """Orders of the recorded joints with every position within the limits [rad]."""
+def _possible_orders(topic: TopicSurvey, names: list[str], config: Config, robot: RobotModel,
+                     unit: str = "rad") -> list[tuple[str, ...]]:
+    """Orders of the recorded joints with every position, in this unit, within the limits [rad]."""
     if not hasattr(topic.kept[0], "position"):
         return []
     rows = [message.position for message in topic.kept if len(message.position) == len(names)]
     positions = np.array(rows, float).reshape(-1, len(names))
+    if unit == "deg":
+        if np.abs(positions).max(initial=0.0) < 2.0 * np.pi:
+            return []       # small numbers are within any limits as degrees
+        positions = np.radians(positions)
     n = len(config.robot.joints)
     low, high = joint_limits(config, robot)
     if not len(positions) or np.prod([len(names) - k for k in range(n)]) > MOST_ORDERS:

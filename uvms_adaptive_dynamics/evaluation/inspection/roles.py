@@ -80,6 +80,9 @@ def choose_topics(found: Survey, proposal: Proposal) -> dict[str, TopicSurvey]:
             proposal.set({f"{role}.topic": topic.name, f"{role}.type": topic.type,
                           **(REP_103[role] if placed else {})},
                          f"best match by name among topics of a suitable type{also}")
+        elif topic.name != f"/{getattr(proposal.config, role).topic.lstrip('/')}":
+            proposal.set({f"{role}.topic": topic.name},
+                         "its full name in the recording, which a node needs")
         if role == "battery":
             proposal.set({"battery.enabled": True}, "the recording has the voltage")
     if list(chosen) == ["joint_states"] and absent:
