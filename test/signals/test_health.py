@@ -24,14 +24,14 @@ from uvms_adaptive_dynamics.signals.health import UNLEARNT, frames_status, signa
 LATE = "thrusters.delay: over the last minute the vehicle followed its thrusters 0.30 s later"
 
 
-def warnings(settings=(), late="", restarts=0, force=(), changed=(), has_checked=True):
+def warnings(settings=(), late="", restarts=0, motion=(), changed=(), has_checked=True):
     frames = SimpleNamespace(
         findings=[(Finding(s, "is wrong"), 30.2) for s in settings],
         consistent_at=lambda s: None,
         has_changed=lambda s: s in changed,
         has_checked=has_checked,
     )
-    return signal_warnings([], frames, SimpleNamespace(warning=late), list(force), restarts)
+    return signal_warnings([], frames, SimpleNamespace(warning=late), list(motion), restarts)
 
 
 @pytest.mark.parametrize(
@@ -58,10 +58,12 @@ def test_what_a_wrong_frame_may_cause_waits_for_the_first_check():
 
 
 @pytest.mark.parametrize("setting, told", [("dvl.frame", 0), ("imu.rpy", 0), ("depth unit", 1)])
-def test_a_wrong_frame_is_no_jump_of_the_force(setting, told):
-    """With a turned IMU or DVL the force always diverges from the velocity; depth is irrelevant."""
-    said = warnings((setting,), force=["imu linear acceleration: at 13 s it changed"])
-    assert len(said) == 1 + told
+def test_a_wrong_frame_is_neither_a_jump_of_the_force_nor_a_settling_attitude(setting, told):
+    """With a turned IMU or DVL the force always diverges from the velocity, and the velocity fits
+    neither attitude nor gyro; depth is irrelevant."""
+    said = warnings((setting,), motion=["imu linear acceleration: at 13 s it changed",
+                                        "imu orientation: from 76 to 91 s it drifted"])
+    assert len(said) == 1 + 2 * told
 
 
 def test_what_becomes_of_a_sensor_that_has_changed_is_said():

@@ -299,7 +299,7 @@ class SignalFrontEnd:
         return signal_warnings(
             [*self._reader.clocks.sentences(), *slow, *self._inertial.sentences(),
              *self._joints.sentences(), *self._depth.sentences()],
-            self.frames, self.delay, self._inertial.force_sentences(),
+            self.frames, self.delay, self._inertial.motion_sentences(),
             self._inertial.dvl_gate.restarts)
 
     def status(self, now: float) -> list[InputStatus]:

@@ -26,13 +26,13 @@ UNLEARNT = "; its rows are masked until it is right again, and what was learnt f
 
 
 def signal_warnings(inputs: list[str], frames: FrameChecks, delay: DelayMonitor,
-                    force: list[str], dvl_gate_restarts: int) -> list[str]:
+                    motion: list[str], dvl_gate_restarts: int) -> list[str]:
     """Sentences that begin with the setting to change, or with the sensor; empty if all is well.
 
-    `inputs`: sentences about clocks, rates and attitude, which come first; `force`: that the
-    specific force has diverged from the DVL's velocity. A wrong frame also causes that, a delay and
-    rejections by the DVL gate, so these are reported only if no frame is wrong; those of the gate
-    only after the first check.
+    `inputs`: sentences about clocks, rates and attitude, which come first; `motion`: that the
+    specific force has diverged from the DVL's velocity, or the attitude from the gyro by it. A
+    wrong frame also causes those, a delay and rejections by the DVL gate, so these are reported
+    only if no frame is wrong; those of the gate only after the first check.
     """
     delay_warning = delay.warning
     warnings = [
@@ -48,7 +48,7 @@ def signal_warnings(inputs: list[str], frames: FrameChecks, delay: DelayMonitor,
             "dvl: velocities contradicted the IMU for seconds but agreed with each other, and were "
             f"finally accepted ({times}); check the bottom lock and the IMU's attitude")
     turned = any(finding.setting.startswith(("imu", "dvl")) for finding, _ in frames.findings)
-    return [*inputs, *([] if turned else force), *warnings]
+    return [*inputs, *([] if turned else motion), *warnings]
 
 
 def _when(since: float, frames: FrameChecks, setting: str) -> str:

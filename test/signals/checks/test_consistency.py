@@ -21,6 +21,7 @@ from uvms_adaptive_dynamics.config import Config
 from uvms_adaptive_dynamics.model.rotations import from_rotation_vector, from_rpy
 from uvms_adaptive_dynamics.signals.checks.depth_check import check_depth
 from uvms_adaptive_dynamics.signals.checks.dvl_check import _clear_axes, check_velocity
+from uvms_adaptive_dynamics.signals.checks.finding import UNDECIDED
 from uvms_adaptive_dynamics.signals.checks.imu_check import check_rates
 from uvms_adaptive_dynamics.signals.checks.joint_check import check_joints
 from uvms_adaptive_dynamics.signals.checks.thruster_check import thruster_findings, turned_sensor
@@ -275,6 +276,16 @@ def test_a_late_orientation_and_a_constant_error_of_rates_are_named(seed):
     off = check_rates(imu_log(seed, bias=0.05)).findings
     assert [finding.setting for finding in off] == ["imu angular velocity"] and "0.05" in str(off)
     assert check_rates(imu_log(seed, late=0.02)).findings == []
+
+
+@pytest.mark.parametrize("left", [0, 3])
+def test_rates_are_not_judged_by_a_few_intervals(left):
+    """An IMU at 1 Hz leaves none that are short enough, and a fit to a few of them is exact."""
+    log = imu_log(0)
+    log[:, 0] = np.concatenate([np.arange(len(log) - left), len(log) + 0.1 * np.arange(left)])
+    log[:, 0] *= 10.0 if left == 0 else 1.0
+    log[:, 10:19] = log[::-1, 10:19]
+    assert check_rates(log) == UNDECIDED
 
 
 def thrust_log(nu, nu_dot, t, used=ALLOCATION):

@@ -105,6 +105,17 @@ def test_another_wiring_is_believed_at_the_second_check():
     assert list(changed) == [setting] and not waits
 
 
+def test_what_a_fault_that_waits_for_a_second_check_has_spoilt_counts_from_the_first():
+    """The wait makes the fault no younger: thrusters exchanged at 43 s are unseen at 50 s, seen at
+    60 s and believed at 80 s, and certainly right at 30 s."""
+    frames = followed(until=75.0)
+    name, setting = "thrusters", "thrusters.signs"
+    frames._results = {name: mismatch(setting, "pushes backwards")}
+    frames._right, frames._consistent[name] = [30.1, 40.1, 50.1], 50.0
+    frames._since = {setting: (60.0, 50.0)}
+    assert frames._changed_settings({}, 80.1, 80.0)[0] == {setting: 30.1}
+
+
 def test_sensors_are_not_found_right_while_much_is_doubted():
     """Leaving out rows that fit badly hides a misfit, so only checks before the doubt count."""
     frames = followed(until=62.0)

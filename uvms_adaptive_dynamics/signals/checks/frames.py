@@ -269,25 +269,28 @@ class FrameChecks:
         until which it was right; whether one still has to be confirmed by the next check). Only
         findings that contradict the rows count, and a DVL whose axes have turned."""
         found, waits = {}, False
-        # A fault in less than half of the newest data may go unseen, so it may have begun some
-        # checks ago, just after one of them.
-        right = max((at for at in self._right if at < t - RECENT_DATA + 0.5 * CHECK_PERIOD),
-                    default=-math.inf)
         for name, result in self._results.items():
             for finding in result.findings:
                 if finding.setting in self._changed:
                     found[finding.setting] = self._changed[finding.setting]
                 elif name in self._consistent and finding.harm is Harm.CONTRADICTS:
-                    if (finding.setting.startswith(OF_THRUST)
-                            and self._since[finding.setting][0] == elapsed):
+                    waited = elapsed - self._since[finding.setting][0]
+                    if finding.setting.startswith(OF_THRUST) and waited == 0.0:
                         waits = True
                         continue
-                    found[finding.setting] = right
+                    found[finding.setting] = self._right_before(t - waited)
                 elif name in self._consistent and finding.setting == "dvl.rpy":
                     turned_at = turned_since(logs["dvl"])
                     if turned_at is not None:
                         found[finding.setting] = turned_at
         return found, waits
+
+    def _right_before(self, t: float) -> float:
+        """Time [s] of the latest check by which a fault that was first seen at t [s] had not begun;
+        minus infinity if there is none. In less than half of the newest data a fault may go unseen,
+        so it may have begun some checks earlier, just after one of them."""
+        return max((at for at in self._right if at < t - RECENT_DATA + 0.5 * CHECK_PERIOD),
+                   default=-math.inf)
 
     def _of_newest(self, name: str, logs: dict[str, np.ndarray],
                    t: float) -> Generator[None, None, CheckResult | None]:

@@ -195,10 +195,13 @@ class InertialFilter:
     def sentences(self) -> list[str]:
         """Warnings for the operator about attitude and rates."""
         return [*self._source.sentences(), *self._mount.sentences(self._imu.series.last_time),
-                *self._settling.sentences(), *self._gyro.sentences(),
-                *self._measured.sentences("dvl", self._dvl_clock.rate)]
+                *self._gyro.sentences(), *self._measured.sentences("dvl", self._dvl_clock.rate)]
 
-    def force_sentences(self) -> list[str]:
+    def motion_sentences(self) -> list[str]:
+        """Warnings that follow from the IMU's integral and the DVL's velocity together."""
+        return [*self._settling.sentences(), *self._force_sentences()]
+
+    def _force_sentences(self) -> list[str]:
         """A warning if the specific force has diverged from the DVL's velocity."""
         if self._force_jump is None:
             return []
