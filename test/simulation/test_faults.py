@@ -116,6 +116,8 @@ def test_clocks(stream):
     boot = changed(clocks.SinceBoot("imu", uptime=7.0))
     assert stamp_ns(boot[0].message) == 7 * 10**9 and np.ptp(ahead(boot, imu)) < 1e-6
     assert {stamp_ns(m.message) for m in changed(clocks.Unstamped("imu"))} == {0}
+    whole = [stamp_ns(m.message) for m in changed(clocks.WholeSeconds("imu"))]
+    assert all(stamp % 1_000_000_000 == 0 for stamp in whole) and len(set(whole)) > 1
 
 
 def test_the_hosts_clock_steps_and_bags_are_looped(stream):

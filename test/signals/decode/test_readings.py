@@ -14,6 +14,7 @@
 
 """Stamps and clocks of messages."""
 
+import math
 from types import SimpleNamespace as Message
 
 import numpy as np
@@ -96,6 +97,29 @@ def test_without_a_header_reception_is_brought_to_the_sensors_clock():
     times = [reading.t + reader.origin for reading in found if reading.role == "thrusters"]
     expected = [t - 50.01 + Config().thrusters.delay for t in (1000.45, 1002.0)]
     assert times == pytest.approx(expected, abs=1e-6)
+
+
+def test_stamps_that_several_messages_share_are_not_used():
+    """Whole seconds: the depths are dated at reception, less a usual transport delay."""
+    reader = MessageReader(Config())
+    sent = 1000.5 + 0.1 * np.arange(100)
+    found = read(reader, [("depth", depth_message(math.floor(t), 3.0 + 0.001 * t), t + 0.01)
+                          for t in sent])
+    times = [reading.t + reader.origin for reading in found]
+    delay = reader.inputs["depth"].clock.latency
+    assert times[-70:] == pytest.approx((sent[-70:] + 0.01 - delay).tolist()) and delay < 0.5
+    assert "same stamp" in " ".join(reader.clocks.sentences())
+
+
+def test_a_driver_that_repeats_its_last_message_is_silent():
+    """Its copies are no measurements whose stamps are wrong."""
+    reader = MessageReader(Config())
+    last = depth_message(SECOND[-1])
+    found = read(reader, [*depths(SECOND), *(("depth", last, SECOND[-1] + 0.1 * k)
+                                             for k in range(1, 60))])
+    state = reader.inputs["depth"]
+    assert len(found) == len(SECOND) and sum(state.rejected.values()) == 59
+    assert reader.clocks.sentences() == []
 
 
 def test_rejections_are_counted_and_explained():

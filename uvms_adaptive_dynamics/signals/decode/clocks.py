@@ -74,10 +74,10 @@ class Clocks:
             sensor.reset()
 
     def observe(self, role: str, stamp: float | None, receive: float,
-                unstamped: bool = False) -> Verdict:
+                unstamped: bool = False, copy: bool = False) -> Verdict:
         """Judge a message by its stamp [s] (None if it has none) and time of reception [s].
 
-        `unstamped`: it has a header with a zero stamp.
+        `unstamped`: it has a header with a zero stamp; `copy` as in `SharedStamps.add`.
 
         After JUMPED all stored data are invalid: reset, and observe the message again.
         """
@@ -87,9 +87,10 @@ class Clocks:
             return Verdict.JUMPED
         self.last_receive = max(receive, self.last_receive)
         sensor = self.sensors[role]
-        if unstamped:
-            sensor.unstamped, sensor.latency = True, USUAL_LATENCY.get(role, self._transport)
-        status = sensor.add(stamp, receive)
+        status = sensor.add(stamp, receive, copy)
+        sensor.unstamped |= unstamped
+        if unstamped or not sensor.tells_time:
+            sensor.latency = self._usual_latency(role)
         if self.reference is None:
             if receive - self._begin < START_TIME:
                 return Verdict.HOLD
@@ -119,12 +120,12 @@ class Clocks:
         """The time [s] of a message on the common clock, which must be known; to be called once for
         each message of a sensor, in order.
 
-        Without a stamp, the transport delay is assumed to be the role's usual one, or that of the
-        fastest sensor.
+        Without a stamp, or with one that several messages share, the transport delay is assumed to
+        be the role's usual one, or that of the fastest sensor.
         """
         assert self.reference is not None
-        if stamp is None:
-            return receive - self.reference - USUAL_LATENCY.get(role, self._transport)
+        if stamp is None or not self.sensors[role].tells_time:
+            return receive - self.reference - self._usual_latency(role)
         sensor = self.sensors[role]
         return sensor.spread(stamp) + (sensor.correction or 0.0)
 
@@ -153,6 +154,9 @@ class Clocks:
         usual = median(rates.values()) if rates else 0.0
         return {role: rate - usual for role, rate in rates.items()
                 if abs(rate - usual) > 0.5 * abs(rate)}
+
+    def _usual_latency(self, role: str) -> float:
+        return USUAL_LATENCY.get(role, self._transport)
 
     # --- comparison -------------------------------------------------------------------------------
 

@@ -33,6 +33,8 @@ from enum import Enum
 from statistics import fmean, median_high, pstdev  # (median_high is one of the values)
 from typing import NamedTuple
 
+from .shared_stamps import SharedStamps
+
 BUCKET = 0.1            # [s] of reception; the smallest difference in each bucket counts
 BUCKETS = 100           # over which the quantile is taken: ten seconds of a fast sensor
 BUCKET_QUANTILE = 0.1   # over the buckets: ten buckets outvote a wrong message
@@ -87,10 +89,15 @@ class SensorClock:
 
     def __init__(self, regularly: bool = True) -> None:
         self._regularly = regularly
+        self._shared = SharedStamps()
         self.reset()
 
     def reset(self) -> None:
         """Forget everything."""
+        self._shared.reset()
+        self._begin_anew()
+
+    def _begin_anew(self) -> None:
         self.offset: float | None = None
         self.period: float | None = None
         self.lateness = 0.0
@@ -112,6 +119,16 @@ class SensorClock:
         self._buckets: deque[float] = deque(maxlen=BUCKETS)
         self._bucket_end = -math.inf
         self._odd: list[tuple[float, float]] = []    # (reception, difference) of a possible step
+
+    @property
+    def tells_time(self) -> bool:
+        """Whether stamps are used at all: not those that several messages share."""
+        return not self._shared.found
+
+    @property
+    def known(self) -> bool:
+        """Whether messages can be dated."""
+        return self.offset is not None or not self.tells_time
 
     @property
     def rate(self) -> float | None:
@@ -171,9 +188,15 @@ class SensorClock:
         self._spread = min(max(after, self._batch_before), stamp)
         return self._spread
 
-    def add(self, stamp: float | None, receive: float) -> StampStatus:
-        """Add a message by its stamp [s] (None without a header) and time of reception [s]."""
-        if stamp is None:
+    def add(self, stamp: float | None, receive: float, copy: bool = False) -> StampStatus:
+        """Add a message by its stamp [s] (None without a header) and time of reception [s]; `copy`
+        as in `SharedStamps.add`."""
+        if stamp is not None:
+            told = self.tells_time
+            self._shared.add(stamp, receive, copy)
+            if self.tells_time != told:     # (the offset is one of stamps that tell nothing)
+                self._begin_anew()
+        if stamp is None or not self.tells_time:
             self._measure_period(receive - self._receive)
             self._receive = receive
             return StampStatus.GOOD
@@ -212,7 +235,9 @@ class SensorClock:
 
     def fits(self, stamp: float, receive: float) -> bool:
         """Whether this clock may have given a stamp."""
-        return self.offset is not None and -CLOCK_STEP <= receive - stamp - self.offset <= LATEST
+        if self.offset is None:
+            return not self.tells_time
+        return -CLOCK_STEP <= receive - stamp - self.offset <= LATEST
 
     def _take(self, stamp: float, receive: float) -> None:
         if 0.0 < stamp - self._stamp < math.inf:
@@ -281,6 +306,11 @@ def clock_sentence(sensor: SensorClock) -> str:
     if sensor.unstamped:
         return ("its stamps are zero; its messages are dated at reception, less a usual transport "
                 f"delay of {sensor.latency or 0.0:.2f} s. Make its driver stamp them")
+    if not sensor.tells_time:
+        return ("several of its messages in a row have the same stamp (rounded to whole seconds, "
+                "or a clock that has stopped); they are dated at reception, less a usual transport "
+                f"delay of {sensor.latency or 0.0:.2f} s. Make its driver stamp each measurement "
+                "when it is taken")
     if sensor.error is None:
         return _interval_sentence(sensor)
     error, latency = sensor.error, max(sensor.latency or 0.0, 0.0)

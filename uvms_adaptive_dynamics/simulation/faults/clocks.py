@@ -92,6 +92,17 @@ class Unstamped(Fault):
 
 
 @dataclass(frozen=True)
+class WholeSeconds(Fault):
+    """Timestamps are rounded down to whole seconds."""
+
+    def spoiled(self, item: Received, elapsed: float, rng: np.random.Generator,
+                memory: dict[str, Any]) -> Iterable[Received]:
+        stamp, second = stamp_ns(item.message), 1_000_000_000
+        yield item if stamp is None else item._replace(
+            message=with_stamp(item.message, stamp // second * second))
+
+
+@dataclass(frozen=True)
 class HostStep(Fault):
     """The host's clock steps forward by `step` [s] (back, if negative), as NTP does; with `stamps`
     the drivers use that clock for their timestamps."""

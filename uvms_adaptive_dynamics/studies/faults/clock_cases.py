@@ -25,6 +25,7 @@ from ...simulation.faults.clocks import (
     SinceBoot,
     SingleStamps,
     Unstamped,
+    WholeSeconds,
 )
 from ...simulation.faults.delivery import Lost
 from .case import ANY, SIMULATED_ROLES, Case, Expected, Limits
@@ -78,10 +79,14 @@ def _no_clock() -> list[Case]:
     boot = [Case(f"{role} stamps from 1970", "clock", ALIGNED, (SinceBoot(role),),
                  Expected(role, WORDS), GUESSED, **_of(role))
             for role in SIMULATED_ROLES]
+    sensors = [role for role in SIMULATED_ROLES if role != "thrusters"]
     zero = [Case(f"{role} stamps of zero", "clock",
                  "uses the receive time less the learnt delay", (Unstamped(role),),
-                 Expected(role, WORDS), GUESSED) for role in SIMULATED_ROLES if role != "thrusters"]
-    return boot + zero
+                 Expected(role, WORDS), GUESSED) for role in sensors]
+    whole = [Case(f"{role} stamps in whole seconds", "clock",
+                  "uses the receive time less a usual transport delay", (WholeSeconds(role),),
+                  Expected(role, WORDS), GUESSED) for role in sensors]
+    return boot + zero + whole
 
 
 def _single() -> list[Case]:
