@@ -44,6 +44,7 @@ def test_factors_are_read_and_told():
     ("effort_factor", "half", "is 'half'; expected a mapping"),
     ("effort_factor", {"surge": float("nan")}, "from 0.001 to 5"),
     ("effort_factor", {"surge": -1.0}, "from 0.001 to 5"),
+    ("effort_factor", {"surge": 0.0}, "from 0.001 to 5"),
     ("effort_factor", {"surge": 1e9}, "from 0.001 to 5"),
     ("effort_factor", {"surge": "2"}, "from 0.001 to 5"),
     ("effort_factor", {"surge": True}, "from 0.001 to 5"),

@@ -29,10 +29,17 @@ GRAVITY = 9.81
 PERIOD, STDDEV = 0.1, 0.01
 
 
-def judged(tilt, seconds=20.0, gyro_is_wrong=False, bias=(0.0, 0.0, 0.0), wobble=0.0):
+def unbiased(t):
+    return (0.0, 0.0, 0.0)
+
+
+def judged(tilt, seconds=20.0, gyro_is_wrong=False, bias=(0.0, 0.0, 0.0), wobble=0.0,
+           learnt=unbiased, upside_down=False):
     """(SettlingAttitude, times at which it finds a drift) of velocities with noise. The down vector
     turns about the body's x axis by tilt(t) [rad] relative to the gyro; the vehicle turns at .1
-    rad/s about the vertical; `wobble` [m/s] is an error of the velocities at .25 Hz."""
+    rad/s about the vertical; `wobble` [m/s] is an error of the velocities at .25 Hz; learnt(t)
+    [m/s^2] is what is taken for the accelerometer's bias; `upside_down`: gravity by the attitude
+    points the other way."""
     judge, rng, found = SettlingAttitude(), np.random.default_rng(2), []
     force_C, raw_C, velocity = np.zeros(3), np.zeros(3), np.zeros(3)
     for t in np.arange(0.0, seconds, PERIOD):
@@ -44,11 +51,12 @@ def judged(tilt, seconds=20.0, gyro_is_wrong=False, bias=(0.0, 0.0, 0.0), wobble
         velocity = velocity + PERIOD * acceleration
         force = acceleration - GRAVITY * true + R @ bias
         force_C = force_C + PERIOD * force
-        raw_C = raw_C + PERIOD * (force + GRAVITY * (down + 3e-4 * rng.standard_normal(3)))
+        raw_C = raw_C + PERIOD * (force + GRAVITY * ((-down if upside_down else down)
+                                            + 3e-4 * rng.standard_normal(3)))
         row = np.zeros(SERIES_COLUMNS)
         row[FORCE_C], row[RAW_C], row[R_GB] = force_C, raw_C, R.ravel()
         error = STDDEV * rng.standard_normal(3) + wobble * np.sin(0.5 * np.pi * t)
-        judge.add(t, (velocity + error).tolist(), row.tolist(), (0.0, 0.0, 0.0), STDDEV)
+        judge.add(t, (velocity + error).tolist(), row.tolist(), learnt(t), STDDEV)
         if judge.drifts:
             found.append(t)
     return judge, found
@@ -84,6 +92,19 @@ def test_a_bias_of_the_accelerometer_is_no_drift():
     assert not judged(lambda t: 0.003 * t, 60.0, gyro_is_wrong=True, bias=(0.1, 0.0, 0.0))[1]
 
 
-def test_nothing_is_concluded_from_velocities_that_fit_neither():
-    """Errors of .3 m/s in the velocities, beside a drift of 1 degree."""
-    assert not judged(lambda t: np.radians(1.0) * min(t / 4.0, 1.0), wobble=0.3)[1]
+@pytest.mark.parametrize("degrees, wobble", [(1.0, 0.3), (3.0, 0.08)])
+def test_nothing_is_concluded_from_velocities_that_fit_neither(degrees, wobble):
+    """Beside .08 m/s the attitude is worse than the gyro, but by less than what both leave."""
+    assert not judged(lambda t: np.radians(degrees) * min(t / 4.0, 1.0), wobble=wobble)[1]
+
+
+def test_an_attitude_that_is_upside_down_does_not_settle():
+    """Its axes are set wrong, which the checks of frames tell."""
+    assert not judged(lambda t: np.radians(4.0) * np.exp(-t / 3.0), upside_down=True)[1]
+
+
+def test_a_bias_that_is_learnt_from_the_drift_does_not_end_it():
+    """A tilt of 5 degrees is learnt as .85 m/s^2 of the accelerometer meanwhile."""
+    _, found = judged(lambda t: np.radians(5.0) * np.exp(-t / 5.0), learnt=lambda t: (
+        0.0, GRAVITY * np.radians(5.0) * (1.0 - np.exp(-t / 3.0)), 0.0))
+    assert found[0] < 3.0 and found[-1] > 5.0 * np.log(5.0 / 0.5)
