@@ -21,7 +21,7 @@ from uvms_adaptive_dynamics.config import Config
 from uvms_adaptive_dynamics.model.rotations import from_rotation_vector, from_rpy
 from uvms_adaptive_dynamics.signals.checks.depth_check import check_depth
 from uvms_adaptive_dynamics.signals.checks.dvl_check import _clear_axes, check_velocity
-from uvms_adaptive_dynamics.signals.checks.finding import UNDECIDED
+from uvms_adaptive_dynamics.signals.checks.finding import UNDECIDED, Harm
 from uvms_adaptive_dynamics.signals.checks.imu_check import check_rates
 from uvms_adaptive_dynamics.signals.checks.joint_check import check_joints
 from uvms_adaptive_dynamics.signals.checks.thruster_check import thruster_findings, turned_sensor
@@ -264,6 +264,23 @@ def imu_log(seed, late=0.0, bias=0.0):
         rows.append([t[k], *seen[2], *np.full(3, 0.1), 0.0, 0.0, -9.81, *gyro.ravel(),
                      np.arctan2(seen[1, 0], seen[0, 0])])
     return np.array(rows)
+
+
+@pytest.mark.parametrize("seed", range(5))
+def test_a_wrong_lever_arm_of_the_dvl_is_measured_and_one_of_centimetres_is_not_told(seed):
+    """The DVL is .2 m ahead of where it is set, .1 m to its left and .15 m higher."""
+    log, nu, _ = dvl_log(seed)
+    ahead = np.array([0.2, -0.1, -0.15])        # FRD
+    off, near = log.copy(), log.copy()
+    off[:, 1:4] += np.cross(nu[:, 3:], ahead)
+    near[:, 1:4] += np.cross(nu[:, 3:], 0.15 * ahead)
+    config = Config()
+    (found,) = check_velocity({"dvl": off}, config, False)[0].findings
+    assert found.setting == "dvl.xyz" and found.harm is Harm.SLIGHT
+    right = np.add(config.dvl.xyz, [0.2, 0.1, 0.15])
+    np.testing.assert_allclose(found.values["dvl.xyz"], right, atol=0.03)
+    assert "imu.xyz" in found.sentence
+    assert check_velocity({"dvl": near}, config, False)[0].findings == []
 
 
 @pytest.mark.parametrize("seed", range(3))

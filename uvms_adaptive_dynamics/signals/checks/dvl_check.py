@@ -16,7 +16,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 
 import numpy as np
 
@@ -50,7 +50,7 @@ MAX_OFF_AXES = 0.35       # distance from signed axes beyond which the axes are 
 # Smallest tilt worth a finding: brackets are mounted by hand. An IMU that leans by this much moves
 # the righting moment of an even keel by a thirtieth of its largest.
 MIN_TILT = math.radians(2.0)
-MIN_LEVER_ERROR = 0.25    # [m] worth a finding
+MIN_LEVER_ERROR = 0.05    # [m] worth a finding: at 0.2 rad/s a small DVL's noise, 1 cm/s
 OF_WORLD = "dvl velocity"
 CUT_STEP = 5.0            # [s] between times at which the axes may have turned
 # [s] Smallest lag worth a finding: at 0.3 m/s^2 its error is a small DVL's noise, 1 cm/s.
@@ -148,7 +148,7 @@ def _small_errors(fit: VelocityMap, logs: dict[str, np.ndarray], config: Config)
     # A lag is fitted to first order only; the remainder makes the scale too small.
     found = [*late, *_tilted(fit, config, Harm.FOLLOWED).findings,
              *([] if late else _scaled(fit, logs, config).findings)]
-    return CheckResult(found, True) if found else _lever_arm(fit.lever, fit.errors[9:12])
+    return CheckResult(found, True) if found else _lever_arm(fit, config)
 
 
 def _late(fit: VelocityMap, config: Config) -> CheckResult:
@@ -224,8 +224,8 @@ def _mount(frame: str, rpy: Sequence[float], turn: np.ndarray) -> tuple[float, .
     return tuple(round(angle, 4) for angle in to_rpy(axes.T @ turn @ axes @ from_rpy(*rpy)))
 
 
-def _listed(rpy: Sequence[float]) -> str:
-    return "[" + ", ".join(f"{angle:.2f}" for angle in rpy) + "]"
+def _listed(values: Iterable[float]) -> str:
+    return "[" + ", ".join(f"{value:.2f}" for value in values) + "]"
 
 
 def _scaled(fit: VelocityMap, logs: dict[str, np.ndarray], config: Config) -> CheckResult:
@@ -256,16 +256,20 @@ def _scaled(fit: VelocityMap, logs: dict[str, np.ndarray], config: Config) -> Ch
         harm=Harm.FOLLOWED)
 
 
-def _lever_arm(lever: np.ndarray, stddev: np.ndarray) -> CheckResult:
-    """The result if the axes are right; `lever` (3,) [m] FRD: error of the DVL's position."""
-    size = np.linalg.norm(lever)
-    if size < 1e-9 or size - Z999 * np.linalg.norm(lever * stddev) / size < MIN_LEVER_ERROR:
+def _lever_arm(fit: VelocityMap, config: Config) -> CheckResult:
+    """The result on the lever arm from IMU to DVL, if all else is right."""
+    size = float(np.linalg.norm(fit.lever))
+    stddev = fit.errors[9:12]
+    if size - Z999 * np.linalg.norm(fit.lever * stddev) / max(size, 1e-9) < MIN_LEVER_ERROR:
         return CONSISTENT
-    place, error = (", ".join(f"{value:.2f}" for value in each)
-                    for each in (FRD_FROM_FLU @ lever, stddev))
+    wrong = FRD_FROM_FLU @ fit.lever
+    by_dvl, by_imu = ((place.round(3) + 0.0).tolist()      # (+ 0.0: no "-0.00")
+                      for place in (config.dvl.xyz - wrong, config.imu.xyz + wrong))
     return mismatch("dvl.xyz", (
-        f"the DVL's velocity shows a lever arm that is wrong by [{place}] +- [{error}] m (FLU); "
-        "check dvl.xyz and imu.xyz"), harm=Harm.SLIGHT)
+        "by velocities in turns, the DVL's place relative to the IMU is off by "
+        f"{_listed(wrong.round(2) + 0.0)} +- {_listed(stddev)} m (FLU); set dvl.xyz to "
+        f"{_listed(by_dvl)} if the DVL's is wrong, or imu.xyz to {_listed(by_imu)} if the IMU's is"
+    ), {"dvl.xyz": tuple(by_dvl)}, Harm.SLIGHT)
 
 
 def _other_axes(logs: dict[str, np.ndarray], config: Config, axes: np.ndarray) -> CheckResult:
