@@ -164,6 +164,22 @@ def test_what_cannot_be_used_is_refused_with_its_role(role, message, words):
         Decoder(Config()).decode(role, message)
 
 
+@pytest.mark.parametrize("mode, beams, flag, locked", [
+    (1, 4, True, True), (1, 3, True, True), (0, 4, True, True),     # mode not filled in
+    (1, 4, False, True),                                            # flag never filled in
+    (1, 0, True, True),                                             # number not filled in
+    (1, 0, False, False), (1, 2, False, False), (2, 4, True, False)])
+def test_a_dvl_that_reports_its_beams_says_by_them_whether_it_has_lock(mode, beams, flag, locked):
+    """marine_acoustic_msgs/Dvl: zeros and an unknown covariance come on without lock."""
+    message = Message(velocity=vector(0.0, 0.0, 0.0), velocity_covar=[-1.0] + [0.0] * 8,
+                      velocity_mode=mode, num_good_beams=beams, beam_velocities_valid=flag)
+    if locked:
+        assert Decoder(Config()).decode("dvl", message) == [0.0, 0.0, 0.0]
+    else:
+        with pytest.raises(MessageError, match="no bottom lock"):
+            Decoder(Config()).decode("dvl", message)
+
+
 def test_reasons_are_counted_under_whole_sentences():
     """Numbers, which differ from message to message, are in parentheses, so that leaving them out
     leaves a sentence."""

@@ -68,6 +68,8 @@ LARGEST_RATE, LARGEST_FORCE = 35.0, 160.0                    # [rad/s], [m/s^2]
 LARGEST_POSITION, LARGEST_SPEED = 1000.0, 100.0              # [rad or m], per second
 LARGEST_COMMAND, LARGEST_WRENCH = 1e4, 1e5                   # in any unit; [N, N m]
 NO_LOCK, NO_LOCK_BY_COVARIANCE = "no bottom lock", "covariance says no lock"
+WATER_TRACK = 2       # marine_acoustic_msgs/Dvl: velocity relative to the water
+FEWEST_BEAMS = 3      # that determine a velocity
 UNKNOWN_VECTOR: tuple[float, ...] = (math.nan, math.nan, math.nan)
 # [Pa] per pressure unit of `depth.unit`.
 PASCAL = {"Pa": 1.0, "hPa": 1e2, "kPa": 1e3, "bar": 1e5}
@@ -188,6 +190,10 @@ class Decoder:
                 raise MessageError(f"dvl: {NO_LOCK}")
             vector, variance = message.velocity, 3 * float(getattr(message, "fom", 0.0)) ** 2
         elif hasattr(message, "velocity_covar"):                     # marine_acoustic_msgs/Dvl
+            # (a driver without data of single beams never sets the flag)
+            if message.velocity_mode == WATER_TRACK or (
+                    not message.beam_velocities_valid and message.num_good_beams < FEWEST_BEAMS):
+                raise MessageError(f"dvl: {NO_LOCK}")
             vector = message.velocity
             variance = float(np.trace(np.reshape(message.velocity_covar, (3, 3))))
         elif hasattr(message.twist, "covariance"):     # TwistWithCovarianceStamped, Odometry
