@@ -25,6 +25,7 @@ from frame_cases import CASES, recording, warned
 from uvms_adaptive_dynamics.config import Config
 from uvms_adaptive_dynamics.model.robot import RobotModel
 from uvms_adaptive_dynamics.signals.checks import frames
+from uvms_adaptive_dynamics.signals.checks.finding import mismatch
 from uvms_adaptive_dynamics.signals.front_end import SignalFrontEnd
 from uvms_adaptive_dynamics.simulation.faults.clocks import Clock
 from uvms_adaptive_dynamics.simulation.faults.values import InWorld
@@ -103,7 +104,8 @@ def test_velocities_in_the_worlds_axes_are_no_rotation_of_the_sensor(change):
 
 
 def test_a_clock_that_drifts_is_no_constant_delay():
-    """A DVL's clock gains 1 %: the clock is named, and no delay to set."""
+    """A DVL's clock gains 1 %: it is corrected and named, and there is no delay to set. Before that
+    is certain, a delay is found without a value."""
     messages = recording(20, 62.0, (Clock("dvl", drift=0.01),))
     begin = messages[0][2]
     config = Config()
@@ -112,10 +114,14 @@ def test_a_clock_that_drifts_is_no_constant_delay():
         if t < begin + MINUTE:
             front.add_message(role, message, t)
             front.samples()
-    said = [sentence for sentence in front.warnings if sentence.startswith("dvl.delay")]
-    assert len(said) == 1 and "clock gains 1" in said[0] and "synchronize it" in said[0], said
-    assert "set dvl.delay" not in said[0]
-    assert all(not finding.values for finding, _ in front.frames.findings)
+    (said,) = front.warnings
+    assert said.startswith("dvl: its clock is 0.") and "ahead" in said
+    front.frames._results = {"velocity": mismatch("dvl.delay", "late; set dvl.delay to 0.1",
+                                                  {"dvl.delay": 0.1})}
+    front.frames._since["dvl.delay"] = (40.0, None)
+    ((found, _),) = front.frames.findings
+    assert "DVL's clock gains 10." in found.sentence and "synchronize it" in found.sentence
+    assert "set dvl.delay" not in found.sentence and not found.values
 
 
 @pytest.fixture(scope="module")

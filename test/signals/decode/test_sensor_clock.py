@@ -100,6 +100,18 @@ def test_a_drift_is_followed():
     assert begun([0.02 + 0.02 * (k % 3) for k in range(600)]).drift == 0.0
 
 
+def test_a_small_change_of_the_correction_is_spread_over_seconds():
+    """.04 s at one per cent, so that joints keep their speed; .5 s are a step."""
+    clock = begun([0.01] * 30)
+    assert clock.corrected(START) == START
+    clock.correction = 0.04
+    found = [clock.corrected(START + 0.1 * k) - START - 0.1 * k for k in range(1, 60)]
+    np.testing.assert_allclose(found[:10], 0.001 * np.arange(1, 11), atol=1e-6)
+    np.testing.assert_allclose(found[-15:], 0.04, atol=1e-6)
+    clock.correction = 0.54
+    assert clock.corrected(START + 6.0) == pytest.approx(START + 6.54)
+
+
 def test_without_stamps_only_the_rate_is_known():
     """Messages without a header tell nothing about a clock."""
     clock = SensorClock()

@@ -126,8 +126,7 @@ class Clocks:
         assert self.reference is not None
         if stamp is None or not self.sensors[role].tells_time:
             return receive - self.reference - self._usual_latency(role)
-        sensor = self.sensors[role]
-        return sensor.spread(stamp) + (sensor.correction or 0.0)
+        return self.sensors[role].corrected(stamp)
 
     def now(self) -> float | None:
         """The last time of reception [s] on the common clock, None until it is known."""
@@ -148,10 +147,12 @@ class Clocks:
         return found
 
     def drifts(self) -> dict[str, float]:
-        """Drift [s/s] of each sensor's clock relative to most others, by role."""
+        """Drift [s/s] of each sensor's clock relative to most others, or to the receiver's if half
+        of them drift, by role."""
         rates = {role: sensor.drift for role, sensor in self.sensors.items()
                  if sensor.offset is not None}
-        usual = median(rates.values()) if rates else 0.0
+        usual = min(rates.values(), default=0.0, key=lambda rate: (
+            sum(abs(rate - other) for other in rates.values()), abs(rate)))
         return {role: rate - usual for role, rate in rates.items()
                 if abs(rate - usual) > 0.5 * abs(rate)}
 
@@ -179,23 +180,31 @@ class Clocks:
             self.reference = kept
         else:
             self.reference = best
+        drifting = self.drifts()
         for role, offset in offsets.items():
-            self._place(role, self.sensors[role], offset - self.reference)
+            self._place(role, self.sensors[role], offset - self.reference, role in drifting)
         self._transport = min((max(sensor.latency, 0.0) for sensor in self.sensors.values()
                                if sensor.latency is not None and sensor.correction is None),
                               default=0.0)
         return True
 
     @staticmethod
-    def _place(role: str, sensor: SensorClock, latency: float) -> None:
+    def _place(role: str, sensor: SensorClock, latency: float, drifts: bool) -> None:
         """Use a sensor's stamps unchanged, or correct them to the common clock. A clock that was
         wrong once is corrected from then on."""
-        if sensor.correction is None and -RIGHT_CLOCK <= latency <= LONGEST_LATENCY:
-            sensor.latency = latency
-            return
-        if sensor.latency is None:
-            sensor.latency = USUAL_LATENCY.get(role, LEAST_LATENCY)
-        sensor.correction = latency - max(sensor.latency, 0.0)
+        if sensor.correction is None:
+            usual = USUAL_LATENCY.get(role, LEAST_LATENCY)
+            if -RIGHT_CLOCK <= latency <= LONGEST_LATENCY:
+                sensor.latency = latency
+                if sensor.first_latency is None:
+                    sensor.first_latency = latency
+                if not drifts:
+                    return
+            first, last = sensor.first_latency, sensor.latency
+            # The first one may be that of a queue, and the last one has drifted with the clock.
+            sensor.latency = (usual if first is None or last is None
+                              else median((first, last, usual)))
+        sensor.correction = latency - max(sensor.latency or 0.0, 0.0)
 
 
 def _evidence(reference: float, offsets: dict[str, float]) -> float:

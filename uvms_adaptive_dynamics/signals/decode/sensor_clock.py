@@ -33,12 +33,14 @@ from enum import Enum
 from statistics import fmean, median_high, pstdev  # (median_high is one of the values)
 from typing import NamedTuple
 
+from .clock_drift import ClockDrift
 from .shared_stamps import SharedStamps
 
 BUCKET = 0.1            # [s] of reception; the smallest difference in each bucket counts
 BUCKETS = 100           # over which the quantile is taken: ten seconds of a fast sensor
 BUCKET_QUANTILE = 0.1   # over the buckets: ten buckets outvote a wrong message
 CLOCK_STEP = 0.1        # [s] of difference beyond any driver's jitter
+SLEW = 0.01             # [s/s] at which a correction changes; speeds are off by as much meanwhile
 AGREE = 0.03            # [s] spread of the differences after a clock step
 STEP_TIME = 0.5         # [s] over which a step has to be confirmed, by this many messages:
 STEP_MESSAGES = 3
@@ -82,9 +84,10 @@ class SensorClock:
     `offset`: their low quantile, None before `begin`; `period`: median interval between messages
     [s], None before the third; `lateness`: typical delay of a message behind the fastest ones [s].
     `correction` [s] is to be added to the stamps, `latency` is the transport delay [s] that remains
-    then; both are set by `Clocks`, which sees all sensors. `unstamped`: the messages have headers
-    with zero stamps. `batches`: how messages come whose stamps are spread, None for others; only
-    what is measured `regularly` can be spread, unlike a pilot's commands.
+    then, `first_latency` the one at the beginning; they are set by `Clocks`, which sees all
+    sensors. `unstamped`: the messages have headers with zero stamps. `batches`: how messages come
+    whose stamps are spread, None for others; only what is measured `regularly` can be spread,
+    unlike a pilot's commands.
     """
 
     def __init__(self, regularly: bool = True) -> None:
@@ -103,6 +106,7 @@ class SensorClock:
         self.lateness = 0.0
         self.correction: float | None = None
         self.latency: float | None = None
+        self.first_latency: float | None = None
         self.unstamped = False
         self._stamp = self._receive = -math.inf      # of the last message
         self._intervals: deque[float] = deque(maxlen=PERIOD_INTERVALS)
@@ -111,12 +115,13 @@ class SensorClock:
         self.batches: Batches | None = None
         # [s] stamp of the last message, of the last one of the batch before, time given to the last
         self._in_batch = self._batch_before = self._spread = -math.inf
+        self._applied, self._dated = 0.0, -math.inf     # [s] correction, time of the last message
         self._restart()
 
     def _restart(self) -> None:
         """Forget the differences, as after a step."""
-        self._settled: tuple[float, float] | None = None    # (reception, offset) once BUCKETS full
-        self._buckets: deque[float] = deque(maxlen=BUCKETS)
+        self._drift = ClockDrift(RIGHT_CLOCK)
+        self._buckets: deque[tuple[float, float]] = deque(maxlen=BUCKETS)   # (reception, smallest)
         self._bucket_end = -math.inf
         self._odd: list[tuple[float, float]] = []    # (reception, difference) of a possible step
 
@@ -144,13 +149,9 @@ class SensorClock:
 
     @property
     def drift(self) -> float:
-        """Drift [s/s] of the clock relative to the receiver's since it became known; zero if it has
-        gained less than synchronized clocks may."""
-        if self._settled is None or self.offset is None:
-            return 0.0
-        since, offset = self._settled
-        gained = offset - self.offset
-        return gained / (self._receive - since) if abs(gained) > RIGHT_CLOCK else 0.0
+        """Drift [s/s] of the clock relative to the receiver's, negative if it loses; zero if none
+        is certain."""
+        return -self._drift.rate
 
     @property
     def jitter(self) -> float | None:
@@ -187,6 +188,20 @@ class SensorClock:
         after = self._spread + (1.0 + 1.0 / JITTER_INTERVALS) * period
         self._spread = min(max(after, self._batch_before), stamp)
         return self._spread
+
+    def corrected(self, stamp: float) -> float:
+        """The time [s] of a message's measurement on the common clock; to be called once for each
+        message, in order.
+
+        A small change of the correction is spread over time: at once, it would look like a joint
+        that slips."""
+        at, wanted = self.spread(stamp), self.correction or 0.0
+        gap = wanted - self._applied
+        most = (SLEW + abs(self.drift)) * max(at - self._dated, 0.0)
+        self._applied = (wanted if abs(gap) > CLOCK_STEP
+                         else self._applied + min(max(gap, -most), most))
+        self._dated = max(at, self._dated)
+        return at + self._applied
 
     def add(self, stamp: float | None, receive: float, copy: bool = False) -> StampStatus:
         """Add a message by its stamp [s] (None without a header) and time of reception [s]; `copy`
@@ -255,7 +270,7 @@ class SensorClock:
         self._odd.append((receive, difference))
         if len(self._odd) < STEP_MESSAGES or receive - self._odd[0][0] < STEP_TIME:
             return StampStatus.AHEAD if difference < self.offset else StampStatus.LATE
-        found = [d for _, d in self._odd]
+        found = self._odd
         self._restart()
         self._stamp, self._receive = receive - difference, receive
         self._buckets.extend(found)
@@ -286,18 +301,19 @@ class SensorClock:
 
     def _measure_offset(self, receive: float, difference: float) -> None:
         if receive >= self._bucket_end:
+            if self._buckets:
+                self._drift.add(*self._buckets[-1])
             self._bucket_end = receive + BUCKET
-            self._buckets.append(difference)
+            self._buckets.append((receive, difference))
             self._set_offset()
             self._find_batches()
-        elif difference < self._buckets[-1]:
-            self._buckets[-1] = difference
+        elif difference < self._buckets[-1][1]:
+            self._buckets[-1] = self._buckets[-1][0], difference
 
     def _set_offset(self) -> None:
-        ordered = sorted(self._buckets)
+        now, rate = self._buckets[-1][0], self._drift.rate
+        ordered = sorted(difference + rate * (now - at) for at, difference in self._buckets)
         self.offset = ordered[int(BUCKET_QUANTILE * len(ordered))]
-        if self._settled is None and len(ordered) == BUCKETS:
-            self._settled = self._receive, self.offset
         self.lateness = ordered[int((1.0 - BUCKET_QUANTILE) * (len(ordered) - 1))] - self.offset
 
 

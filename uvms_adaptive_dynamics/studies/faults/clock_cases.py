@@ -41,6 +41,8 @@ OFF_LIMITS = Limits(samples=0.95, vehicle=0.95, arm=0.95, loss=0.01, detect=10.0
 GUESSED = replace(OFF_LIMITS, loss=0.03, wrong=0.02)
 # A clock ahead by the sensor's delay stamps messages at reception: only the motion reveals that.
 BY_MOTION = replace(GUESSED, detect=45.0)
+# A clock has drifted once it has gained what synchronized clocks may, 0.03 s.
+DRIFT_LIMITS = replace(GUESSED, detect=20.0)
 STEP_LIMITS = replace(OFF_LIMITS, recover=2.0)
 WORDS = ("clock|stamp",)
 ALL = ("clock",)        # of a sentence about no particular sensor
@@ -104,6 +106,11 @@ def _changing(onset: float) -> list[Case]:
         Case("joint_states clock drifts by 5 ms/s", "clock", "followed",
              (Clock("joint_states", onset, drift=0.005),), Expected("joint_states", WORDS),
              OFF_LIMITS),
+        *(Case(f"{role} clock {'gains' if drift > 0 else 'loses'} {1e3 * abs(drift):g} ms/s from "
+               "the start", "clock", "followed", (Clock(role, drift=drift),),
+               Expected(role, WORDS), DRIFT_LIMITS)
+          for role, drift in (("imu", -0.005), ("imu", 0.005), ("imu", -0.02), ("dvl", -0.005),
+                              ("dvl", 0.005), ("depth", -0.005), ("joint_states", -0.005))),
     ]
 
 
