@@ -80,6 +80,8 @@ def test_plans_are_held_planned_and_over():
     assert [found.efforts(t)[0] for t in (0, 0.25, 0.5, 1, 9)] == pytest.approx([3, 4, 5, 6, 7])
     assert found.efforts(1.0)[6] == 0.2 and np.allclose(found.arm(0.5)[0], 2.5)
     assert planned.commands(sample(12.0))[1] == "held"
+    planned.forget()        # time jumped back
+    assert planned.commands(sample(9.0))[1] == "held"
 
 
 def test_an_arm_that_follows_efforts_has_no_planned_motion():

@@ -145,6 +145,14 @@ def test_every_result_is_tried(tmp_path, elsewhere):
     attempt_all()
 
 
+def test_a_kept_folder_that_the_system_has_removed_is_made_again(tmp_path, elsewhere):
+    """As systems do with old temporary folders during a long run."""
+    for _ in range(2):
+        assert "It is kept as" in refusal(write_file, tmp_path, "1")
+        folder, = elsewhere.iterdir()
+        shutil.rmtree(folder)
+
+
 def test_failures_come_out_of_other_processes(tmp_path, elsewhere):
     """Campaigns run in several processes: exceptions must survive pickling with their message."""
     def two():

@@ -68,6 +68,38 @@ def test_it_stops_when_its_subscriber_is_lost(tmp_path):
             robot.close()
 
 
+def test_it_stops_when_it_is_no_longer_allowed_to_move(tmp_path):
+    """identification.move set to false; any other setting is refused while it runs."""
+    with bus() as ros:
+        robot = Robot(ros, tmp_path)
+        try:
+            robot.armed()
+            refused, = robot.node.set_parameters([Parameter("identification.heartbeat", value=1.0)])
+            assert not refused.successful and "at start" in refused.reason
+            allowed, = robot.node.set_parameters([Parameter("identification.move", value=False)])
+            assert allowed.successful
+            ros.until(lambda: robot.status[-1]["cause"] == "disarmed", 5.0)
+            answer = robot.arm()
+            assert not answer.success and "'identification.move' is false" in answer.message
+        finally:
+            robot.close()
+
+
+def test_it_stops_when_its_stages_cannot_be_followed(tmp_path):
+    """An error of the program, as of a disk that has become read-only."""
+    with bus() as ros:
+        robot = Robot(ros, tmp_path)
+        try:
+            robot.armed()
+
+            def broken():
+                raise OSError("read-only file system")
+            robot.node._designer.poll = broken
+            ros.until(lambda: robot.status[-1]["cause"] == "internal", 5.0)
+        finally:
+            robot.close()
+
+
 def test_the_dead_man_s_switch(tmp_path):
     """A heartbeat is needed again and again."""
     with bus() as ros:
@@ -124,6 +156,9 @@ def test_it_moves_nothing_unless_allowed(tmp_path):
         with pytest.raises(ConfigError, match="'robot.vehicle' is false; expected a vehicle"):
             IdentificationNode(context=ros.context, use_global_arguments=False,
                                parameter_overrides=[Parameter("robot.vehicle", value=False)])
+        with pytest.raises(ConfigError, match="'depth.enabled' is false; expected a depth sensor"):
+            IdentificationNode(context=ros.context, use_global_arguments=False,
+                               parameter_overrides=[Parameter("depth.enabled", value=False)])
 
 
 def test_a_signal_takes_the_robot_to_neutral_before_the_process_ends(tmp_path):

@@ -139,6 +139,16 @@ def test_an_answer_comes_though_nothing_can_be_published(made):
     assert [type(error) for error in made.errors] == [RuntimeError, RuntimeError]
 
 
+def test_an_answer_comes_though_there_is_no_snapshot(made):
+    """The thread goes on."""
+    def broken():
+        raise FloatingPointError
+    snapshot, made.estimator.snapshot = made.estimator.snapshot, broken
+    assert made.worker.call(lambda estimator: 5) == 5
+    made.estimator.snapshot = snapshot
+    assert made.worker.call(lambda estimator: 6) == 6 and len(made.errors) == 1
+
+
 def test_a_call_hands_back_result_and_exception(made):
     """A service request runs on the worker's thread, and an exception there does no harm."""
     assert made.worker.call(lambda estimator: threading.current_thread().name) == "estimator"

@@ -45,8 +45,13 @@ class Planned:
     def __init__(self, robot: RobotModel, arm: str):
         self._robot = robot
         self.arm = arm if robot.vehicle else "efforts"
-        self._wrench: Table | None = None
-        self._joints: Table | None = None
+        self._wrench: Table | None
+        self._joints: Table | None
+        self.forget()
+
+    def forget(self) -> None:
+        """Drop all plans, as after a jump of time."""
+        self._wrench = self._joints = None
 
     def plan_wrench(self, begin: float, t: np.ndarray, wrench: np.ndarray) -> None:
         """Set thruster wrenches (k, 6) [N, N m] body FRD at t (k,) [s] after `begin` [s]; raises

@@ -192,6 +192,7 @@ def _keep(name: str, data: bytes) -> Path | None:
     """The temporary file that keeps the content; None if that fails too."""
     try:
         folder, number = _kept_folder(tempfile.gettempdir()), 1
+        folder.mkdir(mode=0o700, exist_ok=True)     # systems remove old temporary folders
         kept = folder / name
         while kept.exists():
             number += 1

@@ -30,7 +30,7 @@ from rclpy.clock import Clock, ClockType
 from std_msgs.msg import String
 
 from ..config import NODE_NAME, Config
-from ..errors import UvmsError
+from ..errors import UvmsError, in_words
 from ..estimation.estimator import Estimator
 from ..estimation.prediction import Prediction
 from ..estimation.snapshot import EstimatorSnapshot
@@ -197,8 +197,9 @@ class EstimatorNode(rclpy.node.Node):
             return
         try:
             path, made = self._statements.write()
-        except UvmsError as error:
-            self.get_logger().warning(f"no statement was written after the stage: {error}")
+        except Exception as error:  # whatever the error, the node must continue and report it
+            self.get_logger().warning(
+                f"no statement was written after the stage: {in_words(error)}")
         else:
             self.get_logger().info(f"{path}: {made.verdict.word}")
 

@@ -133,12 +133,13 @@ class Flight:
             if self.pilot.armed:
                 self._judge(time.monotonic())
         except Exception as error:      # whatever the error, the robot must not continue its motion
-            if not self._stop_for(error):
+            if not self.stop_for(error):
                 self._node.get_logger().error(
                     f"a tick failed: {_of_program(error)}", throttle_duration_sec=5.0)
         self._command()
 
-    def _stop_for(self, error: Exception) -> bool:
+    def stop_for(self, error: Exception) -> bool:
+        """`stop` because of an error of the program."""
         return self.stop(Cause("internal", _of_program(error)))
 
     def _judge(self, now: float) -> None:
@@ -175,7 +176,7 @@ class Flight:
             try:
                 commands = self.pilot.commands(self.t or 0.0, self._state)
             except Exception as error:      # stopping needs only the last commands
-                self._stop_for(error)
+                self.stop_for(error)
                 commands = self.pilot.commands(self.t or 0.0, None)
         if commands is None:
             return

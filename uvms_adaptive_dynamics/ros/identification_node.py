@@ -34,7 +34,7 @@ from ..control.excitation.trajectory import Trajectory
 from ..control.guide import Guide, Request
 from ..control.motion_guard import Cause
 from ..disk.writing import output_folder
-from ..errors import ConfigError, UvmsError
+from ..errors import ConfigError, UvmsError, in_words
 from ..garbage import ShortCollections
 from ..model.covariance import deviations
 from ..model.robot import RobotModel
@@ -45,7 +45,7 @@ from .identification_status import ENDED_WELL, IdentificationStatus, summary
 from .memory import robot_folder
 from .motion_designer import MotionDesigner
 from .motion_promises import MotionPromises
-from .parameters import changes_sentence, config_from_parameters
+from .parameters import changes_sentence, config_from_parameters, watch_changes
 from .process import run_node
 from .services import parameter_folder
 from .subscriptions import Repeated
@@ -74,6 +74,9 @@ class IdentificationNode(rclpy.node.Node):
                               "estimation.schedule, design a motion for its stage with the "
                               "command excite (--schedule, --stage), and send it to the arm's "
                               "own controller. See docs/guided.md, 'An arm on a fixed base'.")
+        if not self.config.depth.enabled:
+            raise ConfigError("setting 'depth.enabled' is false; expected a depth sensor, since "
+                              "motions stay within excitation.depth_range.")
         self._dry_run, self._ending, self._at_once = dry_run, False, False
         self._collections = ShortCollections()
         self._repeated: Repeated | None = None
@@ -86,6 +89,7 @@ class IdentificationNode(rclpy.node.Node):
 
     def begin(self) -> None:
         """Start at once, or as soon as the robot description arrives; raises UvmsError."""
+        watch_changes(self, lambda: self.config, self._change)
         self._description = Description(self, self.config, self._start)
 
     def _start(self, description: str | None) -> None:
@@ -105,7 +109,7 @@ class IdentificationNode(rclpy.node.Node):
             SetBool, f"{config.identification.estimator_node}/run_stages")
         self._flown = self.create_publisher(
             String, f"{config.identification.estimator_node}/flown_stage", 10)
-        self._status = IdentificationStatus(self, self._may_move)
+        self._status = IdentificationStatus(self, lambda: self._may_move)
         self.create_service(SetBool, "~/arm", self._arm)
         for name, action in (("abort", self._abort), ("dry_run", self._show)):
             self.create_service(Trigger, f"~/{name}", action)
@@ -126,6 +130,12 @@ class IdentificationNode(rclpy.node.Node):
     @property
     def _may_move(self) -> bool:
         return self.config.identification.move and not self._dry_run
+
+    def _change(self, config: Config) -> None:
+        self.config = config
+        if self._repeated is not None and not self._may_move:
+            self.flight.stop(Cause("disarmed", "identification.move was set to false"))
+            self._flown.publish(String())
 
     # --- ending -----------------------------------------------------------------------------------
 
@@ -229,14 +239,23 @@ class IdentificationNode(rclpy.node.Node):
     # --- stages and designs, on the executor ------------------------------------------------------
 
     def _look(self) -> None:
+        try:
+            self._follow()
+        except Exception as error:      # whatever the error, the robot must not continue its motion
+            if not self.flight.stop_for(error):
+                self.get_logger().error(f"the stages are not followed: {in_words(error)}",
+                                        throttle_duration_sec=5.0)
+
+    def _follow(self) -> None:
         flight, stage = self.flight, self._watch.stage()
         self._let_stages_run(flight.pilot.armed)
         self._publish_flown_stage()
         if not flight.pilot.armed and self._shown is None:
             self._designer.cancel()     # design for a flight that was stopped
-        if self._guide is not None and flight.pilot.armed and stage is not None and flight.t:
+        if self._guide is not None and flight.pilot.armed and stage is not None:
             with flight.lock:
-                wanted = self._guide.next(flight.t, stage)
+                t = flight.t
+                wanted = None if t is None else self._guide.next(t, stage)
             if isinstance(wanted, Cause):
                 flight.stop(wanted)
             elif wanted is not None:

@@ -30,7 +30,7 @@ from ..config import AUTO, NODE_NAME, Config
 from ..disk.folder_lock import FolderLock
 from ..disk.kinds import reason_of
 from ..disk.writing import remove_partials
-from ..errors import UvmsError, in_words
+from ..errors import ParameterError, UvmsError, in_words
 from ..estimation.learned import known_rows, measuring_settings
 from ..estimation.saved_state import SavedState, Start
 from ..model.parameter_file import ParameterSet
@@ -246,7 +246,10 @@ class Memory:
 
     def _write_kept(self) -> None:
         while self._kept:
-            self._write(self._kept[0])
+            try:
+                self._write(self._kept[0])
+            except ParameterError as error:     # nor could it be written later
+                self._log.warning(f"an earlier state was not saved: {error}")
             self._kept.popleft()
 
     def _write(self, copied: _Copy) -> None:

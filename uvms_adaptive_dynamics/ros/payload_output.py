@@ -43,7 +43,8 @@ class PayloadOutput:
 
     def look(self) -> None:
         """Publish an answer received since the last call, and request again."""
-        if self._asked is not None and self._asked.done() and not self._asked.cancelled():
+        if (self._asked is not None and self._asked.done() and not self._asked.cancelled()
+                and self._asked.exception() is None):
             t, held = self._asked.result()
             if held is not None or not self._said_empty:
                 self._publish("payload", payload_message(t, self._node_name, held))

@@ -16,8 +16,10 @@
 from __future__ import annotations
 
 import argparse
+import math
 import signal
 import threading
+import time
 from collections.abc import Callable, Sequence
 from typing import Any
 
@@ -34,6 +36,7 @@ from .parameter_files import check_reached, read_parameter_files
 
 # [s] between checks for a signal, for a node that winds down.
 SIGNAL_PERIOD = 0.02
+WIND_DOWN_S = 10.0      # after which a node that has failed ends even if it has not wound down
 
 
 def run_node(arguments: Sequence[str], make: Callable[[], Any], parser: argparse.ArgumentParser,
@@ -92,11 +95,19 @@ def _spin_and_wind_down(executor: SingleThreadedExecutor, node: Any) -> None:
     asked = threading.Event()
     for each in (signal.SIGINT, signal.SIGTERM):
         signal.signal(each, lambda *_: asked.set())
-    while node.context.ok() and not node.wound_down:
-        executor.spin_once(timeout_sec=SIGNAL_PERIOD)
+    failure, end = None, math.inf
+    while node.context.ok() and not node.wound_down and time.monotonic() < end:
+        try:
+            executor.spin_once(timeout_sec=SIGNAL_PERIOD)
+        except Exception as error:      # whatever the error, commands must first go to neutral
+            if failure is None:
+                failure, end = error, time.monotonic() + WIND_DOWN_S
+                node.wind_down()
         if asked.is_set():
             asked.clear()
             node.wind_down()
+    if failure is not None:
+        raise failure
 
 
 def _refuse(name: str, sentence: str, node: Node | None, arguments: Sequence[str]) -> int:

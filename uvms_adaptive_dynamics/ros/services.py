@@ -17,6 +17,7 @@ next_stage, run_stages, statement, gripped, released."""
 from __future__ import annotations
 
 import re
+import traceback
 from collections import Counter
 from collections.abc import Callable
 from pathlib import Path
@@ -85,12 +86,16 @@ class NodeServices:
                 response.success = False
                 response.message = f"~/{name} failed: {in_words(error)}"
                 self._log.warning(response.message)
+            except Exception:   # whatever the error, the node must continue and report it
+                response.success = False
+                response.message = f"~/{name} failed by an internal error, which is in the log"
+                self._log.error(f"{response.message}:\n{traceback.format_exc()}")
             return response
         return answer
 
     def _reset(self, request) -> str:
-        self._restart_front_end()
         learns = self._restart(None)
+        self._restart_front_end()
         file = self._config().prior.file
         start = f"prior file '{file}'" if file not in ("", AUTO) else "built-in prior"
         return f"Estimate reset to the {start}; all data were dropped" + (
@@ -211,7 +216,8 @@ def parameter_path(folder: Path, file: str) -> Path:
     folder."""
     folder = folder.resolve()
     path = (folder / file).resolve()
-    if not file or path == folder or not path.is_relative_to(folder):
+    if (not file or path == folder or not path.is_relative_to(folder)
+            or path.name.startswith(".")):      # the folder's lock is hidden
         raise ParameterError(
             f"setting 'output.file' is {file!r}, which is not a file inside the robot's folder in "
             f"output.directory, '{folder}'; expected a plain file name such as 'parameters.yaml'.")

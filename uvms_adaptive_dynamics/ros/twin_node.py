@@ -154,6 +154,7 @@ class TwinNode(rclpy.node.Node):
         with self._lock:
             self._sample, self._unexplained = None, None
             self._residuals.clear()
+            self.planned.forget()
 
     # --- on the thread of the forecasts -----------------------------------------------------------
 

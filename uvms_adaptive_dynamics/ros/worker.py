@@ -224,8 +224,8 @@ class Worker:
             result = action(self._estimator)
         except Exception as error:  # passed to the caller, who knows the request
             failure = error
-        self.snapshot = self._estimator.snapshot()
         try:
+            self.snapshot = self._estimator.snapshot()
             self._on_request()
         except Exception as error:  # publishing failed; the action is complete anyway
             self._on_error(error)

@@ -67,6 +67,22 @@ def commanded(thrusters, command_of, seconds, period=0.02):
     thrusters.flush()
 
 
+@pytest.mark.parametrize("lag", [0.0, 0.11])
+def test_the_first_command_in_the_middle_of_a_run_is_no_impulse(lag):
+    """The tick of the first command does not count, since the thrust before it is unknown; the next
+    ones have the thrust commanded."""
+    thrusters = model(**{"thrusters.time_constant": lag})
+    found = []
+    for k in range(40):
+        if k >= 10:
+            thrusters.add_command(0.02 * k - 0.003, (10 * SHARES).tolist())
+        found.append(thrusters.wrench(0.02 * k))
+    counted = [each for each in found if not each.mask_reason]
+    assert 28 <= len(counted) <= 30 and all(each.mask_reason for each in found[:10])
+    for each in counted:
+        np.testing.assert_allclose(each.by_thruster, thrusters.allocation * 10 * SHARES, atol=1e-9)
+
+
 def test_the_wrench_is_what_the_thrusters_add_up_to():
     """Each by its column of the allocation, whatever the state of the commands."""
     thrusters = model()

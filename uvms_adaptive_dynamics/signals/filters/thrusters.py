@@ -187,7 +187,10 @@ class ThrusterModel:
             self._target_impulse = (self._target_impulse
                                     + (t - self._target_since) * self._target)
         else:
+            # The thrust before the first command is unknown, and so is its mean over this tick.
             self._thrust, self._started = target, True
+            self._target_impulse = self._settings.time_constant * target
+            self._settled = t + 2.0 * self._half_tick
         if self._settings.time_constant == 0:
             self._thrust = target
         self._target, self._saturated = target, saturated
