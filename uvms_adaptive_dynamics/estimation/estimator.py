@@ -353,10 +353,11 @@ class Estimator:
                    "data and restarted from the last good estimate")
         kept = self._uncertainty.keep()
         known = ParameterSet(self.table.names, self.pi, kept.covariance.matrix)
-        noise = self.information.noise
-        self.information.restart(
-            self._knowledge(self.pi, known), noise.lasting_stddev, noise.long_run, kept.systematic,
-            rows_known=self.information.rows_learned / self.table.channels)
+        information, rows = self.information, self.information.rows_learned
+        information.restart(self._knowledge(self.pi, known), information.noise.lasting_stddev,
+                            information.noise.long_run, kept.systematic,
+                            rows_known=rows / self.table.channels)
+        information.rows_learned = rows     # which the estimate still rests on
         self._robot_changes.break_off()
 
     # --- knowledge --------------------------------------------------------------------------------
