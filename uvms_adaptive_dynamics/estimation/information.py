@@ -289,7 +289,7 @@ class InformationState:
         self.window.clear()
         for instant in instants:
             if instant.age < ticks:
-                self.window.add_row(instant.rows, instant.valid)
+                self.window.add_row(instant.rows, instant.valid, instant.age)
             else:
                 self._condense(instant, pi)
         self.forget(now=True)
