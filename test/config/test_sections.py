@@ -68,7 +68,8 @@ def test_ranges_are_inclusive_and_end_there(name, entry):
         with pytest.raises(ConfigError):
             Config().with_values({name: value})
     for value in (low, high):
-        if value is not None and name not in ("estimation.weight_min", "estimation.weight_max"):
+        if value is not None and name not in ("estimation.weight_min", "estimation.weight_max",
+                                              "depth.maximum"):
             got = {n: v for n, _, v in Config().with_values({name: value}).settings()}
             assert got[name] == value
 
@@ -96,7 +97,22 @@ def test_checks_between_settings_name_both_sides():
     assert "names from robot.joints" in refused(joint_states__effort_masked=["elbow"])
     assert "one per thruster" in refused(thrusters__signs=[1.0, 1.0])
     assert "or 'cvxpy:<NAME>'" in refused(estimation__solver="guess")
+    assert "at least depth.minimum (5 m)" in refused(depth__minimum=5.0, depth__maximum=1.0)
+    for section, low, high in (("joint_states", "limits_low", "limits_high"),
+                               ("excitation", "joint_low", "joint_high")):
+        assert f"none below {section}.{low} (0.0, 1.0, 0.0, 0.0)" in refused(**{
+            f"{section}__{low}": [0, 1, 0, 0], f"{section}__{high}": [.5] * 4})
     assert "Did you mean 'estimation.horizon'?" in refused(estimation__horison=3)
+
+
+def test_settings_that_leave_nothing_to_measure_are_refused():
+    """A joint read from another's entry, efforts times zero, thrusters without effect."""
+    assert "expected every name once" in refused(joint_states__names=["a", "a", "b", "c"])
+    for name in ("effort_scale", "effort_scale_negative"):
+        assert "belongs in effort_masked" in refused(**{f"joint_states__{name}": [1, 1, 0, 1]})
+    assert "'thrusters.allocation' is 'all zeros'; expected" in refused(
+        thrusters__allocation=[0.0] * 48)
+    Config().with_values({"thrusters.allocation": [0.0] * 48, "thrusters.source": "wrench"})
 
 
 @pytest.mark.parametrize("solver", ["auto", "native", "clarabel", "mosek", "cvxpy:ECOS"])

@@ -18,14 +18,17 @@ import pytest
 from problems import make_table
 
 from uvms_adaptive_dynamics.config import Estimation
+from uvms_adaptive_dynamics.estimation import arrival as module
 from uvms_adaptive_dynamics.estimation.arrival import DirectionalArrival, arrival_cost
+from uvms_adaptive_dynamics.estimation.forgetting import Wander
 from uvms_adaptive_dynamics.estimation.prior_information import PriorInformation
 
 
-def directional(table, stddev):
+def directional(table, stddev, wander=None):
     """The default arrival cost of a prior at zero with deviations (p,), unit noise."""
     prior = PriorInformation.from_stddev(np.zeros(table.size), stddev, np.ones(table.size, bool))
-    arrival = arrival_cost(Estimation(), table, prior, (np.ones(table.channels),))
+    arrival = arrival_cost(Estimation(), table, prior, (np.ones(table.channels),),
+                           wander)
     assert isinstance(arrival, DirectionalArrival)
     return arrival
 
@@ -67,3 +70,36 @@ def test_the_noise_of_the_prior_is_mapped_with_its_rows(case):
     found = arrival.gradient_covariance()
     np.testing.assert_allclose(found[np.ix_(rest, rest)], J @ before @ J.T, rtol=1e-9, atol=1e-12)
     np.testing.assert_allclose(found[np.ix_(places, places)], np.diag(stddev[places] ** -2))
+
+
+def test_a_block_that_cannot_be_closed_changes_nothing(monkeypatch):
+    """If wandering parameters cannot wander, nothing has been forgotten either; closing succeeds
+    later, and both maps reach sums and noise."""
+    table = make_table(1)
+    wander = Wander(table.parts["vehicle restoring"], np.full(5, .1), 3000.0)
+    arrival = directional(table, np.ones(table.size), wander)
+    rng = np.random.default_rng(2)
+    for _ in range(60):
+        arrival.add_row(rng.normal(size=(table.channels, table.size + 1)), 1.0)
+    old, block = arrival.before_block().copy(), arrival.data()[0].copy()
+    noise = arrival.gradient_covariance().copy()
+
+    def impossible(*given):
+        raise np.linalg.LinAlgError("not positive definite")
+
+    with monkeypatch.context() as broken:
+        broken.setattr(module, "wander_map", impossible)
+        with pytest.raises(np.linalg.LinAlgError):
+            arrival.close_block()
+    np.testing.assert_array_equal(arrival.before_block(), old)
+    np.testing.assert_array_equal(arrival.data()[0], block)
+    np.testing.assert_array_equal(arrival.gradient_covariance(), noise)
+    row_map, _ = arrival.close_block()
+    fresh = np.zeros(table.size)
+    fresh[wander.places] = wander.refreshed(60)
+    T = row_map.gradient
+    np.testing.assert_allclose(arrival.gradient_covariance(), T @ noise @ T.T + np.diag(fresh),
+                               rtol=1e-9, atol=1e-12)
+    np.testing.assert_allclose(
+        arrival.before_block(), row_map.rows.T @ old @ row_map.rows + block
+        + np.diag(np.append(fresh, 0.0)), rtol=1e-9, atol=1e-9)

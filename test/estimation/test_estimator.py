@@ -499,11 +499,12 @@ def test_a_first_motion_is_news_and_no_error(robot, data):
 
 def test_solves_that_fail_in_a_row_end_in_recovery(robot, data):
     """After ten failures their data are dropped, and the estimator restarts from the last good
-    estimate and its covariance."""
+    estimate and its covariance, which still rest on all earlier rows."""
     estimator = Estimator(Config(), robot=robot)
     for sample in data[:150]:
         estimator.step(sample)
     good, covariance = estimator.pi.copy(), estimator.covariance.copy()
+    rows = estimator.parameter_set(described=False).learned["rows"]
     estimator.information.arrival._old_data[:] = np.nan      # information that no solver can use
     for sample in data[150:165]:
         last = estimator.step(sample)
@@ -512,6 +513,7 @@ def test_solves_that_fail_in_a_row_end_in_recovery(robot, data):
     for sample in data[165:180]:
         last = estimator.step(sample)
     assert last.status == "optimal" and estimator.recoveries == 1
+    assert estimator.parameter_set(described=False).learned["rows"] > rows
     assert np.abs(last.pi - good).max() < 10 * np.sqrt(covariance.diagonal().max())
 
 

@@ -369,7 +369,7 @@ def test_a_saved_cost_has_forgotten_what_the_unfinished_block_replaces(learned):
 
 
 def test_the_window_is_aged_as_far_as_asked(learned):
-    """Older rows become old data with their present weight; newer ones stay."""
+    """Older rows become old data with their present weight; newer ones stay, and stay as old."""
     state, pi, free = learned
     before, filled = state.cost(pi), state.window.filled
     newest = [one._replace(rows=one.rows.copy()) for one in state.window.all()[-5:]]
@@ -378,6 +378,8 @@ def test_the_window_is_aged_as_far_as_asked(learned):
     assert state.window.filled == 5 < filled
     for kept, was in zip(state.window.all(), newest):
         np.testing.assert_array_equal(kept.rows, was.rows)
+        assert kept.age == was.age
+    assert len(set(state.window.born)) == 5
     after = state.cost(pi)
     # Only the share forgotten for the completed block is lost.
     size = np.sqrt(np.diag(before[0]))

@@ -76,6 +76,32 @@ def test_rows_from_before_a_restart_enter_none_after_it(samples):
     assert np.isfinite(estimator.pi).all()
 
 
+def test_a_restart_that_fails_changes_nothing(samples, monkeypatch):
+    """Whatever raises on the way, the estimator goes on as if it had not been asked."""
+    estimator, spared = Estimator(CONFIG), Estimator(CONFIG)
+    for sample in samples[:40]:
+        estimator.step(sample)
+        spared.step(sample)
+    notes, saved = list(estimator.notes), estimator.parameter_set()
+    saved = replace(saved, values=saved.values + 1.0, learned={"effort_factor": {"heave": 0.8}})
+
+    def impossible(*given):
+        raise np.linalg.LinAlgError("not positive definite")
+
+    for place in ("information.SystematicGradient", "estimator.LearnedSpans"):
+        with monkeypatch.context() as broken:
+            broken.setattr(f"uvms_adaptive_dynamics.estimation.{place}", impossible)
+            with pytest.raises(np.linalg.LinAlgError):
+                estimator.restart(saved)
+    assert estimator.notes == notes and estimator.prior.known_from == spared.prior.known_from
+    for sample in samples[40:60]:
+        got, expected = estimator.step(sample), spared.step(sample)
+        # to rounding: the projection of the refused values was the solver's last problem
+        np.testing.assert_allclose(got.pi, expected.pi, rtol=1e-9, atol=1e-9)
+        np.testing.assert_allclose(got.prediction.predicted_stddev,
+                                   expected.prediction.predicted_stddev, rtol=1e-9)
+
+
 def test_factors_on_efforts_are_saved_and_go_on(samples, tmp_path):
     """Weaker thrust: its factor is in the file, and an estimate started from it corrects the
     thrust."""

@@ -196,6 +196,31 @@ def test_other_settings_are_another_state(state, prior):
     assert state(CONFIG.with_values({"estimation.horizon": 50})).start().parameters is not None
 
 
+@pytest.mark.parametrize("name, value", [
+    ("estimation.coupling", "none"), ("estimation.base_motion", "tilt"),
+    ("joint_states.names", ("b", "a", "c", "d")), ("joint_states.unit", "deg"),
+    ("thrusters.channels", (2, 1, 3, 4, 5, 6, 7, 8)), ("thrusters.time_constant", 0.0),
+    ("thrusters.delay", .3), ("imu.orientation", "own"), ("imu.delay", .1), ("dvl.delay", .1),
+    ("joint_states.delay", .1)])
+def test_what_changes_efforts_motion_or_meaning_must_agree(state, prior, name, value):
+    """A file from before the setting was recorded counts as agreeing."""
+    found, other = learned(prior, 100), CONFIG.with_values({name: value})
+    state().save(found)
+    start = state(other).start()
+    assert start.parameters is None and f"({name})" in start.sentence
+    settings = {key: was for key, was in found.learned["settings"].items() if key != name}
+    state().save(replace(found, learned={**found.learned, "settings": settings}))
+    assert state(other).start().parameters is not None
+
+
+def test_another_place_is_the_same_robot(state, prior):
+    """Current, gravity and density of the water may differ."""
+    state().save(learned(prior, 100))
+    sea = CONFIG.with_values({"robot.current_ned": (.3, 0.0, 0.0), "robot.gravity": 9.83,
+                              "robot.water_density": 1025.0})
+    assert state(sea).start().parameters is not None
+
+
 def test_another_robot_s_state_is_named(state, prior, tmp_path):
     """So that a person who expected a state sees why there is none."""
     state().save(learned(prior, 100))

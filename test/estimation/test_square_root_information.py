@@ -45,6 +45,21 @@ def test_weighted_sums_are_those_of_all_rows(channels):
         assert np.array_equal(R, np.triu(R))
 
 
+def test_fading_never_ends():
+    """80,000 fadings by .99, which leave 1e-349 of the first row's weight: the factors still equal
+    plain products."""
+    rng = np.random.default_rng(3)
+    kept, plain = ChannelInformation(2, 3), np.zeros((2, 4, 4))
+    for k in range(80_000):
+        rows = rng.normal(size=(2, 4))
+        kept.fade(.99)
+        kept.add_row(rows)
+        plain = .99 * plain + np.einsum("ci,cj->cij", rows, rows)
+        if k % 5_003 == 0 or k == 79_999:
+            np.testing.assert_allclose(kept.weighted(np.array([1.0, 2.0])),
+                                       plain[0] + 2 * plain[1], rtol=1e-9, atol=1e-9)
+
+
 def test_the_root_keeps_what_products_lose():
     """50,000 almost equal rows: their information in one direction is 1e-18 of that in the other.
     The factor has it to one in a thousand; the matrix of products has lost it."""

@@ -298,6 +298,20 @@ def test_what_should_be_a_mapping_is_one(tmp_path, document, key, value):
     assert f"'{key}'" in refusal(tmp_path, {**document, key: value})
 
 
+def test_an_unknown_flag_is_refused(tmp_path, document):
+    """A typing error would otherwise be found when flags are compared, minutes later."""
+    said = refusal(tmp_path, {**document, "known_from": {**document["known_from"], "W": "banana"}})
+    assert "known_from of 'W' is 'banana'; expected one of prior, weak, measured, frozen" in said
+    assert "delete 'known_from'" in said
+
+
+@pytest.mark.parametrize("rows", [10 ** 13, 10 ** 400])
+def test_an_absurd_number_of_rows_is_refused(tmp_path, document, rows):
+    """It would overflow, or freeze the noise for good."""
+    said = refusal(tmp_path, {**document, "learned": {"rows": rows}})
+    assert "rows under learned is 1000" in said and "up to 1e+12" in said and "delete it" in said
+
+
 @pytest.mark.parametrize("text, words", [
     ("", "no mapping 'parameters'"), ("parameters: [1]", "no mapping 'parameters'"),
     ("parameters: {W: [", "not valid YAML"), ("parameters: {W: 2001-99-99}", "not valid YAML"),

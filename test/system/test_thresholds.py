@@ -65,7 +65,7 @@ NO_THRESHOLDS = {
     "estimation/row_excitation.py": "REFERENCE_SPACING REFERENCES_KEPT",
     "estimation/payload.py": "GAUSS_NEWTON_STEPS",
     "estimation/saved_state.py": "BACKUPS_KEPT",
-    "estimation/square_root_information.py": "WAITING_ROWS BLOCK_COLUMNS",
+    "estimation/square_root_information.py": "WAITING_ROWS BLOCK_COLUMNS LEAST_FADED",
     "estimation/window.py": "REFORM",
     "model/normal.py": "NORMAL_MEDIAN",
     "uncertainty/added_direction.py": "REWEIGHING_ROUNDS ADDED_RIDGE",

@@ -296,6 +296,22 @@ def test_noise_is_put_back_as_it_was():
     np.testing.assert_array_equal(noise.stddev, before[1])
 
 
+def test_noise_is_put_back_after_a_restart_with_another():
+    """A recovery restarts from the noise found so far, to which its residuals are then related: a
+    record from before it keeps its own scale."""
+    rng = np.random.default_rng(17)
+    noise = ChannelNoise(np.array([5.0, 5.0]), .02, 5.0, 5000.0, True)
+    for r in rng.normal(size=(5000, 2)):
+        noise.add_residual(r, np.array([True, False]), noise.interval_stddev)
+    record = noise.record()
+    noise.put_back(record)
+    before = noise.long_run, noise.lasting_stddev
+    noise.restart(noise.lasting_stddev / 3, noise.long_run / 3, 5000.0)
+    noise.put_back(record)
+    np.testing.assert_array_equal(noise.long_run, before[0])
+    np.testing.assert_array_equal(noise.lasting_stddev, before[1])
+
+
 def test_what_the_parameters_explain_is_not_noise():
     """Ten seconds of tenfold residuals that parameter uncertainty explains do not change the
     long-run noise."""

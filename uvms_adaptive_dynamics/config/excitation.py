@@ -103,5 +103,8 @@ class Excitation(Section):
             value = getattr(self, name)
             if len(value) != 2 or value[0] > value[1]:
                 self.refuse(name, value, "2 numbers, the lower one first")
+        if any(low > high for low, high in zip(self.joint_low, self.joint_high)):
+            self.refuse("joint_high", self.joint_high,
+                        f"none below excitation.joint_low {self.joint_low}")
         if len(self.box) != 3:
             self.refuse("box", self.box, "3 half lengths (forward, right, down)")

@@ -132,6 +132,10 @@ class Depth(Section):
         1e4, "Deeper than this the vehicle counts as on the bottom and its rows are masked.",
         "m", 0.0)
 
+    def validate(self) -> None:
+        if self.maximum < self.minimum:
+            self.refuse("maximum", self.maximum, f"at least depth.minimum ({self.minimum:g} m)")
+
 
 @dataclass(frozen=True)
 class Joints(Section):
@@ -184,6 +188,17 @@ class Joints(Section):
         0.01, "Velocity noise, one standard deviation: scatter at rest, or that of the difference "
               "of two positions 0.1 s apart.",
         "rad/s", 1e-9)
+
+    def validate(self) -> None:
+        if len(set(self.names)) != len(self.names):
+            self.refuse("names", self.names, "every name once")
+        for name in ("effort_scale", "effort_scale_negative"):
+            if 0.0 in getattr(self, name):
+                self.refuse(name, getattr(self, name),
+                            "no zeros (a joint without usable effort belongs in effort_masked)")
+        if any(low > high for low, high in zip(self.limits_low, self.limits_high)):
+            self.refuse("limits_high", self.limits_high,
+                        f"none below joint_states.limits_low {self.limits_low}")
 
 
 @dataclass(frozen=True)

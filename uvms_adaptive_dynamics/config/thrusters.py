@@ -83,6 +83,8 @@ class Thrusters(Section):
         if not self.allocation or len(self.allocation) % 6:
             self.refuse("allocation", f"{len(self.allocation)} numbers",
                         "6 numbers for each thruster, row by row")
+        if self.source == "thrusters" and not any(self.allocation):
+            self.refuse("allocation", "all zeros", "the wrench of at least one thruster")
         n = len(self.allocation) // 6
         if len(self.signs) != n or any(abs(s) != 1.0 for s in self.signs):
             self.refuse("signs", self.signs,

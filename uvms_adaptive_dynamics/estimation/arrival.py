@@ -152,11 +152,18 @@ class DirectionalArrival:
         return self._old_data + self._prior
 
     def close_block(self) -> tuple[RowMap, Iterator[None]]:
-        """Forget what the block's rows replace, then add the block to the old rows."""
-        row_map = self.closing_map()
+        """Forget what the block's rows replace, let parameters wander as long as it took, then add
+        the block to the old rows. Raises LinAlgError, with nothing changed, if the sums are not
+        positive definite."""
+        row_map, wander, fresh = self.closing_map(), self._wander, None
+        if wander is not None and self._in_block:
+            M = row_map.rows
+            row_map = row_map.then(wander_map(M.T @ self.before_block() @ M, wander.places,
+                                              wander.added(self._in_block)))
+            fresh = self._refreshed(wander)
         self._map_sums(row_map)
-        if self._wander is not None and self._in_block:
-            row_map = row_map.then(self._let_wander(self._wander))
+        if fresh is not None:
+            self._add_prior(fresh)
         self._old_data += self._block_data
         closed, self._block = self._block, ChannelInformation(len(self._weights),
                                                               len(self._prior) - 1)
@@ -177,15 +184,11 @@ class DirectionalArrival:
         nothing = ChannelInformation(len(self._weights), len(self._prior) - 1)
         return row_map, self._old.mapped(row_map.rows, nothing)
 
-    def _let_wander(self, wander: Wander) -> RowMap:
-        """Apply the random drift of wandering parameters during the block to old rows and prior."""
-        row_map = wander_map(self.before_block(), wander.places,
-                             wander.added(self._in_block))
-        self._map_sums(row_map)
-        fresh, k = np.zeros((len(wander.places), len(self._prior))), np.arange(len(wander.places))
-        fresh[k, wander.places] = np.sqrt(wander.refreshed(self._in_block))    # about zero
-        self._add_prior(fresh)
-        return row_map
+    def _refreshed(self, wander: Wander) -> np.ndarray:
+        """(k, p + 1) rows about zero that keep the variance of wandering parameters stationary."""
+        rows, k = np.zeros((len(wander.places), len(self._prior))), np.arange(len(wander.places))
+        rows[k, wander.places] = np.sqrt(wander.refreshed(self._in_block))
+        return rows
 
     def _add_prior(self, rows: np.ndarray) -> None:
         """Add rows (k, p + 1) to the prior, as rows of unit noise."""

@@ -353,10 +353,11 @@ class Estimator:
                    "data and restarted from the last good estimate")
         kept = self._uncertainty.keep()
         known = ParameterSet(self.table.names, self.pi, kept.covariance.matrix)
-        noise = self.information.noise
-        self.information.restart(
-            self._knowledge(self.pi, known), noise.lasting_stddev, noise.long_run, kept.systematic,
-            rows_known=self.information.rows_learned / self.table.channels)
+        information, rows = self.information, self.information.rows_learned
+        information.restart(self._knowledge(self.pi, known), information.noise.lasting_stddev,
+                            information.noise.long_run, kept.systematic,
+                            rows_known=rows / self.table.channels)
+        information.rows_learned = rows     # which the estimate still rests on
         self._robot_changes.break_off()
 
     # --- knowledge --------------------------------------------------------------------------------
@@ -364,29 +365,32 @@ class Estimator:
     def restart(self, saved: ParameterSet | None = None) -> None:
         """Start again from the prior (None) or from a saved estimate with its covariance and noise.
 
-        Raises ParameterError for a set that does not fit this robot.
+        Raises ParameterError for a set that does not fit this robot, with nothing changed.
         """
         origin = "the prior" if saved is None else "parameters without a covariance"
         saved = (self._given if saved is None else saved).for_table(self.table, "prior")
         scales = Scales.saved(saved.learned, self.robot.channels, self.robot.thrusters,
                               saved.source or "prior")
         values, moved = admissible(saved.values, self.table, self.physical, self._solver)
-        if moved:
-            self._note(moved)
         values.setflags(write=False)
         robot = {"joints": list(self.table.joints), "vehicle": self.table.vehicle,
                  "channels": list(self.robot.channels)}
-        self.prior = ParameterSet(
+        prior = ParameterSet(
             self.table.names, values, saved.covariance, saved.noise_stddev, robot,
             known_from=saved.known_from, identifiability=saved.identifiability,
             systematic=saved.systematic, learned=saved.learned)
-        self.pi = values
+        factors = interval_factors(saved, self.robot.channels)
+        spans = LearnedSpans(saved.learned.get("spans"), saved.learned.get("marks"))
         rows_known = known_rows(saved) / self.table.channels
         self.information.restart(self._knowledge(values, saved), saved.noise_stddev,
                                  saved.row_noise_stddev, saved.systematic,
                                  saved.residual_products, rows_known)
+        # Nothing below raises: a set that cannot be used has changed nothing.
+        self.prior, self.pi, self._spans = prior, values, spans
+        if moved:
+            self._note(moved)
         if self._adapt_intervals:
-            self.information.noise.begin_factor(interval_factors(saved, self.robot.channels))
+            self.information.noise.begin_factor(factors)
         known = self.information.prior
         self._free_set.restart(known.covariance)
         self._hold()
@@ -402,8 +406,6 @@ class Estimator:
         self._low_pass.reset()
         self._last_t = self._first_t = None
         self.undone = self.standing_change = ""
-        self._spans = LearnedSpans(saved.learned.get("spans"),
-                                   saved.learned.get("marks"))
         self.repeated = ""
         self.prediction = None
         self.status, self.solved = "", False

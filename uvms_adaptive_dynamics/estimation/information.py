@@ -79,7 +79,8 @@ class InformationState:
     `hold`, `break_off`, `restart`. Queries: `problem`, `cost`, `cost_to_save`,
     `gradient_covariance`, `systematic_moves`, `data_information`.
 
-    rows_learned: since the restart; rows_remembered: the most that forgetting leaves of them.
+    rows_learned: since the estimator's restart; rows_remembered: the most that forgetting leaves of
+    them.
     """
 
     def __init__(self, config: Config, physical: PhysicalSet, kernel: np.ndarray,
@@ -103,39 +104,41 @@ class InformationState:
     def restart(self, prior: PriorInformation, noise: np.ndarray | None = None,
                 long_run: np.ndarray | None = None, systematic: np.ndarray | None = None,
                 residual_products: np.ndarray | None = None, rows_known: float = 0.0) -> None:
-        """Start again from a prior or a saved estimate.
+        """Start again from a prior or a saved estimate; if that raises, nothing has changed.
 
         Of a saved estimate, if it has them: noise (C,) of predictions; long_run (C,), the noise
         that weighed its rows; systematic (CAUSES, p), its shift by one deviation of each error
         that no residual shows; residual_products (2, L, C), see `ResidualAutocovariance.products`;
         rows_known: rows per channel behind its noise."""
         settings, table = self._settings, self._table
-        self.prior = prior
-        self.noise.restart(noise, long_run, rows_known)
         wander = self._wander(prior)
-        self.arrival = arrival_cost(settings, table, prior, self._coupling.split, wander)
-        if wander is not None and prior.saved and isinstance(self.arrival, DirectionalArrival):
+        arrival = arrival_cost(settings, table, prior, self._coupling.split, wander)
+        if wander is not None and prior.saved and isinstance(arrival, DirectionalArrival):
             # It was saved an unknown time ago.
-            _, factors = self.arrival.marginalize(wander.places, np.zeros(table.size))
+            _, factors = arrival.marginalize(wander.places, np.zeros(table.size))
             for _ in factors:
                 pass
-        self.window = Window(settings.horizon, table.channels, table.size, self.arrival.decay,
-                             self._coupling.split)
         # With the paper's arrival costs only the window's rows inform the gradient's noise.
         keeps_old = settings.arrival == "information"
-        decay = self.arrival.decay if keeps_old else 1 - 1 / settings.horizon
-        self.rows_remembered = table.channels * (self._memory if keeps_old else settings.horizon)
-        self.gradient = GradientCovariance(table.channels, table.size, self._kernel, self._period,
-                                           decay, settings.forgetting)
+        decay = arrival.decay if keeps_old else 1 - 1 / settings.horizon
+        gradient = GradientCovariance(table.channels, table.size, self._kernel, self._period,
+                                      decay, settings.forgetting)
         if residual_products is not None:
-            self.gradient.autocovariance.go_on_from(residual_products)
-        self.systematic = SystematicGradient(self._uncertainty, 6 if table.vehicle else 0,
-                                             table.channels, table.size, self._period, decay,
-                                             self._kernel, self._memory)
+            gradient.autocovariance.go_on_from(residual_products)
+        calibration = SystematicGradient(self._uncertainty, 6 if table.vehicle else 0,
+                                         table.channels, table.size, self._period, decay,
+                                         self._kernel, self._memory)
         if systematic is not None:
             # an error that moves the estimate by d moves half the gradient by A d, A = root^T root
             root = prior.rows[:, :-1]
-            self.systematic.restart(systematic @ root.T @ root)
+            calibration.restart(systematic @ root.T @ root)
+
+        self.noise.restart(noise, long_run, rows_known)
+        self.prior, self.arrival = prior, arrival
+        self.gradient, self.systematic = gradient, calibration
+        self.window = Window(settings.horizon, table.channels, table.size, arrival.decay,
+                             self._coupling.split)
+        self.rows_remembered = table.channels * (self._memory if keeps_old else settings.horizon)
         self.excitation = RowExcitation(table, self._period, self._presumed)
         self._robust = RobustWeight(settings)
         self.rows_learned = self._ticks = 0
@@ -286,7 +289,7 @@ class InformationState:
         self.window.clear()
         for instant in instants:
             if instant.age < ticks:
-                self.window.add_row(instant.rows, instant.valid)
+                self.window.add_row(instant.rows, instant.valid, instant.age)
             else:
                 self._condense(instant, pi)
         self.forget(now=True)

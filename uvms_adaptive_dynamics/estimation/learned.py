@@ -28,16 +28,22 @@ from ..model.scales import Scales, stated_factors
 from ..uncertainty.identifiability import MEASURED_SHARE
 from .learned_spans import LearnedSpans
 
-# Settings that convert measurements to motion and efforts in SI: with other values, the same robot
-# gets other parameters. The robot itself is identified by its folder (`RobotModel.identity`).
+# Settings that convert measurements to motion and efforts in SI, or say what the parameters mean:
+# with other values, the same robot gets other parameters. The robot itself is identified by its
+# folder (`RobotModel.identity`). Current, gravity and density of the water belong to the place,
+# where the same robot has the same parameters; the depth only masks rows.
 MEASURING = (
+    "estimation.coupling", "estimation.base_motion",
     "robot.link_volumes", "robot.link_buoyancy_centres", "robot.rotor_inertia",
-    "thrusters.source", "thrusters.wrench_frame", "thrusters.unit", "thrusters.signs",
+    "thrusters.source", "thrusters.wrench_frame", "thrusters.channels", "thrusters.unit",
+    "thrusters.signs", "thrusters.time_constant", "thrusters.delay",
     "thrusters.allocation", "thrusters.curve", "thrusters.efficiency", "thrusters.voltage",
     "battery.enabled",
+    "joint_states.names", "joint_states.unit", "joint_states.delay",
     "joint_states.effort_scale", "joint_states.effort_scale_negative",
     "joint_states.effort_offset", "joint_states.position_offset",
-    "imu.frame", "imu.world", "imu.xyz", "imu.rpy", "dvl.frame", "dvl.xyz", "dvl.rpy")
+    "imu.frame", "imu.world", "imu.orientation", "imu.xyz", "imu.rpy", "imu.delay",
+    "dvl.frame", "dvl.xyz", "dvl.rpy", "dvl.delay")
 
 
 def measuring_settings(config: Config) -> dict[str, Any]:

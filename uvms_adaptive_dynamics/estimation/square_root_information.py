@@ -30,6 +30,7 @@ from scipy.linalg.lapack import dtpqrt
 # rows of a channel buffered for one transformation: many cost little more than one
 WAITING_ROWS = 60
 BLOCK_COLUMNS = 8   # columns per block in dtpqrt
+LEAST_FADED = 1e-6  # common factor at which it is applied to all rows, before they overflow
 
 
 class ChannelInformation:
@@ -44,7 +45,7 @@ class ChannelInformation:
         self._waiting = np.zeros(channels, int)
         self._each = np.arange(channels)
         self._turn = 0
-        self._share = 1.0   # what fading leaves of all weights
+        self._share = 1.0   # what fading leaves of all weights, not yet applied to them
 
     def add_row(self, rows: np.ndarray, weight: float = 1.0) -> None:
         """Add one row [Y tau] (p + 1) to each channel, rows (C, p + 1)."""
@@ -61,6 +62,11 @@ class ChannelInformation:
     def fade(self, factor: float) -> None:
         """Multiply the weight of all rows so far by `factor`."""
         self._share *= factor
+        if self._share < LEAST_FADED:
+            self._roots *= np.sqrt(self._share)
+            self._products *= self._share
+            self._rows *= np.sqrt(self._share)
+            self._share = 1.0
 
     def weighted(self, weights: np.ndarray) -> np.ndarray:
         """sum_c weights_c [Y tau]_c^T [Y tau]_c (p + 1, p + 1), weights (C,)."""

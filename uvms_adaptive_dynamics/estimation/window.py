@@ -76,15 +76,16 @@ class Window:
     def _leaving(self, place: int) -> Leaving:
         return Leaving(self._rows[place], self._valid[place], self._tick - self._born[place])
 
-    def add_row(self, rows: np.ndarray, valid: np.ndarray) -> None:
-        """Add an instant's rows [Y tau] (C, p + 1), zero where not valid (C,); drop the oldest."""
+    def add_row(self, rows: np.ndarray, valid: np.ndarray, age: int = 0) -> None:
+        """Add an instant's rows [Y tau] (C, p + 1), zero where not valid (C,); drop the oldest.
+        age [ticks]: of rows that were in the window before."""
         gone = self.oldest()
         if gone is not None:
             add_weighted(self._sums, self._split, gone.rows,
                          -self._decay ** gone.age * self._weights)
         self._rows[self._next], self._valid[self._next], self._born[
-            self._next] = rows, valid, self._tick
-        add_weighted(self._sums, self._split, rows, self._weights)
+            self._next] = rows, valid, self._tick - age
+        add_weighted(self._sums, self._split, rows, self._decay ** age * self._weights)
         self._next = (self._next + 1) % len(self._rows)
         self.filled = min(self.filled + 1, len(self._rows))
 

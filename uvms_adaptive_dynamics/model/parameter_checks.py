@@ -36,6 +36,10 @@ LEAST_SAVED_NOISE, MOST_SAVED_NOISE = 1e-9, 1e9
 # Deviations below this share of the largest one are rounding, and are not scaled up to one.
 NEGLIGIBLE_STDDEV = 1e-9
 
+# flags of a parameter, from least to best known; the last has no order
+KNOWN_FROM_WORDS = ("prior", "weak", "measured", "frozen")
+LARGEST_ROW_COUNT = 10 ** 12    # behind an estimate: decades of data
+
 SAVE_AGAIN = "Save the parameters again"
 WITHOUT_COVARIANCE = (f"{SAVE_AGAIN}, or delete 'covariance_lower_triangle' to start from "
                       "estimation.prior_stddev.")
@@ -50,6 +54,11 @@ def check_numbers(found: ParameterSet, what: str, channels: int | None = None) -
     if found.known_from and len(found.known_from) != len(found.names):
         raise ParameterError(f"{what}: known_from has {len(found.known_from)} words, expected "
                              f"{len(found.names)}, one for each parameter. {SAVE_AGAIN}.")
+    for name, word in zip(found.names, found.known_from):
+        if word not in KNOWN_FROM_WORDS:
+            raise ParameterError(f"{what}: known_from of {brief(name)} is {brief(word)}; expected "
+                                 f"one of {', '.join(KNOWN_FROM_WORDS)}. Correct it, or delete "
+                                 "'known_from'.")
     if found.covariance is not None:
         _check_covariance(np.asarray(found.covariance), found.names, what)
     if found.information is not None or found.gradient is not None:
@@ -57,6 +66,10 @@ def check_numbers(found: ParameterSet, what: str, channels: int | None = None) -
     if found.gradient_covariance is not None:
         _check_gradient_covariance(np.asarray(found.gradient_covariance), len(found.names), what)
     check_scales(found.learned, what)
+    rows = found.learned.get("rows")
+    if type(rows) is int and rows > LARGEST_ROW_COUNT:
+        raise ParameterError(f"{what}: rows under learned is {brief(rows)}; expected a number up "
+                             f"to {LARGEST_ROW_COUNT:g}. {SAVE_AGAIN}, or delete it.")
     if found.systematic is not None and not np.isfinite(found.systematic).all():
         raise ParameterError(f"{what}: systematic has entries that are not finite; expected "
                              f"numbers. {SAVE_AGAIN}, or delete it.")

@@ -48,6 +48,16 @@ MANOEUVRE = 10.0
 FEWEST_MANOEUVRES = 5   # with fewer, the factor of `LastingNoise` would grow without limit
 
 
+class ScaleRecord(NamedTuple):
+    """What a scale rests on: histogram (C, bins) of residuals, relative to the initial noise (C,)
+    that counts for `rows` rows; number of residuals `seen` (C,)."""
+
+    histogram: np.ndarray
+    seen: np.ndarray
+    initial: np.ndarray
+    rows: float
+
+
 class LongRunNoise:
     """Robust scale of all residuals of each channel: Huber's Proposal 2 over a fading histogram.
 
@@ -102,14 +112,16 @@ class LongRunNoise:
         """(C,) the scale [N, N m]."""
         return self._stddev.copy()
 
-    def record(self) -> tuple[np.ndarray, np.ndarray]:
-        """(histogram (C, bins), number of residuals (C,)), for `put_back`."""
-        return self._histogram.copy(), self._seen.copy()
+    def record(self) -> ScaleRecord:
+        """A copy of what the scale rests on, for `put_back`."""
+        return ScaleRecord(self._histogram.copy(), self._seen.copy(), self._initial, self._rows)
 
-    def put_back(self, histogram: np.ndarray, seen: np.ndarray) -> None:
+    def put_back(self, record: ScaleRecord) -> None:
         """Return to an earlier record."""
-        self._histogram, self._seen = histogram.copy(), seen.copy()
-        for c in np.flatnonzero(seen):
+        self._histogram, self._seen = record.histogram.copy(), record.seen.copy()
+        self._initial, self._rows = record.initial, record.rows
+        self._stddev = self._initial.copy()
+        for c in np.flatnonzero(self._seen):
             self._stddev[c] = self._scale(int(c))
 
     def _scale(self, c: int) -> float:
@@ -160,12 +172,11 @@ def _proposal_2(square: np.ndarray, mass: np.ndarray) -> float:
 
 
 class NoiseRecord(NamedTuple):
-    """The noise at some instant: local stddev (C,); histogram (C, bins) and number (C,) of all
-    residuals, of the long-run and of the lasting noise."""
+    """The noise at some instant: local stddev (C,), long-run and lasting noise."""
 
     stddev: np.ndarray
-    long_run: tuple[np.ndarray, np.ndarray]
-    lasting: tuple[np.ndarray, np.ndarray]
+    long_run: ScaleRecord
+    lasting: ScaleRecord
 
 
 class ChannelNoise:
@@ -253,8 +264,8 @@ class ChannelNoise:
         """Return to an earlier record: residuals since then had another cause than noise."""
         if self._adapt:
             self._variance = record.stddev ** 2
-            self._long_run.put_back(*record.long_run)
-            self._lasting.put_back(*record.lasting)
+            self._long_run.put_back(record.long_run)
+            self._lasting.put_back(record.lasting)
 
     def add_residual(self, residual: np.ndarray, valid: np.ndarray, predicted_stddev: np.ndarray,
                      telling: np.ndarray | None = None) -> None:

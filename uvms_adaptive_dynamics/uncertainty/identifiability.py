@@ -27,6 +27,7 @@ from scipy.special import ndtr
 
 from ..model.coordinates import Coordinates
 from ..model.covariance import deviations
+from ..model.parameter_checks import KNOWN_FROM_WORDS
 from ..model.parameters import ParameterTable
 from ..model.physical_set import PhysicalSet
 
@@ -70,10 +71,9 @@ def known_from(stddev: np.ndarray, systematic: np.ndarray, prior_stddev: np.ndar
 def at_least(saved: tuple[str, ...], words: tuple[str, ...]) -> tuple[str, ...]:
     """The better of the current flags (p,) and those of a saved estimate (p,) or (): a parameter
     that it measured stays measured, since its deviations come from data."""
-    order = ("prior", "weak", "measured")
     if not saved:
         return words
-    return tuple(new if "frozen" in (new, old) else max(new, old, key=order.index)
+    return tuple(new if "frozen" in (new, old) else max(new, old, key=KNOWN_FROM_WORDS.index)
                  for new, old in zip(words, saved))
 
 
