@@ -494,7 +494,8 @@ def test_a_schedule_that_does_not_exist_ends_the_start(start):
 
 
 @pytest.mark.parametrize("file",
-                         ["../outside.yaml", "/tmp/outside.yaml", "", ".", "a/../../b.yaml", ".lock"])
+                         ["../outside.yaml", "/tmp/outside.yaml", "", ".", "a/../../b.yaml",
+                          ".lock"])
 def test_save_and_load_stay_in_their_directory(ros, start, file):
     """Both refuse a file name that leads out of output.directory."""
     start(**{"output.file": file})
