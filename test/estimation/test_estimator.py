@@ -109,7 +109,7 @@ def test_wrong_prior_is_corrected_and_unseen_motion_predicted(values, robot, tru
 
 
 def test_a_prior_is_a_set_or_a_vector_and_anything_else_is_refused(robot, truth):
-    """A vector (p,) is in the table's order and has the configuration's deviations; anything else is
+    """A vector (p,) is in the table's order, with the configuration's deviations; anything else is
     refused with what was expected."""
     own = Estimator(Config(), robot=robot)
     for prior in (truth, truth.tolist()):
