@@ -47,7 +47,9 @@ from uvms_adaptive_dynamics.model.metrics import METRICS, channel_metrics
 from uvms_adaptive_dynamics.model.parameter_file import load_parameters
 from uvms_adaptive_dynamics.model.prior import perturbed, prior_from_config
 from uvms_adaptive_dynamics.model.robot import RobotModel
+from uvms_adaptive_dynamics.model.rotations import from_rpy
 from uvms_adaptive_dynamics.model.sample import FILTERS_START
+from uvms_adaptive_dynamics.model.vehicle import load_columns
 from uvms_adaptive_dynamics.simulation.bag import write_bag
 from uvms_adaptive_dynamics.uncertainty.verdict import VERDICTS
 
@@ -121,7 +123,7 @@ def test_metrics_json_has_the_documented_form(result):
     assert list(metrics) == [
         "verdict", "next", "schema", "duration_s", "updates", "skipped", "channels", "prior",
         "final", "solver", "update_ms", "parameters", "physical", "inputs", "findings", "changes",
-        "failures", "longest_gap_s", "stages", "settings_changed"
+        "failures", "longest_gap_s", "external_load_share", "stages", "settings_changed"
     ]
     assert metrics["schema"] == 2 and metrics["duration_s"] == pytest.approx(12.0, abs=0.3)
     for block in (metrics["channels"], metrics["prior"]["channels"], metrics["final"]["channels"]):
@@ -218,7 +220,7 @@ def test_metrics_json_accounts_for_every_message(result):
         assert sum(channel["masked_by"].values()) == channel["masked"]
     assert metrics["findings"] == metrics["failures"] == metrics["changes"] == []
     assert 0.0 < metrics["longest_gap_s"]["sample"] <= metrics["longest_gap_s"]["vehicle_row"] < 2.0
-    assert metrics["settings_changed"] == {}
+    assert metrics["settings_changed"] == {} and metrics["external_load_share"] == 0.0
 
 
 def test_a_faulty_recording_is_accounted_for_on_the_terminal_too(bag, tmp_path, capsys):
@@ -527,7 +529,7 @@ def row(rng, C, p, t, pi):
         t=t, pi=pi, noise_stddev=np.full(C, 0.5), measured=rng.standard_normal(C),
         predicted=rng.standard_normal(C), predicted_stddev=np.ones(C), valid=np.ones(C, bool),
         regressor=rng.standard_normal((C, p)), tau_known=rng.standard_normal(C),
-        trust=None)
+        trust=None, load=None, R_nb=None)
 
 
 def test_log_predicts_with_other_parameters_from_memory_and_from_file():
@@ -551,6 +553,20 @@ def test_log_predicts_with_other_parameters_from_memory_and_from_file():
                for log in logs)
     again, spread = logs[1].predict(pi, None)
     assert np.array_equal(again, predicted) and np.all(spread == 0.5)
+
+
+def test_an_external_force_is_counted_and_is_not_the_arms():
+    """The effort against it is in the prediction and not in the arm's part of it."""
+    table, rng = RobotModel.from_config(Config()).table, np.random.default_rng(6)
+    log, arm = RunLog(table), table.arm_slice
+    one = row(rng, table.channels, table.size, 0.0, rng.standard_normal(table.size))
+    carried = one.regressor[:6, arm] @ one.pi[arm] + one.tau_known[:6]
+    log.add_row(one, 0, one.valid)
+    one.R_nb, one.load = from_rpy(.2, -.3, 1.0), rng.standard_normal(12)
+    one.tau_known[:6] -= load_columns(one.R_nb) @ one.load
+    log.add_row(one, 0, one.valid)
+    assert log.rows().arm == pytest.approx(np.stack([carried, carried]))
+    assert log.loaded == 1
 
 
 def test_coverage_by_regime_counts_rows_with_nothing_adapted():

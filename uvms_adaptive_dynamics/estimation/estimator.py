@@ -550,7 +550,9 @@ class Estimator:
                                  PresentParameters(self.pi, recent.covariance, recent.systematic),
                                  self._progress.record(), self.trust.judged, self.implausible,
                                  self.repeated_stamps, self.recoveries,
-                                 self._findings.trust_words(), self.trust_cause(), self.tilted)
+                                 self._findings.trust_words(), self.trust_cause(), self.tilted,
+                                 self.scales.words(self.robot.channels),
+                                 self._robot_changes.load.force if self.learn else 0.0)
 
     def follow_misread(self, misread: tuple[Misread, ...]) -> None:
         """Apply findings about sensors and settings, from a sample or from a recording's last

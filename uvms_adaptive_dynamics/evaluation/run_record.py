@@ -164,6 +164,7 @@ def metrics_of(done: Run) -> dict[str, Any]:
         "changes": [change.entry() for change in done.changes],
         "failures": [asdict(failure) for failure in done.failures],
         "longest_gap_s": dict(done.longest_gap),
+        "external_load_share": log.loaded / max(len(log), 1),
         "stages": [stage_entry(stage, float(rows.t[0])) for stage in done.stages],
         "settings_changed": {
             name: {"default": default, "value": value}
