@@ -288,7 +288,7 @@ class _Recorder:
             kind = kind_of(cause)
             if kind not in self._causes and len(self._causes) < MOST_CAUSES:
                 since = self.elapsed()
-                self._causes[kind] = RunFinding("trust", f"{cause} (from {since:.1f} s)", since)
+                self._causes[kind] = RunFinding("trust", f"from {since:.1f} s: {cause}", since)
 
     def stage_ends(self) -> tuple[StageEnd, ...]:
         """The stages of the schedule that began."""
@@ -298,7 +298,7 @@ class _Recorder:
         """Likely causes of lost trust, during the run and at its end."""
         cause, found = self._estimator.trust_cause(), list(self._causes.values())
         if cause and kind_of(cause) not in self._causes:
-            found.append(RunFinding("trust", f"{cause} (at the end)"))
+            found.append(RunFinding("trust", f"at the end: {cause}"))
         return found
 
     def _follow_physical(self, pi: np.ndarray) -> None:
