@@ -13,6 +13,7 @@
 # limitations under the License.
 
 """The estimator as a whole, on samples of the true linear model."""
+import re
 from dataclasses import replace
 
 import numpy as np
@@ -105,6 +106,21 @@ def test_wrong_prior_is_corrected_and_unseen_motion_predicted(values, robot, tru
     bound = .5 if values.get("estimation__arrival") == "relative" else .93 if values.get(
         "estimation__coupling") == "reaction" else .97
     assert r2(measured, predicted).min() > bound
+
+
+def test_a_prior_is_a_set_or_a_vector_and_anything_else_is_refused(robot, truth):
+    """A vector (p,) is in the table's order, with the configuration's deviations; anything else is
+    refused with what was expected."""
+    own = Estimator(Config(), robot=robot)
+    for prior in (truth, truth.tolist()):
+        found = Estimator(Config(), prior, robot=robot)
+        assert np.array_equal(found.pi, own.pi)
+        assert np.array_equal(found.information.prior.covariance, own.information.prior.covariance)
+    for prior, said in (({"a": 1.0}, "prior: got {'a': 1.0}, expected a ParameterSet or 75"),
+                        (np.eye(75), "expected a ParameterSet or 75 values in the order of"),
+                        ("prior.yaml", "use load_parameters"), (truth[:27], "got 27 values, exp")):
+        with pytest.raises(ParameterError, match=re.escape(said)):
+            Estimator(Config(), prior, robot=robot)
 
 
 def test_intervals_hold_unseen_rows(robot, truth):

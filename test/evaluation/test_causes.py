@@ -50,7 +50,7 @@ def test_an_input_that_never_came_or_was_refused_is_named_with_its_topic():
 
 def test_stretches_of_refused_messages_are_the_reason_of_a_silence():
     """Not stamps or timeouts; copies of other messages, which a bridge sends, are none."""
-    (said,) = partly_masked({"surge": {"no dvl": 25}}, {"surge": 100}, lambda *_: None,
+    (said,) = partly_masked({"surge": {"no dvl": 25}}, ["surge"], 100, lambda *_: None,
                             {"dvl": state(used=75, refused=25)})
     assert "25 of 100 messages on '/dvl' were refused, 25 of them for 'no bottom lock'" in said
     assert said.endswith("; keep the DVL within its range of the bottom")
@@ -58,7 +58,7 @@ def test_stretches_of_refused_messages_are_the_reason_of_a_silence():
     dvl.received += 80
     for _ in range(80):
         dvl.count_rejected(NOT_LATER)
-    (said,) = partly_masked({"surge": {"no dvl": 25}}, {"surge": 100}, lambda *_: None,
+    (said,) = partly_masked({"surge": {"no dvl": 25}}, ["surge"], 100, lambda *_: None,
                             {"dvl": dvl})
     assert said.endswith("; check its driver for pauses, its stamps and dvl.timeout")
     assert missing_messages(dvl) == ""
@@ -75,16 +75,18 @@ def test_channels_with_one_reason_share_a_sentence():
 
 
 def test_a_large_share_of_rows_masked_for_one_reason_is_told():
-    """The sentence has channels, begin and doubts; rest, settings and a tenth are not reported."""
+    """The sentence has channels, begin and doubts; rest, settings, the filters'
+    start and a tenth are not reported."""
     joints = state("joint_states", used=50)
     joints.count_outlier("velocity spike")
     joints.count_outlier("positions and velocities do not fit each other: axis_d")
     masked = {"surge": {"joint readings contradict each other": 30, "no dvl": 10},
               "sway": {"joint readings contradict each other": 22},
-              "axis_e": {"joint at rest": 60}, "axis_d": {"effort masked by setting": 99}}
-    (said,) = partly_masked(masked, dict.fromkeys(masked, 100), lambda channel, reason: 4.0,
+              "axis_e": {"joint at rest": 60, "filters start": 40},
+              "axis_d": {"effort masked by setting": 99}}
+    (said,) = partly_masked(masked, list(masked), 100, lambda channel, reason: 4.0,
                             {"joint_states": joints})
-    assert said.startswith("30% of the rows of surge, sway do not count, from 4.0 s after")
+    assert said.startswith("rows of surge, sway do not count 30% of the time, from 4.0 s after")
     assert "do not fit each other: axis_d" in said and "joint_states.timeout" in said
 
 

@@ -36,15 +36,20 @@ from uvms_adaptive_dynamics.disk import writing
 from uvms_adaptive_dynamics.evaluation import evaluate_command
 from uvms_adaptive_dynamics.evaluation.files import OTHER_BYTES, needed_bytes
 from uvms_adaptive_dynamics.evaluation.log import TRAJECTORY_POINTS, RunLog
+from uvms_adaptive_dynamics.evaluation.mask_spans import NO_REASON
 from uvms_adaptive_dynamics.evaluation.page_data import CHANNEL_VALUES, PARAMETER_POINTS
 from uvms_adaptive_dynamics.evaluation.parity import POINTS
 from uvms_adaptive_dynamics.evaluation.recording import Piece
 from uvms_adaptive_dynamics.evaluation.regimes import regimes
 from uvms_adaptive_dynamics.evaluation.run import evaluate, metrics_of, run
+from uvms_adaptive_dynamics.evaluation.run_record import RunFinding
 from uvms_adaptive_dynamics.model.metrics import METRICS, channel_metrics
 from uvms_adaptive_dynamics.model.parameter_file import load_parameters
 from uvms_adaptive_dynamics.model.prior import perturbed, prior_from_config
 from uvms_adaptive_dynamics.model.robot import RobotModel
+from uvms_adaptive_dynamics.model.rotations import from_rpy
+from uvms_adaptive_dynamics.model.sample import FILTERS_START
+from uvms_adaptive_dynamics.model.vehicle import load_columns
 from uvms_adaptive_dynamics.simulation.bag import write_bag
 from uvms_adaptive_dynamics.uncertainty.verdict import VERDICTS
 
@@ -118,7 +123,7 @@ def test_metrics_json_has_the_documented_form(result):
     assert list(metrics) == [
         "verdict", "next", "schema", "duration_s", "updates", "skipped", "channels", "prior",
         "final", "solver", "update_ms", "parameters", "physical", "inputs", "findings", "changes",
-        "failures", "longest_gap_s", "stages", "settings_changed"
+        "failures", "longest_gap_s", "external_load_share", "stages", "settings_changed"
     ]
     assert metrics["schema"] == 2 and metrics["duration_s"] == pytest.approx(12.0, abs=0.3)
     for block in (metrics["channels"], metrics["prior"]["channels"], metrics["final"]["channels"]):
@@ -158,6 +163,36 @@ def test_every_key_of_metrics_json_is_documented(result):
     assert {key for key in keys if not re.search(rf"`{key}[`.]", page)} == set()
 
 
+def test_every_documented_key_is_in_metrics_json(result):
+    """docs/metrics.md names no key that does not exist."""
+    page = (Path(__file__).resolve().parents[2] / "docs" / "metrics.md").read_text()
+    metrics = strict(result / "out" / "metrics.json")
+    # (This run has no findings and nothing held out.)
+    metrics |= {"held_out": {}, "findings": RunFinding("imu", "imu: late").entry()}
+    metrics |= {"prior.channels": {}, "final.channels": {}, "channels.<name>": {},
+                "inputs.<role>": metrics["inputs"]["imu"]}
+    whole, of_channel = ([line.split(" | ", 1) for line in part.partition("\n\n")[0].splitlines()]
+                         for part in page.split("| key | meaning |\n|---|---|\n")[1:])
+    assert {name for names, _ in of_channel for name in re.findall(r"`(\w+)`", names)} <= {
+        *metrics["channels"]["surge"]}
+    for names, meaning in whole:
+        for name in re.findall(r"`([^`]+)`", names):
+            assert name in metrics
+            if name in ("solver", "update_ms", "parameters", "physical", "inputs.<role>",
+                        "findings", "longest_gap_s"):
+                assert {*re.findall(r"`(\w+)`", meaning)} - {"null"} <= {*metrics[name]}, name
+
+
+def test_a_short_recording_is_not_blamed_for_the_start_of_its_filters(bag):
+    """Neither its beginning nor a piece of it has a finding; all ticks are counted."""
+    for piece in (Piece(bag, end=4.0), Piece(bag, begin=5.5, end=8.0)):
+        done = run([piece], Config())
+        assert not any(found.code == "masked rows" for found in done.findings)
+        assert set(done.masked["surge"]) == {FILTERS_START}
+        period = done.config.filter.period
+        assert len(done.log.rows().t) < done.ticks < (piece.end - (piece.begin or 0.0)) / period
+
+
 def test_metrics_json_says_which_channels_to_rely_on(result):
     """It has the state at the end, the share of rows in each state, and when each was first
     reached; a model without a saved estimate starts as doubtful."""
@@ -180,10 +215,12 @@ def test_metrics_json_accounts_for_every_message(result):
         assert figures["clock_offset_s"] is None
     assert metrics["inputs"]["imu"]["rate_hz"] == pytest.approx(100.0, rel=0.05)
     assert metrics["inputs"]["dvl"]["latency_s"] == pytest.approx(0.1, abs=0.05)
-    assert set(metrics["channels"]["axis_e"]["masked_by"]) <= {"joint at rest", "no imu"}
+    for channel in metrics["channels"].values():
+        assert set(channel["masked_by"]) <= {"joint at rest", "joint stalled", NO_REASON}
+        assert sum(channel["masked_by"].values()) == channel["masked"]
     assert metrics["findings"] == metrics["failures"] == metrics["changes"] == []
     assert 0.0 < metrics["longest_gap_s"]["sample"] <= metrics["longest_gap_s"]["vehicle_row"] < 2.0
-    assert metrics["settings_changed"] == {}
+    assert metrics["settings_changed"] == {} and metrics["external_load_share"] == 0.0
 
 
 def test_a_faulty_recording_is_accounted_for_on_the_terminal_too(bag, tmp_path, capsys):
@@ -206,7 +243,7 @@ def test_a_faulty_recording_is_accounted_for_on_the_terminal_too(bag, tmp_path, 
     assert depth["clock_offset_s"] == pytest.approx(0.9, abs=0.1)
     assert "position is not finite" in told.out and "0.9" in told.out
     found = next(found for found in metrics["findings"] if found["code"] == "depth")
-    assert "ahead of the other clocks" in found["evidence"] and found["t_s"] is None
+    assert "ahead of the other clocks" in found["evidence"] and found["time"] is None
     assert "Synchronize" in found["sentence"] and "Synchronize" in told.err
     assert metrics["settings_changed"] == {"filter.gap": {"default": Config().filter.gap,
                                                           "value": 0.9}}
@@ -492,7 +529,7 @@ def row(rng, C, p, t, pi):
         t=t, pi=pi, noise_stddev=np.full(C, 0.5), measured=rng.standard_normal(C),
         predicted=rng.standard_normal(C), predicted_stddev=np.ones(C), valid=np.ones(C, bool),
         regressor=rng.standard_normal((C, p)), tau_known=rng.standard_normal(C),
-        trust=None)
+        trust=None, load=None, R_nb=None)
 
 
 def test_log_predicts_with_other_parameters_from_memory_and_from_file():
@@ -516,6 +553,20 @@ def test_log_predicts_with_other_parameters_from_memory_and_from_file():
                for log in logs)
     again, spread = logs[1].predict(pi, None)
     assert np.array_equal(again, predicted) and np.all(spread == 0.5)
+
+
+def test_an_external_force_is_counted_and_is_not_the_arms():
+    """The effort against it is in the prediction and not in the arm's part of it."""
+    table, rng = RobotModel.from_config(Config()).table, np.random.default_rng(6)
+    log, arm = RunLog(table), table.arm_slice
+    one = row(rng, table.channels, table.size, 0.0, rng.standard_normal(table.size))
+    carried = one.regressor[:6, arm] @ one.pi[arm] + one.tau_known[:6]
+    log.add_row(one, 0, one.valid)
+    one.R_nb, one.load = from_rpy(.2, -.3, 1.0), rng.standard_normal(12)
+    one.tau_known[:6] -= load_columns(one.R_nb) @ one.load
+    log.add_row(one, 0, one.valid)
+    assert log.rows().arm == pytest.approx(np.stack([carried, carried]))
+    assert log.loaded == 1
 
 
 def test_coverage_by_regime_counts_rows_with_nothing_adapted():

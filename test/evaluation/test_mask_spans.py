@@ -13,9 +13,18 @@
 # limitations under the License.
 
 """When rows were masked, and why."""
+from types import SimpleNamespace
+
 import numpy as np
 
-from uvms_adaptive_dynamics.evaluation.mask_spans import MaskSpans, Span, reasons_between, runs
+from uvms_adaptive_dynamics.evaluation.mask_spans import (
+    NO_REASON,
+    MaskSpans,
+    Span,
+    reasons_between,
+    reasons_of_rows,
+    runs,
+)
 
 
 def test_a_reason_is_one_span_until_it_ends_or_another_comes():
@@ -45,3 +54,15 @@ def test_reasons_of_a_piece_are_those_that_touch_it():
              Span(1, 0.0, 9.0, "c")]
     assert reasons_between(spans, 0, 0.5, 3.5) == ["a", "b"]
     assert reasons_between(spans, 0, 1.2, 1.8) == []
+
+
+def test_each_masked_row_has_one_reason():
+    """Samples without a row are not counted; a masked row outside all spans is next to one. The
+    second of three bags has no rows, the third a span only."""
+    valid = np.ones((8, 2), bool)
+    valid[[2, 3, 4, 6], 0] = False
+    rows = SimpleNamespace(t=np.r_[np.arange(2.0, 7.0), np.arange(3.0)], valid=valid,
+                           bag=np.repeat([0, 2], [5, 3]))
+    spans = [[Span(0, 0.0, 1.0, "start"), Span(0, 4.0, 5.0, "a"), Span(1, 0.0, 9.0, "b"),
+              Span(2, 1.0, 1.5, "b"), Span(3, 0.0, 9.0, "b")], []]
+    assert reasons_of_rows(spans, rows) == [{"a": 2, NO_REASON: 1, "b": 1}, {}]

@@ -49,7 +49,8 @@ def test_one_process_and_two_give_the_same_bits(bag):
         assert one.tobytes() == other.tobytes()
     assert alone.final.values.tobytes() == apart.final.values.tobytes()
     assert np.unique(alone.log.rows().bag).tolist() == [0, 1]
-    for name in ("counters", "masked", "findings", "inputs", "longest_gap", "mask_spans", "notes"):
+    for name in ("counters", "masked", "ticks", "findings", "inputs", "longest_gap", "mask_spans",
+                 "notes"):
         assert getattr(alone, name) == getattr(apart, name), name
 
 

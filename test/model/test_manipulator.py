@@ -249,6 +249,19 @@ def test_unknown_joint_is_named_with_the_known_ones():
         ManipulatorModel.from_urdf(GOLDEN_CHAIN, ("axis_e", "elbow"))
 
 
+@pytest.mark.parametrize("mount", [(0.19, 0, -0.12), {"xyz": (0, 0, 0)}, np.eye(4), "nose"])
+def test_a_mount_of_another_type_is_refused(mount):
+    """With what to write instead."""
+    with pytest.raises(RobotError, match=r"mount: got .*, expected a Mount.*write Mount\(xyz="):
+        ManipulatorModel.from_urdf(GOLDEN_CHAIN, JOINTS, mount)
+
+
+def test_one_name_is_no_list_of_joints():
+    """Its letters are none either."""
+    with pytest.raises(RobotError, match="joints: got the text 'axis_e'"):
+        ManipulatorModel.from_urdf(GOLDEN_CHAIN, "axis_e")
+
+
 def test_prismatic_joints_are_recognized():
     """The table's units depend on which joints slide."""
     rng = np.random.default_rng(9)

@@ -19,6 +19,7 @@ import json
 import numpy as np
 import pytest
 
+from uvms_adaptive_dynamics.errors import ParameterError
 from uvms_adaptive_dynamics.model.parameters import VEHICLE_PARAMETERS
 from uvms_adaptive_dynamics.model.rotations import from_rpy, skew
 from uvms_adaptive_dynamics.model.vehicle import (
@@ -124,3 +125,14 @@ def test_inertial_part_is_the_lagrangian_derivative():
         [p_dot[:3] + np.cross(w, p[:3]), p_dot[3:] + np.cross(w, p[3:]) + np.cross(nu[:3], p[:3])])
     np.testing.assert_allclose(
         vehicle_regressor(nu, nu_dot, R) @ pi, expected, rtol=1e-6, atol=1e-8)
+
+
+def test_lists_are_arrays_and_other_shapes_are_refused():
+    """The message has name, value and expected shape."""
+    nu, nu_dot, R = [.1, .2, .3, .4, .5, .6], [0.0] * 6, np.eye(3).tolist()
+    assert np.array_equal(vehicle_regressor(nu, nu_dot, R),
+                          vehicle_regressor(np.array(nu), np.array(nu_dot), np.array(R)))
+    for wrong, name in (((nu[:3], nu_dot, R), "nu"), ((nu, None, R), "nu_dot"),
+                        ((nu, nu_dot, R[2]), "R_nb")):
+        with pytest.raises(ParameterError, match=rf"^{name}: got .*, expected numbers of shape"):
+            vehicle_regressor(*wrong)

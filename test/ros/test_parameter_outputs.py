@@ -349,3 +349,22 @@ def test_the_first_sample_after_a_silence_is_no_hang():
     assert state(120.3, 2, backlog=3) == "learning" and state(123.0, 2, backlog=3) == "failed"
     assert state(50.0, 2, backlog=3) == "learning" and state(53.0, 2, backlog=3) == "failed"
     assert state(53.1, 5) == "learning"
+
+
+def test_corrections_and_an_external_force_are_told():
+    """Status has the factors in force and the force's size; without learning none is subtracted."""
+    estimator = Estimator(Config())
+    worker = FakeWorker(estimator.snapshot())
+    monitor = ValidityMonitor(worker, estimator.robot.channels, estimator.table, lambda: 0.0)
+
+    def told():
+        worker.snapshot = estimator.snapshot()
+        values = monitor.figures(monitor.report())
+        return values["corrected"], values["external_force"]
+    assert told() == ("", 0.0)
+    changes = estimator._robot_changes
+    changes.scales = changes.scales._replace(effort=np.r_[.8, np.ones(9)], velocity=1.1)
+    changes.load.load = np.r_[2.0, -3.0, 6.0, np.zeros(9)]
+    assert told() == ("surge times 0.8,the vehicle's velocity times 1.1", 7.0)
+    estimator.learn = False
+    assert told()[1] == 0.0

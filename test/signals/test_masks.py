@@ -72,3 +72,29 @@ def test_whoever_follows_masks_gets_time_and_reasons_of_every_sample():
     assert found.valid(1.0, empty).all() and not found.valid(2.0, ["no dvl", *empty[1:]])[0]
     assert said == [(1.0, empty), (2.0, ["no dvl", *empty[1:]])]
     assert found.counts["surge"] == {"no dvl": 1}
+
+
+def test_a_sensor_that_starts_is_not_silent():
+    """For 1.5 s from its first reading, or from the first of all; after a reset once more. Other
+    reasons stay."""
+    found = masks()
+    found.note_reading("imu", 3.0)
+    found.note_reading("dvl", 3.5)
+    found.note_reading("dvl", 9.0)
+    assert found.begin == 3.0
+    assert [found.since_start(*each) for each in (
+        ("no imu", 4.4), ("no imu", 4.6), ("no dvl", 4.9), ("no dvl", 5.1), ("no joint state", 4.4),
+        ("no joint state", 4.6), ("joint at rest", 3.0), ("", 3.0))] == [
+            "filters start", "no imu", "filters start", "no dvl", "filters start",
+            "no joint state", "joint at rest", ""]
+    found.reset()
+    found.note_reading("imu", 20.0)
+    assert found.since_start("no imu", 20.0) == "filters start" and found.begin == 20.0
+
+
+def test_ticks_with_and_without_a_sample_are_counted():
+    """So that no count of a reason exceeds them."""
+    found = masks()
+    found.valid(1.0, [""] * 10)
+    found.mask_all("no imu")
+    assert found.ticks == 2

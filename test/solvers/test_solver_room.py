@@ -15,6 +15,7 @@
 """The contract of every solver: deadlines, frozen parameters, the given set P, method names and
 status words of its answers."""
 
+import sys
 import time
 from dataclasses import replace
 from types import SimpleNamespace
@@ -389,6 +390,20 @@ def test_auto_is_native_where_mosek_cannot_be_used(monkeypatch):
         assert solver.name == "native" and "refused" in notes[0]
     with pytest.raises(SolverError, match="NOSUCH"):
         choose_solver("cvxpy:NOSUCH", TABLE)
+
+
+def test_without_clarabel_native_estimates_alone(monkeypatch):
+    """As on a machine with nothing but rosdep's packages: one sentence says that nothing stands
+    behind it, and clarabel requested by name is an error that says what to install."""
+    for name in ("clarabel", "cvxpy"):
+        monkeypatch.setitem(sys.modules, name, None)
+    monkeypatch.delitem(sys.modules, "uvms_adaptive_dynamics.solvers.clarabel_solver")
+    solver, notes = choose_solver("native", TABLE)
+    assert solver.name == "native" and sum("'clarabel'" in note for note in notes) == 1
+    problem = make_problem(TABLE, np.random.default_rng(11), N=5)
+    assert solver.solve(problem).status == "optimal"
+    with pytest.raises(SolverError, match="pip install clarabel"):
+        choose_solver("clarabel", TABLE)
 
 
 def test_a_licence_lost_at_run_time_hands_over_to_native(caplog):

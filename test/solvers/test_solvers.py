@@ -43,7 +43,10 @@ from uvms_adaptive_dynamics.solvers.problem import Quadratic, Solution  # noqa: 
 from uvms_adaptive_dynamics.studies.benchmark.compare import Oracle  # noqa: E402
 from uvms_adaptive_dynamics.studies.benchmark.measure import Watched  # noqa: E402
 from uvms_adaptive_dynamics.studies.benchmark.memory import resident_mb  # noqa: E402
-from uvms_adaptive_dynamics.studies.benchmark.samples import simulated_samples, with_outliers  # noqa: E402, E501
+from uvms_adaptive_dynamics.studies.benchmark.samples import (  # noqa: E402
+    simulated_samples,
+    with_outliers,
+)
 
 FROZEN = ["axis_b.*", "W", "X_*", "mzg_X_dq"]
 

@@ -25,12 +25,20 @@ pytest.importorskip("rosbags")  # the simulated robot's messages
 from uvms_adaptive_dynamics.config import Config  # noqa: E402
 from uvms_adaptive_dynamics.model.physical_set import PhysicalSet  # noqa: E402
 from uvms_adaptive_dynamics.model.prior import prior_from_config  # noqa: E402
-from uvms_adaptive_dynamics.studies.benchmark import acceptance, cases, command, report  # noqa: E402, E501
+from uvms_adaptive_dynamics.studies.benchmark import (  # noqa: E402
+    acceptance,
+    cases,
+    command,
+    report,
+)
 from uvms_adaptive_dynamics.studies.benchmark.cases import Case  # noqa: E402
 from uvms_adaptive_dynamics.studies.benchmark.chain import chain_robot, chain_samples  # noqa: E402
 from uvms_adaptive_dynamics.studies.benchmark.endurance import endured  # noqa: E402
 from uvms_adaptive_dynamics.studies.benchmark.measure import measure  # noqa: E402
-from uvms_adaptive_dynamics.studies.benchmark.samples import simulated_samples, with_outliers  # noqa: E402, E501
+from uvms_adaptive_dynamics.studies.benchmark.samples import (  # noqa: E402
+    simulated_samples,
+    with_outliers,
+)
 from uvms_adaptive_dynamics.studies.benchmark.times import Times, spread  # noqa: E402
 
 SMALL = Case("horizon", horizon=8, joints=1, ticks=12, compared=3, each_tick=1, settle=2)

@@ -24,7 +24,12 @@ from uvms_adaptive_dynamics.config import Config  # noqa: E402
 from uvms_adaptive_dynamics.model.robot import RobotModel  # noqa: E402
 from uvms_adaptive_dynamics.simulation.faults.clocks import Clock  # noqa: E402
 from uvms_adaptive_dynamics.simulation.faults.delivery import Lost  # noqa: E402
-from uvms_adaptive_dynamics.studies.faults.case import TOUCHES_ARM, Case, Expected, Limits  # noqa: E402
+from uvms_adaptive_dynamics.studies.faults.case import (  # noqa: E402
+    TOUCHES_ARM,
+    Case,
+    Expected,
+    Limits,
+)
 from uvms_adaptive_dynamics.studies.faults.judge import judged, recovered  # noqa: E402
 from uvms_adaptive_dynamics.studies.faults.report import line, summary  # noqa: E402
 from uvms_adaptive_dynamics.studies.faults.runner import (  # noqa: E402

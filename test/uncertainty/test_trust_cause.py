@@ -17,7 +17,7 @@ import numpy as np
 import pytest
 
 from uvms_adaptive_dynamics.model.sample import Misread
-from uvms_adaptive_dynamics.uncertainty.trust import ChannelTrust
+from uvms_adaptive_dynamics.uncertainty.trust import TRUST_DOUBTFUL, ChannelTrust
 from uvms_adaptive_dynamics.uncertainty.trust_cause import (
     Slope,
     common_scale,
@@ -69,6 +69,15 @@ def test_one_channel_alone_is_named_with_its_factor():
     """One joint's effort is doubled."""
     sentence = said(np.where(np.arange(C) == 7, 2.0, 1.0))
     assert sentence.startswith("axis_d alone") and "2.0" in sentence and "one scale" not in sentence
+    assert sentence.endswith("; check its residuals and move it more")
+
+
+def test_channels_without_a_cause_are_named_together_with_what_to_do():
+    """Doubtful for want of motion: residuals have no factor in common."""
+    levels = np.zeros(C, int)
+    levels[[4, 5]] = TRUST_DOUBTFUL
+    assert likely_cause(CHANNELS, 6, levels, trusted(np.ones(C)).batches) == (
+        "pitch, yaw doubtful; check their residuals and move them more")
 
 
 def test_channels_without_a_measured_effort_have_no_slope():

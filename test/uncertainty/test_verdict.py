@@ -80,7 +80,7 @@ def test_nothing_wrong_is_good():
     (channel(0.09, width=3.0), USABLE, "3.0 times as wide"),
     (channel(0.01, width=2.9), GOOD, ""),    # wide, but little of the effort
     (channel(seconds=1.0), USABLE, "less than 3 s of motion"),
-    (channel(masked={"no dvl": 1500}), USABLE, "75% of its rows are masked"),
+    (channel(masked={"no dvl": 1500}), USABLE, "masked 75% of the time"),
     (channel(masked={"joint at rest": 1500}), GOOD, ""),
     (channel(masked={BY_SETTING: 2000}, seconds=0.0), GOOD, "")])
 def test_one_channel_turns_it(changed, word, said):

@@ -28,7 +28,7 @@ import numpy as np
 from ..config import Config
 from ..errors import SolverError
 from ..model.covariance import semidefinite
-from ..model.parameter_file import ParameterSet
+from ..model.parameter_file import ParameterSet, as_parameter_set
 from ..model.physical_set import ACCEPTED_VIOLATION, PhysicalSet
 from ..model.prior import prior_from_config
 from ..model.robot import RawRows, RobotModel
@@ -95,10 +95,11 @@ class Estimator:
     _first_t: float | None
     _last_t: float | None
 
-    def __init__(self, config: Config, prior: ParameterSet | None = None,
+    def __init__(self, config: Config, prior: ParameterSet | np.ndarray | None = None,
                  robot: RobotModel | None = None, learn: bool = True, real_time: bool = False,
                  adapt_intervals: bool | None = None, start: ParameterSet | None = None):
-        """prior: a prior, or a saved estimate to continue from; the configuration's if None.
+        """prior: a prior (a ParameterSet, or (p,) values with the configuration's deviations), or a
+        saved estimate to continue from; the configuration's if None.
         start: a saved estimate to start from once; `restart` still returns to the prior.
         adapt_intervals: whether the width of intervals follows recent residuals; `learn` if None,
         so that parameters frozen from the start are tested as they were saved.
@@ -119,7 +120,8 @@ class Estimator:
         self._low_pass = RowFilter(config.filter, self.table.channels, self.table.size,
                                    self.robot.thrusters)
         self._check = SampleCheck(config, self.robot, np.sqrt(self._low_pass.correlation_length))
-        self._given = prior or prior_from_config(config, self.robot)
+        self._given = (prior_from_config(config, self.robot) if prior is None
+                       else as_parameter_set(prior, self.table, "prior"))
         self.information = InformationState(
             config, self.physical, self._low_pass.kernel, self.robot.default_noise(config),
             self._given.for_table(self.table, "prior").values)
@@ -550,7 +552,9 @@ class Estimator:
                                  PresentParameters(self.pi, recent.covariance, recent.systematic),
                                  self._progress.record(), self.trust.judged, self.implausible,
                                  self.repeated_stamps, self.recoveries,
-                                 self._findings.trust_words(), self.trust_cause(), self.tilted)
+                                 self._findings.trust_words(), self.trust_cause(), self.tilted,
+                                 self.scales.words(self.robot.channels),
+                                 self._robot_changes.load.force if self.learn else 0.0)
 
     def follow_misread(self, misread: tuple[Misread, ...]) -> None:
         """Apply findings about sensors and settings, from a sample or from a recording's last

@@ -52,6 +52,11 @@ class ExternalLoad:
         """Whether there is a force at present."""
         return self._sums is not None
 
+    @property
+    def force(self) -> float:
+        """Size of the force [N]."""
+        return float(np.linalg.norm(self.load[:3]))
+
     def begin(self, sums: LoadSums | None) -> None:
         """Begin (again) from the sums of the rows that detected the force; None ends it."""
         if sums is None:

@@ -15,7 +15,7 @@
 """The estimator's public state: a frozen copy that any thread may read."""
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 
@@ -61,7 +61,9 @@ class EstimatorSnapshot:
     or BY_SETTING if a setting excludes it; trust_cause: the likely cause if one is not ok
     (docs/uncertainty.md); judged: whether any channel has been judged since the values last jumped;
     progress: ages of rows and solves, and jumps of the values; parameters: the present ones;
-    tilted: rows not learnt from because the vehicle's attitude was too uncertain.
+    tilted: rows not learnt from because the vehicle's attitude was too uncertain; corrections:
+    factors by which measurements are corrected (`Scales.words`); external_force [N]: size of the
+    one that predictions contain, 0 if there is none.
     """
 
     learn: bool
@@ -84,3 +86,5 @@ class EstimatorSnapshot:
     trust: tuple[str, ...] = ()
     trust_cause: str = ""
     tilted: int = 0
+    corrections: Sequence[str] = ()
+    external_force: float = 0.0

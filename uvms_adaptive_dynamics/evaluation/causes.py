@@ -19,11 +19,11 @@ from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
 
 from ..model.kernel import gaussian_kernel
-from ..model.sample import BY_SETTING, JOINT_AT_REST
+from ..model.sample import BY_SETTING, FILTERS_START, JOINT_AT_REST
 from ..signals.decode.decoder import NO_LOCK, NO_LOCK_BY_COVARIANCE
 from ..signals.decode.input_state import MAX_REJECTED_SHARE, InputState
 from ..signals.decode.joint_parts import NOT_LATER
-from ..signals.filters.body_motion import CONTRADICTS, DVL_CONTRADICTS, NO_DVL, NO_IMU
+from ..signals.filters.body_motion import CONTRADICTS, DVL_CONTRADICTS
 from ..signals.filters.inertial import OUTLIER
 from ..signals.filters.joints import (
     CONTRADICT,
@@ -31,24 +31,22 @@ from ..signals.filters.joints import (
     MISPLACED,
     NO_EFFORT,
     NO_EFFORTS,
-    NO_STATE,
 )
-from ..signals.filters.thrusters import NO_COMMAND, SETTLING
+from ..signals.filters.thrusters import SETTLING
 from ..signals.front_end import SignalFrontEnd
-from ..signals.masks import FOUND_WRONG
+from ..signals.masks import FOUND_WRONG, SILENT_ROLES
 from ..signals.topics import topic_setting
 from ..uncertainty.verdict import NO_FAULTS
 from .bags import BagContents
 from .mask_spans import Span
 
 # The input behind each mask reason.
-ROLE_OF_REASON = {NO_IMU: "imu", CONTRADICTS: "imu", NO_DVL: "dvl", DVL_CONTRADICTS: "dvl",
-                  NO_STATE: "joint_states", "arm never seen": "joint_states",
+ROLE_OF_REASON = {**SILENT_ROLES, CONTRADICTS: "imu", DVL_CONTRADICTS: "dvl",
                   CONTRADICT: "joint_states", MISPLACED: "joint_states",
                   "joint readings erratic": "joint_states", NO_EFFORT: "joint_states",
-                  NO_COMMAND: "thrusters", SETTLING: "thrusters", "no wrench": "wrench"}
+                  SETTLING: "thrusters"}
 # Reasons that a pause in the messages, or a stretch of refused ones, gives.
-SILENCES = NO_IMU, NO_DVL, NO_STATE, "arm never seen", NO_COMMAND, SETTLING, "no wrench"
+SILENCES = *SILENT_ROLES, SETTLING
 ADVICE_FOR_REFUSAL = dict.fromkeys((NO_LOCK, NO_LOCK_BY_COVARIANCE),
                                    "keep the DVL within its range of the bottom")
 # First words of the doubts on an input that lead to each mask.
@@ -65,6 +63,7 @@ ADVICE_FOR_REASON = {
     FOUND_WRONG: "fix what the findings name",
     "joint at its stop": "check joint_states.limits_low, joint_states.limits_high and "
                          "joint_states.position_offset",
+    FILTERS_START: "record for longer",
     JOINT_AT_REST: "move the joint faster than joint_states.rest_velocity",
     "joint stalled": "free the joint, or check joint_states.effort_scale",
 }
@@ -128,18 +127,18 @@ def masked_rows(masked: Mapping[str, Mapping[str, int]], channels: list[str],
             f"{remedy(reason, states, found)}" for reason, found in by_reason.items()]
 
 
-def partly_masked(masked: Mapping[str, Mapping[str, int]], channels: Mapping[str, int],
+def partly_masked(masked: Mapping[str, Mapping[str, int]], channels: Sequence[str], ticks: int,
                   since: Callable[[str, str], float | None],
                   states: Mapping[str, InputState]) -> list[str]:
-    """A sentence for each reason that masks a large share of the rows of some channels, except rest
-    and settings.
+    """A sentence for each reason that masks channels for a large share of the ticks, except rest,
+    settings and the filters' start.
 
-    channels: name -> number of rows; since(channel, reason): time [s] at which it began. The limit
-    is the share of an input's messages that may be refused without a warning."""
+    since(channel, reason): time [s] at which it began. The limit is the share of an input's
+    messages that may be refused without a warning."""
     found: dict[str, list[tuple[str, float]]] = {}
-    for channel, rows in channels.items():
+    for channel in channels:
         for reason, count in masked.get(channel, {}).items():
-            share = count / max(rows, 1)
+            share = count / max(ticks, 1)
             if share > MAX_REJECTED_SHARE and reason not in NO_FAULTS:
                 found.setdefault(reason, []).append((channel, share))
     said = []
@@ -147,7 +146,7 @@ def partly_masked(masked: Mapping[str, Mapping[str, int]], channels: Mapping[str
         begin = since(one[0][0], reason)
         when = "" if begin is None else f", from {begin:.1f} s after the start"
         names, share = ", ".join(name for name, _ in one), max(share for _, share in one)
-        said.append(f"{share:.0%} of the rows of {names} do not count{when}, for '{reason}': "
+        said.append(f"rows of {names} do not count {share:.0%} of the time{when}, for '{reason}': "
                     f"{remedy(reason, states, [name for name, _ in one])}")
     return said
 

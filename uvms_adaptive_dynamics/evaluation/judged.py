@@ -56,8 +56,7 @@ def evidence_of(done: Run) -> Evidence:
         figures = channel_metrics(rows.measured[judged, c], rows.predicted[judged, c],
                                   rows.stddev[judged, c], np.ones(judged.size, bool), unit)
         masked = done.masked.get(name, {})
-        channels[name] = ChannelEvidence(figures, judged.size * period, dict(masked),
-                                         max(len(rows.t), sum(masked.values())),
+        channels[name] = ChannelEvidence(figures, judged.size * period, dict(masked), done.ticks,
                                          trust[c]["trust"] or "", moved, int(valid.sum()),
                                          bool(left_out[c]))
     findings = [Finding(found.code, found.sentence) for found in done.findings]

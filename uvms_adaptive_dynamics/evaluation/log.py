@@ -26,6 +26,7 @@ from ..disk.kinds import reason_of
 from ..errors import UvmsError
 from ..estimation.prediction import Estimate, Prediction
 from ..model.parameters import ParameterTable
+from ..model.vehicle import load_columns
 
 # Regressors beyond this limit go to an unnamed temporary file (two minutes of the default robot
 # take 36 MB).
@@ -92,14 +93,20 @@ class RunLog:
         self.update_ms: list[float] = []
         self.cpu_ms: list[float] = []       # processor time of updates, independent of other load
         self.updates = self.skipped = self.violations = 0
+        self.loaded = 0                     # rows predicted with an external force
         self.min_eig_M: float | None = None
         self.min_eig_J = np.full(table.n, np.inf)
 
     def add_row(self, row: Prediction, bag: int, moves: np.ndarray) -> None:
         """Add a prediction with the `pi` and `noise_stddev` behind it; moves (C,) bool."""
         vehicle, links = self._vehicle_rows, self._table.arm_slice
-        # In the vehicle's rows the known load is the links' buoyancy, which belongs to the arm.
+        # In the vehicle's rows the known load is the links' buoyancy, which belongs to the arm, and
+        # the effort against an external force, which does not.
         arm = row.regressor[vehicle, links] @ row.pi[links] + row.tau_known[vehicle]
+        if row.load is not None:
+            assert row.R_nb is not None
+            arm += load_columns(row.R_nb) @ row.load
+            self.loaded += 1
         values = {"t": row.t, "bag": bag, "measured": row.measured, "predicted": row.predicted,
                   "stddev": row.predicted_stddev, "valid": row.valid, "arm": arm,
                   "noise": row.noise_stddev, "tau_known": row.tau_known, "moves": moves,

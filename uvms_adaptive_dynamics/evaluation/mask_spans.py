@@ -15,10 +15,16 @@
 """When rows were masked, and why: spans of time per channel."""
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Sequence
 from typing import NamedTuple
 
 import numpy as np
+
+from .log import Rows
+
+# Of masked rows whose own sample is not masked.
+NO_REASON = "next to masked samples, implausible, or attitude unknown"
 
 
 class Span(NamedTuple):
@@ -71,3 +77,22 @@ def reasons_between(spans: Sequence[Span], bag: int, start: float, end: float) -
     """The reasons of all spans that overlap this piece of a bag, each once, in order."""
     return list(dict.fromkeys(span.reason for span in spans if span.bag == bag
                               and span.start <= end and span.end >= start))
+
+
+def reasons_of_rows(spans: Sequence[Sequence[Span]], rows: Rows) -> list[dict[str, int]]:
+    """Per channel: mask reason -> masked rows, the most frequent first. spans (C,): of samples."""
+    borders = np.searchsorted(rows.bag, np.arange(rows.bag.max(initial=-1) + 2))
+    found = []
+    for of_channel, valid in zip(spans, rows.valid.T, strict=True):
+        before = np.concatenate([[0], np.cumsum(~valid)])       # masked rows before each row
+        counts: Counter[str] = Counter()
+        for span in of_channel:
+            if span.bag + 1 < borders.size:
+                begin, end = borders[span.bag:span.bag + 2]
+                t = rows.t[begin:end]
+                first = begin + np.searchsorted(t, span.start)
+                last = begin + np.searchsorted(t, span.end, side="right")
+                counts[span.reason] += int(before[last] - before[first])
+        counts[NO_REASON] = int(before[-1]) - counts.total()
+        found.append({reason: count for reason, count in counts.most_common() if count})
+    return found

@@ -27,13 +27,12 @@ import numpy as np
 
 from ..model.normal import Z95
 from .files import jsonable
-from .mask_spans import reasons_between, runs
+from .mask_spans import NO_REASON, reasons_between, runs
 from .run_record import Run, RunFinding
 from .scene import Axis, Scene, eigenvalue_series
 
 # Total values of all channels, and points per parameter: keeps every report below 3 MB.
 CHANNEL_VALUES, PARAMETER_POINTS = 150_000, 300
-NO_REASON = "next to masked samples, implausible, or attitude unknown"
 
 
 def page_data(run: Run, known_from: Mapping[str, str]) -> str:

@@ -67,6 +67,7 @@ class Signals(NamedTuple):
     doubted: bool
     counters: Mapping[str, int]
     masked: Mapping[str, Mapping[str, int]]
+    ticks: int
     states: Mapping[str, InputState]
     inputs: Mapping[str, InputFigures]
     longest_gap: Mapping[str, float | None]
@@ -110,8 +111,8 @@ def prepared(recordings: Recordings) -> Generator[Batch | Signals, None, None]:
         finding.is_of_sign for finding, _ in front.frames.findings)
     misread = front.frames.misread + front.delay.misread
     yield Signals(tuple(found), misread, doubted, {**front.counters, **received_log.undecodable},
-                  front.masked, front.inputs, received_log.figures(), gaps.figures(), masks.spans,
-                  nothing_usable(bags, front, received_log.undecodable))
+                  front.masked, front.ticks, front.inputs, received_log.figures(), gaps.figures(),
+                  masks.spans, nothing_usable(bags, front, received_log.undecodable))
 
 
 def _findings(bag: BagContents, front: SignalFrontEnd) -> list[RunFinding]:

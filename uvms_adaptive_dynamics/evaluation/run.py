@@ -167,7 +167,7 @@ def run(bags: Sequence[str | Path | Piece], config: Config, prior: ParameterSet 
         contents, config, robot, frozen, recorder.log, start, estimator.parameter_set(),
         None if frozen else estimator.solver_name,
         None if frozen else estimator.identifiable_rank(), estimator.solver_failures,
-        signals.counters, signals.masked,
+        signals.counters, signals.masked, signals.ticks,
         (*(one.sentence for one in found), *(stages.schedule.notes if stages else ()),
          *estimator.notes), estimator.prior.noise_stddev,
         (*found, *recorder.trust_findings(),
@@ -206,15 +206,15 @@ def _masked_findings(log: RunLog, robot: RobotModel, config: Config, signals: Si
     valid, left_out = log.rows().valid, robot.left_out(config)
     places = {name: c for c, name in enumerate(robot.channels) if not left_out[c]}
     empty = [name for name, c in places.items() if not valid[:, c].any()]
-    others = {name: max(len(valid), sum(signals.masked.get(name, {}).values()))
-              for name in places if name not in empty}
+    others = [name for name in places if name not in empty]
 
     def since(channel: str, reason: str) -> float | None:
         return first_time(signals.mask_spans[places[channel]], reason, bags)
 
     return [RunFinding("masked rows", sentence)
             for sentence in (*masked_rows(signals.masked, empty, signals.states),
-                             *partly_masked(signals.masked, others, since, signals.states))]
+                             *partly_masked(signals.masked, others, signals.ticks, since,
+                                            signals.states))]
 
 
 class _Recorder:
@@ -288,7 +288,7 @@ class _Recorder:
             kind = kind_of(cause)
             if kind not in self._causes and len(self._causes) < MOST_CAUSES:
                 since = self.elapsed()
-                self._causes[kind] = RunFinding("trust", f"{cause} (from {since:.1f} s)", since)
+                self._causes[kind] = RunFinding("trust", f"from {since:.1f} s: {cause}", since)
 
     def stage_ends(self) -> tuple[StageEnd, ...]:
         """The stages of the schedule that began."""
@@ -298,7 +298,7 @@ class _Recorder:
         """Likely causes of lost trust, during the run and at its end."""
         cause, found = self._estimator.trust_cause(), list(self._causes.values())
         if cause and kind_of(cause) not in self._causes:
-            found.append(RunFinding("trust", f"{cause} (at the end)"))
+            found.append(RunFinding("trust", f"at the end: {cause}"))
         return found
 
     def _follow_physical(self, pi: np.ndarray) -> None:

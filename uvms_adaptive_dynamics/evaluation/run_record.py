@@ -37,7 +37,7 @@ from .bags import BagContents
 from .failures import Failure
 from .input_log import InputFigures
 from .log import Rows, RunLog
-from .mask_spans import Span
+from .mask_spans import Span, reasons_of_rows
 
 RUN_SCHEMA = 2
 
@@ -53,17 +53,19 @@ class RunFinding(NamedTuple):
     def entry(self) -> dict[str, Any]:
         """The entry in metrics.json; `evidence` is the sentence without its advice."""
         seen = self.sentence.partition(f"{self.code}: ")[2] or self.sentence
-        return {**self._asdict(), "evidence": seen.partition("; ")[0]}
+        return {"code": self.code, "sentence": self.sentence, "time": self.t_s,
+                "evidence": seen.partition("; ")[0]}
 
 
 @dataclass(frozen=True)
 class Run:
     """A finished run: its log, the parameters at start and end, and what was rejected.
 
-    saved_noise (C,): the noise saved with the initial parameters, or None; longest_gap [s]: longest
-    time without a `sample` and without a `vehicle_row`; mask_spans (C,): when each channel's
-    samples were masked, and why; remedies: mask reason -> its cause; explained: channel -> what
-    explains its remaining effort; standing_change: the last change of the robot, unless withdrawn.
+    masked: channel -> mask reason -> ticks, of `ticks` in all; saved_noise (C,): the noise saved
+    with the initial parameters, or None; longest_gap [s]: longest time without a `sample` and
+    without a `vehicle_row`; mask_spans (C,): when each channel's samples were masked, and why;
+    remedies: mask reason -> its cause; explained: channel -> what explains its remaining effort;
+    standing_change: the last change of the robot, unless withdrawn.
     """
 
     bags: tuple[BagContents, ...]
@@ -78,6 +80,7 @@ class Run:
     solver_failures: int
     counters: Mapping[str, int]
     masked: Mapping[str, Mapping[str, int]]
+    ticks: int
     notes: tuple[str, ...]
     saved_noise: np.ndarray | None
     findings: tuple[RunFinding, ...] = ()
@@ -131,9 +134,10 @@ def metrics_of(done: Run) -> dict[str, Any]:
                             rows.valid)
 
     channels = block(rows.predicted, rows.stddev)
-    for name, channel, trust in zip(robot.channels, channels.values(),
-                                     trust_of(rows, robot.left_out(done.config)), strict=True):
-        channel |= trust | {"masked_by": dict(done.masked.get(name, {}))}
+    for channel, trust, masked_by in zip(
+            channels.values(), trust_of(rows, robot.left_out(done.config)),
+            reasons_of_rows(done.mask_spans, rows), strict=True):
+        channel |= trust | {"masked_by": masked_by}
     solve, covariance = timing(log.solve_ms), done.final.covariance
     saved = saved_intervals(done)
     return {
@@ -160,6 +164,7 @@ def metrics_of(done: Run) -> dict[str, Any]:
         "changes": [change.entry() for change in done.changes],
         "failures": [asdict(failure) for failure in done.failures],
         "longest_gap_s": dict(done.longest_gap),
+        "external_load_share": log.loaded / max(len(log), 1),
         "stages": [stage_entry(stage, float(rows.t[0])) for stage in done.stages],
         "settings_changed": {
             name: {"default": default, "value": value}

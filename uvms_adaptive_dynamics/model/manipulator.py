@@ -21,6 +21,7 @@ supply. docs/mathematics.md, "Manipulator".
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from typing import NamedTuple
@@ -29,7 +30,7 @@ import numpy as np
 import pinocchio as pin
 
 from ..disk.kinds import reason_of
-from ..errors import RobotError
+from ..errors import RobotError, brief
 from .parameters import FRICTION
 from .rotations import FRD_FROM_FLU, from_rpy, to_quaternion
 from .urdf import urdf_text
@@ -104,14 +105,22 @@ class ManipulatorModel:
         self.prismatic = tuple(model.joints[i].shortname().startswith("JointModelP") for i in ids)
 
     @classmethod
-    def from_urdf(cls, urdf: str, joints: tuple[str, ...], mount: Mount | None = None,
+    def from_urdf(cls, urdf: str, joints: Sequence[str], mount: Mount | None = None,
                   gravity: float = STANDARD_GRAVITY) -> ManipulatorModel:
         """The arm of `urdf` (a path, or the XML text itself); `joints` move, all others are locked
         at zero.
 
-        Raises RobotError for a URDF that cannot be used (`urdf.urdf_text`) or if `joints` are not
-        one chain.
+        Raises RobotError for a URDF that cannot be used (`urdf.urdf_text`), if `joints` are not one
+        chain, and for a mount of another type.
         """
+        if isinstance(joints, str):
+            raise RobotError(f"joints: got the text '{joints}', expected a sequence of names; "
+                             f"write ('{joints}',).")
+        if not (mount is None or isinstance(mount, Mount)):
+            raise RobotError(f"mount: got {brief(mount)}, expected a Mount, the pose of the root "
+                             "link in FLU axes [m, rad]; write Mount(xyz=(x, y, z), "
+                             "rpy=(roll, pitch, yaw)).")
+        joints = tuple(joints)
         arm = _load(urdf, joints)
         name = arm.name
         locked = [arm.getJointId(name) for name in list(arm.names)[1:] if name not in joints]
@@ -128,7 +137,7 @@ class ManipulatorModel:
                     f"carry '{b}'."
                 )
         model.name = name
-        return cls(model, tuple(joints), gravity)
+        return cls(model, joints, gravity)
 
     @cached_property
     def link_lengths(self) -> np.ndarray:

@@ -128,6 +128,22 @@ class ParameterSet:
             known_from=tuple(self.known_from[i] for i in order) if self.known_from else ())
 
 
+def as_parameter_set(given: ParameterSet | Any, table: ParameterTable, what: str) -> ParameterSet:
+    """A ParameterSet itself, or one without a covariance of the vector `given` (p,) in the order of
+    `table`. Raises ParameterError for anything else; the message starts with `what`."""
+    if isinstance(given, ParameterSet):
+        return given
+    try:
+        values = np.asarray(given, float)
+    except (TypeError, ValueError):
+        values = np.zeros(())
+    if values.ndim != 1:
+        raise ParameterError(
+            f"{what}: got {brief(given)}, expected a ParameterSet or {table.size} values in the "
+            "order of the parameter table; use load_parameters(path) or prior_from_config(config).")
+    return ParameterSet(table.names, table.vector(values, what))
+
+
 def save_parameters(path: str | Path, parameters: ParameterSet, keep: bool = True) -> Path:
     """Write atomically: even after a power cut the file is the old one or the complete new one.
 

@@ -29,6 +29,8 @@ VEHICLE_UNITS = ("N", "N", "N", "N m", "N m", "N m")
 BY_SETTING = "effort masked by setting"
 # Mask reason of a joint at rest, whose friction is undetermined; not a fault.
 JOINT_AT_REST = "joint at rest"
+# Mask reason of ticks before a sensor's filter has its first window; not a fault.
+FILTERS_START = "filters start"
 # Setting for a thruster that delivers less thrust than commanded.
 WEAK_THRUSTER = "thrusters.efficiency"
 

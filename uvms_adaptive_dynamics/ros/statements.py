@@ -109,11 +109,11 @@ class Statements:
             front_end = self._inputs.front_end
             warnings = list(front_end.warnings)
             masked = {channel: dict(counts) for channel, counts in front_end.masked.items()}
-            samples = self._inputs.samples
+            ticks = front_end.ticks
         period = self._config().filter.period
         channels = {
             name: ChannelEvidence(figures, float(figures["n"]) * period, masked.get(name, {}),
-                                  max(samples, 1), trust, by_setting=trust == BY_SETTING)
+                                  ticks, trust, by_setting=trust == BY_SETTING)
             for (name, figures), trust in zip(self._fit.metrics().items(), asked.trust)}
         update_ms = list(self._worker.update_ms)
         which = f"the last {JUDGED:g} s of rows in motion" + (

@@ -48,7 +48,7 @@ from .gates.choose import frozen_sensor_gate, publisher_gate
 from .gates.frozen import FrozenSensorGate
 from .gates.publishers import COMMAND_FAR, IMU_FAR, JOINT_FAR, WRENCH_FAR, PublisherGate
 from .health import frames_status, signal_warnings
-from .masks import FOUND_WRONG, RowMasks
+from .masks import FOUND_WRONG, NEVER_SEEN, RowMasks
 from .ticks import TickGrid
 
 DEFAULT_SILENCE_TIMEOUT = 2.0   # [s]
@@ -134,7 +134,8 @@ class SignalFrontEnd:
     def reset(self) -> None:
         """Forget all signals, as between bags; counts stay."""
         for part in (self._reader, self._frozen_gate, self._publisher_gate, self._inertial,
-                     self._joints, self._depth, self._wrench, self._grid, self.frames, self.delay):
+                     self._joints, self._depth, self._wrench, self._grid, self._masks, self.frames,
+                     self.delay):
             part.reset()
 
     # --- messages ---------------------------------------------------------------------------------
@@ -153,6 +154,7 @@ class SignalFrontEnd:
 
     def _add(self, reading: Reading) -> None:
         role, t, values = reading
+        self._masks.note_reading(role, t)
         # gate: cut off a frozen sensor, or two nodes on one topic, back to when the fault began
         frozen_since = self._frozen_gate.gate(role, t, values)
         two_since = self._publisher_gate.gate(role, t, values)
@@ -208,7 +210,7 @@ class SignalFrontEnd:
         origin, now = self._reader.origin, self._reader.clocks.now()
         if origin is None or now is None:
             return []
-        due = self._grid.due(origin, now, latency)
+        due = self._grid.due(origin + self._masks.begin, now, latency)
         if due.skipped:
             self.resets["a pause too long to catch up with"] += 1
         found = [self._sample(tick, origin) for tick in due.ticks]
@@ -226,10 +228,10 @@ class SignalFrontEnd:
         motion = self._vehicle_motion(t)
         joints = self._joint_motion(t)
         if motion is None:
-            self._masks.mask_all(NO_IMU)
+            self._masks.mask_all(self._masks.since_start(NO_IMU, t))
             return None
         if joints is None and not self.config.robot.vehicle:
-            self._masks.mask_all(NO_STATE)
+            self._masks.mask_all(self._masks.since_start(NO_STATE, t))
             return None
         arm = self._unseen_arm() if joints is None else joints
         # wrench of the thrusters
@@ -246,7 +248,8 @@ class SignalFrontEnd:
         if frames.arm_is_wrong:
             arm_reasons = [FOUND_WRONG] * len(arm_reasons)
         vehicle_rows = 6 if self.config.robot.vehicle else 0
-        valid = self._masks.valid(stamp, [vehicle_reason] * vehicle_rows + arm_reasons)
+        valid = self._masks.valid(stamp, [self._masks.since_start(reason, t) for reason in (
+            *[vehicle_reason] * vehicle_rows, *arm_reasons)])
         return Sample(stamp, motion.R_nb, motion.nu, motion.nu_dot, arm.mu, arm.mu_dot,
                       arm.mu_ddot, wrench, arm.effort, valid, motion.down_doubt,
                       origin + frames.right_until, frames.vehicle_is_wrong or frames.arm_is_wrong,
@@ -263,7 +266,7 @@ class SignalFrontEnd:
     @staticmethod
     def _arm_reason(joints: JointMotion | None) -> str:
         """Why the arm's reaction on the vehicle is unknown, '' if it is known."""
-        return "arm never seen" if joints is None else joints.lost
+        return NEVER_SEEN if joints is None else joints.lost
 
     def _joint_motion(self, t: float) -> JointMotion | None:
         return self._joints.motion(t) if self.config.robot.joints else self._unseen_arm()
@@ -289,8 +292,13 @@ class SignalFrontEnd:
 
     @property
     def masked(self) -> dict[str, Counter]:
-        """Number of masked rows: channel -> reason -> rows."""
+        """Number of ticks with a masked row: channel -> reason -> ticks."""
         return self._masks.counts
+
+    @property
+    def ticks(self) -> int:
+        """Number of ticks so far, with and without a sample."""
+        return self._masks.ticks
 
     @property
     def warnings(self) -> list[str]:

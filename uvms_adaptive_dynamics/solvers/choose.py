@@ -13,7 +13,7 @@
 # limitations under the License.
 
 """Choice of the solver: the one requested, or for 'auto' MOSEK if it has a licence, else the native
-methods with Clarabel as their fallback."""
+methods with Clarabel, if installed, as their fallback."""
 
 from __future__ import annotations
 
@@ -24,7 +24,13 @@ from ..errors import SolverError
 from ..model.parameters import ParameterTable
 from ..model.physical_set import PhysicalSet
 from .guarded import Guarded
+from .native.solver import NativeSolver
 from .problem import HorizonProblem, Solver, projection_problem
+
+NO_FALLBACK = (
+    "a tick at which the native methods fail keeps the last estimate, since 'clarabel', which "
+    "stands behind them, is not installed; pip install clarabel"
+)
 
 
 def choose_solver(wanted: str, table: ParameterTable) -> tuple[Guarded, list[str]]:
@@ -40,7 +46,9 @@ def choose_solver(wanted: str, table: ParameterTable) -> tuple[Guarded, list[str
     for name in ("mosek", "native") if wanted == "auto" else (wanted,):
         try:
             Guarded(solver := _make(name)).solve(_trial(table))
-            return Guarded(solver, _native), notes + [f"solver: {solver.name}"]
+            alone = isinstance(solver, NativeSolver) and not solver.has_fallback
+            return Guarded(solver, _native), [*notes, f"solver: {solver.name}",
+                                              *([NO_FALLBACK] if alone else [])]
         except SolverError as error:
             notes.append(f"solver '{name}' is not used: {error}")
     raise SolverError(
@@ -54,9 +62,7 @@ def _make(name: str) -> Solver:
     if name == "native":
         return _native()
     if name == "clarabel":
-        from .clarabel_solver import ClarabelSolver
-
-        return ClarabelSolver()
+        return _clarabel()
     if name == "mosek":
         from .mosek_solver import MosekSolver
 
@@ -67,10 +73,20 @@ def _make(name: str) -> Solver:
 
 
 def _native() -> Solver:
-    from .clarabel_solver import ClarabelSolver
-    from .native.solver import NativeSolver
+    try:
+        return NativeSolver(behind=_clarabel())
+    except SolverError:
+        return NativeSolver()
 
-    return NativeSolver(behind=ClarabelSolver())
+
+def _clarabel() -> Solver:
+    try:
+        from .clarabel_solver import ClarabelSolver
+    except ImportError:
+        raise SolverError(
+            "the package 'clarabel' is not installed; pip install clarabel", "missing"
+        ) from None
+    return ClarabelSolver()
 
 
 def _trial(table: ParameterTable) -> HorizonProblem:

@@ -96,9 +96,14 @@ def likely_cause(channels: Sequence[str], vehicle_rows: int, levels: np.ndarray,
         else:
             continue
         left[places] = False
+    alone = " alone" if left.sum() == 1 and not said else ""
+    by_state: dict[str, list[str]] = {}
     for c in map(int, np.flatnonzero(left)):
-        alone = " alone" if left.sum() == 1 and not said else ""
-        said.append(f"{channels[c]}{alone} {TRUST_STATES[levels[c]]}{_factor(found, c)}")
+        by_state.setdefault(TRUST_STATES[levels[c]] + _factor(found, c), []).append(channels[c])
+    said += [f"{', '.join(names)}{alone} {state}" for state, names in by_state.items()]
+    if by_state:
+        said.append("check its residuals and move it more" if left.sum() == 1
+                    else "check their residuals and move them more")
     return "; ".join(said)
 
 

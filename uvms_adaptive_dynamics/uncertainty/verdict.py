@@ -25,7 +25,7 @@ import numpy as np
 from ..model.metrics import STILL_SHARE
 from ..model.normal import Z95
 from ..model.parameters import ParameterTable
-from ..model.sample import BY_SETTING, JOINT_AT_REST
+from ..model.sample import BY_SETTING, FILTERS_START, JOINT_AT_REST
 from .advisories import LEAST_COVERAGE, block_warnings
 from .trust import BLOCK_TIME, MATTERS_BY_STATE, MIN_BLOCKS, UNEXPLAINED_BY_STATE
 
@@ -47,8 +47,8 @@ GOOD_COVERAGE = 0.90
 WIDEST = 2.0
 # Share of rows that sensor faults may mask.
 MOST_MASKED = 0.5
-# Mask reasons that are no fault: nothing moves, or a setting asks for it.
-NO_FAULTS = (JOINT_AT_REST, BY_SETTING)
+# Mask reasons that are no fault: nothing moves, a setting asks for it, or filters start.
+NO_FAULTS = (JOINT_AT_REST, BY_SETTING, FILTERS_START)
 INPUT_CODES = ("imu", "dvl", "depth", "joint_states", "thrusters", "battery", "wrench")
 # Codes of findings that other questions answer, or that concern the past.
 JUDGED_ELSEWHERE = ("trust", "residual", "masked rows", "robot.dry_mass")
@@ -70,7 +70,7 @@ class ChannelEvidence(NamedTuple):
     """Evidence on the predictions of one channel.
 
     figures: `channel_metrics` of the judged rows; seconds: their duration [s]; masked: mask reason
-    -> rows; rows: total, masked ones included; trust: current state; moved: whether the judged rows
+    -> ticks; rows: ticks in all; trust: current state; moved: whether the judged rows
     are rows in motion (False: too few of them, so all valid rows are judged); counted: rows that
     counted in the end, None if only the masks are known; by_setting: whether a setting leaves the
     channel out.
@@ -327,7 +327,7 @@ def _inputs(evidence: Evidence) -> Answer:
             share = sum(faults.values()) / max(channel.rows, 1)
             reason = max(faults, key=lambda each: faults[each])
             behind = evidence.remedies.get(reason)
-            found.append((USABLE, f"{name}: {_share(share)} of its rows are masked, mostly for "
+            found.append((USABLE, f"{name}: masked {_share(share)} of the time, mostly for "
                                   f"'{reason}'{': ' + behind if behind else ''}"))
     problems = _merged(found)
     return _answer("Are sensors and settings right?", problems,

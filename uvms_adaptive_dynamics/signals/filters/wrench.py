@@ -25,6 +25,7 @@ from ..gates.choose import spike_gate
 from ..gates.spikes import GatedRow, SpikeGate
 from .series import Series
 
+NO_WRENCH = "no wrench"
 FORCE_FLOOR = 0.4         # [N] smallest scale of the gate
 TORQUE_FLOOR = 0.2 * FORCE_FLOOR      # [N m] thrusters act about 0.2 m from the origin
 
@@ -85,7 +86,7 @@ class MeasuredWrench:
         """The wrench at time t."""
         wrench = self._series.interpolate(t)
         if wrench is None or self._series.gap_around(t) > self._timeout:
-            return BodyWrench(np.zeros(6), "no wrench")
+            return BodyWrench(np.zeros(6), NO_WRENCH)
         return BodyWrench(wrench, "")
 
 

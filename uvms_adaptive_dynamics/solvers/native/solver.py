@@ -19,7 +19,7 @@
 2. If that gives no certified optimum, the tick is *held*: the previous estimate stays, if there is
    a deadline or if it is certified to be near the optimum. So no tick pays for two methods.
 3. Otherwise, and at the tick after a held one, an interior-point method (`interior_point`).
-4. If that breaks down, the fallback solver `behind` (Clarabel).
+4. If that breaks down, the fallback solver `behind` (Clarabel), if there is one.
 """
 
 from __future__ import annotations
@@ -84,6 +84,11 @@ class NativeSolver:
     def __init__(self, behind: Solver | None = None) -> None:
         self._behind = behind
         self._warm: WarmStart | None = None
+
+    @property
+    def has_fallback(self) -> bool:
+        """Whether another solver stands behind the native methods."""
+        return self._behind is not None
 
     def solve(self, problem: HorizonProblem, deadline: float | None = None) -> Solution:
         """See `Solver`. If the deadline passes, the answer is the best feasible point; the previous
