@@ -90,7 +90,7 @@ def test_a_steady_current_is_found_with_its_setting():
 
 
 @pytest.mark.parametrize("change, channel, words", [
-    (across, "pitch", "robot.terms to [off_axis_damping]"),
+    (across, "pitch", "add off_axis_damping to robot.terms"),
     (misplaced, "roll", "efforts of other channels"),
     (lambda sample: sample, "surge", "other parameters of the same model")])
 def test_what_explains_a_channel_is_named(change, channel, words):

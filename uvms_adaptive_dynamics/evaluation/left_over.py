@@ -44,7 +44,7 @@ FEWEST_PIECES = 4
 # [m/s] First guesses of a current; Gauss-Newton steps from the best of them.
 FIRST_CURRENTS = (0.1, 0.3, 0.9)
 CURRENT_STEPS = 4
-SEE_TERMS = "set robot.terms to [{0}], or run the command terms"
+SEE_TERMS = "add {0} to robot.terms, or run the command terms"
 # Sentences on what each guess explains, and what to do about it.
 EXPLANATIONS = {
     "estimate": "other parameters of the same model explain {:.0%} of it: the robot or its motion "
@@ -135,8 +135,8 @@ def _advice(current: Current, known: Sequence[float]) -> Finding:
     return Finding("robot.current_ned", (
         f"robot.current_ned: a steady current of {north:+.2f} m/s north and {east:+.2f} m/s east "
         f"(+- {error:.2f}) explains the vehicle's remaining effort; set robot.current_ned to "
-        f"[{known[0] + north:.2f}, {known[1] + east:.2f}, {known[2]:.2f}], or robot.terms to "
-        "[current] if the current varies"))
+        f"[{known[0] + north:.2f}, {known[1] + east:.2f}, {known[2]:.2f}], or add current "
+        "to robot.terms if it varies"))
 
 
 class Current(NamedTuple):
