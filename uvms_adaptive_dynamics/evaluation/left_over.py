@@ -49,6 +49,8 @@ SEE_TERMS = "add {0} to robot.terms, or run the command terms"
 EXPLANATIONS = {
     "estimate": "other parameters of the same model explain {:.0%} of it: the robot or its motion "
                 "differs from what was learnt; learn from this recording too",
+    "unsettled": "other parameters of the same model explain {:.0%} of it: they are not learnt "
+                 "yet; record more and livelier motion",
     "efforts": "efforts of other channels explain {:.0%} of it: check the order, signs and "
                "positions of the thrusters and the order of the joints; otherwise water forces "
                "have a lever arm that the model lacks",
@@ -85,9 +87,10 @@ class Columns(NamedTuple):
 
 
 def explanations(samples: Sequence[Sample], config: Config, robot: RobotModel,
-                 left: np.ndarray) -> Explained:
+                 left: np.ndarray, frozen: bool) -> Explained:
     """Explanations for channels that the estimate leaves largely unexplained. left (C,): share of
-    each channel's power that it leaves; samples: every CHECKED_EVERY-th of a recording."""
+    each channel's power that it leaves; samples: every CHECKED_EVERY-th of a recording; frozen:
+    whether nothing was learnt from it."""
     poor = left > MATTERING_SHARE
     settings = replace(config.filter, period=CHECKED_EVERY * config.filter.period)
     if not poor.any() or not samples:
@@ -105,17 +108,19 @@ def explanations(samples: Sequence[Sample], config: Config, robot: RobotModel,
         shares["current"] = _left(current.Y, rows)
         if (shares["current"][:6] < LEFT * plain[:6])[carried].any():
             findings.append(_advice(current, config.robot.current_ned))
-    words = {name: _explanation(left[c], plain[c], {guess: own[c] for guess, own in shares.items()})
+    words = {name: _explanation(left[c], plain[c], {guess: own[c] for guess, own in shares.items()},
+                                "estimate" if frozen else "unsettled")
              for c, name in enumerate(robot.channels) if poor[c]}
     return Explained(findings, {name: said for name, said in words.items() if said})
 
 
-def _explanation(left: float, plain: float, shares: dict[str, float]) -> str:
+def _explanation(left: float, plain: float, shares: dict[str, float], other: str) -> str:
     """The sentence on a channel: the guess that leaves the smallest share of its power, if it
     halves what is left; else ''. left, plain: shares left by the estimate, and by the best
-    parameters of the model; shares: those left by each guess."""
+    parameters of the model; shares: those left by each guess; other: the guess that the estimate is
+    not the best."""
     if plain < min(LEFT * left, MATTERING_SHARE):
-        return EXPLANATIONS["estimate"].format(1.0 - plain / left)
+        return EXPLANATIONS[other].format(1.0 - plain / left)
     least, efforts = min(left, plain), shares.pop("efforts")
     # Efforts are correlated with the motion, so they explain a little of everything.
     if efforts < LEFT * min(least, *shares.values()):
