@@ -94,6 +94,15 @@ def test_an_absurd_inertia_is_not_followed_beyond_reason():
         most / PRIOR.values[place] * fast.proportional[3])
 
 
+@pytest.mark.parametrize("left", [0.5, 0.0])
+def test_an_inertia_that_is_estimated_far_too_small_makes_nothing_softer(left):
+    """A vehicle that a tether pulls while it holds still shows a yaw inertia near zero."""
+    values = PRIOR.values.copy()
+    values[[MODEL.table.index[name] for name in ("Iz_N_dr", "axis_e.fv")]] *= 0.1
+    got, slow = after(told(values, left)), gains_for(PRIOR, MODEL.joints, SLOW)
+    assert all(np.all(one >= 0.999 * other) for one, other in zip(got, slow, strict=True))
+
+
 def test_a_friction_of_zero_is_a_gain_of_zero_until_it_is_known():
     prior = PRIOR.__class__(PRIOR.names, PRIOR.values.copy())
     place = MODEL.table.index["axis_b.fv"]

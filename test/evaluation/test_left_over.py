@@ -45,8 +45,8 @@ def plain():
                            for k in range(round(SECONDS / PERIOD)))]
 
 
-def said(change, left=POOR, config=CONFIG):
-    return explanations([change(sample) for sample in plain()], config, ROBOT, left)
+def said(change, left=POOR, config=CONFIG, frozen=True):
+    return explanations([change(sample) for sample in plain()], config, ROBOT, left, frozen)
 
 
 def in_current(sample, current=(0.4, -0.3, 0.0)):
@@ -90,13 +90,18 @@ def test_a_steady_current_is_found_with_its_setting():
 
 
 @pytest.mark.parametrize("change, channel, words", [
-    (across, "pitch", "robot.terms to [off_axis_damping]"),
+    (across, "pitch", "add off_axis_damping to robot.terms"),
     (misplaced, "roll", "efforts of other channels"),
     (lambda sample: sample, "surge", "other parameters of the same model")])
 def test_what_explains_a_channel_is_named(change, channel, words):
     """The explanation is judged by rows that it was not fitted to."""
     found = said(change)
     assert words in found.by_channel[channel] and not found.findings
+
+
+def test_an_estimate_that_still_learns_is_not_told_to_learn():
+    learning = said(lambda sample: sample, frozen=False).by_channel["surge"]
+    assert "not learnt yet" in learning and "this recording too" not in learning
 
 
 def test_nothing_is_named_where_nothing_explains():

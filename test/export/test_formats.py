@@ -88,9 +88,10 @@ def test_offsets_and_rotors_are_named_where_there_are_any():
 
 
 def test_what_was_not_measured_is_named():
-    """Notes tell which numbers are the prior's, and which are only known in part."""
+    """Notes tell which numbers in the file are the prior's, and which are only known in part."""
     table = estimate().robot.table
-    words = tuple({"N_rr": "prior", "K_p": "weak"}.get(name, "measured") for name in table.names)
+    flags = {"N_rr": "prior", "K_p": "weak", "W": "weak", "axis_b.m": "weak"}
+    words = tuple(flags.get(name, "measured") for name in table.names)
     identified = Identified(CONFIG, estimate().robot, ParameterSet(
         table.names, estimate().values, known_from=words))
     assert export_as(identified, "fossen").notes[-2:] == (

@@ -12,7 +12,7 @@
 # See the License for the specific language governing permissions and
 # limitations under the License.
 
-"""A matrix that rounding made indefinite becomes a covariance again; nothing else is touched."""
+"""A matrix that rounding has spoilt becomes a covariance again; nothing else is touched."""
 import numpy as np
 
 from uvms_adaptive_dynamics.model.covariance import semidefinite
@@ -21,7 +21,20 @@ from uvms_adaptive_dynamics.model.covariance import semidefinite
 def test_a_covariance_stays_to_the_bit():
     root = np.random.default_rng(0).normal(size=(5, 3))
     covariance = root @ root.T    # singular: rounding may make its zero eigenvalues negative
-    assert semidefinite(covariance) is covariance
+    np.testing.assert_array_equal(semidefinite(covariance), covariance)
+
+
+def test_rounding_leaves_it_symmetric():
+    """A direction that is a million times larger than the rest is mapped by a general matrix: the
+    product is asymmetric by more than the file's check allows."""
+    rng = np.random.default_rng(2)
+    T, root = rng.normal(size=(6, 6)), rng.normal(size=(6, 6)) * [1e8, 1, 1, 1, 1, 1]
+    T[3] -= T[3] @ root[:, 0] / (root[:, 0] @ root[:, 0]) * root[:, 0]
+    spoilt = T @ (root @ root.T) @ T.T
+    assert not np.array_equal(spoilt, spoilt.T)
+    found = semidefinite(spoilt)
+    np.testing.assert_array_equal(found, found.T)
+    np.testing.assert_allclose(found, spoilt, rtol=0.0, atol=np.abs(spoilt - spoilt.T).max())
 
 
 def test_an_indefinite_one_becomes_the_nearest_in_its_own_units():

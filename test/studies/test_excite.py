@@ -27,6 +27,7 @@ from uvms_adaptive_dynamics.model.parameter_file import ParameterSet, save_param
 from uvms_adaptive_dynamics.model.prior import prior_from_config
 from uvms_adaptive_dynamics.model.robot import RobotModel
 from uvms_adaptive_dynamics.simulation.bag import write_bag
+from uvms_adaptive_dynamics.studies.excitation import command
 from uvms_adaptive_dynamics.studies.excitation.campaign import Campaign, random_limits
 from uvms_adaptive_dynamics.studies.excitation.compare import held, ratios, time_share
 from uvms_adaptive_dynamics.studies.excitation.learning import Learnt
@@ -47,6 +48,13 @@ def test_a_motion_is_designed_and_tried(tmp_path, capsys):
     uses = json.loads((tmp_path / "excite.json").read_text())["uses"]
     assert 0.02 < uses["tilt"] < 1.0 and max(uses.values()) < 1.0
     assert (tmp_path / "trajectory.png").stat().st_size > 10_000
+
+
+def test_a_robot_that_cannot_be_tried_is_refused_before_the_design(tmp_path, capsys, monkeypatch):
+    monkeypatch.setattr(command, "design", None)
+    assert main(["excite", "--dry-run", "--set", "robot.joints=[axis_e]", "--output",
+                 str(tmp_path)]) == 2
+    assert "the only robot that --dry-run" in capsys.readouterr().err
 
 
 def test_a_stage_of_a_schedule_is_designed_for(tmp_path):

@@ -68,6 +68,7 @@ def test_the_robot_is_armed_moved_and_left_at_neutral():
     assert 5.0 < done.seconds < 5.0 + CONFIG.identification.ramp + 0.1
     assert max(done.uses.values()) < 1.0 and done.uses["axis_b speed"] > 0.1
     assert [end.stage for end in done.ended] == ["arm"]
+    assert done.notes[-1].endswith("stopped: 5 s are over")
     again = run(5.0)
     np.testing.assert_array_equal(again.parameters.values, done.parameters.values)
 
@@ -115,7 +116,8 @@ def test_the_robot_is_that_of_the_configuration():
 
 
 def test_another_arm_is_identified_and_judged(tmp_path, monkeypatch):
-    """Runs the command with two joints of the arm, with shortened truth and test."""
+    """Runs the command with two joints of the arm, with shortened truth and test. The statement has
+    the stages and what to do next."""
     monkeypatch.setattr(command, "true_parameters",
                         partial(command.true_parameters, duration=2.0))
     monkeypatch.setattr(command, "GUIDED_HELD_OUT_S", 5.0)
@@ -124,7 +126,9 @@ def test_another_arm_is_identified_and_judged(tmp_path, monkeypatch):
     args = parser.parse_args(["--output", str(tmp_path), "--longest", "10", "--set",
                               "robot.joints=[axis_e,axis_d]",
                               *(f"--set={name}={value}" for name, value in CHEAP.items())])
-    assert command.run(args) == 0
+    assert command.run(args) == 1       # cut off by --longest
+    said = (tmp_path / "statement_1.md").read_text()
+    assert "## What to do next" in said and "| arm | the data ended" in said
     found = json.loads((tmp_path / "guided.json").read_text())["seeds"]["1"]
     assert found["cause"] == "longest" and "axis_d speed" in found["uses"]
     assert {"surge", "axis_e", "axis_d"} <= set(found["held_out"])

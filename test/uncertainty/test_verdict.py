@@ -91,6 +91,17 @@ def test_one_channel_turns_it(changed, word, said):
     assert said in " ".join(judged.reasons) and ("axis_d" in " ".join(judged.reasons)) == bool(said)
 
 
+def test_channels_with_the_same_reason_share_it():
+    """With a figure for each; advice on a channel of its own stays apart."""
+    changed = {"roll": channel(0.7), "yaw": channel(0.8), "axis_d": channel(width=0.75),
+               "axis_c": channel(width=0.75), "pitch": channel(0.7)}
+    reasons = verdict(evidence(changed, explained={"pitch": "trim"})).reasons
+    assert sum("roll, yaw: 69%, 79% of the effort's power is unexplained" in one
+               for one in reasons) == 1
+    assert any(one.startswith("pitch: 69%") and one.endswith("; trim") for one in reasons)
+    assert sum("the 95 % intervals cover only" in one for one in reasons) == 1
+
+
 @pytest.mark.parametrize("values, word, said", [
     ({"findings": [finding_of("dvl.frame: mirrored; set it to 'flu'")]}, USABLE, "dvl.frame"),
     ({"findings": [finding_of("imu: its clock is 5 s ahead; corrected")]}, GOOD, ""),

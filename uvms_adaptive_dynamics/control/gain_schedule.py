@@ -15,7 +15,9 @@
 """PID gains that move from the prior's inertias to the estimated ones.
 
 A prior may be wrong by any factor, so its loop must be slow; measured inertias allow a fast one.
-In between, each axis interpolates by how much of its prior standard deviation is gone.
+In between, each axis interpolates by how much of its prior standard deviation is gone. No estimate
+makes a gain smaller than the prior's: a tether that pulls while the vehicle holds still can look
+like an inertia of nearly zero.
 """
 from __future__ import annotations
 
@@ -27,8 +29,8 @@ from ..model.parameter_file import ParameterSet
 from .feedforward import Feedforward
 from .motion_controller import Gains, gains_of, loads
 
-# Factor about the prior's inertia or friction (upwards about its deviation if that is larger) to
-# which an estimate is clipped.
+# Factor above the prior's inertia or friction (or its deviation if that is larger) to which an
+# estimate is clipped.
 BELIEVED = 10.0
 LEAST_FRICTION = 1e-9  # keeps the logarithm of a zero friction finite
 
@@ -75,7 +77,7 @@ class GainSchedule:
         pi, stddev = (each[self._places] for each in trusted)
         known = np.clip(1.0 - stddev / self._fresh, 0.0, 1.0)
         nominal = np.exp(self._prior)
-        found = np.log(np.clip(pi, nominal / BELIEVED,
+        found = np.log(np.clip(pi, nominal * np.exp(self._slow - self._fast),
                                np.maximum(nominal, self._fresh) * BELIEVED))
         return (self._prior + known * (found - self._prior),
                 self._slow + known * (self._fast - self._slow))

@@ -44,11 +44,13 @@ FEWEST_PIECES = 4
 # [m/s] First guesses of a current; Gauss-Newton steps from the best of them.
 FIRST_CURRENTS = (0.1, 0.3, 0.9)
 CURRENT_STEPS = 4
-SEE_TERMS = "set robot.terms to [{0}], or run the command terms"
+SEE_TERMS = "add {0} to robot.terms, or run the command terms"
 # Sentences on what each guess explains, and what to do about it.
 EXPLANATIONS = {
     "estimate": "other parameters of the same model explain {:.0%} of it: the robot or its motion "
                 "differs from what was learnt; learn from this recording too",
+    "unsettled": "other parameters of the same model explain {:.0%} of it: they are not learnt "
+                 "yet; record more and livelier motion",
     "efforts": "efforts of other channels explain {:.0%} of it: check the order, signs and "
                "positions of the thrusters and the order of the joints; otherwise water forces "
                "have a lever arm that the model lacks",
@@ -85,9 +87,10 @@ class Columns(NamedTuple):
 
 
 def explanations(samples: Sequence[Sample], config: Config, robot: RobotModel,
-                 left: np.ndarray) -> Explained:
+                 left: np.ndarray, frozen: bool) -> Explained:
     """Explanations for channels that the estimate leaves largely unexplained. left (C,): share of
-    each channel's power that it leaves; samples: every CHECKED_EVERY-th of a recording."""
+    each channel's power that it leaves; samples: every CHECKED_EVERY-th of a recording; frozen:
+    whether nothing was learnt from it."""
     poor = left > MATTERING_SHARE
     settings = replace(config.filter, period=CHECKED_EVERY * config.filter.period)
     if not poor.any() or not samples:
@@ -105,17 +108,19 @@ def explanations(samples: Sequence[Sample], config: Config, robot: RobotModel,
         shares["current"] = _left(current.Y, rows)
         if (shares["current"][:6] < LEFT * plain[:6])[carried].any():
             findings.append(_advice(current, config.robot.current_ned))
-    words = {name: _explanation(left[c], plain[c], {guess: own[c] for guess, own in shares.items()})
+    words = {name: _explanation(left[c], plain[c], {guess: own[c] for guess, own in shares.items()},
+                                "estimate" if frozen else "unsettled")
              for c, name in enumerate(robot.channels) if poor[c]}
     return Explained(findings, {name: said for name, said in words.items() if said})
 
 
-def _explanation(left: float, plain: float, shares: dict[str, float]) -> str:
+def _explanation(left: float, plain: float, shares: dict[str, float], other: str) -> str:
     """The sentence on a channel: the guess that leaves the smallest share of its power, if it
     halves what is left; else ''. left, plain: shares left by the estimate, and by the best
-    parameters of the model; shares: those left by each guess."""
+    parameters of the model; shares: those left by each guess; other: the guess that the estimate is
+    not the best."""
     if plain < min(LEFT * left, MATTERING_SHARE):
-        return EXPLANATIONS["estimate"].format(1.0 - plain / left)
+        return EXPLANATIONS[other].format(1.0 - plain / left)
     least, efforts = min(left, plain), shares.pop("efforts")
     # Efforts are correlated with the motion, so they explain a little of everything.
     if efforts < LEFT * min(least, *shares.values()):
@@ -135,8 +140,8 @@ def _advice(current: Current, known: Sequence[float]) -> Finding:
     return Finding("robot.current_ned", (
         f"robot.current_ned: a steady current of {north:+.2f} m/s north and {east:+.2f} m/s east "
         f"(+- {error:.2f}) explains the vehicle's remaining effort; set robot.current_ned to "
-        f"[{known[0] + north:.2f}, {known[1] + east:.2f}, {known[2]:.2f}], or robot.terms to "
-        "[current] if the current varies"))
+        f"[{known[0] + north:.2f}, {known[1] + east:.2f}, {known[2]:.2f}], or add current "
+        "to robot.terms if it varies"))
 
 
 class Current(NamedTuple):

@@ -15,7 +15,7 @@
 """All formats by name, and the export itself: write, read back, and report what is lost."""
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Container, Iterable, Mapping
 from typing import NamedTuple
 
 from ..config import Config
@@ -92,7 +92,7 @@ def export_as(identified: Identified, name: str) -> Exported:
     changed = {key: (own[key], value) for key, value in found.items()
                if abs(value - own[key]) > READ_BACK_ROUNDING * max(abs(own[key]), size[key])}
     notes = (*draft.notes, *correction_notes(identified), *_changes(changed),
-             *_absences(table, own, set(own) - set(found)), *_unmeasured(identified))
+             *_absences(table, own, set(own) - set(found)), *_unmeasured(identified, found))
     head = f"{form.meaning}, by uvms_adaptive_dynamics {identified.parameters.version}"
     return Exported(form.commented(draft.text, (head, *notes)), notes,
                     tuple(key for key in found if key not in changed))
@@ -142,8 +142,11 @@ def _absences(table: ParameterTable, own: Mapping[str, float], absent: set[str])
     return [f"Not in this file: {', '.join(parts)}."] if parts else []
 
 
-def _unmeasured(identified: Identified) -> list[str]:
-    flagged = list(zip(identified.robot.table.names, identified.parameters.known_from))
+def _unmeasured(identified: Identified, held: Container[str]) -> list[str]:
+    """Sentences on the parameters in the file that the data do not determine. Of W and B only the
+    difference is in it."""
+    flagged = [(name, word) for name, word in zip(identified.robot.table.names,
+                                                  identified.parameters.known_from) if name in held]
     sentences = (("prior", "Determined by the prior, not by data"),
                  ("weak", "Known in part, to be used only with the covariance, which is not in "
                           "this file"))

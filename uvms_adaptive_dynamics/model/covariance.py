@@ -12,7 +12,7 @@
 # See the License for the specific language governing permissions and
 # limitations under the License.
 
-"""Standard deviations from a covariance, and repair of one that rounding made indefinite."""
+"""Standard deviations from a covariance, and repair of one that rounding has spoilt."""
 from __future__ import annotations
 
 import numpy as np
@@ -31,10 +31,12 @@ def deviations(covariance: np.ndarray) -> np.ndarray:
 
 
 def semidefinite(covariance: np.ndarray) -> np.ndarray:
-    """(p, p) the covariance itself, or the nearest positive semidefinite matrix if rounding made it
-    indefinite, as happens with parameters that neither data nor prior determine.
+    """(p, p) the covariance itself, or the nearest symmetric semidefinite matrix if rounding
+    made it asymmetric or indefinite, as happens with parameters that neither data nor prior
+    determine, or that are known worse than others by many orders of magnitude.
 
     "Nearest" is meant with variances scaled to one."""
+    covariance = 0.5 * (covariance + covariance.T)
     size = deviations(covariance)
     size = np.where(size > 0, size, 1.0)
     values, vectors = np.linalg.eigh(covariance / np.outer(size, size))

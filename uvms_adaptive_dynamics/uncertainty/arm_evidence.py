@@ -202,8 +202,8 @@ def _moved(offset: Added, name: str) -> Finding:
 def _dragged(name: str) -> Finding:
     return Finding("robot.terms", (
         "robot.terms: the model lacks drag of the links, which explains much of the remaining "
-        f"effort of arm and vehicle and looks like an impossible position of {name}; set "
-        "robot.terms to [link_drag], or run the command terms on this recording"))
+        f"effort of arm and vehicle and looks like an impossible position of {name}; add "
+        "link_drag to robot.terms, or run the command terms on this recording"))
 
 
 def _shifted(constant: Added, j: int, joints: Sequence[str], settings: Joints) -> Finding:

@@ -225,23 +225,25 @@ def _fits(evidence: Evidence) -> Answer:
         found.append((NOT_USABLE, f"the estimator fails: {evidence.failed}; see the diagnostics "
                                   "and call ~/reset"))
     misset = bool(_misset(evidence))
+    of_channels = []
     for name, channel in judged.items():
         unexplained = 1 - channel.figures["r2"]
         hardly = not (channel.moved or misset or channel.trust == "wrong")
+        share = _share(unexplained)
         if unexplained > UNEXPLAINED_SHARE and hardly:
-            found.append((USABLE, f"{name}: hardly moved, and {_share(unexplained)} of its "
-                                  "effort's power is unexplained; move it more, or do not rely "
-                                  "on it"))
+            of_channels.append((USABLE, name, share, "hardly moved, and {} of the effort's power "
+                                "is unexplained; move it more, or do not rely on it"))
         elif channel.trust == "wrong" or unexplained > UNEXPLAINED_SHARE:
-            found.append((NOT_USABLE, f"{name}: {_share(unexplained)} of the effort's power is "
-                                      f"unexplained{_by_trust(channel)}; "
-                                      f"{evidence.explained.get(name, UNEXPLAINED)}"))
+            of_channels.append((NOT_USABLE, name, share, "{} of the effort's power is "
+                                f"unexplained{_by_trust(channel)}; "
+                                f"{evidence.explained.get(name, UNEXPLAINED)}"))
         elif unexplained > MATTERING_SHARE:
-            found.append((USABLE, f"{name}: {_share(unexplained)} of the effort's power is "
-                                  f"unexplained; {evidence.explained.get(name, LITTLE_LEFT)}"))
+            of_channels.append((USABLE, name, share, "{} of the effort's power is unexplained; "
+                                f"{evidence.explained.get(name, LITTLE_LEFT)}"))
         elif channel.trust == "doubtful" and not misset:
             found.append((USABLE, f"{name}: doubtful at the end; check its residuals and move it "
                                   "more"))
+    found = _of_channels(of_channels) + found
     least = min(judged, key=lambda name: judged[name].figures["r2"], default=None)
     sentence = "nothing could be judged" if least is None else (
         f"R^2 is at least {judged[least].figures['r2']:.3f} ({least}) on {len(judged)} of "
@@ -279,22 +281,23 @@ def _why_not_judged(channel: ChannelEvidence) -> str:
 
 
 def _calibrated(evidence: Evidence) -> Answer:
-    judged, found = _judged(evidence), []
+    judged, missing, of_channels = _judged(evidence), [], []
     coverage: list[float] = []
     for name, channel in judged.items():
         held, ratio, share = _interval(channel)
         if held is None:
-            found.append((USABLE, f"{name}: no intervals"))
+            missing.append((USABLE, f"{name}: no intervals"))
             continue
         coverage.append(held)
         if held < GOOD_COVERAGE:
-            found.append((USABLE if held >= LEAST_COVERAGE else NOT_USABLE,
-                          f"{name}: the 95 % intervals cover only {held:.0%} of the rows; do not "
-                          f"use them as bounds. {_how_to_widen(evidence)}"))
+            of_channels.append((USABLE if held >= LEAST_COVERAGE else NOT_USABLE, name,
+                                f"{held:.0%}", "the 95 % intervals cover only {} of the rows; do "
+                                f"not use them as bounds. {_how_to_widen(evidence)}"))
         elif ratio > WIDEST and share > MATTERING_SHARE:
-            found.append((USABLE, f"{name}: the 95 % intervals are {ratio:.1f} times as wide as "
-                                  f"the errors require ({held:.0%} inside)"
-                                  + ("; more motion narrows them" if evidence.learnt else "")))
+            of_channels.append((USABLE, name, f"{ratio:.1f}", "the 95 % intervals are {} times as "
+                                "wide as the errors require"
+                                + ("; more motion narrows them" if evidence.learnt else "")))
+    found = missing + _of_channels(of_channels)
     if not judged:      # `_fits` says why
         return Answer("Is it calibrated?", USABLE, "nothing could be judged")
     sentence = (f"95 % intervals cover {min(coverage):.1%} to {max(coverage):.1%} of the rows"
@@ -348,6 +351,17 @@ def _merged(found: Sequence[tuple[str, str]]) -> list[tuple[str, str]]:
         name, _, rest = sentence.partition(": ")
         channels.setdefault((word, rest), []).append(name)
     return [(word, f"{', '.join(names)}: {rest}") for (word, rest), names in channels.items()]
+
+
+def _of_channels(found: Iterable[tuple[str, str, str, str]]) -> list[tuple[str, str]]:
+    """(verdict, reason) pairs from (verdict, channel, figure, sentence with {} for the figure):
+    channels with the same sentence share one."""
+    channels: dict[tuple[str, str], list[tuple[str, str]]] = {}
+    for word, name, figure, sentence in found:
+        channels.setdefault((word, sentence), []).append((name, figure))
+    return [(word, f"{', '.join(name for name, _ in own)}: "
+                   + sentence.replace("{}", ", ".join(figure for _, figure in own)))
+            for (word, sentence), own in channels.items()]
 
 
 def _physical(evidence: Evidence) -> Answer:

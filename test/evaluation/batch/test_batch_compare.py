@@ -17,12 +17,13 @@ import numpy as np
 import pytest
 
 from uvms_adaptive_dynamics.evaluation.batch.compare import (
+    Difference,
     compared,
     jackknife,
     judged_by_variant,
     paired_variants,
 )
-from uvms_adaptive_dynamics.evaluation.batch.table import comparison_table
+from uvms_adaptive_dynamics.evaluation.batch.table import comparison_table, verdict_table
 
 
 def sums(residuals, stddev=1.0):
@@ -91,6 +92,17 @@ def test_what_got_worse_stands_first(results):
     assert comparison_table(found).splitlines()[1].split()[:2] == ["roll", "worse"]
 
 
+def test_long_figures_of_the_table_stand_apart(results):
+    tiny = Difference(-0.00083e-2, 0.00043e-2)
+    line = comparison_table([compared(*results)[0]._replace(
+        log_rmse=tiny, coverage=tiny, nll=tiny)]).splitlines()[1]
+    assert "% -0.00083 ± 0.00043 pt -8.3e-06" in " ".join(line.split())
+
+
+def test_a_reason_that_is_cut_short_ends_in_dots():
+    assert verdict_table([("dive", "usable", "word " * 50)]).endswith("word ...")
+
+
 def test_one_recording_is_compared_by_its_pieces(results):
     old, new = ({("s", "r0"): side["s", "r0"]} for side in results)
     found = compared(old, new)
@@ -109,6 +121,9 @@ def test_recordings_of_one_side_and_channels_without_rows_are_left_out(results):
 def test_variants_are_paired_by_name_or_as_the_only_ones():
     assert paired_variants({"a": {}, "b": {}}, {"b": {}, "c": {}}) == [("b", "b")]
     assert paired_variants({"a": {}}, {"c": {}}) == [("a", "c")]
+    assert paired_variants({"a": {}}, {"b": {}, "c": {}}) == [("a", "b"), ("a", "c")]
+    assert paired_variants({"a": {}}, {"a": {}, "c": {}}) == [("a", "a")]
+    assert paired_variants({"a": {}, "b": {}}, {"c": {}, "d": {}}) == []
 
 
 def test_failed_tasks_have_nothing_to_compare():

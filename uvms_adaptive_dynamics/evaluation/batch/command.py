@@ -181,8 +181,8 @@ def _compare(old: Path, new: Path, folder: Path) -> int:
              compared(before[name], after[other])
              for name, other in paired_variants(before, after)}
     if not any(found.values()):
-        raise UvmsError(f"'{old}' and '{new}' have no variant with a common recording; expected "
-                        "results on the same recordings.")
+        raise UvmsError(f"'{old}' ({', '.join(before)}) and '{new}' ({', '.join(after)}) have no "
+                        "variant of the same name that judged the same recording; expected one.")
     write_file(folder / "comparison.html", comparison_page(str(old), str(new), found))
     for name, differences in found.items():
         print(f"\n{name}\n{comparison_table(differences)}")

@@ -21,6 +21,7 @@ correlated. With K clusters, intervals are those of Student's t with K - 1 degre
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
+from itertools import product
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -92,11 +93,10 @@ def judged_by_variant(tasks: Iterable[Mapping[str, Any]]) -> dict[str, dict]:
 
 def paired_variants(old: Mapping[str, Judged], new: Mapping[str, Judged]
                     ) -> list[tuple[str, str]]:
-    """Pairs of variants with the same name; if each side has only one, these, whatever their names.
-    """
-    if len(old) == len(new) == 1:
-        return [(next(iter(old)), next(iter(new)))]
-    return [(name, name) for name in old if name in new]
+    """Pairs of variants with the same name; without any, if one side has a single variant, that one
+    with each of the other side."""
+    same = [(name, name) for name in old if name in new]
+    return same or (list(product(old, new)) if 1 in (len(old), len(new)) else [])
 
 
 def compared(old: Judged, new: Judged) -> list[Compared]:

@@ -19,6 +19,7 @@ import csv
 import io
 import math
 from collections.abc import Iterable, Mapping, Sequence
+from textwrap import shorten
 from typing import Any, NamedTuple
 
 from .compare import Compared, Difference
@@ -120,17 +121,17 @@ def verdict_table(found: Sequence[tuple[str, str, str]]) -> str:
     """The terminal's table of one variant's verdicts."""
     wide = 2 + max(len("judged"), *(len(name) for name, _, _ in found))
     return "\n".join([f"{'judged':<{wide}}{'verdict':<12}first reason", *(
-        f"{name:<{wide}}{word:<12}{reason[:LONGEST_REASON]}".rstrip()
+        f"{name:<{wide}}{word:<12}{shorten(reason, LONGEST_REASON, placeholder=' ...')}".rstrip()
         for name, word, reason in found)])
 
 
 def comparison_table(found: Sequence[Compared]) -> str:
     """The terminal's table of differences."""
-    lines = [f"{'channel':<12}{'':<11}{'RMSE old':>10}{'new':>10}{'change':>18}{'coverage':>18}"
-             f"{'NLL':>18}  most in"]
+    lines = [f"{'channel':<12}{'':<11}{'RMSE old':>10}{'new':>10}{'change':>22}{'coverage':>22}"
+             f"{'NLL':>22}  most in"]
     lines += [f"{c.channel:<12}{c.word:<11}{figure(c.old_rmse, '.4g'):>10}"
-              f"{figure(c.new_rmse, '.4g'):>10}{relative(c.log_rmse):>18}"
-              f"{points(c.coverage):>18}{nats(c.nll):>18}  {c.worst}" for c in found]
+              f"{figure(c.new_rmse, '.4g'):>10}  {relative(c.log_rmse):>20}"
+              f"  {points(c.coverage):>20}  {nats(c.nll):>20}  {c.worst}" for c in found]
     if found:
         lines.append(f"± is half of a 95 % interval, from {found[0].clusters} {found[0].kind}; one "
                      "channel in twenty exceeds it by chance.")

@@ -128,6 +128,7 @@ def run(args: argparse.Namespace) -> int:
     if args.compare:
         return _compare(in_simulation(config, robot), robot, known, limits, duration, args.seed,
                         folder)
+    in_dry_run = in_simulation(config, robot) if args.dry_run else None
     stage = stage_of(args, config, robot)
     noise = noise_of(known, robot, config)
     at_rest = noise_of_recording(args.hover, known, robot, config) if args.hover else None
@@ -141,9 +142,8 @@ def run(args: argparse.Namespace) -> int:
             f"{presumed(robot, noise, known.noise_stddev is not None, at_rest)}\n\n"
             f"{promise_table(trajectory)}")
     tried = None
-    if args.dry_run:
-        tried = dry_run(in_simulation(config, robot), robot, trajectory, limits, known, args.seed,
-                        holds_back=True)
+    if in_dry_run is not None:
+        tried = dry_run(in_dry_run, robot, trajectory, limits, known, args.seed, holds_back=True)
         text += f"\n{use_table(tried)}"
     save_trajectory(folder / "trajectory.yaml", trajectory)
     write_file(folder / "excite.md", text)

@@ -31,6 +31,7 @@ from ...config import Config
 from ...control.stages import load_schedule
 from ...disk.writing import output_folder, write_file
 from ...evaluation.files import write_json
+from ...evaluation.judged import statement_of
 from ...evaluation.run import run as run_bags
 from ...evaluation.run_record import metrics_of
 from ...model.parameter_file import ParameterSet, save_parameters
@@ -39,6 +40,7 @@ from ...simulation.bag import DEFAULT_START, write_bag
 from ...simulation.robot import SimulatedRobot
 from ...simulation.rough import ROUGH, Roughness
 from ...simulation.true_robot import TrueRobot
+from ...uncertainty.statement import Statement
 from ..campaign import HELD_OUT_SEED_OFFSET
 from ..closed_loop.truth import true_parameters, wrong_prior
 from .loop import GuidedRun, guided_run
@@ -67,12 +69,13 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--prior-factor", type=options.factor, default=PRIOR_FACTOR, metavar="K",
                         help="every non-zero parameter of the prior times K or 1/K; default "
                              f"{PRIOR_FACTOR:g}")
-    options.add_output(parser, "guided.json, guided.md and the parameters of each seed")
+    options.add_output(parser, "guided.json, guided.md, parameters and statement of each seed")
     options.add_settings(parser)
 
 
 def run(args: argparse.Namespace) -> int:
-    """Run every seed and return 0; raises UvmsError for unusable input."""
+    """Run every seed; 1 if a run did not complete its schedule. Raises UvmsError for unusable
+    input."""
     folder = output_folder(args.output)
     # Without pauses: they belong to the robot's own motion, and an axis that stands still
     # throughout the test has no variance to explain.
@@ -94,15 +97,16 @@ def run(args: argparse.Namespace) -> int:
         done = guided_run(config, model, prior, schedule, robot, args.longest,
                           lambda words: print(f"  {words}", flush=True))
         save_parameters(folder / f"parameters_{seed}.yaml", done.parameters)
-        found = judged(config, true_robot, done.parameters, prior, seed, rough)
+        found, said = judged(config, true_robot, done, prior, seed, rough)
         seeds[str(seed)] = outcome(done) | found | {"took_s": time.monotonic() - begin}
+        write_file(folder / f"statement_{seed}.md", said.text())
         # Written after every seed, so that an interrupted run keeps its results.
         write_json(folder / "guided.json", content)
         text = markdown(content)
         write_file(folder / "guided.md", text.encode())
-        print(f"\n{text}", flush=True)
+        print(f"\n{said.first_lines()}\n\n{text}", flush=True)
     print(folder / "guided.md")
-    return 0
+    return int(any(each["cause"] != "done" for each in seeds.values()))
 
 
 def outcome(done: GuidedRun) -> dict[str, Any]:
@@ -114,16 +118,19 @@ def outcome(done: GuidedRun) -> dict[str, Any]:
                        for end in done.ended]}
 
 
-def judged(config: Config, true_robot: TrueRobot, learnt: ParameterSet, prior: ParameterSet,
-           seed: int, rough: Roughness) -> dict[str, Any]:
-    """Held-out metrics by channel of the estimate and of the prior, both frozen, on the usual
-    motion of another seed."""
+def judged(config: Config, true_robot: TrueRobot, done: GuidedRun, prior: ParameterSet,
+           seed: int, rough: Roughness) -> tuple[dict[str, Any], Statement]:
+    """(held-out metrics by channel of the estimate and of the prior, both frozen, on the usual
+    motion of another seed; the statement on the estimate and its stages)."""
     folder = Path(tempfile.mkdtemp(prefix="guided_"))
     try:
-        bag = folder / "bag"
+        bag = folder / f"held_out_{seed}"
         write_bag(bag, seed=seed + HELD_OUT_SEED_OFFSET, duration=GUIDED_HELD_OUT_S,
                   true_robot=true_robot, rough=rough)
-        return {name: metrics_of(run_bags([bag], config, each, frozen=True))["channels"]
-                for name, each in (("held_out", learnt), ("prior", prior))}
+        ours, before = (run_bags([bag], config, each, frozen=True)
+                        for each in (done.parameters, prior))
+        return {"held_out": metrics_of(ours)["channels"],
+                "prior": metrics_of(before)["channels"]}, statement_of(
+                    replace(ours, stages=tuple(done.ended)))
     finally:
         shutil.rmtree(folder)

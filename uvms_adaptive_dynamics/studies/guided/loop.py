@@ -160,7 +160,7 @@ class _Loop:
             self._staged.update_feedforward(t, self._feedforward)
             self._watch(t, state, t - armed_at)
             if t - armed_at > longest:
-                self._pilot.stop(Cause("longest", f"{longest:g} s are over"))
+                self._stop(Cause("longest", f"{longest:g} s are over"))
             self._go_on(t, state)
             commands = self._pilot.commands(t, state)
             if commands is None or commands.neutral:
@@ -179,6 +179,11 @@ class _Loop:
         line = f"{self._robot.t:6.1f} s  {words}"
         self._notes.append(line)
         self._speak(line)
+
+    def _stop(self, cause: Cause) -> None:
+        if self._pilot.armed:
+            self._say(f"stopped: {cause.sentence}")
+            self._pilot.stop(cause)
 
     def _arm(self, t: float, state: MotionState) -> None:
         self._pilot.arm(t, state)
@@ -206,8 +211,7 @@ class _Loop:
             doubt=0.0 if state is None else self._pilot.doubt(state))
         causes = self._guard.causes(t, view)
         if causes:
-            self._say(f"stopped: {causes[0].sentence}")
-            self._pilot.stop(causes[0])
+            self._stop(causes[0])
             return
         overloaded = self._pilot.hold_back_if(t, self._guard.overloaded)
         if overloaded is not None:
@@ -221,7 +225,7 @@ class _Loop:
         stage = self._staged.stage
         wanted = self._guide.next(t, stage)
         if isinstance(wanted, Cause):
-            self._pilot.stop(wanted)
+            self._stop(wanted)
         elif wanted is not None:
             self._design(t, wanted if state is None else wanted._replace(
                 doubt=self._pilot.doubt_after(t, state, self._config.excitation.duration)))
@@ -236,7 +240,7 @@ class _Loop:
                 config, self._model, self._limits.at_depth(self._depth, config),
                 estimator.parameter_set(), estimator.free, request)
         except ParameterError as error:
-            self._pilot.stop(self._guide.failed(str(error)))
+            self._stop(self._guide.failed(str(error)))
             return
         self._due = (t + config.identification.design_time, trajectory)
         self._say(f"motion {request.number} for '{request.stage.title}'")
