@@ -1,0 +1,70 @@
+# Copyright 2026 uvms_adaptive_dynamics developers
+#
+# Licensed under the Apache License, Version 2.0 (the "License");
+# you may not use this file except in compliance with the License.
+# You may obtain a copy of the License at
+#
+#     http://www.apache.org/licenses/LICENSE-2.0
+#
+# Unless required by applicable law or agreed to in writing, software
+# distributed under the License is distributed on an "AS IS" BASIS,
+# WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
+# See the License for the specific language governing permissions and
+# limitations under the License.
+
+"""A node that winds down stays alive after an internal error until the robot is at neutral."""
+import importlib.util
+import signal
+from types import SimpleNamespace
+
+import pytest
+
+if importlib.util.find_spec("rclpy") is None:
+    pytest.skip("rclpy is not installed", allow_module_level=True)
+
+from uvms_adaptive_dynamics.ros import process  # noqa: E402
+
+
+class WindingDown:
+    """A node that is wound down some looks after it was asked to; `fails`: so does its report."""
+
+    def __init__(self, looks=3, fails=False):
+        self.context = SimpleNamespace(ok=lambda: True)
+        self.asked, self.looked, self._looks, self._fails = [], 0, looks, fails
+
+    def wind_down(self, error=None):
+        self.asked.append(error)
+        if self._fails:
+            raise ValueError("the report failed")
+
+    @property
+    def wound_down(self):
+        self.looked += bool(self.asked)
+        return self.looked > self._looks
+
+
+ERROR = PermissionError(30, "Read-only file system")
+
+
+def spin_with_an_error(node, monkeypatch):
+    def spin_once(timeout_sec):
+        raise ERROR
+    monkeypatch.setattr(signal, "signal", lambda *_: None)
+    with pytest.raises(PermissionError):
+        process._spin_and_wind_down(SimpleNamespace(spin_once=spin_once), node)
+
+
+@pytest.mark.parametrize("fails", [False, True])
+def test_an_error_on_the_executor_lets_the_node_wind_down(monkeypatch, fails):
+    """The node is told the error and awaited, even if its report of the stop fails."""
+    node = WindingDown(fails=fails)
+    spin_with_an_error(node, monkeypatch)
+    assert node.asked == [ERROR] and node.wound_down
+
+
+def test_a_node_that_does_not_wind_down_is_not_awaited_for_ever(monkeypatch):
+    """The error is raised after the longest time."""
+    monkeypatch.setattr(process, "WIND_DOWN_S", 0.1)
+    node = WindingDown(looks=1e9)
+    spin_with_an_error(node, monkeypatch)
+    assert node.asked == [ERROR] and node.looked > 1
