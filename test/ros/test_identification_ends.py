@@ -27,6 +27,7 @@ if importlib.util.find_spec("rclpy") is None:
 
 from ros_bus import bus, process  # noqa: I001, E402  (first: it sets the domain)
 from flying import NODE, FakeEstimator, FakeVehicle, Robot, size_of  # noqa: E402
+from rcl_interfaces.srv import SetParameters  # noqa: E402
 from rclpy.parameter import Parameter  # noqa: E402
 from std_msgs.msg import Empty, Float64MultiArray, String  # noqa: E402
 from std_srvs.srv import SetBool  # noqa: E402
@@ -64,38 +65,6 @@ def test_it_stops_when_its_subscriber_is_lost(tmp_path):
             ros.until(lambda: robot.status[-1]["cause"] == "no_subscriber", 5.0)
             LATENCIES["no_subscriber"] = time.monotonic() - since
             assert LATENCIES["no_subscriber"] < WITHIN
-        finally:
-            robot.close()
-
-
-def test_it_stops_when_it_is_no_longer_allowed_to_move(tmp_path):
-    """identification.move set to false; any other setting is refused while it runs."""
-    with bus() as ros:
-        robot = Robot(ros, tmp_path)
-        try:
-            robot.armed()
-            refused, = robot.node.set_parameters([Parameter("identification.heartbeat", value=1.0)])
-            assert not refused.successful and "at start" in refused.reason
-            allowed, = robot.node.set_parameters([Parameter("identification.move", value=False)])
-            assert allowed.successful
-            ros.until(lambda: robot.status[-1]["cause"] == "disarmed", 5.0)
-            answer = robot.arm()
-            assert not answer.success and "'identification.move' is false" in answer.message
-        finally:
-            robot.close()
-
-
-def test_it_stops_when_its_stages_cannot_be_followed(tmp_path):
-    """An error of the program, as of a disk that has become read-only."""
-    with bus() as ros:
-        robot = Robot(ros, tmp_path)
-        try:
-            robot.armed()
-
-            def broken():
-                raise OSError("read-only file system")
-            robot.node._designer.poll = broken
-            ros.until(lambda: robot.status[-1]["cause"] == "internal", 5.0)
         finally:
             robot.close()
 
@@ -159,6 +128,75 @@ def test_it_moves_nothing_unless_allowed(tmp_path):
         with pytest.raises(ConfigError, match="'depth.enabled' is false; expected a depth sensor"):
             IdentificationNode(context=ros.context, use_global_arguments=False,
                                parameter_overrides=[Parameter("depth.enabled", value=False)])
+
+
+def test_an_internal_error_takes_the_robot_to_neutral(tmp_path, monkeypatch):
+    """In a look at the stages the node continues and can be armed again; anywhere else on the
+    executor it winds down."""
+    def fail(*_):
+        raise PermissionError(30, "Read-only file system")
+    with bus() as ros:
+        robot = Robot(ros, tmp_path)
+        try:
+            robot.armed()
+            with monkeypatch.context() as patch:
+                patch.setattr(robot.node._guide, "next", fail)
+                robot.stopped(time.monotonic())
+            assert robot.status[-1]["cause"] == "internal"
+            assert "PermissionError" in robot.status[-1]["said"]
+            ros.until(lambda: robot.node.flight.at_rest)
+            robot.vehicle.heading = 0.0
+            robot.armed()
+            robot.node.wind_down(ValueError("lost"))
+            assert not robot.node.wound_down
+            robot.stopped(time.monotonic())
+            assert robot.status[-1]["cause"] == "internal" and "lost" in robot.status[-1]["said"]
+            ros.until(lambda: robot.node.wound_down)
+        finally:
+            robot.close()
+
+
+def test_the_time_of_the_states_stays_while_the_pilot_is_locked(tmp_path):
+    """A look at the stages never loses it halfway, as by a jump of the clock."""
+    with bus() as ros:
+        robot = Robot(ros, tmp_path)
+        flight = robot.node.flight
+        try:
+            ros.until(lambda: flight.t is not None)
+            with flight.lock:
+                before = flight.t
+                time.sleep(0.1)
+                assert flight.t == before
+            ros.until(lambda: flight.t > before)
+        finally:
+            robot.close()
+
+
+def test_the_permission_to_move_can_be_revoked(tmp_path):
+    """It disarms the robot and lets the stages wait; everything else is read at start and refused
+    with that reason."""
+    with bus() as ros:
+        robot = Robot(ros, tmp_path)
+
+        def change(name, value):
+            return ros.call(SetParameters, f"/{NODE}/set_parameters", SetParameters.Request(
+                parameters=[Parameter(name, value=value).to_parameter_msg()])).results[0]
+        try:
+            robot.armed()
+            for name, value in (("identification.heartbeat", 1.0), ("dvl.timeout", 0.5)):
+                assert "the node identify reads it at start" in change(name, value).reason
+            assert change("identification.move", True).successful   # as it is
+            assert robot.node.flight.pilot.armed
+            since = time.monotonic()
+            assert change("identification.move", False).successful
+            assert robot.stopped(since) < WITHIN
+            assert robot.status[-1]["cause"] == "disarmed"
+            answer = robot.arm()
+            assert not answer.success and "'identification.move' is false" in answer.message
+            assert not change("identification.move", True).successful
+            ros.until(lambda: robot.estimator.told[-1] is False, what="stages that wait")
+        finally:
+            robot.close()
 
 
 def test_a_signal_takes_the_robot_to_neutral_before_the_process_ends(tmp_path):

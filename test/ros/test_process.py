@@ -12,8 +12,9 @@
 # See the License for the specific language governing permissions and
 # limitations under the License.
 
-"""Spinning of a node that has to wind down, without a context."""
+"""A node that winds down stays alive after an internal error until the robot is at neutral."""
 import importlib.util
+import signal
 from types import SimpleNamespace
 
 import pytest
@@ -24,35 +25,46 @@ if importlib.util.find_spec("rclpy") is None:
 from uvms_adaptive_dynamics.ros import process  # noqa: E402
 
 
-class Node:
-    """Winds down in three spins; the first of them fails."""
+class WindingDown:
+    """A node that is wound down some looks after it was asked to; `fails`: so does its report."""
 
-    context = SimpleNamespace(ok=lambda: True)
-    spins, asked, wound_down, ever = 0, 0, False, True
+    def __init__(self, looks=3, fails=False):
+        self.context = SimpleNamespace(ok=lambda: True)
+        self.asked, self.looked, self._looks, self._fails = [], 0, looks, fails
 
-    def wind_down(self):
-        self.asked += 1
+    def wind_down(self, error=None):
+        self.asked.append(error)
+        if self._fails:
+            raise ValueError("the report failed")
 
-    def spin_once(self, timeout_sec):
-        self.spins += 1
-        if self.spins in (2, 3):
-            raise ZeroDivisionError(self.spins)
-        self.wound_down = self.ever and self.asked > 0 and self.spins > 5
-
-
-def test_commands_go_to_neutral_before_an_error_ends_the_node():
-    """It is asked to wind down once, goes on spinning until it has, and the first error is
-    raised."""
-    node = Node()
-    with pytest.raises(ZeroDivisionError, match="2"):
-        process._spin_and_wind_down(node, node)
-    assert node.asked == 1 and node.wound_down and node.spins == 6
+    @property
+    def wound_down(self):
+        self.looked += bool(self.asked)
+        return self.looked > self._looks
 
 
-def test_a_node_that_does_not_wind_down_ends_all_the_same(monkeypatch):
-    """After a limited time."""
-    monkeypatch.setattr(process, "WIND_DOWN_S", 0.05)
-    node = Node()
-    node.ever = False
-    with pytest.raises(ZeroDivisionError):
-        process._spin_and_wind_down(node, node)
+ERROR = PermissionError(30, "Read-only file system")
+
+
+def spin_with_an_error(node, monkeypatch):
+    def spin_once(timeout_sec):
+        raise ERROR
+    monkeypatch.setattr(signal, "signal", lambda *_: None)
+    with pytest.raises(PermissionError):
+        process._spin_and_wind_down(SimpleNamespace(spin_once=spin_once), node)
+
+
+@pytest.mark.parametrize("fails", [False, True])
+def test_an_error_on_the_executor_lets_the_node_wind_down(monkeypatch, fails):
+    """The node is told the error and awaited, even if its report of the stop fails."""
+    node = WindingDown(fails=fails)
+    spin_with_an_error(node, monkeypatch)
+    assert node.asked == [ERROR] and node.wound_down
+
+
+def test_a_node_that_does_not_wind_down_is_not_awaited_for_ever(monkeypatch):
+    """The error is raised after the longest time."""
+    monkeypatch.setattr(process, "WIND_DOWN_S", 0.1)
+    node = WindingDown(looks=1e9)
+    spin_with_an_error(node, monkeypatch)
+    assert node.asked == [ERROR] and node.looked > 1

@@ -31,7 +31,6 @@ LIVE = frozenset((
     "feedforward.fallback", "feedforward.timeout", "feedforward.max_age", "feedforward.blend_time",
     "feedforward.max_step", "feedforward.velocity", "feedforward.motion_timeout",
     "feedforward.state_timeout",
-    "identification.move",
     "output.file", "output.save_period", "output.parameters_period", "output.covariance_period",
     "output.diagnostics_period"))
 

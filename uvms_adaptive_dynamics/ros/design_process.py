@@ -42,6 +42,7 @@ from ..control.excitation.trajectory import Trajectory
 from ..control.excitation.trajectory_file import load_trajectory, save_trajectory
 from ..control.guide import Request, StageView
 from ..control.guided_design import designed
+from ..disk.kinds import reason_of
 from ..disk.reading import read_text
 from ..disk.writing import write_file
 from ..disk.yaml_text import parse_yaml
@@ -79,7 +80,11 @@ def write_question(folder: Path, config: Config, description: str | None, trajec
 
 def _write_robot(folder: Path, config: Config, description: str | None) -> None:
     for name in (TRAJECTORY_FILE, REFUSED_FILE):
-        (folder / name).unlink(missing_ok=True)
+        try:
+            (folder / name).unlink(missing_ok=True)
+        except OSError as error:
+            raise ParameterError(f"'{folder / name}' cannot be replaced: {reason_of(error)}. "
+                                 "Correct output.directory or its permissions.") from None
     write_file(folder / SETTINGS, settings_file(config))
     if description is not None:
         write_file(folder / DESCRIPTION, description)

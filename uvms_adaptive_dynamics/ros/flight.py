@@ -18,6 +18,7 @@ from __future__ import annotations
 import math
 import threading
 import time
+import traceback
 from collections import Counter
 from collections.abc import Callable
 
@@ -47,8 +48,8 @@ NEUTRAL_S = 1.0     # of neutral commands after a stop; then nothing is sent, so
 class Flight:
     """Senses, judges and commands in each tick of the control thread.
 
-    Only the control thread calls `tick`; any thread may call the rest. lock: guards the pilot. t
-    [s]: present time on the clock of the states, None until known.
+    Only the control thread calls `tick`; any thread may call the rest. lock: guards the
+    pilot and changes of t [s], the present time on the clock of the states, None until known.
     """
 
     def __init__(self, node: Node, config: Config, robot: RobotModel, watch: EstimatorWatch,
@@ -119,6 +120,13 @@ class Flight:
         self._say(cause)
         return True
 
+    def fail(self, error: Exception) -> None:
+        """Stop for an internal error, which is logged with its traceback."""
+        self._node.get_logger().error("".join(traceback.format_exception(error)),
+                                      throttle_duration_sec=5.0)
+        self.stop(Cause("internal", f"internal error ({type(error).__name__}: {error}); please "
+                                    "report it with the log"))
+
     @property
     def at_rest(self) -> bool:
         """Whether nothing is commanded, nor will be until the robot is armed."""
@@ -133,14 +141,8 @@ class Flight:
             if self.pilot.armed:
                 self._judge(time.monotonic())
         except Exception as error:      # whatever the error, the robot must not continue its motion
-            if not self.stop_for(error):
-                self._node.get_logger().error(
-                    f"a tick failed: {_of_program(error)}", throttle_duration_sec=5.0)
+            self.fail(error)
         self._command()
-
-    def stop_for(self, error: Exception) -> bool:
-        """`stop` because of an error of the program."""
-        return self.stop(Cause("internal", _of_program(error)))
 
     def _judge(self, now: float) -> None:
         """Stop if the guard finds a cause; break off a motion that is tracked badly."""
@@ -176,7 +178,7 @@ class Flight:
             try:
                 commands = self.pilot.commands(self.t or 0.0, self._state)
             except Exception as error:      # stopping needs only the last commands
-                self.stop_for(error)
+                self.fail(error)
                 commands = self.pilot.commands(self.t or 0.0, None)
         if commands is None:
             return
@@ -191,8 +193,9 @@ class Flight:
         for message in came:
             self._receive(message)
         now = self._node.get_clock().now().nanoseconds * 1e-9
-        self.t = self._decoder.now(now)
-        self._state = None if self.t is None else self._filter.motion(self.t)
+        t = self._decoder.now(now)
+        with self.lock:
+            self.t, self._state = t, None if t is None else self._filter.motion(t)
         if time.monotonic() - self._looked >= COMMANDS_LOOK_S:
             self._looked = time.monotonic()
             self._channels.look_around()
@@ -233,7 +236,8 @@ class Flight:
         """Drop the state, which belongs to another time, and stop."""
         self._decoder.reset()
         self._filter = StateFilter(self._config, np.zeros(3))
-        self._state, self.t, self.depth = None, None, math.nan
+        with self.lock:
+            self._state, self.t, self.depth = None, None, math.nan
         self.stop(Cause("clock", "a clock jumped, so the robot's position is unknown; arm "
                                  "again where it is now"))
 
@@ -255,7 +259,3 @@ class Flight:
             moved, pilot.turned if armed else 0.0, self.depth, self._voltage, self._watch.age,
             self._watch.state, now - self._beat if armed else 0.0,
             now - self._armed_at if armed else 0.0, doubt)
-
-
-def _of_program(error: Exception) -> str:
-    return f"internal error ({type(error).__name__}: {error}); please report it"

@@ -34,7 +34,7 @@ from ..control.excitation.trajectory import Trajectory
 from ..control.guide import Guide, Request
 from ..control.motion_guard import Cause
 from ..disk.writing import output_folder
-from ..errors import ConfigError, UvmsError, in_words
+from ..errors import ConfigError, UvmsError
 from ..garbage import ShortCollections
 from ..model.covariance import deviations
 from ..model.robot import RobotModel
@@ -84,12 +84,13 @@ class IdentificationNode(rclpy.node.Node):
         self._shown: Request | None = None      # request of a dry run in progress
         self._motion = self._last_stop = ""
         self._armings = 0
+        self._leads = self._may_move    # the estimator's stages, also after that was revoked
         self._waits_since = time.monotonic()    # start of a dry run, or of its last warning
         self._stages_asked_at = -math.inf      # steady [s] of the last request to the stages
 
     def begin(self) -> None:
         """Start at once, or as soon as the robot description arrives; raises UvmsError."""
-        watch_changes(self, lambda: self.config, self._change)
+        watch_changes(self, lambda: self.config, self._change, _fixed)
         self._description = Description(self, self.config, self._start)
 
     def _start(self, description: str | None) -> None:
@@ -109,7 +110,7 @@ class IdentificationNode(rclpy.node.Node):
             SetBool, f"{config.identification.estimator_node}/run_stages")
         self._flown = self.create_publisher(
             String, f"{config.identification.estimator_node}/flown_stage", 10)
-        self._status = IdentificationStatus(self, lambda: self._may_move)
+        self._status = IdentificationStatus(self, self._may_move)
         self.create_service(SetBool, "~/arm", self._arm)
         for name, action in (("abort", self._abort), ("dry_run", self._show)):
             self.create_service(Trigger, f"~/{name}", action)
@@ -124,28 +125,38 @@ class IdentificationNode(rclpy.node.Node):
                                else "the robot is never moved: "
                                + ("--dry-run" if self._dry_run else "identification.move is false"))
 
+    def _change(self, config: Config) -> None:
+        """Apply the only change that `_fixed` allows."""
+        if config == self.config:
+            return
+        self.config = config
+        self.get_logger().info("setting 'identification.move' changed from True to False")
+        if self._repeated is not None:      # else not started yet
+            self._status.may_move = False
+            self.flight.stop(Cause("disarmed", "identification.move was set to false"))
+
     def _on_states_clock(self, receive: float) -> float:
-        return receive if self.flight.t is None else self.flight.t
+        t = self.flight.t
+        return receive if t is None else t
 
     @property
     def _may_move(self) -> bool:
         return self.config.identification.move and not self._dry_run
 
-    def _change(self, config: Config) -> None:
-        self.config = config
-        if self._repeated is not None and not self._may_move:
-            self.flight.stop(Cause("disarmed", "identification.move was set to false"))
-            self._flown.publish(String())
-
     # --- ending -----------------------------------------------------------------------------------
 
-    def wind_down(self) -> None:
-        """Stop the robot; when called again, do not wait for neutral."""
-        if self._repeated is None or self._ending:
+    def wind_down(self, error: Exception | None = None) -> None:
+        """Stop the robot, for an internal error or else as asked; when called again, do not wait
+        for neutral."""
+        if self._repeated is None or (self._ending and error is None):
             self._at_once = True
         self._ending = True
-        if self._repeated is not None:
+        if self._repeated is None:
+            return
+        if error is None:
             self.flight.stop(Cause("shutdown", "the node was asked to end"))
+        else:
+            self.flight.fail(error)
 
     @property
     def wound_down(self) -> bool:
@@ -240,13 +251,11 @@ class IdentificationNode(rclpy.node.Node):
 
     def _look(self) -> None:
         try:
-            self._follow()
+            self._follow_stages()
         except Exception as error:      # whatever the error, the robot must not continue its motion
-            if not self.flight.stop_for(error):
-                self.get_logger().error(f"the stages are not followed: {in_words(error)}",
-                                        throttle_duration_sec=5.0)
+            self.flight.fail(error)
 
-    def _follow(self) -> None:
+    def _follow_stages(self) -> None:
         flight, stage = self.flight, self._watch.stage()
         self._let_stages_run(flight.pilot.armed)
         self._publish_flown_stage()
@@ -254,8 +263,7 @@ class IdentificationNode(rclpy.node.Node):
             self._designer.cancel()     # design for a flight that was stopped
         if self._guide is not None and flight.pilot.armed and stage is not None:
             with flight.lock:
-                t = flight.t
-                wanted = None if t is None else self._guide.next(t, stage)
+                wanted = None if flight.t is None else self._guide.next(flight.t, stage)
             if isinstance(wanted, Cause):
                 flight.stop(wanted)
             elif wanted is not None:
@@ -292,14 +300,14 @@ class IdentificationNode(rclpy.node.Node):
     def _let_stages_run(self, go: bool) -> None:
         """Let the stages run only while this node is armed and moves the robot."""
         now = time.monotonic()
-        if (self._may_move and self._watch.waits is go and now - self._stages_asked_at > ANSWER_S
+        if (self._leads and self._watch.waits is go and now - self._stages_asked_at > ANSWER_S
                 and self._stages.service_is_ready()):
             self._stages_asked_at = now
             self._stages.call_async(SetBool.Request(data=go))
 
     def _publish_flown_stage(self) -> None:
         """Publish the stage whose motion is flown; the estimator counts only that motion."""
-        if not self._may_move:
+        if not self._leads:
             return
         flight, flown = self.flight, ""
         with flight.lock:
@@ -356,6 +364,12 @@ class IdentificationNode(rclpy.node.Node):
         if self.context.ok():     # else shutting down
             self.get_logger().error(f"a command failed ({type(error).__name__}: {error})",
                                     throttle_duration_sec=5.0)
+
+
+def _fixed(name: str, new: Config) -> str:
+    """Why a setting may not change to its new value while the node runs; '' if it may."""
+    revoked = name == "identification.move" and not new.identification.move
+    return "" if revoked else "the node identify reads it at start"
 
 
 def main(args: list[str] | None = None) -> int:

@@ -24,7 +24,7 @@ from pathlib import Path
 from ..config import Config
 from ..control.excitation.trajectory import Trajectory
 from ..control.guide import Request
-from ..errors import ParameterError
+from ..errors import ParameterError, in_words
 from ..model.parameter_file import ParameterSet
 from .design_process import UNDER_WAY, read_answer, write_question, write_request
 
@@ -53,24 +53,29 @@ class MotionDesigner:
 
     def start(self, known: ParameterSet, free: Sequence[str], request: Request,
               depth: float) -> None:
-        """Begin a design; raises UvmsError if the folder cannot be written."""
+        """Begin a design; raises UvmsError if the folder cannot be written or no process begins.
+        """
         write_request(self.folder, self._config, self._description, known, free, request, depth)
         self._begin()
 
     def restate(self, trajectory: Trajectory, known: str, at: float) -> None:
         """Begin to update the promise of a motion flown for `at` [s].
 
-        known: present knowledge, text of a parameter file. Raises UvmsError if the folder cannot be
-        written.
+        known: present knowledge, text of a parameter file. Raises UvmsError as `start`.
         """
         write_question(self.folder, self._config, self._description, trajectory, known)
         self._begin(UNDER_WAY, str(at))
 
     def _begin(self, *options: str) -> None:
         # At lower priority than the control loop and the estimator on the same machine.
-        self._process = subprocess.Popen(
-            ["nice", "-n", "10", sys.executable, "-m", MODULE, str(self.folder), *options],
-            stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, text=True, start_new_session=True)
+        try:
+            self._process = subprocess.Popen(
+                ["nice", "-n", "10", sys.executable, "-m", MODULE, str(self.folder), *options],
+                stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, text=True,
+                start_new_session=True)
+        except OSError as error:
+            raise ParameterError(f"no process for the design can begin: {in_words(error)}."
+                                 ) from None
         self._until = (time.monotonic() + START_S
                        + PATIENCE * self._config.identification.design_time)
 

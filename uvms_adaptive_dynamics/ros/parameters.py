@@ -71,11 +71,14 @@ def changes_sentence(config: Config) -> str:
 
 
 def watch_changes(node: Node, get_config: Callable[[], Config],
-                  set_config: Callable[[Config], None]) -> None:
+                  set_config: Callable[[Config], None],
+                  fixed: Callable[[str, Config], str] = lambda name, new: fixed_because(name)
+                  ) -> None:
     """Check changes of settings at run time as at start; calls `set_config(new)` after a valid
     change.
 
-    Settings that are set together change all or none.
+    fixed(name, new): why a setting may not change to its value in `new`; '' if it may. Settings
+    that are set together change all or none.
     """
     kinds = {name: entry.metadata["kind"] for name, entry, _ in get_config().settings()}
 
@@ -83,7 +86,7 @@ def watch_changes(node: Node, get_config: Callable[[], Config],
         now = get_config()
         new = now.with_values({p.name: p.value for p in parameters if p.name in kinds})
         for name in now.differences(new):
-            if reason := fixed_because(name):
+            if reason := fixed(name, new):
                 raise ConfigError(f"setting '{name}' cannot change while the node runs, since "
                                   f"{reason}. Set it in the parameter file and restart the node.")
         return new

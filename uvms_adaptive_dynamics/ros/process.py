@@ -16,7 +16,7 @@
 from __future__ import annotations
 
 import argparse
-import math
+import contextlib
 import signal
 import threading
 import time
@@ -36,7 +36,8 @@ from .parameter_files import check_reached, read_parameter_files
 
 # [s] between checks for a signal, for a node that winds down.
 SIGNAL_PERIOD = 0.02
-WIND_DOWN_S = 10.0      # after which a node that has failed ends even if it has not wound down
+# [s] at most for a node to wind down after an internal error.
+WIND_DOWN_S = 10.0
 
 
 def run_node(arguments: Sequence[str], make: Callable[[], Any], parser: argparse.ArgumentParser,
@@ -45,7 +46,8 @@ def run_node(arguments: Sequence[str], make: Callable[[], Any], parser: argparse
     message.
 
     The node has begin() and close(). winds_down: the node still has to publish after a signal: it
-    gets wind_down() once per signal, and the process ends when its `wound_down` is true.
+    gets wind_down() once per signal, or wind_down(error) after an internal error, and the process
+    ends when its `wound_down` is true.
     """
     node = None
     try:
@@ -95,19 +97,19 @@ def _spin_and_wind_down(executor: SingleThreadedExecutor, node: Any) -> None:
     asked = threading.Event()
     for each in (signal.SIGINT, signal.SIGTERM):
         signal.signal(each, lambda *_: asked.set())
-    failure, end = None, math.inf
-    while node.context.ok() and not node.wound_down and time.monotonic() < end:
-        try:
+    try:
+        while node.context.ok() and not node.wound_down:
             executor.spin_once(timeout_sec=SIGNAL_PERIOD)
-        except Exception as error:      # whatever the error, commands must first go to neutral
-            if failure is None:
-                failure, end = error, time.monotonic() + WIND_DOWN_S
+            if asked.is_set():
+                asked.clear()
                 node.wind_down()
-        if asked.is_set():
-            asked.clear()
-            node.wind_down()
-    if failure is not None:
-        raise failure
+    except Exception as error:      # whatever the error, the robot must not continue its motion
+        with contextlib.suppress(Exception):    # the report of the stop may fail as well
+            node.wind_down(error)
+        end = time.monotonic() + WIND_DOWN_S
+        while node.context.ok() and not node.wound_down and time.monotonic() < end:
+            time.sleep(SIGNAL_PERIOD)
+        raise
 
 
 def _refuse(name: str, sentence: str, node: Node | None, arguments: Sequence[str]) -> int:
