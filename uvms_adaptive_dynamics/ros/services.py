@@ -82,14 +82,13 @@ class NodeServices:
                 response.success, response.message = True, action(request)
                 if logged:
                     self._log.info(response.message)
-            except (UvmsError, OSError) as error:    # OSError: a folder that cannot be read
+            except Exception as error:  # whatever the error, the node must continue and report it
                 response.success = False
                 response.message = f"~/{name} failed: {in_words(error)}"
-                self._log.warning(response.message)
-            except Exception:   # whatever the error, the node must continue and report it
-                response.success = False
-                response.message = f"~/{name} failed by an internal error, which is in the log"
-                self._log.error(f"{response.message}:\n{traceback.format_exc()}")
+                if isinstance(error, (UvmsError, OSError)):     # (a folder that cannot be read)
+                    self._log.warning(response.message)
+                else:
+                    self._log.error(f"{response.message}\n{traceback.format_exc()}")
             return response
         return answer
 

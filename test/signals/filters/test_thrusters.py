@@ -67,22 +67,6 @@ def commanded(thrusters, command_of, seconds, period=0.02):
     thrusters.flush()
 
 
-@pytest.mark.parametrize("lag", [0.0, 0.11])
-def test_the_first_command_in_the_middle_of_a_run_is_no_impulse(lag):
-    """The tick of the first command does not count, since the thrust before it is unknown; the next
-    ones have the thrust commanded."""
-    thrusters = model(**{"thrusters.time_constant": lag})
-    found = []
-    for k in range(40):
-        if k >= 10:
-            thrusters.add_command(0.02 * k - 0.003, (10 * SHARES).tolist())
-        found.append(thrusters.wrench(0.02 * k))
-    counted = [each for each in found if not each.mask_reason]
-    assert 28 <= len(counted) <= 30 and all(each.mask_reason for each in found[:10])
-    for each in counted:
-        np.testing.assert_allclose(each.by_thruster, thrusters.allocation * 10 * SHARES, atol=1e-9)
-
-
 def test_the_wrench_is_what_the_thrusters_add_up_to():
     """Each by its column of the allocation, whatever the state of the commands."""
     thrusters = model()
@@ -175,6 +159,25 @@ def test_no_thrust_is_known_to_last_after_a_neutral_command():
     reasons = [each.mask_reason for each in found]
     assert set(reasons[:240]) == {""} and set(reasons[260:]) == {"no thruster command"}
     assert not np.abs(found[200].wrench).max() > 1e-6
+
+
+@pytest.mark.parametrize("lag", [0.0, 0.11])
+def test_no_thrust_is_known_before_the_first_command(lag):
+    """It comes while ticks are running, between two of them: from the first whole period on the
+    thrust is the commanded one, and the impulse grows by it."""
+    thrusters, steady, at = model(**{"thrusters.time_constant": lag}), 10.0 * SHARES, 0.495
+    found, impulse = [], []
+    for k in range(1, 50):
+        if 0.02 * k + 0.01 > at:
+            thrusters.add_command(at + 0.02 * (k - 25), list(steady))
+        found.append(thrusters.wrench(0.02 * k))
+        impulse.append(thrusters.impulse)
+    reasons = [each.mask_reason for each in found]
+    assert set(reasons[:24]) == {"no thruster command"} and set(reasons[25:]) == {""}
+    assert reasons[24].startswith("rotors settle")          # half of this tick's period is unknown
+    for each in found[25:]:
+        np.testing.assert_allclose(each.wrench, thrusters.allocation @ steady, atol=1e-9)
+    np.testing.assert_allclose(np.diff(impulse[24:], axis=0), [0.02 * steady] * 24, atol=1e-12)
 
 
 @settings(max_examples=10)

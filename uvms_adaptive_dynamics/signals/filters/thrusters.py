@@ -90,24 +90,13 @@ class ThrusterModel:
         self._gate.reset()
         self._t, self._last_command = -math.inf, -math.inf
         self._target = np.zeros(self.count)             # [N] after the transient
-        self._target_since = 0.0                        # [s]
         self._thrust = np.zeros(self.count)             # [N] at _t
-        self._target_impulse = np.zeros(self.count)     # [N s] of all previous targets
+        # [N s] integral (N,) of each thruster's thrust up to _t
+        self.impulse = np.zeros(self.count)
         self._saturated = self._was_saturated = False
         self._started = False
         self._intervals: deque[float] = deque(maxlen=COMMAND_INTERVALS)
         self._settled = -math.inf                       # [s] when the rotors have settled
-
-    @property
-    def impulse(self) -> np.ndarray:
-        """Integral (N,) [N s] of each thruster's thrust up to the last wrench, up to a constant.
-
-        It is the integral of the targets less the part delayed by the lag.
-        """
-        if math.isinf(self._t):
-            return self._target_impulse
-        return (self._target_impulse + (self._t - self._target_since) * self._target
-                - self._settings.time_constant * self._thrust)
 
     def add_command(self, t: float, values: Sequence[float]) -> None:
         """Add a command (N,) in the configured unit that reaches the motors at time t."""
@@ -183,29 +172,22 @@ class ThrusterModel:
             self._settled = t + SETTLED_TIME_CONSTANTS * self._settings.time_constant
         if self._started and 0.0 < interval <= self._settings.timeout:
             self._intervals.append(interval)
-        if self._started:
-            self._target_impulse = (self._target_impulse
-                                    + (t - self._target_since) * self._target)
-        else:
-            # The thrust before the first command is unknown, and so is its mean over this tick.
-            self._thrust, self._started = target, True
-            self._target_impulse = self._settings.time_constant * target
-            self._settled = t + 2.0 * self._half_tick
+        if not self._started:   # the thrust is unknown until then
+            self._thrust, self._started, self._settled = target, True, t + self._half_tick
         if self._settings.time_constant == 0:
             self._thrust = target
         self._target, self._saturated = target, saturated
-        self._target_since = self._last_command = t
+        self._last_command = t
 
     def _advance(self, t: float) -> None:
         """First-order lag towards the target, exact between commands."""
         dt, lag = t - self._t, self._settings.time_constant
         if dt > 0:
-            self._t = t
-            if lag == 0:
-                self._thrust = self._target
-            else:
-                decay = math.exp(-dt / lag)
-                self._thrust = self._target + decay * (self._thrust - self._target)
+            before, self._t = self._thrust, t
+            decay = math.exp(-dt / lag) if lag else 0.0
+            self._thrust = self._target + decay * (before - self._target)
+            if self._started:
+                self.impulse = self.impulse + dt * self._target - lag * (self._thrust - before)
 
     def _steady_thrust(self, values: Sequence[float]) -> Sequence[float]:
         """Thrust (N,) [N] along the allocation after the transient, before efficiency.
