@@ -72,22 +72,33 @@ def test_plans_are_held_planned_and_over():
     """Without a plan the present commands are held; then they follow the plan, and are held again
     after its end."""
     planned = Planned(ROBOT, "positions")
-    assert planned.commands(sample(10.0))[1] == "held"
+    assert planned.commands(sample(10.0), 5.0)[1] == "held"
     planned.plan_wrench(10.0, np.array([1.0, 2.0]), np.array([[5.0] * 6, [7.0] * 6]))
     planned.plan_joints(10.0, np.array([1.0]), np.full((1, 4), 2.5))
-    found, word = planned.commands(sample(10.5))
+    found, word = planned.commands(sample(10.5), 5.0)
     assert word == "planned"
     assert [found.efforts(t)[0] for t in (0, 0.25, 0.5, 1, 9)] == pytest.approx([3, 4, 5, 6, 7])
     assert found.efforts(1.0)[6] == 0.2 and np.allclose(found.arm(0.5)[0], 2.5)
-    assert planned.commands(sample(12.0))[1] == "held"
+    assert planned.commands(sample(12.0), 5.0)[1] == "held"
     planned.forget()        # time jumped back
-    assert planned.commands(sample(9.0))[1] == "held"
+    assert planned.commands(sample(9.0), 5.0)[1] == "held"
+
+
+def test_a_plan_that_begins_after_the_forecast_is_not_in_force():
+    """As with a stamp of another clock; that is said, and it is in force once it comes near."""
+    planned = Planned(ROBOT, "positions")
+    planned.plan_wrench(5000.0, np.array([0.0, 1.0]), np.full((2, 6), 50.0))
+    found, word = planned.commands(sample(10.0), 5.0)
+    assert word == "held, a plan begins later" and found.efforts(4.0)[0] == 3
+    assert planned.commands(sample(4996.0), 5.0)[1] == "planned"
+    planned.plan_wrench(10.0, np.array([60.0]), np.ones((1, 6)))    # its first row may be far ahead
+    assert planned.commands(sample(10.0), 5.0)[1] == "planned"
 
 
 def test_an_arm_that_follows_efforts_has_no_planned_motion():
     planned = Planned(ROBOT, "efforts")
     planned.plan_joints(10.0, np.array([1.0]), np.full((1, 4), 0.5))
-    found, _ = planned.commands(sample(10.0))
+    found, _ = planned.commands(sample(10.0), 5.0)
     assert found.arm is None and found.efforts(1.0)[-1] == 0.5
 
 
@@ -98,4 +109,4 @@ def test_a_plan_of_another_shape_is_refused_and_the_last_one_stays(rows):
     planned.plan_wrench(0.0, np.array([9.0]), np.ones((1, 6)))
     with pytest.raises(ParameterError, match="planned"):
         planned.plan_wrench(0.0, np.arange(len(rows)) + 1.0, rows)
-    assert planned.commands(sample(1.0))[1] == "planned"
+    assert planned.commands(sample(1.0), 5.0)[1] == "planned"

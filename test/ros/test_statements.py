@@ -16,6 +16,7 @@
 directly, so that no time is spent waiting."""
 import json
 from dataclasses import replace
+from types import SimpleNamespace
 
 import numpy as np
 import pytest
@@ -156,3 +157,16 @@ def test_what_is_gripped_is_named_weighed_and_released(running):
         node.memory.folder / "statement.md").read_text()
     assert ros.call(Trigger, NAME + "released").success
     ros.until(lambda: values()["held"] == "false", what="the release")
+
+
+def test_a_statement_that_fails_does_not_end_the_node():
+    """Whatever the error of a stage's statement, it is logged with its traceback."""
+    def fail():
+        raise np.linalg.LinAlgError("singular")
+    log = []
+    EstimatorNode._state_stages(SimpleNamespace(
+        _stages_stated=0, _stages=SimpleNamespace(ended=1), memory=SimpleNamespace(saving=True),
+        _statements=SimpleNamespace(write=fail),
+        get_logger=lambda: SimpleNamespace(error=log.append, warning=log.append)))
+    assert log[0].startswith("Traceback") and log[1:] == [
+        "no statement was written after the stage: LinAlgError: singular"]

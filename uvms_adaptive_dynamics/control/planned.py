@@ -29,8 +29,10 @@ MOST_ROWS = 10_000      # of a plan: more than a minute at 100 Hz, and still qui
 
 
 class Table(NamedTuple):
-    """values (k, m) at times t (k,) [s] on the clock of the samples."""
+    """values (k, m) at times t (k,) [s] of a plan that begins at `begin` [s]; clock of the
+    samples."""
 
+    begin: float
     t: np.ndarray
     values: np.ndarray
 
@@ -62,10 +64,13 @@ class Planned:
         """Set positions [rad or m] or efforts [N m or N] (k, n), in the robot's joint order."""
         self._joints = _table("joints", begin, t, values, self._robot.table.n)
 
-    def commands(self, sample: Sample) -> tuple[Commands, str]:
-        """(commands from a sample on, 'planned' or 'held')."""
+    def commands(self, sample: Sample, ahead: float) -> tuple[Commands, str]:
+        """(commands for `ahead` [s] from a sample on, 'planned' or 'held').
+
+        A plan that begins after that is not in force; the word for 'held' says so.
+        """
         now, vehicle = sample.t, self._robot.vehicle
-        wrench, joints = _rest(self._wrench, now), _rest(self._joints, now)
+        wrench, joints = _rest(self._wrench, now, ahead), _rest(self._joints, now, ahead)
         by_effort = self.arm == "efforts"
         parts = [_column(wrench, sample.wrench)] if vehicle else []
         parts.append(_column(joints if by_effort else None, sample.joint_torque))
@@ -74,6 +79,9 @@ class Planned:
         if word == "planned":
             def efforts(t: float) -> np.ndarray:
                 return np.concatenate([part(t) for part in parts])
+        elif any(plan is not None and plan.begin > now + ahead
+                 for plan in (self._wrench, self._joints)):
+            word = "held, a plan begins later"
         if by_effort or not sample.mu.size:
             return Commands(efforts), word
         arm = (holding(sample.mu, sample.mu_dot) if joints is None
@@ -87,15 +95,16 @@ def _table(what: str, begin: float, t: np.ndarray, values: np.ndarray, width: in
         raise ParameterError(f"planned {what}: got {len(t)} times and values of shape "
                              f"{values.shape}; expected 1 to {MOST_ROWS} rows of {width} values.")
     tabulated(t, values)     # raises if not finite or not increasing
-    return Table(begin + t, values)
+    return Table(begin, begin + t, values)
 
 
-def _rest(table: Table | None, now: float) -> Table | None:
-    """The part of a plan after `now`, with times relative to it; None if there is none."""
-    if table is None or table.t[-1] <= now:
+def _rest(table: Table | None, now: float, ahead: float) -> Table | None:
+    """The part of a plan after `now`, with times relative to it; None if there is none, or if the
+    plan begins more than `ahead` [s] later."""
+    if table is None or table.t[-1] <= now or table.begin > now + ahead:
         return None
-    ahead = table.t > now
-    return Table(table.t[ahead] - now, table.values[ahead])
+    left = table.t > now
+    return Table(table.begin - now, table.t[left] - now, table.values[left])
 
 
 def _column(rest: Table | None, present: np.ndarray) -> Callable[[float], np.ndarray]:

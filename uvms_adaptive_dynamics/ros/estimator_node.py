@@ -21,6 +21,7 @@ from __future__ import annotations
 import logging
 import sys
 import time
+import traceback
 from contextlib import ExitStack
 
 import numpy as np
@@ -198,6 +199,8 @@ class EstimatorNode(rclpy.node.Node):
         try:
             path, made = self._statements.write()
         except Exception as error:  # whatever the error, the node must continue and report it
+            if not isinstance(error, UvmsError):
+                self.get_logger().error(traceback.format_exc())
             self.get_logger().warning(
                 f"no statement was written after the stage: {in_words(error)}")
         else:

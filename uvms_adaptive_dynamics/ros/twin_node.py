@@ -175,14 +175,14 @@ class TwinNode(rclpy.node.Node):
             return self._publish_status(
                 now, WARN, "no forecast: the vehicle's motion is unknown; see the estimator's "
                 "diagnostics", {"age of start [s]": age})
-        begin = time.perf_counter()
+        begin, ahead = time.perf_counter(), self.config.twin.horizon + max(age, 0.0)
         stamp, _ = latest
         twin = self._twin(*latest, now)
         with self._lock:
-            commands, word = self.planned.commands(sample)
+            commands, word = self.planned.commands(sample, ahead)
         start = State(sample.R_nb, sample.nu, sample.mu, sample.mu_dot)
         try:
-            run = twin.forecast(start, commands, self.config.twin.horizon + max(age, 0.0))
+            run = twin.forecast(start, commands, ahead)
         except UvmsError as error:
             return self._publish_status(
                 now, ERROR, f"no forecast: {error}", {"age of start [s]": age})
