@@ -24,7 +24,7 @@ from uvms_adaptive_dynamics.model.robot import RobotModel
 from uvms_adaptive_dynamics.model.rotations import from_rpy
 from uvms_adaptive_dynamics.signals.checks.delay import DelayMonitor
 from uvms_adaptive_dynamics.signals.checks.dvl_check import check_velocity
-from uvms_adaptive_dynamics.signals.checks.finding import UNDECIDED, mismatch
+from uvms_adaptive_dynamics.signals.checks.finding import UNDECIDED, Harm, mismatch
 from uvms_adaptive_dynamics.signals.checks.frames import FrameChecks
 from uvms_adaptive_dynamics.signals.checks.velocity_map import velocity_map
 from uvms_adaptive_dynamics.signals.health import UNLEARNT, signal_warnings
@@ -114,6 +114,14 @@ def test_what_a_fault_that_waits_for_a_second_check_has_spoilt_counts_from_the_f
     frames._right, frames._consistent[name] = [30.1, 40.1, 50.1], 50.0
     frames._since = {setting: (60.0, 50.0)}
     assert frames._changed_settings({}, 80.1, 80.0)[0] == {setting: 30.1}
+
+
+def test_a_dvl_whose_last_row_is_a_minute_old_has_not_turned():
+    """Its finding stays, and there is nothing to tell by when it began."""
+    frames = followed(until=62.0)
+    frames._results = {"DVL": mismatch("dvl.rpy", "rotated", harm=Harm.FOLLOWED)}
+    frames._consistent, frames._since = {"DVL": 30.0}, {"dvl.rpy": (40.0, 30.0)}
+    assert frames._changed_settings({}, 140.0, 140.0) == ({}, False)
 
 
 def test_sensors_are_not_found_right_while_much_is_doubted():

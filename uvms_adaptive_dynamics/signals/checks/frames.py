@@ -279,7 +279,8 @@ class FrameChecks:
                         waits = True
                         continue
                     found[finding.setting] = self._right_before(t - waited)
-                elif name in self._consistent and finding.setting == "dvl.rpy":
+                elif (name in self._consistent and finding.setting == "dvl.rpy"
+                        and "dvl" in logs):
                     turned_at = turned_since(logs["dvl"])
                     if turned_at is not None:
                         found[finding.setting] = turned_at
