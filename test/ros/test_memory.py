@@ -257,10 +257,11 @@ def test_a_kept_state_that_is_no_state_does_not_stand_in_the_way(start, samples)
     """It is told and left out; the present state is saved."""
     estimator, memory, log, _ = start()
     learn(estimator, samples[:60])
-    memory.keep(estimator)
-    kept = memory._kept[0].parameters
-    memory._kept[0] = memory._kept[0]._replace(
-        parameters=replace(kept, covariance=np.full_like(kept.covariance, np.nan)))
+    with memory._writing:      # the memory thread must not write the copy before it is spoilt
+        memory.keep(estimator)
+        kept = memory._kept[0].parameters
+        memory._kept[0] = memory._kept[0]._replace(
+            parameters=replace(kept, covariance=np.full_like(kept.covariance, np.nan)))
     memory.save()
     assert "an earlier state was not saved" in log[0] and memory.error == ""
     assert memory.saves == 1 and (memory.folder / "state.yaml").exists()
