@@ -35,13 +35,16 @@ ROBOT = RobotModel.from_config(CONFIG)
 G = CONFIG.robot.gravity
 
 
-def followed(dvl=np.eye(3), depth=1.0, until=LENGTH, onset=ONSET):
+def followed(dvl=np.eye(3), depth=1.0, until=LENGTH, onset=ONSET, mended=math.inf,
+             silent=math.inf):
     """The checks after `until` [s] of a level vehicle that moves on all axes, whose DVL is off by
-    the matrix `dvl` and whose depth sensor by the factor `depth` from `onset` [s] on."""
+    the matrix `dvl` and whose depth sensor by the factor `depth` from `onset` [s] on. From `mended`
+    [s] on they are right, and the DVL measures half as often; it is silent from `silent` [s] on.
+    """
     frames, rng = FrameChecks(CONFIG, ROBOT), np.random.default_rng(3)
     level, R = np.array([0.0, 0.0, 1.0]), np.eye(3).ravel()
-    for t in np.arange(0.0, until, PERIOD):
-        faulty = t > onset
+    for k, t in enumerate(np.arange(0.0, until, PERIOD)):
+        faulty = onset < t < mended
         v = 0.25 * np.sin([0.9 * t, 0.7 * t + 1.0, 0.5 * t + 2.0])
         z = -0.5 * np.cos(0.5 * t + 2.0)
         f = np.array([0.0, 0.0, -G]) + 0.02 * rng.standard_normal(3)
@@ -49,7 +52,8 @@ def followed(dvl=np.eye(3), depth=1.0, until=LENGTH, onset=ONSET):
         z *= depth if faulty else 1.0
         frames.add("depth", t, [3.0 + z + 0.002 * rng.standard_normal()])
         measured = (dvl @ v if faulty else v) + 0.01 * rng.standard_normal(3)
-        frames.add("dvl", t, measured, np.zeros(3), v, R, level)
+        if t < silent and (t < mended or k % 2 == 0):
+            frames.add("dvl", t, measured, np.zeros(3), v, R, level)
     return frames
 
 
@@ -62,6 +66,22 @@ def checked(dvl=np.eye(3), depth=1.0, until=LENGTH):
 def rolled(degrees):
     """(3, 3) error of a DVL that is turned about the x axis."""
     return from_rpy(math.radians(degrees), 0.0, 0.0)
+
+
+@pytest.mark.parametrize("until", [125.0, 145.0, 185.0])
+def test_silence_does_not_withdraw_a_finding(until):
+    """A turn of 5 degrees is certain in a minute of velocities. In the fewer ones that are left
+    while the DVL has lost the bottom it would not be, which does not prove that the DVL is right.
+    """
+    frames = followed(rolled(5.0), until=until, onset=0.0, silent=105.0)
+    assert [finding.setting for finding, _ in frames.findings] == ["dvl.rpy"]
+    assert frames.consistent_at("dvl.rpy") < 60.0
+
+
+def test_a_finding_is_withdrawn_though_the_sensor_has_become_slower():
+    """A DVL pings less often farther from the bottom, and a minute of it tells as much."""
+    assert followed(rolled(5.0), until=105.0, onset=0.0).findings
+    assert not followed(rolled(5.0), until=185.0, onset=0.0, mended=105.0).findings
 
 
 @pytest.mark.parametrize(

@@ -25,6 +25,7 @@ import math
 from collections import deque
 from collections.abc import Callable, Generator, Iterator, Mapping, Sequence
 from functools import partial
+from operator import ge
 from typing import Any
 
 import numpy as np
@@ -36,7 +37,7 @@ from ..filters.joints import joint_limits
 from .depth_check import check_depth
 from .dvl_check import OF_WORLD, check_velocity, turned_since
 from .effort_scale import check_effort_scale, loads_of
-from .finding import UNDECIDED, CheckResult, Finding, Harm, mismatch
+from .finding import CHANGE_WINDOW, UNDECIDED, CheckResult, Finding, Harm, mismatch
 from .imu_check import check_gravity, check_rates
 from .joint_check import ScaleCheck, check_joints
 from .thruster_check import thruster_findings
@@ -55,6 +56,9 @@ SATURATED_SHARE, MIN_COMMANDS = 0.9, 100
 MOTION_SENSORS = ("imu", "dvl")
 DELAYS = tuple(f"{role}.delay" for role in MOTION_SENSORS)
 LOGS = ("imu", "dvl", "depth", "joints", "thrust", "doubted")
+# Check -> the logs that it compares.
+COMPARED = {"IMU": ("imu",), "DVL": ("imu", "dvl"), "depth": ("dvl", "depth"),
+            "joints": ("joints",), "thrusters": ("dvl", "thrust")}
 # Largest share of doubted rows since the last check at which the sensors can be found right: rows
 # left out because they fit badly would hide a misfit.
 MOST_DOUBTED = 0.3
@@ -99,6 +103,8 @@ class FrameChecks:
         # setting -> [s] from the first row: of the check that found it, of the last that did not
         self._since: dict[str, tuple[float, float | None]] = {}
         self._consistent: dict[str, float] = {}     # check -> [s] when it last found no mismatch
+        # check -> windows of data in the logs that it compares, when it last found a mismatch
+        self._found_in: dict[str, list[int]] = {}
         # settings that were right before and are wrong now, so that rows are not learnt from, each
         # with the time [s] until which it was right
         self._changed: dict[str, float] = {}
@@ -224,9 +230,14 @@ class FrameChecks:
                 new = recent[name]
             if new.findings and self._consistent.get(name, -math.inf) > elapsed - LOG_LENGTH:
                 new = (yield from self._of_newest(name, logs, t)) or new
-            # A warning stays until there is enough motion to withdraw it.
-            if new.complete or new.findings or not (before.findings or before.complete):
+            windows = [_windows(logs.get(log), t) for log in COMPARED[name]]
+            # A warning stays until there is enough motion to withdraw it, and as much data as there
+            # was to find it: with less, as while a DVL has lost the bottom, it would be uncertain.
+            enough = new.complete and all(map(ge, windows, self._found_in.get(name, windows)))
+            if enough or new.findings or not (before.findings or before.complete):
                 self._results[name] = new
+            if new.findings:
+                self._found_in[name] = windows
         found = {finding.setting: self._consistent.get(name)
                  for name, result in self._results.items() for finding in result.findings}
         self._since = {setting: self._since.get(setting, (elapsed, before))
@@ -388,6 +399,11 @@ class FrameChecks:
         """
         return {name: tuple(a * b for a, b in zip(value, self._config.thrusters.signs))
                 if name == "thrusters.signs" else value for name, value in values.items()}
+
+
+def _windows(rows: np.ndarray | None, t: float) -> int:
+    """Number of windows before t [s] in which a log has rows, whatever their rate."""
+    return 0 if rows is None else np.unique((t - rows[:, 0]) // CHANGE_WINDOW).size
 
 
 def _since(logs: dict[str, np.ndarray], t: float) -> dict[str, np.ndarray]:
