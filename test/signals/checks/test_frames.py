@@ -247,16 +247,23 @@ def test_samples_say_which_channels_take_in_what_is_wrong(name, concerned, messa
     assert {place for one in samples[-1].misread for place in one.places} == concerned
 
 
-@pytest.mark.parametrize("seconds, begin", [(25.0, "joint_states.effort_scale"), (14.0, None)])
-def test_a_short_recording_is_checked_at_its_end(seconds, begin, messages):
-    """It ends before the first check is due; a few seconds are not enough to judge."""
+@pytest.mark.parametrize("case, seconds, begin", [
+    ("effort's sign", 25.0, "joint_states.effort_scale"),
+    ("effort's sign", 14.0, "joint_states.effort_scale"),
+    ("effort's sign", 9.0, None),
+    ("depth's sign", 25.0, "depth sign"),
+    ("depth's sign", 14.0, None)])
+def test_a_short_recording_is_checked_at_its_end(case, seconds, begin, messages):
+    """It ends before the first check is due. A few seconds are not enough to judge, and the longer
+    windows of velocities need longer than those within a sensor's messages."""
     config, begun = Config(), messages[0][2]
-    _, change, _ = CASES["effort's sign"]
+    _, change, _ = CASES[case]
     front = SignalFrontEnd(config, RobotModel.from_config(config))
     for role, message, t in messages:
         if t - begun < seconds:
             front.add_message(role, change(role, message), t)
             front.samples()
-    assert not front.warnings
+    assert not front.frames.findings
     front.flush()
-    assert [said.split(":")[0] for said in front.warnings] == ([] if begin is None else [begin])
+    found = [finding.setting for finding, _ in front.frames.findings]
+    assert found == ([] if begin is None else [begin])

@@ -39,13 +39,14 @@ from .dvl_check import OF_WORLD, check_velocity, turned_since
 from .effort_scale import check_effort_scale, loads_of
 from .finding import CHANGE_WINDOW, UNDECIDED, CheckResult, Finding, Harm, mismatch
 from .imu_check import check_gravity, check_rates
-from .joint_check import ScaleCheck, check_joints
+from .joint_check import JOINT_WINDOW, ScaleCheck, check_joints
 from .thruster_check import thruster_findings
 
 # [s] of data before the first check, between checks, and after which checks become less frequent.
 FIRST_CHECK, CHECK_PERIOD, EARLY_CHECKS = 30.0, 10.0, 60.0
 LATE_CHECK_PERIOD = 20.0                # [s]
-SHORTEST_LAST_CHECK = 20.0  # [s] of new data that justify a check at the end of a recording
+# Independent windows of new data that justify a check at the end of a recording.
+LEAST_WINDOWS = 20
 # [s] between steps of a check: several in a row would delay a node's estimator
 CHECK_STEP_PERIOD = 0.02
 LOG_LENGTH = 60.0                       # [s] of the newest data that a check uses
@@ -59,6 +60,9 @@ LOGS = ("imu", "dvl", "depth", "joints", "thrust", "doubted")
 # Check -> the logs that it compares.
 COMPARED = {"IMU": ("imu",), "DVL": ("imu", "dvl"), "depth": ("dvl", "depth"),
             "joints": ("joints",), "thrusters": ("dvl", "thrust")}
+# Logs whose check compares no others: the windows of joints and turns are shorter than those of
+# velocities.
+WITHIN_SENSOR = tuple(logs[0] for logs in COMPARED.values() if len(logs) == 1)
 # Largest share of doubted rows since the last check at which the sensors can be found right: rows
 # left out because they fit badly would hide a misfit.
 MOST_DOUBTED = 0.3
@@ -199,9 +203,11 @@ class FrameChecks:
         newest = max((rows[-1][0] for rows in self._logs.values() if rows), default=None)
         if newest is None or self._begin is None:
             return
-        if newest - max(self._checked_at, self._begin) < SHORTEST_LAST_CHECK:
+        seconds = newest - max(self._checked_at, self._begin)
+        if seconds < LEAST_WINDOWS * JOINT_WINDOW:
             return
-        for _ in self._check(newest, newest - self._begin):
+        names = LOGS if seconds >= LEAST_WINDOWS * CHANGE_WINDOW else WITHIN_SENSOR
+        for _ in self._check(newest, newest - self._begin, names):
             pass
 
     def add_command(self, saturated: bool) -> None:
@@ -209,10 +215,11 @@ class FrameChecks:
         self._saturated_commands += saturated
         self._commands += 1
 
-    def _check(self, t: float, elapsed: float) -> Iterator[None]:
-        """Check the data up to t [s], step by step, and plan the next check."""
+    def _check(self, t: float, elapsed: float, names: Sequence[str] = LOGS) -> Iterator[None]:
+        """Check these logs up to t [s], step by step, and plan the next check."""
         logs: dict[str, np.ndarray] = {}
-        for name, rows in self._logs.items():
+        for name in names:
+            rows = self._logs[name]
             old = (k for k, row in enumerate(rows) if row[0] >= t - LOG_LENGTH)
             del rows[:next(old, len(rows))]
             if rows:
@@ -252,7 +259,8 @@ class FrameChecks:
         if self._consistent and all_right and all(
                 results.get(name, UNDECIDED).complete for name in self._consistent):
             self._right.append(t)
-        self._checked_at = t
+        if names == LOGS:       # (else DVL, depth and thrusters are as unchecked as before)
+            self._checked_at = t
         self._next_check += CHECK_PERIOD if self._next_check < EARLY_CHECKS else LATE_CHECK_PERIOD
 
     def _places_of(self, finding: Finding) -> tuple[int, ...]:
