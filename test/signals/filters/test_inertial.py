@@ -21,6 +21,10 @@ import pytest
 from analytic import START, AnalyticMotion, stream
 from signal_runs import make, run
 
+from uvms_adaptive_dynamics.config import Config
+from uvms_adaptive_dynamics.signals.decode.sensor_clock import SensorClock
+from uvms_adaptive_dynamics.signals.filters.inertial import InertialFilter
+
 
 @pytest.mark.parametrize("source", ["fused", "dvl", "imu"])
 def test_state_equals_the_true_motion(source, clean):
@@ -113,3 +117,21 @@ def test_the_accelerometers_bias_is_learnt_and_its_drift_taken_off():
         error.mean(axis=0),
         error.std(axis=0),
     )
+
+
+def test_a_velocity_that_comes_after_a_gap_of_the_imu_is_not_used_if_measured_before_its_end():
+    """In the gap the integral is a straight line, and an offset before it is another one."""
+    config, logged = Config(), []
+    inertial = InertialFilter(config, SensorClock(), SensorClock(),
+                              log=lambda name, t, *values: logged.append((name, t)))
+    rng = np.random.default_rng(1)
+    for t in np.arange(0.0, 4.0, 0.01):
+        if not 1.0 < t < 3.0:
+            noise = 1e-3 * rng.standard_normal(9)
+            noise[2] += 1.0
+            noise[8] -= config.robot.gravity
+            inertial.add_imu(t, [*noise, 0.0])
+    for t in (0.7, 2.9, 3.5):
+        inertial.add_dvl(t, [0.01 * t, 0.0, 0.0])
+    times = [t for name, t in logged if name in ("dvl", "doubted")]
+    assert times == [3.5]

@@ -177,6 +177,7 @@ class InertialFilter:
         self._expected.reset()
         # [s] times of the DVL's last velocity and of its last rejected one
         self._last_velocity = self._last_rejected = -math.inf
+        self._gap_end = -math.inf       # [s] end of the IMU's last gap
         self._refused_since = math.inf      # [s] since when all velocities are rejected
         self._measured = NewValues(FROZEN_AFTER["dvl"])     # the DVL's velocities
         # (time [s], size [m/s^2] in body axes) of a jump of the force's bias
@@ -269,6 +270,7 @@ class InertialFilter:
         if len(self._imu.series) and t - self._imu.series.last_time > longest:
             self._consistency.restart()
             self._restart_offset()
+            self._gap_end = t
         row = self._source.complete(t, row)
         row = [*row[:3], *(w - b for w, b in zip(row[3:6], self._gyro.bias)), *row[6:]]
         spacing = t - self._imu.series.last_time
@@ -400,7 +402,8 @@ class InertialFilter:
     def _fuse(self, t: float, velocity: Sequence[float]) -> None:
         """Gate a DVL velocity by its offset from the IMU's integral, and keep accepted ones."""
         interpolated = self._imu.series.interpolate(t)
-        if interpolated is None or t <= self._at_origin.last_time:
+        # (a late velocity may have been measured before or in the IMU's last gap)
+        if interpolated is None or t < self._gap_end or t <= self._at_origin.last_time:
             return
         imu = interpolated.tolist()
         w, R_Gb = imu[W], imu[R_GB]
