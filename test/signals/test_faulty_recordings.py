@@ -25,7 +25,7 @@ from uvms_adaptive_dynamics.model.robot import RobotModel
 from uvms_adaptive_dynamics.simulation.faults.clocks import Clock
 from uvms_adaptive_dynamics.simulation.faults.delivery import Frozen, Lost
 from uvms_adaptive_dynamics.simulation.faults.kinds import FAULT_KINDS, bursts, combined
-from uvms_adaptive_dynamics.simulation.faults.values import Drifting, turned
+from uvms_adaptive_dynamics.simulation.faults.values import Drifting, altered, turned
 
 
 @pytest.fixture(scope="module")
@@ -145,6 +145,21 @@ def test_an_attitude_that_settles_by_a_few_degrees_is_masked_and_named(setup, be
     sentences = [w for w in front.warnings if w.startswith("imu orientation: from")]
     assert len(sentences) == 1 and "still settling" in sentences[0]
     assert not any(w.startswith("dvl: ") for w in front.warnings)
+
+
+def test_a_noisy_attitude_is_not_taken_for_one_that_still_settles(setup):
+    """.02 rad in each message, six times the usual: over the seconds of a settling filter the
+    tilt is known to a degree only."""
+    config, robot = setup
+
+    def noisy(orientation, rng):
+        turn = 0.02 * rng.standard_normal(3)
+        return turned(np.linalg.norm(turn), turn / np.linalg.norm(turn))(orientation, rng)
+
+    front, found = front_and_samples(config, robot,
+                                     recording(1, 15.0, [altered("orientation", noisy)]))
+    assert not any("still settling" in warning for warning in front.warnings)
+    assert np.mean([s.valid[:6].all() for s in found]) > 0.95
 
 
 def test_the_command_writes_faults_into_a_bag(tmp_path):

@@ -34,13 +34,13 @@ def unbiased(t):
 
 
 def judged(tilt, seconds=20.0, gyro_is_wrong=False, bias=(0.0, 0.0, 0.0), wobble=0.0,
-           learnt=unbiased, upside_down=False):
+           learnt=unbiased, upside_down=False, noise=3e-4, seed=2):
     """(SettlingAttitude, times at which it finds a drift) of velocities with noise. The down vector
     turns about the body's x axis by tilt(t) [rad] relative to the gyro; the vehicle turns at .1
     rad/s about the vertical; `wobble` [m/s] is an error of the velocities at .25 Hz; learnt(t)
     [m/s^2] is what is taken for the accelerometer's bias; `upside_down`: gravity by the attitude
-    points the other way."""
-    judge, rng, found = SettlingAttitude(), np.random.default_rng(2), []
+    points the other way; `noise` [rad] of the attitude in each period."""
+    judge, rng, found = SettlingAttitude(), np.random.default_rng(seed), []
     force_C, raw_C, velocity = np.zeros(3), np.zeros(3), np.zeros(3)
     for t in np.arange(0.0, seconds, PERIOD):
         c, s = np.cos(0.1 * t), np.sin(0.1 * t)
@@ -52,7 +52,7 @@ def judged(tilt, seconds=20.0, gyro_is_wrong=False, bias=(0.0, 0.0, 0.0), wobble
         force = acceleration - GRAVITY * true + R @ bias
         force_C = force_C + PERIOD * force
         raw_C = raw_C + PERIOD * (force + GRAVITY * ((-down if upside_down else down)
-                                            + 3e-4 * rng.standard_normal(3)))
+                                            + noise * rng.standard_normal(3)))
         row = np.zeros(SERIES_COLUMNS)
         row[FORCE_C], row[RAW_C], row[R_GB] = force_C, raw_C, R.ravel()
         error = STDDEV * rng.standard_normal(3) + wobble * np.sin(0.5 * np.pi * t)
@@ -90,6 +90,13 @@ def test_a_bias_of_the_gyro_is_no_drift_of_the_attitude(rate):
 def test_a_bias_of_the_accelerometer_is_no_drift():
     """.1 m/s^2, with a gyro's bias of .003 rad/s."""
     assert not judged(lambda t: 0.003 * t, 60.0, gyro_is_wrong=True, bias=(0.1, 0.0, 0.0))[1]
+
+
+@pytest.mark.parametrize("seed", range(4))
+def test_a_noisy_attitude_does_not_settle(seed):
+    """With .01 rad of noise in each tenth of a second the turn of the down vector in 4 s is known
+    to .4 degrees, so what it adds to the velocities is uncertain too."""
+    assert not judged(lambda t: 0.005 * t, 75.0, gyro_is_wrong=True, noise=0.01, seed=seed)[1]
 
 
 @pytest.mark.parametrize("degrees, wobble", [(1.0, 0.3), (3.0, 0.08)])

@@ -21,9 +21,10 @@ force f and gravity, in the frame G that the gyro carries along,
     v - int R (f - b) dt - g int n dt = o + s t
 
 is a line but for the accelerometer's bias b, if the down vector n is right. If the gyro is right, n
-is constant in G; if the attitude is, n turns as measured, in a line. The gyro is believed if it
-leaves significantly less of the velocities, and if what it leaves beyond their noise is less than
-what the attitude adds: where neither explains them, nothing is concluded.
+is constant in G; if the attitude is, n turns as measured, in a line whose slope has the error of
+the attitude's noise. The gyro is believed if it leaves significantly less of the velocities, and if
+what it leaves beyond their noise is less than what the attitude adds: where neither explains them,
+nothing is concluded.
 """
 from __future__ import annotations
 
@@ -117,7 +118,8 @@ class SettlingAttitude:
         x, g, span = x - middle, float(np.linalg.norm(mean)), x[-1] - x[0]
         slope = x @ down / (x @ x)
         noise = float(np.sum((down - mean - np.outer(x, slope)) ** 2))
-        error = span / g * math.sqrt(noise / (2 * (len(x) - 2) * float(x @ x)))
+        slope_stddev = math.sqrt(noise / (2 * (len(x) - 2) * float(x @ x)))
+        error = span / g * slope_stddev
         size = span / g * float(np.linalg.norm(slope))
         # (an attitude by which gravity points against the specific force is not one that settles)
         upright = float((rest[-1] - rest[0]) @ mean) > 0.0
@@ -127,7 +129,7 @@ class SettlingAttitude:
         bias = self.bias if self.drifts else self._values[0].bias
         lines = _Lines(times, R, bias, stddev)
         by_gyro = lines.left_of(rest)
-        by_attitude = lines.left_of(rest - np.outer(0.5 * (times - middle) ** 2, slope))
+        by_attitude = lines.left_with_turn(rest, 0.5 * (times - middle) ** 2, slope, slope_stddev)
         # Sums of squares: expected from noise, and more by the attitude than by the gyro.
         expected, worse = 3.0 * (len(times) - 2), by_attitude - by_gyro
         certain = worse > DRIFT_SIGMAS ** 2 * max(1.0, by_gyro / expected)
@@ -155,7 +157,24 @@ class _Lines:
 
     def left_of(self, velocities: np.ndarray) -> float:
         """What is left of velocities (n, 3) [m/s] and prior: the sum of squares, in variances."""
-        y = np.append((velocities + self._known - velocities[0]).ravel() / self._stddev,
-                      np.zeros(3))
-        x = np.linalg.lstsq(self._A, y, rcond=None)[0]
-        return float(np.sum((y - self._A @ x) ** 2))
+        return _left(self._A, self._scaled(velocities))
+
+    def left_with_turn(self, velocities: np.ndarray, curve: np.ndarray, slope: np.ndarray,
+                       slope_stddev: float) -> float:
+        """The same if gravity turns: its slope (3,) [m/s^3], measured with slope_stddev on each
+        axis, adds slope times the curve (n,) [s^2] to the velocities."""
+        turn = np.kron(slope_stddev / self._stddev * curve[:, None], np.eye(3))
+        A = np.block([[self._A, np.vstack([turn, np.zeros((3, 3))])],
+                      [np.zeros((3, self._A.shape[1])), np.eye(3)]])
+        y = np.append(self._scaled(velocities - np.outer(curve, slope)), np.zeros(3))
+        return _left(A, y)
+
+    def _scaled(self, velocities: np.ndarray) -> np.ndarray:
+        """(3 n + 3,) velocities and prior of the bias, in standard deviations."""
+        return np.append((velocities + self._known - velocities[0]).ravel() / self._stddev,
+                         np.zeros(3))
+
+
+def _left(A: np.ndarray, y: np.ndarray) -> float:
+    """Sum of squares that the least-squares fit of y (k,) by A (k, p) leaves."""
+    return float(np.sum((y - A @ np.linalg.lstsq(A, y, rcond=None)[0]) ** 2))
