@@ -26,9 +26,9 @@ LOADS = loads_of(ROBOT, None)
 T = np.arange(0.0, 40.0, 0.045)
 
 
-def said(factor, gravity=1.0, masked=(), floats=False, scale=(), garbage=0):
+def said(factor, gravity=1.0, masked=(), floats=False, scale=(), garbage=0, fixed=True):
     """Findings on efforts of all joints, times `factor` (one number, or one per joint): gravity's
-    load times `gravity`, friction and noise; the first `garbage` ones are garbage."""
+    load times `gravity` (the same), friction and noise; the first `garbage` ones are garbage."""
     rng, phase = np.random.default_rng(0), np.arange(4)
     rates = np.array([0.5, 0.3, 0.41, 0.7])
     mu = np.array([0.0, 1.3, 1.0, 0.0]) + 0.9 * np.sin(np.outer(T, rates) + phase)
@@ -36,7 +36,8 @@ def said(factor, gravity=1.0, masked=(), floats=False, scale=(), garbage=0):
     effort = gravity * LOADS(T, mu) + 0.02 * np.sign(speed) + 0.01 * speed
     effort = factor * (effort + 0.005 * rng.normal(size=effort.shape))
     effort[:garbage] = 1e200
-    return check_effort_scale(T, mu, speed, effort, LOADS, JOINTS, scale, masked, floats)
+    return check_effort_scale(T, mu, speed, effort, LOADS, JOINTS, scale, masked, floats,
+                              fixed)
 
 
 @pytest.mark.parametrize("factor", [1 / 50, 50.0, 1000.0, -0.01])
@@ -61,11 +62,24 @@ def test_one_joint_alone_is_named_and_the_others_keep_their_scale():
 @pytest.mark.parametrize("change", [
     {"factor": 1.0}, {"factor": 1.0, "gravity": 2.0}, {"factor": 1.0, "gravity": 0.5},
     {"factor": 0.01, "gravity": 0.02}, {"factor": 0.05, "floats": True},
-    {"factor": 0.01, "masked": JOINTS}, {"factor": 0.0}, {"factor": np.nan}])
+    {"factor": 0.01, "masked": JOINTS}, {"factor": 0.0}, {"factor": np.nan},
+    {"factor": 1.0, "gravity": -1.0, "fixed": False}])
 def test_masses_that_are_off_and_what_gravity_does_not_explain_are_not_named(change):
     """Right efforts; masses wrong by two; friction alone; an arm that may float; masked joints; no
-    effort."""
+    effort; an arm that buoyancy may lift."""
     assert said(**change) == []
+
+
+def test_a_load_that_opposes_gravity_tells_of_the_mount():
+    """No masses reverse it. Friction is as usual, so the efforts have their right sign."""
+    found, = said(1.0, gravity=-1.0)
+    assert found.setting == "robot.mount_rpy" and "axis_d, axis_c" in found.sentence
+
+
+def test_one_joint_alone_whose_load_opposes_gravity_tells_of_its_position():
+    """The others say that the mount is right."""
+    found, = said(1.0, gravity=np.array([1.0, 1.0, -1.0, 1.0]))
+    assert found.setting == "joint position" and "the effort of axis_c opposes" in found.sentence
 
 
 def test_the_base_of_an_arm_on_a_vehicle_is_where_the_imu_says():

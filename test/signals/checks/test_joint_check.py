@@ -76,3 +76,18 @@ def test_efforts_in_another_unit_are_told_with_the_scale_to_set(given):
     assert "the effort of one, two, three is typically 21" in found.sentence
     assert "the limit is 1.5, 1, 1 N m" in found.sentence
     assert f"set joint_states.effort_scale to about [{scales}]" in found.sentence
+
+
+def test_a_masked_effort_is_not_judged_and_does_not_keep_the_others_from_it():
+    """Garbage of a joint in joint_states.effort_masked costs nothing; another's wrong sign is
+    found beside it."""
+    rng, t = np.random.default_rng(0), np.arange(0.0, 26.0, PERIOD)
+    rates = 0.5 + 0.13 * np.arange(4)
+    mu, speed = np.sin(np.outer(t, rates)), rates * np.cos(np.outer(t, rates))
+    effort = 0.5 * speed * [1.0, 1.0, -1.0, 1.0] + 0.01 * rng.standard_normal((t.size, 4))
+    effort[:, 0] = 1e6
+    log, limits = np.column_stack([t, mu, speed, effort]), np.ones(4)
+    found, = check_joints(log, NAMES, -FAR, FAR, limits, masked=("one",)).findings
+    assert found.joint == "three" and found.is_of_sign
+    found, = check_joints(log, NAMES, -FAR, FAR, limits).findings
+    assert found.joint == "one"

@@ -14,8 +14,10 @@
 """Check of the efforts' unit against the load that gravity puts on the joints.
 
 The URDF's masses determine this load and how it changes with posture. Efforts that follow it but
-are a hundred times smaller are not in N m: raw motor current, per cent of rated torque. A joint
-whose effort is mostly something else (a vertical axis, a floating arm, fast motion) is not judged.
+are a hundred times smaller are not in N m: raw motor current, per cent of rated torque. Efforts of
+the same size that oppose it show that gravity points the other way: no masses reverse a load. A
+joint whose effort is mostly something else (a vertical axis, a floating arm, fast motion) is not
+judged.
 """
 from __future__ import annotations
 
@@ -40,6 +42,7 @@ MOST_OF_IT = 0.5
 # covers, and guessed masses.
 MASS_ERROR = 0.33
 LARGEST_EFFORT = 100.0  # times an effort's median magnitude; anything larger is garbage
+MOUNT = "robot.mount_rpy"
 
 Loads = Callable[[np.ndarray, np.ndarray], np.ndarray]
 
@@ -76,12 +79,15 @@ def _attitudes(t: np.ndarray, imu: np.ndarray | None) -> list[np.ndarray]:
 
 def check_effort_scale(t: np.ndarray, mu: np.ndarray, speed: np.ndarray, effort: np.ndarray,
                        loads: Loads, names: Sequence[str], scale: Sequence[float],
-                       masked: Sequence[str], floats: bool) -> list[Finding]:
-    """A finding if efforts (k, n) are certainly not in N m.
+                       masked: Sequence[str], floats: bool,
+                       fixed: bool = False) -> list[Finding]:
+    """A finding if efforts (k, n) are certainly not in N m, or if gravity certainly points the
+    other way.
 
     mu, speed (k, n) at the times t (k,) [s], NaN where unknown; scale (n,): factor by which the
     efforts have been multiplied; masked: joints whose effort is meaningless; floats: buoyancy is
-    unknown, so that efforts may be arbitrarily small."""
+    unknown, so that efforts may be arbitrarily small; fixed: the base is mounted as the settings
+    say, not as an IMU measures, and no buoyancy lifts the links."""
     rows = _every(t, LOAD_PERIOD)
     rows = rows[np.isfinite(mu[rows]).all(axis=1)]
     t, mu, speed, effort = t[rows], mu[rows], speed[rows], effort[rows]
@@ -92,7 +98,10 @@ def check_effort_scale(t: np.ndarray, mu: np.ndarray, speed: np.ndarray, effort:
     judged = [ratio for j, name in enumerate(names) if name not in masked
               and (ratio := _ratio(j, load[:, j], speed[:, j], effort[:, j], overlap)) is not None]
     wrong = [ratio for ratio in judged if _is_far(ratio, floats)]
-    return [_finding(wrong, names, scale)] if wrong else []
+    if wrong:
+        return [_finding(wrong, names, scale)]
+    opposed = [ratio for ratio in judged if ratio.value < 0.0]
+    return [_opposed_finding(opposed, len(judged), names)] if opposed and fixed else []
 
 
 def _every(t: np.ndarray, period: float) -> np.ndarray:
@@ -146,6 +155,23 @@ def _finding(wrong: Sequence[_Ratio], names: Sequence[str], scale: Sequence[floa
         f"[{', '.join(map(_rounded, scales))}]{uncertain}{rest}; if the unit is right, the masses "
         "of robot.urdf are wrong"), {"joint_states.effort_scale": scales}, Harm.FOLLOWED,
         names[wrong[0].place] if len(wrong) == 1 else "")
+
+
+def _opposed_finding(opposed: Sequence[_Ratio], judged: int, names: Sequence[str]) -> Finding:
+    """The finding on efforts that oppose the gravity load, out of the number of judged ones."""
+    which = ", ".join(names[one.place] for one in opposed)
+    ratios = ", ".join(f"{one.value:.2g} +- {abs(one.value) * one.error:.1g}" for one in opposed)
+    seen = (f"the effort of {which} opposes the gravity load by the masses of robot.urdf "
+            f"({ratios} times)")
+    if len(opposed) == judged:
+        return Finding(MOUNT, (
+            f"{seen}, so gravity points the other way in the arm's base than the setting says; "
+            f"correct {MOUNT} (or, if the driver reverses all efforts, "
+            "joint_states.effort_scale)"), harm=Harm.FOLLOWED)
+    return Finding("joint position", (
+        f"{seen}, unlike that of the other joints; check the direction and the zero of its "
+        "position (driver, joint_states.position_offset), its axis in robot.urdf, and the sign of "
+        "its effort"), harm=Harm.FOLLOWED)
 
 
 def _rounded(value: float) -> str:

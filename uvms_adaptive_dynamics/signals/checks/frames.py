@@ -36,7 +36,7 @@ from ...model.sample import Misread
 from ..filters.joints import joint_limits
 from .depth_check import check_depth
 from .dvl_check import OF_WORLD, check_velocity, turned_since
-from .effort_scale import check_effort_scale, loads_of
+from .effort_scale import MOUNT, check_effort_scale, loads_of
 from .finding import CHANGE_WINDOW, UNDECIDED, CheckResult, Finding, Harm, mismatch
 from .imu_check import check_gravity, check_rates
 from .joint_check import JOINT_WINDOW, ScaleCheck, check_joints
@@ -68,7 +68,7 @@ WITHIN_SENSOR = tuple(logs[0] for logs in COMPARED.values() if len(logs) == 1)
 MOST_DOUBTED = 0.3
 # Prefixes of findings that spoil the arm's rows, and of those among them that leave the vehicle's
 # rows alone.
-OF_ARM, OF_EFFORT = "joint", "joint effort"
+OF_ARM, OF_EFFORT = ("joint", MOUNT), "joint effort"
 OF_ATTITUDE = "imu"
 # Commands whose delay changes now and then look like another wiring for a single check.
 OF_THRUST = "thrusters"
@@ -352,7 +352,8 @@ class FrameChecks:
                                              self._high, self._effort_limits,
                                              self._config.joint_states.effort_scale,
                                              self._scale_check(logs.get("imu")),
-                                             self._wrapped())
+                                             self._wrapped(),
+                                             self._config.joint_states.effort_masked)
             yield
         if "thrusters" in self._checked:
             # (`turn` is None where the vehicle hardly moves: there thrust works against a tether.)
@@ -370,7 +371,8 @@ class FrameChecks:
             return lambda t, mu, speed, effort: []
         return partial(check_effort_scale, loads=loads, names=self._config.robot.joints,
                        scale=joints.effort_scale, masked=joints.effort_masked,
-                       floats=robot.vehicle and not robot.knows_buoyancy)
+                       floats=robot.vehicle and not robot.knows_buoyancy,
+                       fixed=not (robot.vehicle or robot.knows_buoyancy))
 
     def _check_velocities(self, logs: dict[str, np.ndarray], upside_down: bool
                           ) -> tuple[dict[str, CheckResult], np.ndarray | None]:

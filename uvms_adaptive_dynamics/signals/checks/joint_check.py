@@ -56,14 +56,14 @@ ScaleCheck = Callable[[np.ndarray, np.ndarray, np.ndarray, np.ndarray], list[Fin
 def check_joints(log: np.ndarray, names: Sequence[str], low: np.ndarray, high: np.ndarray,
                  effort_limits: np.ndarray, effort_scale: Sequence[float] = (),
                  check_scale: ScaleCheck = lambda t, mu, speed, effort: [],
-                 wrapped: Sequence[bool] = ()) -> CheckResult:
+                 wrapped: Sequence[bool] = (), masked: Sequence[str] = ()) -> CheckResult:
     """Check positions against limits (n,), velocities against positions, efforts against speed and
     load.
 
     `log` (k, 1 + 3 n): time, positions, velocities and efforts of the n joints `names`, in SI;
     the efforts have been multiplied by `effort_scale` (n,) (empty: 1). check_scale returns findings
     on the efforts' unit. wrapped (n,): joints that may be whole turns beyond their limits (empty:
-    none).
+    none). masked: joints whose effort is not used, so it is not judged.
     """
     n = len(names)
     t, mu = log[:, 0], log[:, 1:1 + n]
@@ -76,15 +76,19 @@ def check_joints(log: np.ndarray, names: Sequence[str], low: np.ndarray, high: n
     if not all(one.harm is Harm.SLIGHT for one in findings):
         return CheckResult(findings, complete)
     by_position = _speed_of(t, mu)
-    if unit := check_scale(t, mu, by_position, effort):
-        return CheckResult(findings + unit, complete)
-    findings = findings + _impossible_efforts(names, effort, effort_limits, effort_scale)
-    known = (np.abs(effort) <= MOST_EFFORT * effort_limits).all(axis=1)
+    by_load = check_scale(t, mu, by_position, effort)
+    if any(one.values for one in by_load):
+        return CheckResult(findings + by_load, complete)
+    used = [j for j, name in enumerate(names) if name not in masked]
+    findings = findings + _impossible_efforts(names, effort, effort_limits, effort_scale, used)
+    known = (np.abs(effort) <= MOST_EFFORT * effort_limits)[:, used].all(axis=1)
     known &= np.isfinite(by_position).all(axis=1)
     if known.sum() > MIN_MOVING_READINGS:
-        wrong, efforts_complete = _check_efforts(names, t[known], mu[known], by_position[known],
-                                                 effort[known])
-        findings = findings + _with_scales(wrong, names, effort_scale)
+        wrong, efforts_complete = _check_efforts([names[j] for j in used], t[known], mu[known],
+                                                 by_position[known][:, used],
+                                                 effort[known][:, used])
+        # (friction tells the sign of an effort from that of its load)
+        findings = findings + (_with_scales(wrong, names, effort_scale) or by_load)
         complete = complete and efforts_complete
     return CheckResult(findings, complete)
 
@@ -267,13 +271,13 @@ def _goes_with_speed(name: str) -> str:
 
 
 def _impossible_efforts(names: Sequence[str], effort: np.ndarray, limits: np.ndarray,
-                        scale: Sequence[float]) -> list[Finding]:
-    """A finding on joints whose efforts (k, n) mostly exceed what any actuator with their limit
-    gives. The proposed scale is a power of ten, as units are: the largest that brings all of them
-    within their limits."""
+                        scale: Sequence[float], used: Sequence[int]) -> list[Finding]:
+    """A finding on those of the used joints whose efforts (k, n) mostly exceed what any actuator
+    with their limit gives. The proposed scale is a power of ten, as units are: the largest that
+    brings all of them within their limits."""
     size = np.array([np.median(known) if (known := values[np.isfinite(values)]).size
                      > MIN_MOVING_READINGS else 0.0 for values in np.abs(effort).T])
-    wrong = np.flatnonzero(size > MOST_EFFORT * limits).tolist()
+    wrong = [j for j in used if size[j] > MOST_EFFORT * limits[j]]
     if not wrong:
         return []
     factor = 10.0 ** math.floor(math.log10(min(limits[j] / size[j] for j in wrong)))
@@ -289,7 +293,8 @@ def _impossible_efforts(names: Sequence[str], effort: np.ndarray, limits: np.nda
 
 def _check_efforts(names: Sequence[str], t: np.ndarray, mu: np.ndarray, speed: np.ndarray,
                    effort: np.ndarray) -> tuple[list[Finding], bool]:
-    """(findings on order, sign and lag of the efforts (k, n), whether every joint moved enough).
+    """(findings on order, sign and lag of the efforts (k, n) of these joints, whether every one
+    moved enough); mu: positions of all joints.
 
     Friction opposes motion: besides gravity's load at each posture, the coefficient of effort on
     the joint's own speed must be positive.
