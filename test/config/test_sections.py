@@ -98,6 +98,8 @@ def test_checks_between_settings_name_both_sides():
     assert "one per thruster" in refused(thrusters__signs=[1.0, 1.0])
     assert "or 'cvxpy:<NAME>'" in refused(estimation__solver="guess")
     assert "at least depth.minimum (5 m)" in refused(depth__minimum=5.0, depth__maximum=1.0)
+    assert "expected 0 for geometry_msgs/msg/TwistWithCovarianceStamped, which has no altitude" in (
+        refused(dvl__minimum_altitude=0.3))
     for section, low, high in (("joint_states", "limits_low", "limits_high"),
                                ("excitation", "joint_low", "joint_high")):
         assert f"none below {section}.{low} (0.0, 1.0, 0.0, 0.0)" in refused(**{

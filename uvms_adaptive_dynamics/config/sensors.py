@@ -26,6 +26,7 @@ from .settings import Section, setting
 # Poses and odometry from motion capture, visual or acoustic positioning.
 POSES = ("geometry_msgs/msg/PoseStamped", "geometry_msgs/msg/PoseWithCovarianceStamped")
 ODOMETRY = "nav_msgs/msg/Odometry"
+WITH_ALTITUDE = ("dvl_msgs/msg/DVL", "marine_acoustic_msgs/msg/Dvl")
 LATE_STAMPS = "Delay of its stamps behind the true time of measurement."
 
 
@@ -82,7 +83,7 @@ class Dvl(Section):
                                                         "used, in the child frame ('flu' by "
                                                         "REP-103); poses are differentiated.",
         choices=("geometry_msgs/msg/TwistWithCovarianceStamped", "geometry_msgs/msg/TwistStamped",
-                 "dvl_msgs/msg/DVL", "marine_acoustic_msgs/msg/Dvl", ODOMETRY, *POSES))
+                 *WITH_ALTITUDE, ODOMETRY, *POSES))
     frame: str = setting("frd", "Axes of the velocity, or of the body that a pose refers to: 'frd' "
                                 "(A50 drivers) or 'flu' (odometry).",
                          choices=("flu", "frd"))
@@ -104,6 +105,15 @@ class Dvl(Section):
         0.2, "A velocity whose message states a larger standard deviation counts as no lock.",
         "m/s", 1e-6)
     max_speed: float = setting(5.0, "A velocity above this counts as no lock.", "m/s", 0.01)
+    minimum_altitude: float = setting(
+        0.0, "Closer to the bottom than this, by the message's altitude, the vehicle counts as "
+             "touching it and its rows are masked; 0: never. Only dvl_msgs/msg/DVL and "
+             "marine_acoustic_msgs/msg/Dvl have an altitude.", "m", 0.0)
+
+    def validate(self) -> None:
+        if self.minimum_altitude and self.type not in WITH_ALTITUDE:
+            self.refuse("minimum_altitude", self.minimum_altitude,
+                        f"0 for {self.type}, which has no altitude")
 
 
 @dataclass(frozen=True)

@@ -23,6 +23,7 @@ from ..model.sample import BY_SETTING, FILTERS_START, JOINT_AT_REST
 from ..signals.decode.decoder import NO_LOCK, NO_LOCK_BY_COVARIANCE
 from ..signals.decode.input_state import MAX_REJECTED_SHARE, InputState
 from ..signals.decode.joint_parts import NOT_LATER
+from ..signals.filters.altitude import NEAR_FLOOR
 from ..signals.filters.body_motion import CONTRADICTS, DVL_CONTRADICTS
 from ..signals.filters.inertial import OUTLIER
 from ..signals.filters.joints import (
@@ -58,6 +59,7 @@ ADVICE_FOR_REASON = {
     "at the surface": "check depth.minimum and robot.surface_pressure, or set depth.enabled to "
                       "false",
     "on the floor": "check depth.maximum and robot.surface_pressure, or set depth.enabled to false",
+    NEAR_FLOOR: "lower dvl.minimum_altitude, or keep the vehicle off the bottom",
     "thruster saturated": "check thrusters.unit and thrusters.saturation",
     BY_SETTING: "take the joint out of joint_states.effort_masked",
     FOUND_WRONG: "fix what the findings name",

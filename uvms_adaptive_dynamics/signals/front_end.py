@@ -37,6 +37,7 @@ from .decode.clocks import Verdict
 from .decode.input_state import SILENCE_TIMEOUTS, InputStatus, input_status
 from .decode.readings import ClockJump, MessageReader, Reading
 from .decode.sensor_clock import SensorClock
+from .filters.altitude import Altitude
 from .filters.body_motion import NO_IMU, Motion
 from .filters.depth import DepthFilter
 from .filters.inertial import InertialFilter
@@ -81,6 +82,7 @@ class SignalFrontEnd:
         self._joints = JointFilter(config, robot, clocks.get("joint_states", SensorClock()),
                                    self._count_outlier, self.frames.add)
         self._depth = DepthFilter(config, self._count_outlier, self.frames.add)
+        self._altitude = Altitude(config)
         self._wrench = self._wrench_source()
         self._add_reading = self._filters_by_role()
         self._discard_after: dict[str, Callable[[float], None]] = {
@@ -123,7 +125,7 @@ class SignalFrontEnd:
             self._frozen_gate = _frozen_gate(config)
         self.config = config
         self._reader.change_settings(config)
-        for part in (self._inertial, self._joints, self._depth, self._wrench):
+        for part in (self._inertial, self._joints, self._depth, self._altitude, self._wrench):
             part.change_settings(config, gates_change)
 
     def follow_masks(self, follow: Callable[[float, Sequence[str]], None]) -> None:
@@ -134,8 +136,8 @@ class SignalFrontEnd:
     def reset(self) -> None:
         """Forget all signals, as between bags; counts stay."""
         for part in (self._reader, self._frozen_gate, self._publisher_gate, self._inertial,
-                     self._joints, self._depth, self._wrench, self._grid, self._masks, self.frames,
-                     self.delay):
+                     self._joints, self._depth, self._altitude, self._wrench, self._grid,
+                     self._masks, self.frames, self.delay):
             part.reset()
 
     # --- messages ---------------------------------------------------------------------------------
@@ -153,7 +155,7 @@ class SignalFrontEnd:
                 self._add(reading)
 
     def _add(self, reading: Reading) -> None:
-        role, t, values = reading
+        role, t, values, altitude = reading
         self._masks.note_reading(role, t)
         # gate: cut off a frozen sensor, or two nodes on one topic, back to when the fault began
         frozen_since = self._frozen_gate.gate(role, t, values)
@@ -171,6 +173,8 @@ class SignalFrontEnd:
         # filter: the gates for outliers are inside, since each filter knows its signal's scale
         self.inputs[role].count_used()
         self._add_reading[role](t, values)
+        if role == "dvl":
+            self._altitude.add(t, altitude)
 
     def _cut_off(self, role: str, since: float, reason: str, explanation: str) -> None:
         """Count the reading as rejected, and discard the data since the fault began at `since` [s].
@@ -241,7 +245,8 @@ class SignalFrontEnd:
         # masks: rows that the model cannot explain, and rows of a sensor that has become wrong
         vehicle_reason = self._masks.vehicle_reason(
             motion.mask_reason, wrench_reason,
-            self._arm_reason(joints), self._depth.mask_reason(t))
+            self._arm_reason(joints),
+            self._depth.mask_reason(t) or self._altitude.mask_reason(t))
         frames, arm_reasons = self.frames, arm.mask_reasons
         if frames.vehicle_is_wrong:
             vehicle_reason = FOUND_WRONG
@@ -306,7 +311,7 @@ class SignalFrontEnd:
         slow = slow_sensors(self._reader.clocks.sensors, self.config.filter.lowpass)
         return signal_warnings(
             [*self._reader.clocks.sentences(), *slow, *self._inertial.sentences(),
-             *self._joints.sentences(), *self._depth.sentences()],
+             *self._joints.sentences(), *self._depth.sentences(), *self._altitude.sentences()],
             self.frames, self.delay, self._inertial.motion_sentences(),
             self._inertial.dvl_gate.restarts)
 

@@ -72,7 +72,7 @@ class RowMasks:
         return FILTERS_START if begins else reason
 
     def vehicle_reason(self, motion_reason: str, wrench_reason: str, arm_reason: str,
-                       depth_reason: str) -> str:
+                       place_reason: str) -> str:
         """Why the vehicle's six rows are masked (the first of several reasons), '' if they are not.
         """
         if motion_reason:
@@ -81,7 +81,7 @@ class RowMasks:
             return wrench_reason
         if self._needs_arm and arm_reason:
             return arm_reason
-        return depth_reason
+        return place_reason
 
     def valid(self, t: float, reasons: Sequence[str]) -> np.ndarray:
         """Count the reasons (C,) of the sample at t [s]; returns which rows are valid (C,)."""

@@ -22,6 +22,7 @@ frames are defined in docs/conventions.md. The values of a message are a flat li
                   a pose: R_nb (9)
     dvl           velocity (3) [m/s] over ground at the DVL, body FRD. For a pose: position (3) [m]
                   in its world, rotation (9) from body FRD to that world
+    altitude      altitude [m] of the same message over the bottom, NaN if it is unknown
     depth         depth [m] of the pressure sensor below the surface
     joint_states  positions (n) [rad or m], velocities (n), efforts (n) [N m or N] in the configured
                   order; NaN where a message leaves velocity or effort empty, as JointState allows,
@@ -208,6 +209,12 @@ class Decoder:
             raise MessageError("dvl: the velocity is beyond dvl.max_speed "
                                f"({max(map(abs, velocity)):.3g} m/s; publish m/s)")
         return list(turned(self._dvl_axes, velocity))
+
+    def altitude(self, message: Any) -> list[float]:
+        """Altitude [m] over the bottom of a DVL's message; NaN without a valid one, for which
+        drivers publish -1, 0 or NaN."""
+        altitude = float(getattr(message, "altitude", math.nan))
+        return [altitude if altitude > 0.0 else math.nan]
 
     def depth(self, message: Any) -> list[float]:
         """sensor_msgs/FluidPressure or std_msgs/Float64, in `depth.unit`."""

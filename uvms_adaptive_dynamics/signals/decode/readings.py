@@ -35,11 +35,13 @@ MOST_HELD = 3000
 
 
 class Reading(NamedTuple):
-    """A measurement: `t` [s] since the reader's origin, and the values listed in `decoder`."""
+    """A measurement: `t` [s] since the reader's origin, and the values listed in `decoder`;
+    `altitude` [m] of a DVL, NaN if it is unknown."""
 
     role: str
     t: float
     values: list[float]
+    altitude: float = math.nan
 
 
 class ClockJump(NamedTuple):
@@ -186,7 +188,7 @@ class MessageReader:
 
     def _whole(self, reading: Reading) -> list[Reading]:
         """The readings of all joints that a reading of all or some of them completes."""
-        role, t, values = reading
+        role, t, values, _ = reading
         state = self.inputs[role]
         try:
             return [Reading(role, *whole) for whole in self._joints.add(t, values)]
@@ -199,6 +201,7 @@ class MessageReader:
         state = self.inputs[role]
         try:
             values = self._decoder.decode(role, message)
+            altitude, = self._decoder.decode("altitude", message) if role == "dvl" else [math.nan]
         except OtherJointsError as error:
             # Another driver's message on the same topic, if ours come too.
             if not self._joints.heard:
@@ -214,7 +217,7 @@ class MessageReader:
         state.last_stamp = t
         if self.origin is None:
             self.origin = math.floor(t)
-        return Reading(role, t - self.origin, values)
+        return Reading(role, t - self.origin, values, altitude)
 
 
 def delays(config: Config) -> dict[str, float]:
