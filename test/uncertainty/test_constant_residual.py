@@ -34,9 +34,11 @@ def findings(offsets, count=2000, estimated=(False,) * 3, overlap=12.0, moves=(T
 
 
 def test_a_constant_residual_is_named_with_value_error_and_setting():
-    """A joint's is attributed to its effort's zero, a vehicle's to a tether; noise gives none."""
+    """A joint's is attributed to its effort's zero, a vehicle's to a tether or to a current, which
+    is steady in the world only; noise gives none."""
     surge, joint = findings([-2.0, 0.0, 0.8])
     assert surge.startswith("surge: measured minus predicted effort is -") and "'vehicle'" in surge
+    assert "for a current, robot.current_ned" in surge and "robot.current_ned" not in joint
     assert joint.startswith("axis_b: ") and "joint_states.effort_offset" in joint
     value, error = joint.split(" is +")[1].split(" N m")[0].split(" +- ")
     assert float(value) == pytest.approx(.8, abs=3 * float(error)) and 0.05 < float(error) < 0.12

@@ -58,7 +58,8 @@ class ResidualMean:
         joint = channel not in VEHICLE_CHANNELS
         cause, remedy = (("the effort's zero", "'joints', or correct it with "
                           "joint_states.effort_offset") if joint else
-                         ("tether, trim or current", "'vehicle'"))
+                         ("tether, trim or current", "'vehicle' or, for a "
+                          "current, robot.current_ned, which evaluate finds from a recording"))
         return (f"{channel}: measured minus predicted effort is {self._mean[c]:+.3g} +- "
                 f"{error:.2g} {unit} on average, perhaps due to {cause}; set "
                 f"robot.estimate_offsets to {remedy}")
