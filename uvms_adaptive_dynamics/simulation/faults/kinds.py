@@ -18,6 +18,7 @@ from __future__ import annotations
 import copy
 from collections.abc import Iterable
 from dataclasses import dataclass
+from types import SimpleNamespace
 from typing import Any
 
 import numpy as np
@@ -76,6 +77,19 @@ class Slipping(Fault):
             rates = field_of(message, "gyro") + [self.roll / self.within, 0.0, 0.0]
             message = with_field(message, "gyro", rates)
         yield item._replace(message=message)
+
+
+@dataclass(frozen=True)
+class WithAltitude(Fault):
+    """Velocities arrive as dvl_msgs/DVL, `altitude` [m] over the bottom."""
+
+    altitude: float = 2.0
+
+    def spoiled(self, item: Received, elapsed: float, rng: np.random.Generator,
+                memory: dict[str, Any]) -> Iterable[Received]:
+        yield item._replace(message=SimpleNamespace(
+            header=item.message.header, velocity=item.message.twist.twist.linear,
+            velocity_valid=True, fom=0.0, altitude=self.altitude))
 
 
 FAULT_KINDS: dict[str, tuple[Fault, ...]] = {

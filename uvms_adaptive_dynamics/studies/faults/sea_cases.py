@@ -24,7 +24,7 @@ import numpy as np
 
 from ...simulation.faults.clocks import JitteringStamps
 from ...simulation.faults.delivery import Late, Lost, OnChange, Repeated, Thinned
-from ...simulation.faults.kinds import Slipping, TurnedImu
+from ...simulation.faults.kinds import Slipping, TurnedImu, WithAltitude
 from ...simulation.faults.outliers import noise
 from ...simulation.faults.stream import Fault
 from ...simulation.faults.values import (
@@ -89,7 +89,8 @@ STATED = {
 def sea_cases(onset: float) -> list[Case]:
     """The cases, each of one of the other kinds; faults in the middle of the run begin at `onset`
     [s]."""
-    cases = [*_bursts(onset), *_harmless(onset), *_changes(onset), *_several(onset)]
+    cases = [*_bursts(onset), _landing(onset), *_harmless(onset), *_changes(onset),
+             *_several(onset)]
     return [replace(case, stated=STATED.get(case.name, "")) for case in cases]
 
 
@@ -135,6 +136,18 @@ def _bursts(onset: float) -> list[Case]:
     return [Case(name, "glitch", masked, fault if isinstance(fault, tuple) else (fault,), said,
                  limits, touches=touches)
             for name, fault, said, limits, touches in found]
+
+
+def _landing(onset: float) -> Case:
+    """The bottom takes the thrust; the DVL says how near it is, from before until after that."""
+    end = onset + LONG_FAULT
+    return Case(
+        "the vehicle pushes on the bottom", "glitch",
+        "the vehicle's rows are masked below dvl.minimum_altitude",
+        (Rewritten("dvl", onset, end, _landed),
+         Lagging("thrusters", onset + 1.0, end - 1.0, field="commands", lag=4.0)), None, BURST,
+        touches=TOUCHES_VEHICLE, given=(WithAltitude("dvl"),),
+        settings={"dvl.type": "dvl_msgs/msg/DVL", "dvl.minimum_altitude": 0.3})
 
 
 def _harmless(onset: float) -> list[Case]:
@@ -266,6 +279,10 @@ def _without_gravity(message: Any) -> None:
     up = np.array([2 * (x * z - w * y), 2 * (y * z + w * x), 1 - 2 * (x * x + y * y)])
     changed = with_field(message, "accelerometer", field_of(message, "accelerometer") - 9.81 * up)
     vars(message).update(vars(changed))
+
+
+def _landed(message: Any) -> None:
+    message.altitude = 0.1
 
 
 def _steel(orientation: np.ndarray, seconds: float) -> np.ndarray:
