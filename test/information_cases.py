@@ -37,20 +37,21 @@ def state_of(table, prior, stddev, noise=None, free=None, physical=None, **estim
     return state
 
 
-def prediction_of(Y, tau, pi, valid=None, t=0.0, doubt=0.0):
+def prediction_of(Y, tau, pi, valid=None, t=0.0, doubt=0.0, unlearnt=None):
     """The prediction of rows Y (C, p), tau (C,) by pi (p,); doubt: its variance due to the
-    parameters."""
+    parameters; unlearnt: the part of it that no row has taught, None: all of it."""
     C = len(tau)
     valid = np.ones(C, bool) if valid is None else valid
     predicted = Y @ pi
-    return Prediction(t, np.array(pi), predicted, doubt * np.eye(C), np.ones(C), np.array(tau),
+    return Prediction(t, np.array(pi), predicted, doubt * np.eye(C), np.ones(C),
+                      np.full(C, doubt if unlearnt is None else unlearnt), np.array(tau),
                       tau - predicted, np.array(valid), np.array(Y), np.zeros(C))
 
 
-def add(state, Y, tau, pi, counts=None, moves=None, doubt=0.0):
+def add(state, Y, tau, pi, counts=None, moves=None, doubt=0.0, unlearnt=None):
     """Add rows to the state directly."""
     counts = np.ones(len(tau), bool) if counts is None else counts
-    state.add_row(prediction_of(Y, tau, pi, counts, doubt=doubt),
+    state.add_row(prediction_of(Y, tau, pi, counts, doubt=doubt, unlearnt=unlearnt),
                   Excited(counts, counts if moves is None else moves))
 
 

@@ -417,6 +417,18 @@ def test_rows_that_do_not_count_let_time_pass():
     assert products[0] > 9 and not products[(lags > 0) & (lags % 25 != 0)].any()
 
 
+@pytest.mark.parametrize("unlearnt, tells", [(0.0, True), (0.2, True), (9.0, False)])
+def test_residuals_tell_the_noise_where_the_parameters_are_learnt(unlearnt, tells):
+    """However uncertain earlier noise leaves them: otherwise a noise estimated too large once would
+    stay, since it makes the parameters uncertain."""
+    table = make_table(1, vehicle=False)
+    state = state_of(table, np.zeros(table.size), np.ones(table.size))
+    for _ in range(50):
+        add(state, np.ones((1, table.size)), np.ones(1), np.zeros(table.size), doubt=9.0,
+            unlearnt=unlearnt)
+    assert (state.gradient.autocovariance.products[1, 0, 0] > 45) == tells
+
+
 def test_break_off_reaches_the_gradient():
     """After a gap no row is correlated by the low-pass with one before it."""
     table = make_table(1, vehicle=False)

@@ -322,3 +322,15 @@ def test_what_the_parameters_explain_is_not_noise():
         noise.add_residual(np.hypot(1.0, doubt) * rng.normal(size=1), np.ones(1, bool),
                            np.hypot(noise.interval_stddev, doubt))
     assert noise.long_run[0] == pytest.approx(1.0, rel=.15)
+
+
+@pytest.mark.parametrize("unlearnt, expected", [(0.0, 1.0), (3.0, 0.0)])
+def test_the_noise_of_earlier_rows_takes_no_share(unlearnt, expected):
+    """Residuals of one deviation stay the noise if the parameters are uncertain by three only
+    because of earlier noise, but not if they have not been learnt: then they explain all of it."""
+    rng = np.random.default_rng(11)
+    noise = ChannelNoise(np.ones(1), .02, 5.0, 5000.0, True)
+    for r in rng.normal(size=(10_000, 1)):
+        noise.add_residual(r, np.ones(1, bool), np.hypot(noise.interval_stddev, 3.0),
+                           unlearnt=np.full(1, unlearnt ** 2))
+    assert noise.long_run[0] == pytest.approx(expected, abs=.1)

@@ -17,7 +17,10 @@ import numpy as np
 import pytest
 
 from uvms_adaptive_dynamics.uncertainty.constrained_inverse import ConstrainedInverse, share_inside
-from uvms_adaptive_dynamics.uncertainty.parameter_covariance import SandwichCovariance
+from uvms_adaptive_dynamics.uncertainty.parameter_covariance import (
+    MatrixCovariance,
+    SandwichCovariance,
+)
 
 
 @pytest.fixture
@@ -84,7 +87,7 @@ def test_an_error_of_frozen_values_moves_the_estimate_against_it(information):
     u, f = np.flatnonzero(free), np.flatnonzero(~free)
     spread = np.array([[0.4, 0.1], [0.1, 0.3]])
     G = ConstrainedInverse(A, A, np.zeros((0, 6)), 0, np.zeros(6), free)
-    covariance = SandwichCovariance(G, A, A, free, spread)
+    covariance = SandwichCovariance(G, A, A, free, spread, A)
     inverse = np.linalg.inv(A[np.ix_(u, u)])
     moved = -inverse @ A[np.ix_(u, f)]
     expected = np.zeros((6, 6))
@@ -96,3 +99,15 @@ def test_an_error_of_frozen_values_moves_the_estimate_against_it(information):
     np.testing.assert_allclose(covariance.stddev, np.sqrt(np.diag(expected)))
     Y = np.random.default_rng(1).normal(size=(3, 6))
     np.testing.assert_allclose(covariance.of_rows(Y), Y @ expected @ Y.T, rtol=1e-9)
+
+
+def test_the_part_by_noise_is_without_prior_and_frozen_parameters(information):
+    """Y G B_rows G Y^T; a covariance that is only given has no such part."""
+    A, free = information, np.array([True, True, False, True, False, True])
+    rows, Y = 0.3 * A, np.random.default_rng(1).normal(size=(3, 6))
+    G = ConstrainedInverse(A, A, np.zeros((0, 6)), 0, np.zeros(6), free)
+    covariance = SandwichCovariance(G, A, A, free, np.eye(2), rows)
+    expected = Y @ G.matrix @ rows @ G.matrix @ Y.T
+    np.testing.assert_allclose(covariance.by_noise(Y), np.diag(expected), rtol=1e-9)
+    assert (covariance.by_noise(Y) < np.diag(covariance.of_rows(Y))).all()
+    assert not MatrixCovariance(A).by_noise(Y).any()

@@ -143,7 +143,7 @@ class EstimateUncertainty:
         covariance = self.recent.covariance
         if self._settings.covariance != "increments":
             covariance = SandwichCovariance(inverse, solved.B, solved.A, free,
-                                            self._free_set.covariance)
+                                            self._free_set.covariance, solved.of_rows)
         return Uncertainty(covariance, systematic, inverse)
 
     def follow_free_set(self) -> None:

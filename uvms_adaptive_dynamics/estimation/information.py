@@ -206,7 +206,7 @@ class InformationState:
         """Learn the noise, for weights and intervals, from an instant's residuals."""
         telling = excited.moves & ~self._frozen_doubt.dominates(self.noise.long_run)
         self.noise.add_residual(prediction.residual, prediction.valid, prediction.predicted_stddev,
-                                telling)
+                                telling, prediction.unlearnt_variance)
 
     def refresh_weights(self) -> None:
         """Apply new channel weights if the noise has moved away from the one in use."""
@@ -398,7 +398,7 @@ class InformationState:
                          excited: Excited) -> None:
         weight = excited.counts * self._robust.of_instant(excited.counts, residual * self.scale)
         Y, _ = self._coupling.rows(Y, residual, prediction.pi)
-        telling = excited.counts & excited.moves & (prediction.parameter_variance < LIMITED_BY_NOISE
+        telling = excited.counts & excited.moves & (prediction.unlearnt_variance < LIMITED_BY_NOISE
                                                     * prediction.noise_stddev ** 2)
         self.gradient.add_row(Y, residual * weight, telling, self.scale ** 2,
                               self.noise.long_run ** 2)

@@ -32,18 +32,20 @@ class Prediction:
 
     t [s]; pi (p,): the estimate used; predicted, measured, residual, noise_stddev (C,) [N, N m];
     valid (C,); regressor (C, p), tau_known (C,): predicted = regressor pi + tau_known;
-    parameter_covariance (C, C): the parameters' part of `predicted_covariance`; trust (C,): indices
-    into `uncertainty.trust.STATES`, from earlier rows; by_velocity (C, 2): change of `predicted`
-    with the scale of the vehicle's linear velocity (`RobotModel.by_velocity`); R_nb (3, 3):
-    attitude, body FRD to NED; load (12,): the external force contained in tau_known, None if there
-    is none; by_thruster (C, N): contribution of each thruster to `measured`. All arrays are
-    read-only."""
+    parameter_covariance (C, C): the parameters' part of `predicted_covariance`;
+    unlearnt_variance (C,): the part of `parameter_variance` that the noise of the rows learnt
+    does not cause; trust (C,): indices into `uncertainty.trust.STATES`, from earlier rows;
+    by_velocity (C, 2): change of `predicted` with the scale of the vehicle's linear velocity
+    (`RobotModel.by_velocity`); R_nb (3, 3): attitude, body FRD to NED; load (12,): the external
+    force contained in tau_known, None if there is none; by_thruster (C, N): contribution of
+    each thruster to `measured`. All arrays are read-only."""
 
     t: float
     pi: np.ndarray
     predicted: np.ndarray
     parameter_covariance: np.ndarray
     noise_stddev: np.ndarray
+    unlearnt_variance: np.ndarray
     measured: np.ndarray
     residual: np.ndarray
     valid: np.ndarray
@@ -82,10 +84,11 @@ def predict(row: Row, pi: np.ndarray, covariance: ParameterCovariance, noise: Ch
     """Y pi + tau_known with covariance Y Sigma Y^T and noise; noise and trust (C,) must be those
     known before this row."""
     predicted = row.Y @ pi + row.tau_known
-    return Prediction(row.t, pi, predicted, covariance.of_rows(row.Y), noise.interval_stddev,
+    of_rows = covariance.of_rows(row.Y)
+    unlearnt = np.maximum(np.diagonal(of_rows) - covariance.by_noise(row.Y), 0.0)
+    return Prediction(row.t, pi, predicted, of_rows, noise.interval_stddev, unlearnt,
                       row.tau, row.tau - predicted, row.valid, row.Y, row.tau_known, row.nu_dot,
-                      trust, row.by_velocity, row.R_nb, row.load,
-                      row.by_thruster)
+                      trust, row.by_velocity, row.R_nb, row.load, row.by_thruster)
 
 
 def parameter_stddev(covariance: ParameterCovariance, systematic: np.ndarray) -> np.ndarray:

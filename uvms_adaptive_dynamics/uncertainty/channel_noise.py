@@ -268,12 +268,15 @@ class ChannelNoise:
             self._lasting.put_back(record.lasting)
 
     def add_residual(self, residual: np.ndarray, valid: np.ndarray, predicted_stddev: np.ndarray,
-                     telling: np.ndarray | None = None) -> None:
+                     telling: np.ndarray | None = None,
+                     unlearnt: np.ndarray | None = None) -> None:
         """Add residuals (C,) of predictions made before their rows were seen, with their predicted
         deviations (C,).
 
         telling (C,) bool: rows whose residuals inform the noise, all valid ones if None. A row at
-        rest repeats one error: its residual sets only the width of the next interval."""
+        rest repeats one error: its residual sets only the width of the next interval. unlearnt
+        (C,): the predicted variance due to what has not been learnt (`Prediction`), None: all that
+        is due to the parameters."""
         square = residual ** 2
         self._seen = self._seen + valid
         self._square = self._square + valid / np.maximum(self._seen, 1) * (square - self._square)
@@ -282,15 +285,18 @@ class ChannelNoise:
         telling = valid if telling is None else valid & telling
         parameter_variance = np.maximum(predicted_stddev ** 2 - self.interval_stddev ** 2, 0.0)
         expected = self._variance + parameter_variance
-        # the noise's share of a residual that parameters and noise explain together
+        # Only what has not been learnt takes its share of a residual. The rest of the parameters'
+        # error is noise of earlier rows: with a share for that, a slow noise that the rows in hand
+        # cannot average out would shrink without end.
+        unlearnt = parameter_variance if unlearnt is None else unlearnt
         noise = self.long_run ** 2
-        noise_share = noise / (noise + parameter_variance)
+        noise_share = noise / (noise + unlearnt)
         self._long_run.add_residual(residual * np.sqrt(noise_share), telling)
         # The whole residual, because the parameters' variance does not include model error; its
         # weight is the noise's share.
         share = np.abs(residual) / predicted_stddev
         ordinary = telling & (share < GROSS)
-        self._lasting.add_residual(residual, ordinary * noise / (noise + parameter_variance))
+        self._lasting.add_residual(residual, ordinary * noise_share)
         size = np.minimum(square / expected, WINSOR ** 2) / WINSOR_MEAN
         self._recent = np.where(valid, self._recent + self._recent_rate * (size - self._recent),
                                 self._recent)

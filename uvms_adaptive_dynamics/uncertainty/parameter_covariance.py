@@ -43,6 +43,10 @@ class ParameterCovariance(Protocol):
     def of_rows(self, Y: np.ndarray) -> np.ndarray:
         """Y Sigma Y^T (C, C) for rows Y (C, p)."""
 
+    def by_noise(self, Y: np.ndarray) -> np.ndarray:
+        """(C,) part of the diagonal of `of_rows` that the noise of the rows learnt causes; the rest
+        is what has not been learnt yet."""
+
 
 class MatrixCovariance:
     """A covariance given as a matrix."""
@@ -60,6 +64,10 @@ class MatrixCovariance:
         """See `ParameterCovariance`."""
         return Y @ self.matrix @ Y.T
 
+    def by_noise(self, Y: np.ndarray) -> np.ndarray:
+        """See `ParameterCovariance`."""
+        return np.zeros(len(Y))
+
 
 class SandwichCovariance:
     """G B G of the free parameters plus the contribution of uncertain frozen ones.
@@ -70,11 +78,11 @@ class SandwichCovariance:
     """
 
     def __init__(self, inverse: ConstrainedInverse, gradient: np.ndarray, information: np.ndarray,
-                 free: np.ndarray, frozen_covariance: np.ndarray):
+                 free: np.ndarray, frozen_covariance: np.ndarray, of_rows: np.ndarray):
         """inverse: G, zero where frozen; gradient B (p, p): covariance of half the cost's gradient;
         information A (p, p): half its Hessian; free (p,) bool; frozen_covariance (f, f): of the
-        other parameters."""
-        self._G, self._B = inverse, gradient
+        other parameters; of_rows (p, p): the part of B due to the rows' noise."""
+        self._G, self._B, self._of_rows = inverse, gradient, of_rows
         self._J: np.ndarray | None = None
         if frozen_covariance.any():
             frozen = np.flatnonzero(~free)
@@ -103,6 +111,15 @@ class SandwichCovariance:
     def of_rows(self, Y: np.ndarray) -> np.ndarray:
         """See `ParameterCovariance`."""
         return Y @ self.matrix @ Y.T
+
+    @cached_property
+    def _by_noise(self) -> np.ndarray:
+        G = self._G.matrix
+        return G @ self._of_rows @ G
+
+    def by_noise(self, Y: np.ndarray) -> np.ndarray:
+        """See `ParameterCovariance`."""
+        return np.einsum("cp,cp->c", Y @ self._by_noise, Y)
 
 
 def _read_only(array: np.ndarray) -> np.ndarray:
