@@ -358,8 +358,7 @@ class Estimator:
         information, rows = self.information, self.information.rows_learned
         information.restart(self._knowledge(self.pi, known), information.noise.lasting_stddev,
                             information.noise.long_run, kept.systematic,
-                            rows_known=rows / self.table.channels)
-        information.rows_learned = rows     # which the estimate still rests on
+                            rows_known=rows / self.table.channels, rows_learned=rows)
         self._robot_changes.break_off()
 
     # --- knowledge --------------------------------------------------------------------------------
@@ -612,7 +611,8 @@ class Estimator:
         """What the data so far determine: rank, conditioning, blocks, and a summary with warnings
         in words."""
         return identifiability(self.table, self.free, self.information.data_information(self.pi),
-                               self.information.rows_learned, self.pi, self.covariance,
+                               self.information.rows_learned - self.information.rows_in_prior,
+                               self.pi, self.covariance,
                                self._uncertainty.prior_stddev, self.known_from())
 
     def identifiable_rank(self) -> int:
