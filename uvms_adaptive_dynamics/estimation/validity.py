@@ -22,6 +22,7 @@ from typing import NamedTuple
 
 import numpy as np
 
+from ..errors import require
 from ..model.sample import BY_SETTING
 from ..uncertainty.trust import TRUST_STATES, TRUST_WRONG
 from .snapshot import EstimatorSnapshot
@@ -94,6 +95,7 @@ class Validity(NamedTuple):
 
 def validity(now: Situation) -> Validity:
     """State, trust and reason of the present parameters."""
+    require("now", now, Situation)
     state, reason = _state(now)
     doubt = "" if state in (WAITING, FAILED) else _doubt(now)
     trusted = state not in (WAITING, FAILED) and not doubt
