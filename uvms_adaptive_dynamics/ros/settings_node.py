@@ -70,7 +70,7 @@ class SettingsNode(rclpy.node.Node):
 
     def now(self) -> float:
         """Node clock [s]; 0 until simulated time starts."""
-        return self.get_clock().now().nanoseconds * 1e-9
+        return node_time(self)
 
     def _log_settings(self) -> None:
         self.get_logger().info(changes_sentence(self.config))
@@ -82,3 +82,8 @@ class SettingsNode(rclpy.node.Node):
                 self.get_logger().error(f"{what} failed ({type(error).__name__}: {error})",
                                         throttle_duration_sec=5.0)
         return report
+
+
+def node_time(node: rclpy.node.Node) -> float:
+    """A node's clock [s]; 0 until simulated time starts."""
+    return node.get_clock().now().nanoseconds * 1e-9
