@@ -14,6 +14,8 @@
 
 """Every public function refuses an argument of the wrong kind or shape in one sentence that names
 it, rather than with an error of Python somewhere inside."""
+from dataclasses import fields, replace
+
 import numpy as np
 import pytest
 
@@ -91,6 +93,25 @@ def test_an_argument_of_another_kind_is_refused(function, arguments, tmp_path, m
                 with pytest.raises(UvmsError):
                     function(**{**arguments, name: wrong})
                     pytest.fail(f"{function.__name__}({name}={word}) was accepted")
+
+
+@pytest.mark.parametrize("use", [
+    lambda known: uvms.Estimator(CONFIG, robot=ROBOT, start=known),
+    lambda known: uvms.Feedforward(ROBOT, known, CONFIG),
+    lambda known: uvms.save_parameters("known.yaml", known)], ids=["start", "feedforward", "save"])
+def test_a_parameter_set_of_other_parts_is_refused(use, tmp_path, monkeypatch):
+    """Whichever of its fields is of another kind or shape: with a sentence that names it."""
+    monkeypatch.chdir(tmp_path)
+    for field in fields(uvms.ParameterSet):
+        for wrong in (WRONG["square"], WRONG["words"], WRONG["object"]):
+            with pytest.raises(UvmsError, match=field.name.split("_")[0]):
+                use(replace(PRIOR, **{field.name: wrong}))
+
+
+def test_a_situation_of_other_parts_is_refused():
+    for name in ("channels", "row_age", "tick_age", "solve_age"):
+        with pytest.raises(UvmsError, match=name):
+            uvms.validity(replace(SITUATION, **{name: object()}))
 
 
 def test_the_sentence_says_what_was_expected():

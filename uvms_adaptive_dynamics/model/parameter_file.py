@@ -32,6 +32,7 @@ from ..disk.writing import write_file
 from ..disk.yaml_text import DUMPER, number_list, parse_yaml
 from ..errors import ParameterError, brief, require, require_path
 from .parameter_checks import check_numbers, check_robot
+from .parameter_kinds import check_kinds
 from .parameters import ParameterTable
 
 PARAMETER_SCHEMA = 1
@@ -111,6 +112,7 @@ class ParameterSet:
         Raises ParameterError if it belongs to another robot (joints, vehicle, channels, names) or
         if a number cannot be used; the message starts with `what` and the source.
         """
+        check_kinds(self, what)
         what = f"{what} ({self.source})" if self.source and self.source not in what else what
         check_robot(self, table, what)
         check_numbers(self, what, table.channels)
