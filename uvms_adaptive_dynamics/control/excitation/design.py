@@ -189,8 +189,8 @@ def _shrink(size: np.ndarray, uses: dict[str, float], trajectory: Trajectory) ->
         raise ParameterError(
             f"no motion keeps the limit of '{name}': plausible parameters need "
             f"{100 * uses[name]:.0f} % of it at rest already; expected a robot that can hold "
-            "still. Check the known parameters, and excitation.thrust_share, .torque_share and "
-            ".rest_force.")
+            "still. Check the known parameters, and excitation.thrust_share, .torque_share, "
+            ".rest_force and .tilt.")
     for name, use in beyond.items():
         causes = _causes(name, trajectory)
         # If shrinking the causes does not suffice, shrink everything.
