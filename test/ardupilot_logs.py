@@ -29,7 +29,7 @@ from scipy.spatial.transform import Rotation
 from uvms_adaptive_dynamics.config import Config
 from uvms_adaptive_dynamics.evaluation.bags import read_messages
 from uvms_adaptive_dynamics.model.rotations import FRD_FROM_FLU, NED_FROM_ENU
-from uvms_adaptive_dynamics.signals.decode.decoder import stamp_of
+from uvms_adaptive_dynamics.signals.decode.stamps import stamp_of
 from uvms_adaptive_dynamics.signals.topics import inputs
 
 G = 9.80665

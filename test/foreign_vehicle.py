@@ -31,7 +31,7 @@ from uvms_adaptive_dynamics.evaluation.logs.ros_messages import (
     vector,
 )
 from uvms_adaptive_dynamics.model.rotations import NED_FROM_ENU
-from uvms_adaptive_dynamics.signals.decode.decoder import stamp_of
+from uvms_adaptive_dynamics.signals.decode.stamps import stamp_of
 from uvms_adaptive_dynamics.signals.topics import inputs
 
 TWIST_STAMPED = "geometry_msgs/msg/TwistStamped"

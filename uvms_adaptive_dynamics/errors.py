@@ -16,11 +16,18 @@
 and what to do."""
 from __future__ import annotations
 
+from os import PathLike
 from typing import Any
 
 # Longest value in a message [characters]: fits the six numbers of an allocation row. Paths are
 # longer, since they should be shown in full.
 BRIEF, PATH = 80, 300
+# How users of the library get what its functions expect.
+MADE_BY = {"Config": "load_config(path)", "RobotModel": "RobotModel.from_config(config)",
+           "ParameterSet": "load_parameters(path)",
+           "Identified": "Identified.of(config, parameters)",
+           "Disturbance": "Disturbance(covariance, time)",
+           "Mount": "Mount(xyz=(x, y, z), rpy=(roll, pitch, yaw)), in FLU axes [m, rad]"}
 
 
 class UvmsError(Exception):
@@ -72,3 +79,21 @@ def brief(value: Any, most: int = BRIEF) -> str:
     except Exception:     # integers beyond Python's digit limit; endless nesting
         return f"a value of type {type(value).__name__} that is too large to print"
     return text if len(text) <= most else f"{text[:most - 3]}..."
+
+
+def require_path(path: Any, error: type[UvmsError] = ParameterError) -> None:
+    """Refuse what is no path."""
+    require("path", path, (str, PathLike), error, "a path")
+
+
+def require(name: str, value: Any, kind: type | tuple[type, ...],
+            error: type[UvmsError] = ParameterError, expected: str = "") -> None:
+    """Refuse an argument that is not of this kind; `expected`: what to say instead of its name."""
+    if not isinstance(value, kind):
+        raise error(f"{name}: got {brief(value)}, expected {expected or _kind_in_words(kind)}.")
+
+
+def _kind_in_words(kind: Any) -> str:
+    name = kind.__name__
+    made = f"; use {MADE_BY[name]}" if name in MADE_BY else ""
+    return f"{'an' if name[0] in 'AEIOU' else 'a'} {name}{made}"

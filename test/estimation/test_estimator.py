@@ -533,6 +533,28 @@ def test_solves_that_fail_in_a_row_end_in_recovery(robot, data):
     assert np.abs(last.pi - good).max() < 10 * np.sqrt(covariance.diagonal().max())
 
 
+def test_excitation_after_a_recovery_is_that_of_the_rows_since(robot, data):
+    """The rows before it are in the prior, no longer among those whose efforts are averaged. (A
+    return to earlier knowledge counts them again.)"""
+    estimator = Estimator(Config(), robot=robot)
+    for sample in data[:150]:
+        estimator.step(sample)
+    before = estimator.information.record()
+    estimator._recover(estimator.last_t)
+    for sample in data[150:300]:
+        estimator.step(sample)
+    information = estimator.information.data_information(estimator.pi)
+    rows = estimator.information.rows_learned - before.rows_learned
+    assert 0 < rows < estimator.information.rows_learned
+    stddev = estimator._uncertainty.prior_stddev
+    for block in estimator.identifiability().blocks:
+        places = estimator.table.blocks[block.name]
+        effort = np.sum(np.diag(information)[places] * stddev[places] ** 2) / rows
+        assert block.excitation == pytest.approx(np.sqrt(effort), rel=1e-9)
+    estimator.information.put_back(before)
+    assert estimator.information.rows_in_prior == 0
+
+
 @pytest.mark.parametrize("spoil, word",
                          [(lambda s: replace(s, mu=s.mu[:3]), "sample.mu has shape"),
                           (lambda s: replace(s, velocity_stddev=np.nan),

@@ -346,6 +346,30 @@ def test_a_record_is_put_back_whole_whatever_came_since(learned):
     assert state.rows_learned == rows and state.window.filled == 0
 
 
+def test_a_record_can_be_put_back_again(learned):
+    """What is learned, forgotten and marginalized after a return leaves the record as it was."""
+    state, pi, free = learned
+    record = state.record()
+    state.put_back(record)
+
+    def contents():
+        total = state.problem(pi, free).total
+        return (total.H, total.g, state.gradient_covariance(), state.noise.long_run,
+                state.noise.stddev, calibration(state))
+    before = contents()
+    rng = np.random.default_rng(6)
+    for Y, tau in lively(rng, make_table(1), 80):     # longer than the window
+        add(state, Y, tau, pi)
+    state.forget(now=True)
+    finish(state)
+    state.marginalize(np.array([3, 5, 30]), pi)
+    finish(state)
+    assert np.abs(state.problem(pi, free).total.H - before[0]).max() > 1.0
+    state.put_back(record)
+    for value, expected in zip(contents(), before):
+        np.testing.assert_allclose(value, expected, rtol=1e-12, atol=1e-12)
+
+
 def test_a_saved_cost_has_forgotten_what_the_unfinished_block_replaces(learned):
     """It is what forgetting now would leave, with the gradient's noise; asking changes nothing."""
     state, pi, _ = learned

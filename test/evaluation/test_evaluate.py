@@ -123,7 +123,8 @@ def test_metrics_json_has_the_documented_form(result):
     assert list(metrics) == [
         "verdict", "next", "schema", "duration_s", "updates", "skipped", "channels", "prior",
         "final", "solver", "update_ms", "parameters", "physical", "inputs", "findings", "changes",
-        "failures", "longest_gap_s", "external_load_share", "stages", "settings_changed"
+        "failures", "longest_gap_s", "lowpass", "external_load_share", "stages",
+        "settings_changed"
     ]
     assert metrics["schema"] == 2 and metrics["duration_s"] == pytest.approx(12.0, abs=0.3)
     for block in (metrics["channels"], metrics["prior"]["channels"], metrics["final"]["channels"]):
@@ -146,6 +147,10 @@ def test_metrics_json_has_the_documented_form(result):
     assert title.startswith(f"# {metrics['verdict']['word'].capitalize()}: ")
     assert metrics["physical"]["violations"] == 0 and len(metrics["physical"]["min_eig_J"]) == 4
     assert metrics["updates"] > 500
+    page = (result / "out" / "report.html").read_text()
+    band = metrics["lowpass"]
+    assert (f"-3 dB at {band['bandwidth_hz']:.2f} Hz, gain {band['gain_at_1_hz']:.2f} at 1 Hz"
+            in page)
     # This run started without a saved noise.
     for channel in metrics["channels"].values():
         assert channel["coverage95_saved"] is channel["width_saved"] is None
@@ -157,7 +162,7 @@ def test_every_key_of_metrics_json_is_documented(result):
     page = (Path(__file__).resolve().parents[2] / "docs" / "metrics.md").read_text()
     metrics = strict(result / "out" / "metrics.json")
     keys = {*metrics, *metrics["solver"], *metrics["update_ms"], *metrics["parameters"],
-            *metrics["physical"], *metrics["longest_gap_s"]}
+            *metrics["physical"], *metrics["longest_gap_s"], *metrics["lowpass"]}
     for group in (metrics["channels"], metrics["inputs"]):
         keys.update(*group.values())
     assert {key for key in keys if not re.search(rf"`{key}[`.]", page)} == set()

@@ -17,7 +17,7 @@ import numpy as np
 import pytest
 
 from uvms_adaptive_dynamics.config import Filter
-from uvms_adaptive_dynamics.model.kernel import correlation_length, gaussian_kernel
+from uvms_adaptive_dynamics.model.kernel import correlation_length, gaussian_kernel, pass_band
 
 
 def test_default_gain_is_at_least_nine_tenths_at_one_hertz():
@@ -30,6 +30,16 @@ def test_default_gain_is_at_least_nine_tenths_at_one_hertz():
         return abs(np.sum(h * np.exp(-2j * np.pi * frequency * k)))
 
     assert gain(1.0) >= .9 and gain(0.0) == pytest.approx(1) and gain(6.0) < .05
+
+
+def test_the_pass_band_is_that_of_the_weights():
+    """The gain of a sine through the weights; no band without low-pass."""
+    settings = Filter()
+    h, band = gaussian_kernel(settings), pass_band(settings)
+    k = (np.arange(len(h)) - len(h) // 2) * settings.period
+    for frequency, expected in ((band.bandwidth_hz, np.sqrt(0.5)), (1.0, band.gain_at_1_hz)):
+        assert h @ np.cos(2 * np.pi * frequency * k) == pytest.approx(expected, abs=5e-3)
+    assert pass_band(Filter(lowpass=0.0)) is None
 
 
 def test_weights_are_symmetric_positive_and_sum_to_one():

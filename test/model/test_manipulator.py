@@ -252,7 +252,7 @@ def test_unknown_joint_is_named_with_the_known_ones():
 @pytest.mark.parametrize("mount", [(0.19, 0, -0.12), {"xyz": (0, 0, 0)}, np.eye(4), "nose"])
 def test_a_mount_of_another_type_is_refused(mount):
     """With what to write instead."""
-    with pytest.raises(RobotError, match=r"mount: got .*, expected a Mount.*write Mount\(xyz="):
+    with pytest.raises(RobotError, match=r"mount: got .*, expected a Mount.*use Mount\(xyz="):
         ManipulatorModel.from_urdf(GOLDEN_CHAIN, JOINTS, mount)
 
 

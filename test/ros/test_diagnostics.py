@@ -62,7 +62,8 @@ class World:
             snapshot=QUIET, knowledge=Knowledge(62, (known_from,) * table.size), skipped=0,
             out_of_time=0, exceptions=0, last_error="", backlog=0, solve_ms=[1.0, 2.0],
             update_ms=[2.0, 3.0], request_knowledge=self._ask)
-        self.front_end = SimpleNamespace(status=lambda now: [], masked={}, inputs={}, resets={})
+        self.front_end = SimpleNamespace(status=lambda now: [], masked={}, ticks=0,
+                                         inputs={}, resets={})
         self.topics, self.memory = {}, None
         self.validity = Validity("learning", True, "all channels learn")
         self.diagnostics = Diagnostics(Config(), table, self.worker, fit or filled(),
@@ -79,6 +80,7 @@ class World:
     def report(self):
         """Statuses by name, one second after the last report."""
         self.now, self.samples = self.now + 1.0, self.samples + 50
+        self.front_end.ticks += 50
         found = self.diagnostics.statuses(self.front_end, self.now, self.samples, self.dropped,
                                           None, self.topics, self.memory)
         return {status.name: status for status in found}
@@ -330,13 +332,26 @@ def test_masked_channels_are_named_with_their_reason(table):
     world = World(table)
     for _ in range(3):
         world.report()
-    world.front_end.masked = {"surge": {"no dvl": 500}, "axis_e": {"joint at rest": 500}}
+    world.front_end.masked = {"surge": {"no dvl": 150}, "axis_e": {"joint at rest": 150}}
     found = world.report()["masked rows"]
     assert found.level == WARN and "no dvl (surge)" in found.message
     assert "axis_e" not in found.message
-    assert found.values["axis_e"] == "100% (joint at rest 500)"
-    world.front_end.masked = {channel: {"no imu": 1000} for channel in ("surge", "axis_e")}
+    assert found.values["axis_e"] == "100% (joint at rest 150)"
+    world.front_end.masked = {channel: {"no imu": 200} for channel in ("surge", "axis_e")}
     assert "no imu (all)" in world.report()["masked rows"].message
+
+
+def test_the_share_of_masked_ticks_is_of_all_ticks(table):
+    """Also while sensors are so silent that hardly any tick becomes a sample."""
+    world = World(table)
+    for _ in range(12):
+        world.report()
+    world.samples -= 50     # no sample in this second
+    masked = {"no imu": 50, "no dvl": 25}
+    world.front_end.masked = {"surge": masked, "axis_e": {"no imu": 50}}
+    values = world.report()["masked rows"].values
+    assert values["surge"] == "15% (no imu 50, no dvl 25)"      # of ten seconds
+    assert values["axis_e"] == "10% (no imu 50)"
 
 
 def test_trust_says_which_channel_and_what_is_likely(table):

@@ -52,9 +52,34 @@ def test_a_motion_is_designed_and_tried(tmp_path, capsys):
 
 def test_a_robot_that_cannot_be_tried_is_refused_before_the_design(tmp_path, capsys, monkeypatch):
     monkeypatch.setattr(command, "design", None)
-    assert main(["excite", "--dry-run", "--set", "robot.joints=[axis_e]", "--output",
-                 str(tmp_path)]) == 2
-    assert "the only robot that --dry-run" in capsys.readouterr().err
+    for option, setting, said in (
+            ("--dry-run", "robot.vehicle=false", "An arm on a fixed base cannot be simulated"),
+            ("--compare", "robot.joints=[axis_e]", "the only robot that --compare")):
+        assert main(["excite", option, "--set", setting, "--output", str(tmp_path)]) == 2
+        assert said in capsys.readouterr().err
+
+
+def test_the_robot_of_the_settings_is_tried(tmp_path, capsys):
+    """Here a vehicle without an arm, with thrusters of other directions, whose drivers publish in
+    other axes than the simulated robot."""
+    settings = tmp_path / "mine.yaml"
+    settings.write_text("""/**:
+  ros__parameters:
+    robot.joints: []
+    imu.frame: frd
+    thrusters.signs: [1.0, -1.0, 1.0, -1.0, 1.0, -1.0, 1.0]
+    thrusters.allocation: [0.7, 0.7, -0.7, -0.7, 0.0, 0.0, 0.0,
+                           -0.7, 0.7, -0.7, 0.7, 0.0, 0.0, 0.0,
+                           0.0, 0.0, 0.0, 0.0, -1.0, -1.0, -1.0,
+                           0.06, -0.06, 0.06, -0.06, -0.22, 0.22, 0.0,
+                           0.06, 0.06, -0.06, -0.06, 0.1, 0.1, -0.2,
+                           -0.19, 0.19, 0.19, -0.19, 0.0, 0.0, 0.0]
+""")
+    assert main(["excite", *QUICK, "--dry-run", "--config", str(settings), "--move", "surge",
+                 "yaw", "heave", "--output", str(tmp_path)]) == 0
+    assert "| thruster 7 |" in capsys.readouterr().out
+    uses = json.loads((tmp_path / "excite.json").read_text())["uses"]
+    assert "thruster 8" not in uses and uses["yaw"] > 0.02 and max(uses.values()) < 1.0
 
 
 def test_a_stage_of_a_schedule_is_designed_for(tmp_path):

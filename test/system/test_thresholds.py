@@ -49,6 +49,7 @@ NO_THRESHOLDS = {
     "control/excitation/knowledge.py": "RESTING_PLACES WEIGHING_ROUNDS PROJECTIONS",
     "control/excitation/noise.py": "NOISE_ROUNDS",
     "control/excitation/objective.py": "INSTANTS_PER_PERIOD",
+    "control/excitation/passive_tilt.py": "TILT RATE ACCELERATION",
     "control/excitation/rows.py": "DIFFERENCE_STEP",
     "control/excitation/trajectory.py": "MOST_NAMED",
     "control/motion_guard.py": "HORIZONTAL",

@@ -24,7 +24,7 @@ from typing import Any
 
 from ..disk.reading import read_text
 from ..disk.yaml_text import parse_yaml
-from ..errors import ConfigError, brief
+from ..errors import ConfigError, brief, require, require_path
 from .whole import Config
 
 NODE_NAME = "uvms_estimator"
@@ -64,9 +64,11 @@ def load_config(path: str | Path | None = None, base: Config | None = None) -> C
     Raises ConfigError for a missing or malformed file, a file for other nodes only, an unknown
     setting or a bad value.
     """
-    base = base or Config()
+    base = Config() if base is None else base
+    require("base", base, Config, ConfigError)
     if path is None:
         return base
+    require_path(path, ConfigError)
     path = Path(path).expanduser()
     nodes = parameter_nodes(path, bare=True)
     ours = [values for name, values in nodes if name.rsplit("/", 1)[-1] in (NODE_NAME, "*", "**")]

@@ -12,10 +12,11 @@
 # See the License for the specific language governing permissions and
 # limitations under the License.
 
-"""Which settings may change while the node runs, and why the others may not."""
+"""Which settings may change while a node runs, and why the others may not."""
 from __future__ import annotations
 
 from fnmatch import fnmatchcase
+from typing import Any
 
 # These affect only future data, not what has been learnt: timeouts, gates, masks, change
 # detection, outputs.
@@ -59,8 +60,15 @@ REASONS = (
 )
 
 
-def fixed_because(name: str) -> str:
-    """Why a setting, by dotted name, is fixed at start; '' if it may change at run time."""
+def fixed_because(name: str, value: Any = None) -> str:
+    """Why a setting, by dotted name, is fixed at start; '' if it may change at run time, to any
+    value."""
     if name in LIVE:
         return ""
     return next(reason for pattern, reason in REASONS if fnmatchcase(name, pattern))
+
+
+def fixed_in_identify(name: str, value: Any) -> str:
+    """The same for the node identify, in which only the permission to move may be withdrawn."""
+    withdrawn = name == "identification.move" and not value
+    return "" if withdrawn else "the node identify reads it at start"

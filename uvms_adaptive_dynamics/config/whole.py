@@ -18,9 +18,9 @@ from __future__ import annotations
 import difflib
 from collections.abc import Iterator, Mapping
 from dataclasses import Field, dataclass, field, fields, replace
-from typing import Any
+from typing import Any, cast
 
-from ..errors import ConfigError, brief
+from ..errors import ConfigError, brief, require
 from .control import Feedforward
 from .estimation import Estimation, Filter, Limits, Uncertainty
 from .excitation import Excitation
@@ -55,6 +55,9 @@ class Config:
     identification: Identification = field(default_factory=Identification)
 
     def __post_init__(self) -> None:
+        for entry in fields(self):
+            require(entry.name, getattr(self, entry.name), cast(type, entry.default_factory),
+                    ConfigError)
         for section in (self.imu, self.dvl, self.depth):
             for name in ("xyz", "rpy"):
                 if len(getattr(section, name, (0, 0, 0))) != 3:
@@ -126,6 +129,7 @@ class Config:
     def with_values(self, values: Mapping[str, Any]) -> Config:
         """A copy with settings replaced by dotted name; raises ConfigError for a bad name or
         value."""
+        require("values", values, Mapping, ConfigError, "settings by dotted name")
         known = {name for name, _, _ in self.settings()}
         changes: dict[str, dict[str, Any]] = {}
         for name, value in values.items():

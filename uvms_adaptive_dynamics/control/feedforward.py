@@ -28,7 +28,7 @@ from typing import NamedTuple
 import numpy as np
 
 from ..config import Config
-from ..errors import ParameterError, RobotError
+from ..errors import ParameterError, RobotError, require
 from ..model.dynamics import State, rows_of
 from ..model.motion import smooth_sign
 from ..model.parameter_file import ParameterSet
@@ -72,7 +72,10 @@ class Feedforward:
     def __init__(self, robot: RobotModel, prior: ParameterSet, config: Config | None = None):
         """Raises ParameterError for a prior of another robot, RobotError for a joint without an
         effort limit."""
-        config = config or Config()
+        config = Config() if config is None else config
+        require("robot", robot, RobotModel)
+        require("prior", prior, ParameterSet)
+        require("config", config, Config)
         self.robot, self.settings = robot, config.feedforward
         self.limits = effort_limits(robot, config)
         table = robot.table

@@ -26,7 +26,7 @@ from dataclasses import replace
 import numpy as np
 
 from ..config import Config
-from ..errors import SolverError
+from ..errors import SolverError, require
 from ..model.covariance import semidefinite
 from ..model.parameter_file import ParameterSet, as_parameter_set
 from ..model.physical_set import ACCEPTED_VIOLATION, PhysicalSet
@@ -106,8 +106,11 @@ class Estimator:
         real_time: limits a tick to half a period if no deadline is set; offline, results must not
         depend on the speed of the machine. Raises UvmsError for settings or parameters that cannot
         be used."""
+        require("config", config, Config)
+        if robot is not None:
+            require("robot", robot, RobotModel)
         self.config = config
-        self.robot = robot or RobotModel.from_config(config)
+        self.robot = RobotModel.from_config(config) if robot is None else robot
         self.table = self.robot.table
         self.learn = learn
         self._adapt_intervals = learn if adapt_intervals is None else adapt_intervals
@@ -358,8 +361,7 @@ class Estimator:
         information, rows = self.information, self.information.rows_learned
         information.restart(self._knowledge(self.pi, known), information.noise.lasting_stddev,
                             information.noise.long_run, kept.systematic,
-                            rows_known=rows / self.table.channels)
-        information.rows_learned = rows     # which the estimate still rests on
+                            rows_known=rows / self.table.channels, rows_learned=rows)
         self._robot_changes.break_off()
 
     # --- knowledge --------------------------------------------------------------------------------
@@ -369,6 +371,8 @@ class Estimator:
 
         Raises ParameterError for a set that does not fit this robot, with nothing changed.
         """
+        if saved is not None:
+            require("start", saved, ParameterSet)
         origin = "the prior" if saved is None else "parameters without a covariance"
         saved = (self._given if saved is None else saved).for_table(self.table, "prior")
         scales = Scales.saved(saved.learned, self.robot.channels, self.robot.thrusters,
@@ -612,7 +616,8 @@ class Estimator:
         """What the data so far determine: rank, conditioning, blocks, and a summary with warnings
         in words."""
         return identifiability(self.table, self.free, self.information.data_information(self.pi),
-                               self.information.rows_learned, self.pi, self.covariance,
+                               self.information.rows_learned - self.information.rows_in_prior,
+                               self.pi, self.covariance,
                                self._uncertainty.prior_stddev, self.known_from())
 
     def identifiable_rank(self) -> int:

@@ -23,7 +23,7 @@ from collections.abc import Iterable
 
 import numpy as np
 
-from ..errors import ParameterError
+from ..errors import ParameterError, require
 from ..model.parameters import ParameterTable
 
 
@@ -61,7 +61,11 @@ class FreeSet:
                     f"{free.dtype}, expected {self._table.size} booleans, or names and patterns.")
             mask = free
         else:
-            mask = self._table.match(free)
+            require("parameters to free", free, Iterable, expected="names and patterns, or a mask")
+            names = list(free)
+            for name in names:
+                require("parameters to free", name, str, expected="names and patterns")
+            mask = self._table.match(names)
         return self._paired(mask & self.allowed)
 
     def change(self, free: np.ndarray, covariance: np.ndarray, words: tuple[str, ...]) -> None:

@@ -68,6 +68,7 @@ class InformationRecord(NamedTuple):
     systematic: SystematicGradient
     noise: NoiseRecord
     rows_learned: int
+    rows_in_prior: int
 
 
 class InformationState:
@@ -79,8 +80,8 @@ class InformationState:
     `hold`, `break_off`, `restart`. Queries: `problem`, `cost`, `cost_to_save`,
     `gradient_covariance`, `systematic_moves`, `data_information`.
 
-    rows_learned: since the estimator's restart; rows_remembered: the most that forgetting leaves of
-    them.
+    rows_learned: since the estimator's restart; rows_in_prior: those of them that a recovery has
+    turned into the prior; rows_remembered: the most that forgetting leaves of them.
     """
 
     def __init__(self, config: Config, physical: PhysicalSet, kernel: np.ndarray,
@@ -103,13 +104,15 @@ class InformationState:
 
     def restart(self, prior: PriorInformation, noise: np.ndarray | None = None,
                 long_run: np.ndarray | None = None, systematic: np.ndarray | None = None,
-                residual_products: np.ndarray | None = None, rows_known: float = 0.0) -> None:
+                residual_products: np.ndarray | None = None, rows_known: float = 0.0,
+                rows_learned: int = 0) -> None:
         """Start again from a prior or a saved estimate; if that raises, nothing has changed.
 
         Of a saved estimate, if it has them: noise (C,) of predictions; long_run (C,), the noise
         that weighed its rows; systematic (CAUSES, p), its shift by one deviation of each error
         that no residual shows; residual_products (2, L, C), see `ResidualAutocovariance.products`;
-        rows_known: rows per channel behind its noise."""
+        rows_known: rows per channel behind its noise. rows_learned: rows behind the prior that were
+        learned since the estimator's restart."""
         settings, table = self._settings, self._table
         wander = self._wander(prior)
         arrival = arrival_cost(settings, table, prior, self._coupling.split, wander)
@@ -141,7 +144,8 @@ class InformationState:
         self.rows_remembered = table.channels * (self._memory if keeps_old else settings.horizon)
         self.excitation = RowExcitation(table, self._period, self._presumed)
         self._robust = RobustWeight(settings)
-        self.rows_learned = self._ticks = 0
+        self.rows_learned = self.rows_in_prior = rows_learned
+        self._ticks = 0
         self._unfinished: Iterator[None] | None = None
         self._use_noise(self.noise.long_run)
 
@@ -266,16 +270,17 @@ class InformationState:
         self._finish()
         return InformationRecord(deepcopy(self.arrival), deepcopy(self.gradient),
                                  deepcopy(self.systematic), self.noise.record(),
-                                 self.rows_learned)
+                                 self.rows_learned, self.rows_in_prior)
 
     def put_back(self, record: InformationRecord) -> None:
         """Return to an earlier `record`; the window's rows are dropped."""
         self._finish()
         self.drop_window()
-        self.arrival, self.gradient = record.arrival, record.gradient
-        self.systematic = record.systematic
+        # copies: learning on must not change the record, to which another return may lead
+        self.arrival, self.gradient = deepcopy(record.arrival), deepcopy(record.gradient)
+        self.systematic = deepcopy(record.systematic)
         self.noise.put_back(record.noise)
-        self.rows_learned = record.rows_learned
+        self.rows_learned, self.rows_in_prior = record.rows_learned, record.rows_in_prior
         self._use_noise(self.noise.long_run)
         self.gradient.break_off()
         self.systematic.break_off()

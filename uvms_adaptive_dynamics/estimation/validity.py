@@ -22,6 +22,8 @@ from typing import NamedTuple
 
 import numpy as np
 
+from ..errors import require
+from ..model.arguments import array
 from ..model.sample import BY_SETTING
 from ..uncertainty.trust import TRUST_STATES, TRUST_WRONG
 from .snapshot import EstimatorSnapshot
@@ -94,6 +96,11 @@ class Validity(NamedTuple):
 
 def validity(now: Situation) -> Validity:
     """State, trust and reason of the present parameters."""
+    require("now", now, Situation)
+    require("channels", now.channels, Sequence)
+    for name, value, shape in (("row_age", now.row_age, (len(now.channels),)),
+                               ("tick_age", now.tick_age, ()), ("solve_age", now.solve_age, ())):
+        array(name, value, shape)
     state, reason = _state(now)
     doubt = "" if state in (WAITING, FAILED) else _doubt(now)
     trusted = state not in (WAITING, FAILED) and not doubt

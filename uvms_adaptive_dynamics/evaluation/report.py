@@ -27,6 +27,7 @@ from typing import Any, NamedTuple
 from jinja2 import Environment, FileSystemLoader, StrictUndefined
 
 from ..disk.writing import write_file
+from ..model.kernel import pass_band
 from ..uncertainty.advisories import block_warnings, link_note
 from ..uncertainty.identifiability import MEASURED_SHARE, WEAK_SHARE
 from ..uncertainty.statement import Statement
@@ -178,7 +179,7 @@ def _facts(run: Run, metrics: dict[str, Any]) -> list[tuple[str, str]]:
                        f"{number(solver['p99_ms'])} ms, longest {number(solver['max_ms'])} ms, "
                        f"{solver['failures']} failures")]
     rows += [
-        ("low-pass", tables.lowpass(run.config.filter.lowpass)),
+        ("low-pass", tables.lowpass(pass_band(run.config.filter))),
         ("determined", "unknown" if rank is None else
          f"{rank} of {len(names)} parameter directions"),
         ("physical", f"{physical['violations']} estimates outside the physical set; smallest "

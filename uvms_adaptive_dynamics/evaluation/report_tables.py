@@ -21,6 +21,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from ..model.kernel import PassBand
 from ..model.metrics import all_channels
 from .regimes import Regime, regimes
 from .run_record import Run
@@ -174,13 +175,12 @@ def percent(value: float | None) -> str:
     return "–" if value is None else f"{100 * value:.1f} %"
 
 
-def lowpass(sigma: float) -> str:
-    """The Gaussian low-pass of standard deviation sigma [s] in time, as frequencies."""
-    if sigma == 0:
+def lowpass(band: PassBand | None) -> str:
+    """The low-pass of the rows, as frequencies."""
+    if band is None:
         return "none"
-    edge = math.sqrt(math.log(2)) / (2 * math.pi * sigma)
-    gain = math.exp(-0.5 * (2 * math.pi * sigma) ** 2)
-    return f"-3 dB at {edge:.2f} Hz, gain {gain:.2f} at 1 Hz, for measured and predicted efforts"
+    return (f"-3 dB at {band.bandwidth_hz:.2f} Hz, gain {band.gain_at_1_hz:.2f} at 1 Hz, for "
+            "measured and predicted efforts")
 
 
 def counted(reasons: Mapping[str, int]) -> str:

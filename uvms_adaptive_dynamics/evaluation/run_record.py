@@ -27,6 +27,7 @@ import numpy as np
 from .. import __version__
 from ..config import Config
 from ..control.stage_runner import StageEnd
+from ..model.kernel import pass_band
 from ..model.metrics import all_channels, timing
 from ..model.normal import Z95
 from ..model.parameter_file import ParameterSet
@@ -139,7 +140,7 @@ def metrics_of(done: Run) -> dict[str, Any]:
             reasons_of_rows(done.mask_spans, rows), strict=True):
         channel |= trust | {"masked_by": masked_by}
     solve, covariance = timing(log.solve_ms), done.final.covariance
-    saved = saved_intervals(done)
+    saved, band = saved_intervals(done), pass_band(done.config.filter)
     return {
         "schema": RUN_SCHEMA, "duration_s": done.duration, "updates": log.updates,
         "skipped": log.skipped, "channels": {
@@ -164,6 +165,7 @@ def metrics_of(done: Run) -> dict[str, Any]:
         "changes": [change.entry() for change in done.changes],
         "failures": [asdict(failure) for failure in done.failures],
         "longest_gap_s": dict(done.longest_gap),
+        "lowpass": None if band is None else band._asdict(),
         "external_load_share": log.loaded / max(len(log), 1),
         "stages": [stage_entry(stage, float(rows.t[0])) for stage in done.stages],
         "settings_changed": {

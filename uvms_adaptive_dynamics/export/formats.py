@@ -19,6 +19,7 @@ from collections.abc import Callable, Container, Iterable, Mapping
 from typing import NamedTuple
 
 from ..config import Config
+from ..errors import require
 from ..model.parameters import LINK_PARAMETERS, ParameterTable
 from . import (
     fossen_simulator,
@@ -83,6 +84,7 @@ class Exported(NamedTuple):
 
 def export_as(identified: Identified, name: str) -> Exported:
     """Export an estimate; raises ExportError if the format cannot represent it."""
+    require("identified", identified, Identified)
     form = chosen(name)
     draft = form.write(identified)
     table = identified.robot.table
@@ -104,12 +106,14 @@ def read_export(name: str, text: str, config: Config) -> dict[str, float]:
     W and B are the file's own; only W - B belongs to the estimate. Raises ExportError or RobotError
     for a text that is not of the format.
     """
+    require("text", text, str, expected="the text of a file")
+    require("config", config, Config)
     return chosen(name).read(text, config)
 
 
 def chosen(name: str) -> Format:
     """The format of that name; raises ExportError for an unknown one."""
-    if name not in FORMATS:
+    if not isinstance(name, str) or name not in FORMATS:
         raise ExportError(f"format '{name}' does not exist; expected one of {', '.join(FORMATS)}.")
     return FORMATS[name]
 

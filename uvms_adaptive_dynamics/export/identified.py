@@ -21,7 +21,8 @@ from dataclasses import dataclass
 import numpy as np
 
 from ..config import Config
-from ..errors import UvmsError
+from ..errors import UvmsError, require
+from ..model.arguments import array
 from ..model.parameter_file import ParameterSet
 from ..model.robot import RobotModel
 from ..model.scales import Scales
@@ -42,6 +43,13 @@ class Identified:
     robot: RobotModel
     parameters: ParameterSet
     mass: float | None = None
+
+    def __post_init__(self) -> None:
+        require("config", self.config, Config)
+        require("robot", self.robot, RobotModel)
+        require("parameters", self.parameters, ParameterSet)
+        if self.mass is not None:
+            array("mass", self.mass, ())
 
     @classmethod
     def of(cls, config: Config, parameters: ParameterSet, mass: float | None = None) -> Identified:

@@ -25,6 +25,7 @@ from typing import NamedTuple
 
 import numpy as np
 
+from ..errors import require
 from ..model.parameters import LINK_PARAMETERS, RIGID
 from ..model.prior import prior_stddev
 from ..model.pseudo_inertia import TENSOR_PLACES, central_inertia
@@ -64,6 +65,7 @@ class _Formula(NamedTuple):
 
 def physical_quantities(identified: Identified) -> tuple[Quantity, ...]:
     """All quantities of vehicle and links, computed from the estimate."""
+    require("identified", identified, Identified)
     formulas = _formulas(identified)
     values = identified.values
     J = _jacobian(formulas, values, np.array(identified.robot.table.scale))

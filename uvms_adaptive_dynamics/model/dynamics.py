@@ -19,10 +19,12 @@ Paper, "Use Cases"; docs/mathematics.md, "Use of the estimate".
 from __future__ import annotations
 
 from dataclasses import replace
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 
+from ..errors import require
+from .arguments import array, optional_array
 from .robot import RawRows, RobotModel
 from .sample import Sample
 from .state import State
@@ -51,7 +53,13 @@ def inverse_dynamics(robot: RobotModel, state: State, nu_dot: np.ndarray, mu_ddo
 
     Add the measurement noise before comparing with measurements. With term set
     'thrust_by_direction' the wrench is the measured or commanded one that produces the wrench
-    needed (`RobotModel.measured_wrench`)."""
+    needed (`RobotModel.measured_wrench`). Raises ParameterError for arguments of another kind or
+    shape."""
+    pi, p, n = vector_at(robot, state, pi), robot.table.size, robot.table.n
+    covariance = optional_array("covariance", covariance, (p, p))
+    mu_ddot = array("mu_ddot", mu_ddot, (n,))
+    if robot.vehicle:
+        nu_dot = array("nu_dot", nu_dot, (6,))
     raw = rows_of(robot, state, np.concatenate([nu_dot, mu_ddot]) if robot.vehicle else mu_ddot, pi)
     tau = robot.measured_wrench(raw.Y @ pi + raw.tau_known, pi)
     if covariance is None:
@@ -68,8 +76,12 @@ def forward_dynamics(robot: RobotModel, state: State, tau: np.ndarray, pi: np.nd
 
     Y(zeta_ddot) pi = tau gives M d(zeta_ddot) = -Y d(pi), so the covariance is
     M^-1 (Y Sigma_pi Y^T + Sigma_d) M^-T with the regressor at the solution. disturbance: Sigma_d
-    (C, C), the residuals' covariance; None leaves it out.
+    (C, C), the residuals' covariance; None leaves it out. Raises ParameterError for arguments of
+    another kind or shape.
     """
+    pi, p, C = vector_at(robot, state, pi), robot.table.size, robot.table.channels
+    tau, covariance = array("tau", tau, (C,)), optional_array("covariance", covariance, (p, p))
+    disturbance = optional_array("disturbance", disturbance, (C, C))
     M = generalized_inertia(robot, state, pi)
     wrench = tau[:6] if robot.vehicle else None
     raw = rows_of(robot, state, np.zeros(len(M)), pi, wrench=wrench)
@@ -80,6 +92,16 @@ def forward_dynamics(robot: RobotModel, state: State, tau: np.ndarray, pi: np.nd
         middle = Y @ covariance @ Y.T + (0.0 if disturbance is None else disturbance)
         spread = np.linalg.solve(M, np.linalg.solve(M, middle).T).T
     return Accelerations(*_split(zeta_ddot, robot.vehicle), spread, M)
+
+
+def vector_at(robot: RobotModel, state: State, pi: Any) -> np.ndarray:
+    """pi (p,) as floats, if robot, state and pi fit; raises ParameterError otherwise."""
+    require("robot", robot, RobotModel)
+    require("state", state, State)
+    n = robot.table.n
+    for name, shape in (("R_nb", (3, 3)), ("nu", (6,)), ("mu", (n,)), ("mu_dot", (n,))):
+        array(f"state.{name}", getattr(state, name), shape)
+    return array("pi", pi, (robot.table.size,))
 
 
 def generalized_inertia(robot: RobotModel, state: State, pi: np.ndarray) -> np.ndarray:

@@ -24,10 +24,11 @@ from typing import NamedTuple
 
 import numpy as np
 
-from ..errors import ParameterError
+from ..errors import ParameterError, brief, require
+from .arguments import array, optional_array
 from .covariance import deviations
-from .dynamics import State
-from .error_covariance import Disturbance, ErrorCovariance
+from .dynamics import State, vector_at
+from .error_covariance import Disturbance, ErrorCovariance, error_size
 from .motion import EquationsOfMotion
 from .parameter_draws import has_inertia
 from .robot import RobotModel
@@ -66,15 +67,28 @@ def simulate(robot: RobotModel, start: State, efforts: Callable[[float], np.ndar
     Sources of uncertainty: covariance (p, p) of pi, disturbance, start_covariance (d, d); without
     any of them the result has no covariance. The propagation is linear and evaluates the model at
     pi only, so pi plus an error need not lie within P. body: equations of motion at pi, by default
-    those of the free robot. Raises ParameterError if the motion diverges or if pi has no positive
-    definite inertia.
+    those of the free robot. Raises ParameterError if the motion diverges, if pi has no positive
+    definite inertia, or for arguments of another kind or shape.
     """
+    pi, p, C = vector_at(robot, start, pi), robot.table.size, robot.table.channels
+    covariance = optional_array("covariance", covariance, (p, p))
+    for name, value in (("duration", duration), ("step", step)):
+        if not (np.isfinite(array(name, value, ())) and value > 0):
+            raise ParameterError(f"{name}: got {value!r}, expected more than 0 s.")
+    if not callable(efforts):
+        raise ParameterError(f"efforts: got {brief(efforts)}, expected a function of the time [s].")
+    if disturbance is not None:
+        require("disturbance", disturbance, Disturbance)
+        array("disturbance.covariance", disturbance.covariance, (C, C))
+        array("disturbance.time", disturbance.time, ())
     steps = max(1, round(duration / step))
     body, position = body or EquationsOfMotion(robot, pi), np.zeros(3)
     if not has_inertia(robot, start, pi):
         raise ParameterError(
             "cannot simulate these parameters: their generalized inertia is not positive definite "
             "at the start; expected parameters within the physical set, as in every estimate.")
+    start_covariance = optional_array("start_covariance", start_covariance,
+                                      (error_size(body),) * 2)
     states, positions, found = [start], [position], []
     spread = None
     if covariance is not None or disturbance is not None or start_covariance is not None:

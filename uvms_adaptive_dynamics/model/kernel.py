@@ -16,6 +16,9 @@
 "Low-pass")."""
 from __future__ import annotations
 
+import math
+from typing import NamedTuple
+
 import numpy as np
 
 from ..config import Filter
@@ -29,6 +32,19 @@ def gaussian_kernel(settings: Filter) -> np.ndarray:
     k = np.arange(-half, half + 1) * settings.period
     h = np.exp(-0.5 * (k / settings.lowpass) ** 2) if half else np.ones(1)
     return h / h.sum()
+
+
+class PassBand(NamedTuple):
+    """The low-pass as frequencies: its -3 dB edge [Hz], and its gain at 1 Hz."""
+
+    bandwidth_hz: float
+    gain_at_1_hz: float
+
+
+def pass_band(settings: Filter) -> PassBand | None:
+    """The band of motion that rows show; None without low-pass."""
+    rate = 2 * math.pi * settings.lowpass
+    return PassBand(math.sqrt(math.log(2)) / rate, math.exp(-0.5 * rate ** 2)) if rate else None
 
 
 def correlation_length(kernel: np.ndarray) -> float:

@@ -30,7 +30,8 @@ import numpy as np
 import pinocchio as pin
 
 from ..disk.kinds import reason_of
-from ..errors import RobotError, brief
+from ..errors import RobotError, require
+from .arguments import array
 from .parameters import FRICTION
 from .rotations import FRD_FROM_FLU, from_rpy, to_quaternion
 from .urdf import urdf_text
@@ -51,6 +52,10 @@ class Mount:
 
     xyz: tuple[float, ...] = (0.0, 0.0, 0.0)
     rpy: tuple[float, ...] = (0.0, 0.0, 0.0)
+
+    def __post_init__(self) -> None:
+        for name in ("xyz", "rpy"):
+            array(f"mount.{name}", getattr(self, name), (3,))
 
     def placement(self) -> pin.SE3:
         """Pose of the root link in body FRD axes."""
@@ -116,10 +121,8 @@ class ManipulatorModel:
         if isinstance(joints, str):
             raise RobotError(f"joints: got the text '{joints}', expected a sequence of names; "
                              f"write ('{joints}',).")
-        if not (mount is None or isinstance(mount, Mount)):
-            raise RobotError(f"mount: got {brief(mount)}, expected a Mount, the pose of the root "
-                             "link in FLU axes [m, rad]; write Mount(xyz=(x, y, z), "
-                             "rpy=(roll, pitch, yaw)).")
+        if mount is not None:
+            require("mount", mount, Mount, RobotError)
         joints = tuple(joints)
         arm = _load(urdf, joints)
         name = arm.name

@@ -21,6 +21,7 @@ import numpy as np
 
 from ..errors import ParameterError, brief
 from .covariance import INDEFINITE
+from .parameter_kinds import check_kinds
 from .parameters import ParameterTable
 from .sample import channel_names
 from .scales import check_scales
@@ -50,6 +51,7 @@ def check_numbers(found: ParameterSet, what: str, channels: int | None = None) -
 
     channels: number of channels of the robot; None: as stated by the set itself, if it does.
     """
+    check_kinds(found, what)
     _check_values(found, what)
     if found.known_from and len(found.known_from) != len(found.names):
         raise ParameterError(f"{what}: known_from has {len(found.known_from)} words, expected "
@@ -70,7 +72,7 @@ def check_numbers(found: ParameterSet, what: str, channels: int | None = None) -
     if type(rows) is int and rows > LARGEST_ROW_COUNT:
         raise ParameterError(f"{what}: rows under learned is {brief(rows)}; expected a number up "
                              f"to {LARGEST_ROW_COUNT:g}. {SAVE_AGAIN}, or delete it.")
-    if found.systematic is not None and not np.isfinite(found.systematic).all():
+    if found.systematic is not None and not np.isfinite(np.asarray(found.systematic)).all():
         raise ParameterError(f"{what}: systematic has entries that are not finite; expected "
                              f"numbers. {SAVE_AGAIN}, or delete it.")
     stated = _stated_channels(found.robot, what)

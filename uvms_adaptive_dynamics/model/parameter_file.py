@@ -30,8 +30,9 @@ from .. import PACKAGE, __version__
 from ..disk.reading import read_text
 from ..disk.writing import write_file
 from ..disk.yaml_text import DUMPER, number_list, parse_yaml
-from ..errors import ParameterError, brief
+from ..errors import ParameterError, brief, require, require_path
 from .parameter_checks import check_numbers, check_robot
+from .parameter_kinds import check_kinds
 from .parameters import ParameterTable
 
 PARAMETER_SCHEMA = 1
@@ -111,6 +112,7 @@ class ParameterSet:
         Raises ParameterError if it belongs to another robot (joints, vehicle, channels, names) or
         if a number cannot be used; the message starts with `what` and the source.
         """
+        check_kinds(self, what)
         what = f"{what} ({self.source})" if self.source and self.source not in what else what
         check_robot(self, table, what)
         check_numbers(self, what, table.channels)
@@ -151,6 +153,8 @@ def save_parameters(path: str | Path, parameters: ParameterSet, keep: bool = Tru
     and UvmsError if the file cannot be written; with `keep` the set is kept elsewhere and the
     message says where.
     """
+    require_path(path)
+    require("parameters", parameters, ParameterSet)
     check_numbers(parameters, f"parameters for '{path}', not saved")
     return write_file(path, _text(_document(parameters)), keep)
 
@@ -169,6 +173,7 @@ def load_parameters(path: str | Path) -> ParameterSet:
     Raises ParameterError naming the file, what was found, what is expected and what to do.
     `ParameterSet.for_table` checks that it belongs to a certain robot.
     """
+    require_path(path)
     path = Path(path)
     what = f"parameter file '{path}'"
     document = _read(path, what)

@@ -30,7 +30,7 @@ import numpy as np
 
 from .. import PACKAGE
 from ..config import Config
-from ..errors import RobotError
+from ..errors import RobotError, require
 from .link_geometry import LinkGeometry
 from .manipulator import ManipulatorModel, Mount
 from .parameters import RIGID, ParameterTable
@@ -86,6 +86,9 @@ class RobotModel:
     """Regressor of the whole robot, for any number of joints, with or without a vehicle."""
 
     def __init__(self, config: Config, arm: ManipulatorModel | None):
+        require("config", config, Config)
+        if arm is not None:
+            require("arm", arm, ManipulatorModel)
         robot = config.robot
         self.vehicle = robot.vehicle
         self.arm = arm
@@ -129,6 +132,7 @@ class RobotModel:
 
         Raises RobotError if URDF and joints do not match.
         """
+        require("config", config, Config)
         robot = config.robot
         arm = None
         if robot.joints:

@@ -18,7 +18,8 @@ Names as in ROS 2's inverse dynamics solvers. Rows are the robot's channels: if 
 the thruster wrench X Y Z [N], K M N [N m] in body FRD, then joint efforts [N m or N]; columns of M
 belong to nu_dot [m/s^2, rad/s^2] and mu_ddot [rad/s^2 or m/s^2] in the same order. The water is
 included: M and coriolis contain the added mass, gravity the buoyancy. Each term is a part of the
-regressor times pi (paper, "Use Cases"), so their sum is exactly `inverse_dynamics`.
+regressor times pi (paper, "Use Cases"), so their sum is exactly `inverse_dynamics`. Arguments of
+another kind or shape raise a ParameterError.
 """
 from __future__ import annotations
 
@@ -27,7 +28,7 @@ from dataclasses import replace
 
 import numpy as np
 
-from .dynamics import generalized_inertia, rows_of
+from .dynamics import generalized_inertia, rows_of, vector_at
 from .parameters import FRICTION, LINK_PARAMETERS
 from .robot import RobotModel
 from .state import State
@@ -40,12 +41,13 @@ def mass_matrix(robot: RobotModel, state: State, pi: np.ndarray) -> np.ndarray:
     With estimation.coupling 'none' M is not symmetric: the arm's block on the vehicle's rows is
     missing, as in the regressor.
     """
-    return generalized_inertia(robot, state, pi)
+    return generalized_inertia(robot, state, vector_at(robot, state, pi))
 
 
 def coriolis(robot: RobotModel, state: State, pi: np.ndarray) -> np.ndarray:
     """C(v) v (C,) [N, N m] with v = (nu, mu_dot): Coriolis and centripetal efforts, added mass
     included."""
+    pi = vector_at(robot, state, pi)
     moving = rows_of(robot, state, np.zeros(robot.table.channels))
     return moving.Y @ _lossless(robot, pi) + moving.tau_known - gravity(robot, state, pi)
 
@@ -53,6 +55,7 @@ def coriolis(robot: RobotModel, state: State, pi: np.ndarray) -> np.ndarray:
 def damping(robot: RobotModel, state: State, pi: np.ndarray) -> np.ndarray:
     """D(nu) nu (C,) [N, N m], linear and quadratic; positive at a positive velocity. Includes the
     term sets of kind 'damping': off-axis damping, link drag, current."""
+    pi = vector_at(robot, state, pi)
     damped = _part(robot, state, pi, _damping(robot))
     if "current" not in robot.table.term_slices:
         return damped
@@ -64,6 +67,7 @@ def damping(robot: RobotModel, state: State, pi: np.ndarray) -> np.ndarray:
 
 def gravity(robot: RobotModel, state: State, pi: np.ndarray) -> np.ndarray:
     """g (C,) [N, N m]: efforts needed at rest against weight, buoyancy and constant offsets."""
+    pi = vector_at(robot, state, pi)
     still = replace(state, nu=np.zeros(6), mu_dot=np.zeros(robot.table.n))
     raw = rows_of(robot, still, np.zeros(robot.table.channels))
     return raw.Y @ _lossless(robot, pi) + raw.tau_known
@@ -72,7 +76,7 @@ def gravity(robot: RobotModel, state: State, pi: np.ndarray) -> np.ndarray:
 def friction(robot: RobotModel, state: State, pi: np.ndarray) -> np.ndarray:
     """Viscous and Coulomb friction (C,) of the joints [N m or N]; Coulomb friction is zero at
     rest."""
-    return _part(robot, state, pi, _joint_friction(robot))
+    return _part(robot, state, vector_at(robot, state, pi), _joint_friction(robot))
 
 
 def _part(robot: RobotModel, state: State, pi: np.ndarray, places: np.ndarray) -> np.ndarray:

@@ -21,7 +21,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from ..errors import ParameterError, brief
+from .arguments import array
 from .parameters import INERTIA_PLACES, VEHICLE_DAMPING, VEHICLE_INERTIA, VEHICLE_PARAMETERS
 from .rotations import skew
 
@@ -40,19 +40,9 @@ def vehicle_regressor(nu: np.ndarray, nu_dot: np.ndarray, R_nb: np.ndarray) -> n
     3) maps body FRD to NED (only its third row, the direction of gravity in the body, is used).
     Raises ParameterError for other shapes.
     """
-    nu, nu_dot, R_nb = (_array(name, value, shape) for name, value, shape in (
+    nu, nu_dot, R_nb = (array(name, value, shape) for name, value, shape in (
         ("nu", nu, (6,)), ("nu_dot", nu_dot, (6,)), ("R_nb", R_nb, (3, 3))))
     return (_COEFFICIENTS @ _functions(nu, nu_dot, R_nb[2])).reshape(6, -1)
-
-
-def _array(name: str, value: np.ndarray, shape: tuple[int, ...]) -> np.ndarray:
-    try:
-        array = np.asarray(value, float)
-    except (TypeError, ValueError):
-        array = np.zeros(0)
-    if array.shape != shape:
-        raise ParameterError(f"{name}: got {brief(value)}, expected numbers of shape {shape}.")
-    return array
 
 
 def through_water(nu: np.ndarray, nu_dot: np.ndarray, R_nb: np.ndarray,

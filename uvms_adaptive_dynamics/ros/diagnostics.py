@@ -39,7 +39,7 @@ from .worker import Worker
 # Fewer rows are too few to judge a channel.
 MIN_ROWS = 100
 
-# Share of masked rows above which an operator should look at the reasons; rows of a parked arm do
+# Share of masked ticks above which an operator should look at the reasons; rows of a parked arm do
 # not count.
 MASKED_WARN = 0.9
 SETTLED_REPORTS = 4     # before, filters may still be filling
@@ -87,7 +87,7 @@ class Diagnostics:
         self._begin = now_s if self._begin is None else min(self._begin, now_s)
         self._learning = state.learn and samples < self._learning_samples
         found = [self._input(Status(*status), now_s, topics) for status in front_end.status(now_s)]
-        found += [self._rows(front_end, samples), self._solver(state, samples),
+        found += [self._rows(front_end), self._solver(state, samples),
                   self._estimate(state), self._predictions(), self._trust(state),
                   *self._unused.statuses(front_end, state, samples, dropped)]
         if recorder is not None:
@@ -147,28 +147,29 @@ class Diagnostics:
         return Status(worst.level, "overall", message, {
             "enabled": state.learn, "samples": samples, "samples since the last report": fresh})
 
-    def _rows(self, front_end: Any, samples: int) -> Status:
-        now = samples, {channel: Counter(front_end.masked.get(channel, {}))
-                        for channel in self._fit.channels}
+    def _rows(self, front_end: Any) -> Status:
+        # Of all ticks: a tick whose sensors are too silent for a sample is masked too.
+        now = front_end.ticks, {channel: Counter(front_end.masked.get(channel, {}))
+                            for channel in self._fit.channels}
         before = self._masked[0] if self._masked else (0, {})
         self._masked.append(now)
-        fresh, values = max(1, samples - before[0]), {}
+        ticks, values = max(1, now[0] - before[0]), {}
         masked_by: dict[str, list[str]] = {}
         for channel, counts in now[1].items():
             grown = counts - before[1].get(channel, Counter())
             reasons = ", ".join(f"{reason} {count}" for reason, count in grown.most_common())
-            share = f"{min(1.0, grown.total() / fresh):.0%}"
+            share = f"{grown.total() / ticks:.0%}"
             values[channel] = f"{share} ({reasons})" if reasons else share
-            if grown.total() - grown[JOINT_AT_REST] > MASKED_WARN * fresh:
+            if grown.total() - grown[JOINT_AT_REST] > MASKED_WARN * ticks:
                 masked_by.setdefault(grown.most_common(1)[0][0], []).append(channel)
         if masked_by and len(self._masked) >= SETTLED_REPORTS:
             said = "; ".join(
                 f"{reason} ({', '.join(channels) if len(channels) < len(values) else 'all'})"
                 for reason, channels in masked_by.items())
-            return Status(WARN, "masked rows", "nearly all rows are masked, so nothing is learnt "
+            return Status(WARN, "masked rows", "nearly all ticks are masked, so nothing is learnt "
                           f"on these channels: {said}. Check that input", values)
-        return Status(OK, "masked rows", f"share of masked rows over {len(self._masked)} reports, "
-                      "with reasons", values)
+        return Status(OK, "masked rows", "share of ticks that are masked, over "
+                      f"{len(self._masked)} reports, with reasons", values)
 
     def _solver(self, state: EstimatorSnapshot, samples: int) -> Status:
         worker = self._worker

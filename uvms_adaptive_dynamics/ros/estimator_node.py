@@ -22,10 +22,8 @@ import logging
 import sys
 import time
 import traceback
-from contextlib import ExitStack
 
 import numpy as np
-import rclpy.node
 from diagnostic_msgs.msg import DiagnosticArray
 from rclpy.clock import Clock, ClockType
 from std_msgs.msg import String
@@ -40,18 +38,17 @@ from ..model.physical_set import PhysicalSet
 from ..model.robot import RobotModel
 from ..uncertainty.verdict import telling
 from . import messages
-from .description import Description
 from .diagnostics import Diagnostics
 from .inputs import NodeInputs
 from .log import CORE_LOG, RosLogHandler
 from .memory import Memory, robot_folder
 from .outputs import OutputPublishers
 from .parameter_outputs import SILENCE_LOOK_S, ParameterOutputs
-from .parameters import changes_sentence, config_from_parameters, watch_changes
 from .payload_output import PERIOD_S, PayloadOutput
 from .recent_fit import RecentFit
 from .recorder import recording_path
 from .services import NodeServices, parameter_folder
+from .settings_node import SettingsNode
 from .stages import NodeStages
 from .statements import JUDGED, Statements
 from .subscriptions import Repeated
@@ -61,19 +58,16 @@ from .worker import Worker
 SPEAK_S = 0.5     # period of checking the inputs: events are logged within a second
 
 
-class EstimatorNode(rclpy.node.Node):
+class EstimatorNode(SettingsNode):
     """The estimator node.
 
     Threads: `inputs` turns messages into samples, the worker estimates and publishes, `status`
     publishes changes that occur without a tick, `memory` saves the state, `sync` syncs a recording;
     everything else runs on the executor (docs/architecture.md, "Threads").
-
-    Create it, call `begin()`, spin it on a SingleThreadedExecutor, and `close()` it.
     """
 
     def __init__(self, **kwargs):
         super().__init__(NODE_NAME, **kwargs)
-        self.config: Config = config_from_parameters(self)
         self.worker: Worker | None = None
         self.inputs: NodeInputs | None = None
         self.memory: Memory | None = None
@@ -84,16 +78,9 @@ class EstimatorNode(rclpy.node.Node):
         self._log_handler = RosLogHandler(self)
         CORE_LOG.addHandler(self._log_handler)
         CORE_LOG.setLevel(logging.INFO)
+        self._at_end.callback(CORE_LOG.removeHandler, self._log_handler)
 
     # --- start ----------------------------------------------------------------------------------
-
-    def begin(self) -> None:
-        """Start at once, or as soon as the robot description arrives.
-
-        Raises UvmsError for anything unusable.
-        """
-        watch_changes(self, lambda: self.config, self._change)
-        self._description = Description(self, self.config, self._start)
 
     def _start(self, description: str | None) -> None:
         config = self.config
@@ -110,7 +97,7 @@ class EstimatorNode(rclpy.node.Node):
         # After worker.start() only the worker may use the estimator: other threads read what the
         # worker publishes or send it requests. The stages also run on the worker's thread.
         estimator = Estimator(config, robot=self.robot, real_time=True, start=start.parameters)
-        node_name = self.get_fully_qualified_name().lstrip("/")
+        node_name = self.full_name
         stages = self._stages = NodeStages(estimator, self._outputs.publish,
                                            lambda line: self.get_logger().info(line), node_name)
         worker = Worker(
@@ -158,7 +145,7 @@ class EstimatorNode(rclpy.node.Node):
         inputs.start()
         # Not on the executor, which blocks during service calls.
         self._announcing = Repeated(SILENCE_LOOK_S, self._parameter_outputs.announce,
-                                    self._not_announced, "status")
+                                    self._report_failed("publishing ~/status"), "status")
 
     def _log_start(self, state: EstimatorSnapshot, inputs: NodeInputs, start: str) -> None:
         config, robot, estimation = self.config, self.robot, self.config.estimation
@@ -171,7 +158,7 @@ class EstimatorNode(rclpy.node.Node):
         log.info(f"solver {state.solver} at every tick; horizon {estimation.horizon} samples at "
                  f"{1 / config.filter.period:g} Hz, arrival cost '{estimation.arrival}', coupling "
                  f"'{estimation.coupling}'")
-        log.info(changes_sentence(config))
+        self._log_settings()
         log.info("inputs: " + ", ".join(f"{source.topic} ({source.input.type})"
                                         for source in inputs.subscriptions))
         saved = " with its covariance" if state.started_from_file else ""
@@ -206,13 +193,9 @@ class EstimatorNode(rclpy.node.Node):
         else:
             self.get_logger().info(f"{path}: {made.verdict.word}")
 
-    def _now(self) -> float:
-        """Node clock [s]."""
-        return self.get_clock().now().nanoseconds * 1e-9
-
     def _seconds(self) -> float:
         """A clock that does not step [s]; with simulated time it pauses with the simulation."""
-        return self._now() if self.get_clock().ros_time_is_active else time.monotonic()
+        return self.now() if self.get_clock().ros_time_is_active else time.monotonic()
 
     def _worker_failed(self, error: Exception, so_far: int) -> None:
         if self.context.ok():     # else shutting down: publishing is no longer possible
@@ -221,13 +204,8 @@ class EstimatorNode(rclpy.node.Node):
                 f"{so_far} so far; the node continues. Please report it with a recording "
                 "(output.record)", throttle_duration_sec=5.0)
 
-    def _not_announced(self, error: Exception) -> None:
-        if self.context.ok():     # as above
-            self.get_logger().error(f"~/status could not be published ({type(error).__name__}: "
-                                    f"{error})", throttle_duration_sec=5.0)
-
     def _report(self, inputs: NodeInputs) -> None:
-        now = self._now()
+        now = self.now()
         with inputs.lock:
             dropped = {**inputs.dropped,
                        "results not finite, not published": self._outputs.not_finite}
@@ -237,7 +215,7 @@ class EstimatorNode(rclpy.node.Node):
                                                else None)
         if self._reporter.late:
             self.get_logger().warning(f"{self._reporter.late}", throttle_duration_sec=10.0)
-        name = self.get_fully_qualified_name().lstrip("/")
+        name = self.full_name
         self._diagnostics_publisher.publish(messages.diagnostic_array(now, [
             messages.diagnostic_status(s.level, f"{name}: {s.name}", s.message, s.values, name)
             for s in statuses]))
@@ -259,21 +237,18 @@ class EstimatorNode(rclpy.node.Node):
 
     def close(self) -> None:
         """Join the threads, save, finish the recording, leave the graph."""
-        # Callbacks run in reverse order, and all of them even if one fails: a remaining thread
-        # would keep the process alive.
-        with ExitStack() as ending:
-            ending.callback(self.destroy_node)
-            ending.callback(CORE_LOG.removeHandler, self._log_handler)
-            ending.callback(self._list_written_files)
-            if self.worker is not None:
-                ending.callback(self.worker.stop)
-            if self.memory is not None:
-                ending.callback(self.memory.stop)       # needs an answer of the worker
-                ending.callback(self._last_statement)   # needs the worker too
-            if self.inputs is not None:
-                ending.callback(self.inputs.stop)
-            if self._announcing is not None:
-                ending.callback(self._announcing.stop)
+        ending = self._at_end
+        ending.callback(self._list_written_files)
+        if self.worker is not None:
+            ending.callback(self.worker.stop)
+        if self.memory is not None:
+            ending.callback(self.memory.stop)       # needs an answer of the worker
+            ending.callback(self._last_statement)   # needs the worker too
+        if self.inputs is not None:
+            ending.callback(self.inputs.stop)
+        if self._announcing is not None:
+            ending.callback(self._announcing.stop)
+        super().close()
 
     def _last_statement(self) -> None:
         """Write a final statement beside the saved state."""

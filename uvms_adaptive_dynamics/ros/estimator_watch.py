@@ -33,6 +33,7 @@ from ..errors import MessageError
 from ..model.parameter_file import ParameterSet
 from ..model.robot import RobotModel
 from .estimates import ReceivedEstimate
+from .settings_node import node_time
 from .trusted_lane import TrustedLane
 
 
@@ -57,10 +58,9 @@ class EstimatorWatch(ReceivedEstimate):
         now(receive) [s]: the time of reception on the clock of the feedforward's calls.
         """
         lane = TrustedLane(feedforward, now)
-        clock = self._ros.get_clock()
 
         def timed(add: Callable[[Any, float], None]) -> Callable[[Any], None]:
-            return lambda message: add(message, clock.now().nanoseconds * 1e-9)
+            return lambda message: add(message, node_time(self._ros))
 
         for kind, topic, add in ((JointState, "trusted_parameters", lane.add_parameters),
                                  (Float64MultiArray, "trusted_covariance", lane.add_covariance),

@@ -18,7 +18,6 @@ Interface: docs/feedforward.md.
 """
 from __future__ import annotations
 
-import argparse
 import math
 import os
 import sys
@@ -30,7 +29,6 @@ from typing import Any
 # Before numpy is imported: for our 75 x 75 matrices BLAS threads cost more than they gain.
 os.environ.setdefault("OMP_NUM_THREADS", "1")
 
-import rclpy.node
 from rclpy.qos import QoSProfile
 
 from ..config import Config
@@ -42,11 +40,10 @@ from ..model.prior import prior_from_config
 from ..model.robot import RobotModel
 from ..signals.latest_state import STATE_ROLES, LatestState, LatestStateFilter
 from ..signals.topics import by_topic, feedforward_inputs
-from .description import Description
 from .feedforward_outputs import FeedforwardPublishers
-from .parameters import changes_sentence, config_from_parameters, watch_changes
-from .process import run_node
+from .process import node_parser, run_node
 from .publishers import LATCHED
+from .settings_node import SettingsNode
 from .status import ERROR, OK, WARN
 from .subscriptions import InputPoll, InputSubscription, Received, Repeated
 from .trusted_lane import TrustedLane
@@ -61,24 +58,15 @@ QOS = {"vehicle_trajectory": RELIABLE, "arm_trajectory": RELIABLE, "trusted_para
        "trusted_covariance": LATCHED, "estimator_status": LATCHED}
 
 
-class FeedforwardNode(rclpy.node.Node):
-    """One thread reads, computes and publishes at feedforward.rate; the executor does the rest.
-
-    Create it, call `begin()`, spin it on a SingleThreadedExecutor, and `close()` it.
-    """
+class FeedforwardNode(SettingsNode):
+    """One thread reads, computes and publishes at feedforward.rate; the executor does the rest."""
 
     def __init__(self, **kwargs):
         super().__init__(FEEDFORWARD_NODE, **kwargs)
-        self.config: Config = config_from_parameters(self)
         self.dropped: Counter = Counter()       # messages, by role
         self.calls = 0
         self._collections = ShortCollections()
         self._repeated: Repeated | None = None
-
-    def begin(self) -> None:
-        """Start at once, or as soon as the robot description arrives; raises UvmsError."""
-        watch_changes(self, lambda: self.config, self._change)
-        self._description = Description(self, self.config, self._start)
 
     def _start(self, description: str | None) -> None:
         config = self.config
@@ -102,26 +90,22 @@ class FeedforwardNode(rclpy.node.Node):
             for slow in (False, True))
         self._looked = -math.inf
         self._actions = self._by_role()
-        log = self.get_logger()
-        log.info(f"{config.feedforward.rate:g} efforts per second from "
-                 f"'{self.resolve_topic_name(config.feedforward.estimator_node)}'; fallback: "
-                 f"{config.feedforward.fallback}")
-        log.info(changes_sentence(config))
+        self.get_logger().info(
+            f"{config.feedforward.rate:g} efforts per second from "
+            f"'{self.resolve_topic_name(config.feedforward.estimator_node)}'; fallback: "
+            f"{config.feedforward.fallback}")
+        self._log_settings()
         self._collections.begin()
-        self._repeated = Repeated(1 / config.feedforward.rate, self._tick, self._failed)
+        self._at_end.callback(self._collections.end)
+        self._repeated = Repeated(1 / config.feedforward.rate, self._tick,
+                                  self._report_failed("a call"))
+        self._at_end.callback(self._repeated.stop)
 
     def _change(self, config: Config) -> None:
         """Apply changed settings at the next call."""
         self.config = config
         if self._repeated is not None:     # else not started yet
             self.feedforward.settings = self._motions.settings = config.feedforward
-
-    def close(self) -> None:
-        """Join the thread and leave the graph."""
-        if self._repeated is not None:
-            self._repeated.stop()
-        self._collections.end()
-        self.destroy_node()
 
     # --- on its own thread ------------------------------------------------------------------------
 
@@ -135,7 +119,7 @@ class FeedforwardNode(rclpy.node.Node):
             came += self._slow_poll.collect()[0]
         for message in came:
             self._receive(message)
-        now = self.get_clock().now().nanoseconds * 1e-9
+        now = self.now()
         if now > 0.0:      # else simulated time has not started
             self._compute(now)
 
@@ -202,11 +186,6 @@ class FeedforwardNode(rclpy.node.Node):
             self._said, self._said_at = (level, message), now
             self._outputs.status(now, level, message, values)
 
-    def _failed(self, error: Exception) -> None:
-        if self.context.ok():     # else shutting down
-            self.get_logger().error(f"a call failed ({type(error).__name__}: {error})",
-                                    throttle_duration_sec=5.0)
-
     # --- messages ---------------------------------------------------------------------------------
 
     @property
@@ -245,10 +224,9 @@ class FeedforwardNode(rclpy.node.Node):
 
 def main(args: list[str] | None = None) -> int:
     """Run the node until SIGINT or SIGTERM; returns 0, or 1 after an error message."""
-    return run_node(sys.argv if args is None else args, FeedforwardNode, argparse.ArgumentParser(
-        prog="feedforward", description="Wrench and joint efforts for a wanted motion, from the "
-        "estimator's trusted parameters (node uvms_feedforward). Settings are ROS parameters: "
-        "--ros-args --params-file FILE, or -p NAME:=VALUE."), FEEDFORWARD_NODE)
+    return run_node(args, FeedforwardNode, node_parser(
+        "feedforward", FEEDFORWARD_NODE, "Wrench and joint efforts for a wanted motion, from the "
+        "estimator's trusted parameters"), FEEDFORWARD_NODE)
 
 
 if __name__ == "__main__":

@@ -39,6 +39,7 @@ from ..signals.filters.thrust_curve import ThrustCurve
 from ..signals.topics import identification_inputs
 from .command_channels import CommandChannels
 from .estimator_watch import EstimatorWatch
+from .settings_node import node_time
 from .subscriptions import InputPoll, InputSubscription, Received
 
 COMMANDS_LOOK_S = 0.04  # between checks for subscribers and other publishers of the commands
@@ -184,7 +185,7 @@ class Flight:
             return
         if commands.neutral and math.isinf(self._neutral_until):
             self._neutral_until = time.monotonic() + NEUTRAL_S
-        self._channels.publish(self._node.get_clock().now().nanoseconds * 1e-9, commands)
+        self._channels.publish(node_time(self._node), commands)
 
     def _sense(self) -> None:
         came, jumped = self._poll.collect()
@@ -192,7 +193,7 @@ class Flight:
             self._clock_jumped()
         for message in came:
             self._receive(message)
-        now = self._node.get_clock().now().nanoseconds * 1e-9
+        now = node_time(self._node)
         t = self._decoder.now(now)
         with self.lock:
             self.t, self._state = t, None if t is None else self._filter.motion(t)

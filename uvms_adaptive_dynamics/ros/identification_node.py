@@ -16,7 +16,6 @@
 uvms_adaptive_dynamics identify`; see docs/guided.md."""
 from __future__ import annotations
 
-import argparse
 import math
 import os
 import sys
@@ -25,11 +24,10 @@ import time
 # Before numpy is imported: for our 75 x 75 matrices BLAS threads cost more than they gain.
 os.environ.setdefault("OMP_NUM_THREADS", "1")
 
-import rclpy.node
 from std_msgs.msg import Empty, String
 from std_srvs.srv import SetBool, Trigger
 
-from ..config import Config
+from ..config import Config, fixed_in_identify
 from ..control.excitation.trajectory import Trajectory
 from ..control.guide import Guide, Request
 from ..control.motion_guard import Cause
@@ -38,16 +36,15 @@ from ..errors import ConfigError, UvmsError
 from ..garbage import ShortCollections
 from ..model.covariance import deviations
 from ..model.robot import RobotModel
-from .description import Description
 from .estimator_watch import EstimatorWatch
 from .flight import Flight
 from .identification_status import ENDED_WELL, IdentificationStatus, summary
 from .memory import robot_folder
 from .motion_designer import MotionDesigner
 from .motion_promises import MotionPromises
-from .parameters import changes_sentence, config_from_parameters, watch_changes
-from .process import run_node
+from .process import node_parser, run_node
 from .services import parameter_folder
+from .settings_node import SettingsNode
 from .subscriptions import Repeated
 
 IDENTIFICATION_NODE = "uvms_identification"
@@ -56,18 +53,17 @@ DRY_RUN_WARNING_S = 5.0  # between warnings about what a dry run is waiting for
 ANSWER_S = 1.0      # for the estimator's stages to run or wait as requested, before a retry
 
 
-class IdentificationNode(rclpy.node.Node):
+class IdentificationNode(SettingsNode):
     """Moves the robot through the stages of an identification.
 
     Two threads: `inputs` runs the control loop (`Flight`); the executor handles services, stages
-    and designs, which run in another process. Create it, call `begin()`, spin it, and `close()` it.
-    `wind_down()` stops the robot, after which `wound_down` becomes true.
+    and designs, which run in another process. `wind_down()` stops the robot, after which
+    `wound_down` becomes true.
     """
 
     def __init__(self, dry_run: bool = False, **kwargs):
         """dry_run: never move; show the motion of the current stage, then end."""
-        super().__init__(IDENTIFICATION_NODE, **kwargs)
-        self.config: Config = config_from_parameters(self)
+        super().__init__(IDENTIFICATION_NODE, fixed_in_identify, **kwargs)
         if not self.config.robot.vehicle:
             raise ConfigError("setting 'robot.vehicle' is false; expected a vehicle. This node "
                               "does not move an arm on a fixed base: run the estimator with "
@@ -87,11 +83,6 @@ class IdentificationNode(rclpy.node.Node):
         self._leads = self._may_move    # the estimator's stages, also after that was revoked
         self._waits_since = time.monotonic()    # start of a dry run, or of its last warning
         self._stages_asked_at = -math.inf      # steady [s] of the last request to the stages
-
-    def begin(self) -> None:
-        """Start at once, or as soon as the robot description arrives; raises UvmsError."""
-        watch_changes(self, lambda: self.config, self._change, _fixed)
-        self._description = Description(self, self.config, self._start)
 
     def _start(self, description: str | None) -> None:
         config = self.config
@@ -118,15 +109,19 @@ class IdentificationNode(rclpy.node.Node):
             Cause("abort_topic", "a message on ~/abort")), 10)
         self.create_subscription(Empty, "~/heartbeat", lambda _: self.flight.beat(), 10)
         self._collections.begin()
+        self._at_end.callback(self._collections.end)
         self._timer = self.create_timer(STAGE_LOOK_S, self._look)
-        self._repeated = Repeated(1 / config.identification.rate, self.flight.tick, self._failed)
-        self.get_logger().info(changes_sentence(config))
+        self._repeated = Repeated(1 / config.identification.rate, self.flight.tick,
+                                  self._report_failed("a command"))
+        for end in (self._promises.drop, self._designer.cancel, self._repeated.stop):
+            self._at_end.callback(end)
+        self._log_settings()
         self.get_logger().info("the robot moves once ~/arm is called with true" if self._may_move
                                else "the robot is never moved: "
                                + ("--dry-run" if self._dry_run else "identification.move is false"))
 
     def _change(self, config: Config) -> None:
-        """Apply the only change that `_fixed` allows."""
+        """Apply the only change that `fixed_in_identify` allows."""
         if config == self.config:
             return
         self.config = config
@@ -163,15 +158,6 @@ class IdentificationNode(rclpy.node.Node):
         """Whether the process may end: it was asked to, and the robot is at neutral."""
         return self._ending and (self._at_once or self._repeated is None
                                  or self.flight.at_rest)
-
-    def close(self) -> None:
-        """Join the threads and leave the graph."""
-        if self._repeated is not None:
-            self._repeated.stop()
-            self._designer.cancel()
-            self._promises.drop()
-        self._collections.end()
-        self.destroy_node()
 
     # --- services ---------------------------------------------------------------------------------
 
@@ -360,25 +346,12 @@ class IdentificationNode(rclpy.node.Node):
             "promise": self._promises.said,
             **{f"dropped {role}": count for role, count in self.flight.dropped.items()}})
 
-    def _failed(self, error: Exception) -> None:
-        if self.context.ok():     # else shutting down
-            self.get_logger().error(f"a command failed ({type(error).__name__}: {error})",
-                                    throttle_duration_sec=5.0)
-
-
-def _fixed(name: str, new: Config) -> str:
-    """Why a setting may not change to its new value while the node runs; '' if it may."""
-    revoked = name == "identification.move" and not new.identification.move
-    return "" if revoked else "the node identify reads it at start"
-
 
 def main(args: list[str] | None = None) -> int:
     """Run the node until SIGINT or SIGTERM; returns 0, or 1 after an error message."""
     arguments = sys.argv if args is None else args
-    parser = argparse.ArgumentParser(
-        prog="identify", description="Move the robot through the stages of an identification (node "
-        "uvms_identification). Settings are ROS parameters: --ros-args --params-file FILE, or -p "
-        "NAME:=VALUE.")
+    parser = node_parser("identify", IDENTIFICATION_NODE,
+                         "Move the robot through the stages of an identification")
     parser.add_argument("--dry-run", action="store_true",
                         help="never move; show the motion of the current stage, then end")
     dry_run = "--dry-run" in arguments

@@ -26,6 +26,7 @@ from ..control.excitation.trajectory import Trajectory
 from ..control.pilot import Pilot
 from . import messages
 from .publishers import LATCHED, NO_PUBLISHER_EVENTS
+from .settings_node import node_time
 from .status import ERROR, OK, WARN
 
 SAME_STATUS_S = 0.5  # between unchanged statuses
@@ -63,7 +64,7 @@ class IdentificationStatus:
         if key == self._said and time.monotonic() - self._said_at < SAME_STATUS_S:
             return
         self._said, self._said_at = key, time.monotonic()
-        now = self._node.get_clock().now().nanoseconds * 1e-9
+        now = node_time(self._node)
         self._publisher.publish(messages.status_array(
             now, self._node.get_fully_qualified_name().lstrip("/"), "identification", level,
             f"{state}: {said}", {

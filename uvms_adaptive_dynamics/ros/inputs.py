@@ -29,6 +29,7 @@ from ..model.sample import Sample
 from ..signals.front_end import SignalFrontEnd
 from ..signals.topics import by_topic, inputs
 from .recorder import Recorder
+from .settings_node import node_time
 from .subscriptions import InputPoll, InputSubscription, Received, Repeated
 from .voice import SILENT_AFTER_S, SILENT_AGAIN_S, FindingVoice, InputVoice
 
@@ -161,7 +162,7 @@ class NodeInputs:
                               "check the stamps of the drivers", throttle_duration_sec=5.0)
 
     def _restart_after_jump(self) -> None:
-        now = self._node.get_clock().now().nanoseconds * 1e-9
+        now = node_time(self._node)
         self._log.warning(f"time jumped back to {now:.2f} s: signals and window restarted, "
                           "estimate kept")
         self.front_end.reset()

@@ -15,7 +15,6 @@
 """Process of the estimator node: `ros2 run uvms_adaptive_dynamics estimator`."""
 from __future__ import annotations
 
-import argparse
 import os
 import sys
 
@@ -25,19 +24,13 @@ os.environ.setdefault("OMP_NUM_THREADS", "1")
 
 from ..config import NODE_NAME
 from .estimator_node import EstimatorNode
-from .process import run_node
+from .process import node_parser, run_node
 
 
 def main(args: list[str] | None = None) -> int:
     """Run the node until SIGINT or SIGTERM; returns 0, or 1 after an error message."""
-    return run_node(sys.argv if args is None else args, EstimatorNode, _parser(), NODE_NAME)
-
-
-def _parser() -> argparse.ArgumentParser:
-    return argparse.ArgumentParser(
-        prog="estimator", description="Online estimation of dynamics parameters (node "
-        "uvms_estimator). Settings are ROS parameters: --ros-args --params-file FILE, or "
-        "-p NAME:=VALUE.")
+    return run_node(args, EstimatorNode, node_parser(
+        "estimator", NODE_NAME, "Online estimation of dynamics parameters"), NODE_NAME)
 
 
 if __name__ == "__main__":

@@ -29,7 +29,7 @@ from rcl_interfaces.msg import (
 from rclpy.node import Node
 from rclpy.parameter import Parameter
 
-from ..config import LIVE, ROS_OWN, Config, fixed_because
+from ..config import ROS_OWN, Config, fixed_because
 from ..errors import ConfigError
 
 PARAMETER_TYPES = {"bool": Parameter.Type.BOOL, "int": Parameter.Type.INTEGER,
@@ -38,17 +38,20 @@ PARAMETER_TYPES = {"bool": Parameter.Type.BOOL, "int": Parameter.Type.INTEGER,
 
 INT_MAX = 2**63 - 1
 
+# Why a node refuses to change a setting to a value while it runs; '' if it may change.
+Fixed = Callable[[str, Any], str]
 
-def config_from_parameters(node: Node) -> Config:
+
+def config_from_parameters(node: Node, fixed: Fixed = fixed_because) -> Config:
     """Declare every setting on `node`; returns the settings with its overrides (YAML, command
-    line).
+    line). fixed: as in `watch_changes`.
 
     An integer is accepted for a float and `[]` for an empty list. Raises ConfigError with setting,
     got and expected for an unknown name or a bad value.
     """
     config = Config().with_values(overrides(node))
     for name, entry, value in config.settings():
-        _declare(node, name, entry, value)
+        _declare(node, entry, value, descriptor(name, entry, fixed))
     return config
 
 
@@ -71,22 +74,20 @@ def changes_sentence(config: Config) -> str:
 
 
 def watch_changes(node: Node, get_config: Callable[[], Config],
-                  set_config: Callable[[Config], None],
-                  fixed: Callable[[str, Config], str] = lambda name, new: fixed_because(name)
-                  ) -> None:
+                  set_config: Callable[[Config], None], fixed: Fixed = fixed_because) -> None:
     """Check changes of settings at run time as at start; calls `set_config(new)` after a valid
     change.
 
-    fixed(name, new): why a setting may not change to its value in `new`; '' if it may. Settings
-    that are set together change all or none.
+    fixed(name, value): why a setting may not change to this value; '' if it may. Settings that are
+    set together change all or none.
     """
     kinds = {name: entry.metadata["kind"] for name, entry, _ in get_config().settings()}
 
     def changed(parameters: Iterable[Parameter]) -> Config:
         now = get_config()
         new = now.with_values({p.name: p.value for p in parameters if p.name in kinds})
-        for name in now.differences(new):
-            if reason := fixed(name, new):
+        for name, (_, value) in now.differences(new).items():
+            if reason := fixed(name, value):
                 raise ConfigError(f"setting '{name}' cannot change while the node runs, since "
                                   f"{reason}. Set it in the parameter file and restart the node.")
         return new
@@ -118,7 +119,7 @@ def _as_declared(parameter: Parameter, kind: str | None) -> Parameter:
     return parameter
 
 
-def descriptor(name: str, entry: Any) -> ParameterDescriptor:
+def descriptor(name: str, entry: Any, fixed: Fixed = fixed_because) -> ParameterDescriptor:
     """Description, unit and range of a setting, as `ros2 param describe` shows them."""
     meta = entry.metadata
     # Fixed settings are not read-only, since ROS would then refuse a change without the reason.
@@ -141,14 +142,22 @@ def descriptor(name: str, entry: Any) -> ParameterDescriptor:
         constraints.append("Every element" + (f" at least {low:g}" if low is not None else "")
                            + (" and" if low is not None and high is not None else "")
                            + (f" at most {high:g}" if high is not None else "") + ".")
-    constraints.append("May change while the node runs." if name in LIVE else
-                       f"Fixed at start: {fixed_because(name)}.")
+    constraints.append(_while_it_runs(name, meta["kind"], fixed))
     made.additional_constraints = " ".join(constraints)
     return made
 
 
-def _declare(node: Node, name: str, entry: Any, value: Any) -> None:
-    made = descriptor(name, entry)
+def _while_it_runs(name: str, kind: str, fixed: Fixed) -> str:
+    """Whether a setting may change while the node runs, as a sentence."""
+    reasons = [fixed(name, value) for value in ((False, True) if kind == "bool" else (None,))]
+    if all(reasons):
+        return f"Fixed at start: {reasons[0]}."
+    only = f" to {str(bool(reasons[0])).lower()}" if any(reasons) else ""
+    return f"May change{only} while the node runs."
+
+
+def _declare(node: Node, entry: Any, value: Any, made: ParameterDescriptor) -> None:
+    name = made.name
     if isinstance(value, tuple) and not value:
         # rclpy infers BYTE_ARRAY from an empty list: declare the type, set the value, then the
         # description.

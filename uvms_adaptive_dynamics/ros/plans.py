@@ -28,6 +28,7 @@ from ..control.planned import Planned
 from ..errors import ParameterError
 from ..model.robot import RobotModel
 from .messages import FLU_SIGNS
+from .settings_node import node_time
 
 PLAN_COLUMNS = 7  # of a planned wrench: time, X, Y, Z, K, M, N
 
@@ -48,7 +49,7 @@ class Plans:
                 raise ParameterError(f"{len(message.data)} numbers; expected rows of "
                                      f"{PLAN_COLUMNS} (seconds from now, X, Y, Z, K, M, N).")
             rows = np.array(message.data, float).reshape(-1, PLAN_COLUMNS)
-            self._planned.plan_wrench(self._now(), rows[:, 0], rows[:, 1:] * self._signs)
+            self._planned.plan_wrench(node_time(self._node), rows[:, 0], rows[:, 1:] * self._signs)
         self._guarded("~/planned_wrench", take)
 
     def joints(self, message: JointTrajectory) -> None:
@@ -66,12 +67,9 @@ class Plans:
             t = [point.time_from_start.sec + 1e-9 * point.time_from_start.nanosec
                  for point in message.points]
             stamp = message.header.stamp.sec + 1e-9 * message.header.stamp.nanosec
-            self._planned.plan_joints(stamp or self._now(), np.array(t),
+            self._planned.plan_joints(stamp or node_time(self._node), np.array(t),
                                       np.array(values, float).reshape(len(t), -1)[:, order])
         self._guarded("~/planned_joints", take)
-
-    def _now(self) -> float:
-        return self._node.get_clock().now().nanoseconds * 1e-9
 
     def _guarded(self, topic: str, take: Callable[[], None]) -> None:
         try:

@@ -18,6 +18,7 @@ from __future__ import annotations
 import argparse
 import contextlib
 import signal
+import sys
 import threading
 import time
 from collections.abc import Callable, Sequence
@@ -40,16 +41,23 @@ SIGNAL_PERIOD = 0.02
 WIND_DOWN_S = 10.0
 
 
-def run_node(arguments: Sequence[str], make: Callable[[], Any], parser: argparse.ArgumentParser,
+def node_parser(program: str, name: str, does: str) -> argparse.ArgumentParser:
+    """Parser of the arguments that are not ROS's, for a program that runs the node `name`."""
+    return argparse.ArgumentParser(
+        prog=program, description=f"{does} (node {name}). Settings are ROS parameters: --ros-args "
+        "--params-file FILE, or -p NAME:=VALUE.")
+
+
+def run_node(args: list[str] | None, make: Callable[[], Any], parser: argparse.ArgumentParser,
              name: str, winds_down: bool = False) -> int:
     """Run the node that `make` returns until SIGINT or SIGTERM; returns 0, or 1 after an error
     message.
 
-    The node has begin() and close(). winds_down: the node still has to publish after a signal: it
-    gets wind_down() once per signal, or wind_down(error) after an internal error, and the process
-    ends when its `wound_down` is true.
+    args: those of the process if None. The node has begin() and close(). winds_down: the node still
+    has to publish after a signal: it gets wind_down() once per signal, or wind_down(error) after an
+    internal error, and the process ends when its `wound_down` is true.
     """
-    node = None
+    arguments, node = sys.argv if args is None else args, None
     try:
         files = read_parameter_files(arguments)     # before rcl, which would block on a FIFO
         parser.parse_args(remove_ros_args(list(arguments))[1:])

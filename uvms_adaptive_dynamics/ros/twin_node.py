@@ -15,7 +15,6 @@
 """The ROS node `uvms_twin`: `ros2 run uvms_adaptive_dynamics twin`; see docs/twin.md."""
 from __future__ import annotations
 
-import argparse
 import os
 import sys
 import threading
@@ -26,7 +25,6 @@ from typing import Any
 # Before numpy is imported: for our small matrices BLAS threads cost more than they gain.
 os.environ.setdefault("OMP_NUM_THREADS", "1")
 
-import rclpy.node
 from diagnostic_msgs.msg import DiagnosticArray
 from geometry_msgs.msg import PoseWithCovarianceStamped
 from nav_msgs.msg import Path
@@ -44,14 +42,13 @@ from ..model.forward_simulation import Forward
 from ..model.robot import RobotModel
 from ..model.sample import Sample
 from . import messages
-from .description import Description
 from .estimates import ReceivedEstimate
 from .inputs import NodeInputs
 from .outputs import QUEUED
-from .parameters import changes_sentence, config_from_parameters, watch_changes
 from .plans import Plans
-from .process import run_node
+from .process import node_parser, run_node
 from .publishers import LATCHED, NO_PUBLISHER_EVENTS
+from .settings_node import SettingsNode
 from .status import ERROR, OK, WARN
 from .subscriptions import Repeated
 from .twin_messages import ForecastMessages
@@ -63,29 +60,21 @@ OLDEST = 2.5
 WATCH_S = 5.0       # between updates of the residual process, which covers minutes of data
 
 
-class TwinNode(rclpy.node.Node):
+class TwinNode(SettingsNode):
     """Forecasts the robot's motion.
 
     Three threads: `inputs` makes samples, one forecasts and publishes, the executor does the rest.
-    Create it, call `begin()`, spin it on a SingleThreadedExecutor, and `close()` it.
     """
 
     def __init__(self, **kwargs):
         super().__init__(TWIN_NODE, **kwargs)
-        self.config: Config = config_from_parameters(self)
         self.inputs: NodeInputs | None = None
-        self._repeated: Repeated | None = None
         self._lock = threading.Lock()      # guards data shared by samples and forecasts
         self._sample: Sample | None = None
         self._made: tuple[float, Twin] | None = None
         self._unexplained: Unexplained | None = None
         self._watched, self._ms, self._said = -1e9, 0.0, ""
         self.forecasts = 0
-
-    def begin(self) -> None:
-        """Start at once, or as soon as the robot description arrives; raises UvmsError."""
-        watch_changes(self, lambda: self.config, self._change)
-        self._description = Description(self, self.config, self._start)
 
     def _start(self, description: str | None) -> None:
         config = self.config
@@ -107,9 +96,12 @@ class TwinNode(rclpy.node.Node):
             f"{config.twin.rate:g} forecasts per second, {config.twin.horizon:g} s ahead, with the "
             f"parameters of '{self.resolve_topic_name(config.twin.estimator_node)}'; arm: "
             f"{config.twin.arm}")
-        self.get_logger().info(changes_sentence(config))
+        self._log_settings()
+        self._at_end.callback(self.inputs.stop)
         self.inputs.start()
-        self._repeated = Repeated(1 / config.twin.rate, self._forecast, self._failed)
+        repeated = Repeated(1 / config.twin.rate, self._forecast,
+                            self._report_failed("a forecast"))
+        self._at_end.callback(repeated.stop)
 
     def _forecast_outputs(self) -> dict[str, tuple[Any, Callable[[float, Forward], Any]]]:
         """{name: (publisher, builder of its message)}."""
@@ -133,14 +125,6 @@ class TwinNode(rclpy.node.Node):
         if self.inputs is not None:     # else not started yet
             self.inputs.change_settings(config)
 
-    def close(self) -> None:
-        """Join the threads and leave the graph."""
-        if self._repeated is not None:
-            self._repeated.stop()
-        if self.inputs is not None:
-            self.inputs.stop()
-        self.destroy_node()
-
     # --- on the thread of the inputs --------------------------------------------------------------
 
     def _take(self, sample: Sample) -> None:
@@ -159,7 +143,7 @@ class TwinNode(rclpy.node.Node):
     # --- on the thread of the forecasts -----------------------------------------------------------
 
     def _forecast(self) -> None:
-        now = self.get_clock().now().nanoseconds * 1e-9
+        now = self.now()
         latest, sample = self.estimate.latest(), self._sample
         if latest is None:
             return self._publish_status(
@@ -218,26 +202,18 @@ class TwinNode(rclpy.node.Node):
                         stamp: float | None = None) -> None:
         """Publish ~/status, with the forecast's stamp if there is a forecast."""
         valid = stamp is not None
-        name = self.get_fully_qualified_name().lstrip("/")
         self._status.publish(messages.status_array(
-            now if stamp is None else stamp, name, "forecast", level, message,
+            now if stamp is None else stamp, self.full_name, "forecast", level, message,
             {"valid": str(valid).lower(), **values}))
         if message != self._said and level != OK:
             self.get_logger().warning(message, throttle_duration_sec=5.0)
         self._said = message
 
-    def _failed(self, error: Exception) -> None:
-        if self.context.ok():     # else shutting down
-            self.get_logger().error(f"a forecast failed ({type(error).__name__}: {error})",
-                                    throttle_duration_sec=5.0)
-
 
 def main(args: list[str] | None = None) -> int:
     """Run the node until SIGINT or SIGTERM; returns 0, or 1 after an error message."""
-    return run_node(sys.argv if args is None else args, TwinNode, argparse.ArgumentParser(
-        prog="twin", description="Forecasts of the robot's motion with bands (node uvms_twin). "
-        "Settings are ROS parameters: --ros-args --params-file FILE, or -p NAME:=VALUE."),
-        TWIN_NODE)
+    return run_node(args, TwinNode, node_parser(
+        "twin", TWIN_NODE, "Forecasts of the robot's motion with bands"), TWIN_NODE)
 
 
 if __name__ == "__main__":

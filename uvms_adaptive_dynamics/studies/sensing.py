@@ -17,7 +17,8 @@ from __future__ import annotations
 
 from ..control.state_filter import StateFilter
 from ..errors import MessageError
-from ..signals.decode.decoder import Decoder, stamp_of
+from ..signals.decode.decoder import Decoder
+from ..signals.decode.stamps import stamp_of
 from ..simulation.faults.stream import Received
 
 

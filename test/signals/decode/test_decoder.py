@@ -31,7 +31,8 @@ from uvms_adaptive_dynamics.model.rotations import (
     from_rpy,
     to_quaternion,
 )
-from uvms_adaptive_dynamics.signals.decode.decoder import Decoder, stamp_of
+from uvms_adaptive_dynamics.signals.decode.decoder import Decoder
+from uvms_adaptive_dynamics.signals.decode.stamps import stamp_of
 
 
 def test_dvl_without_lock_is_not_used(clean):

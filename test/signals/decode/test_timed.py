@@ -19,6 +19,8 @@ import pytest
 
 from uvms_adaptive_dynamics.config import Config
 from uvms_adaptive_dynamics.errors import MessageError
+from uvms_adaptive_dynamics.signals.decode.clocks import USUAL_LATENCY
+from uvms_adaptive_dynamics.signals.decode.readings import MessageReader
 from uvms_adaptive_dynamics.signals.decode.timed import TimedDecoder
 
 LATE = 0.02     # [s] from stamp to reception
@@ -58,3 +60,20 @@ def test_a_jump_is_told_and_garbage_is_refused():
     assert jumps == [1] and made.now(5000.0) is None
     with pytest.raises(MessageError):
         made.decode("depth", depth(5000.1, float("nan")), 5000.1)
+
+
+@pytest.mark.parametrize("stamped", [True, False])
+def test_both_readers_take_the_same_time_from_a_message(stamped):
+    """That of `MessageReader`: the stamp, or without one the reception less the usual latency; in
+    either case less the sensor's delay."""
+    config = Config().with_values({"depth.delay": 0.3})
+    timed, reader = TimedDecoder(config, ("depth",), lambda: None), MessageReader(config)
+    for k in range(30):
+        t = 100.0 + 0.1 * k
+        message = depth(t if stamped else 0.0)
+        now, read = timed.decode("depth", message, t + LATE), reader.read("depth", message,
+                                                                          t + LATE)
+    expected = t - 0.3 if stamped else t + LATE - USUAL_LATENCY["depth"] - 0.3
+    assert now[0] == pytest.approx(expected, abs=1e-6)
+    assert reader.origin + read[-1].t == pytest.approx(expected, abs=1e-6)
+    assert read[-1].values == now[1]

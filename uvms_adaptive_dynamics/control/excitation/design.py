@@ -36,6 +36,7 @@ from .information import promise_of
 from .knowledge import CREEP, Knowledge
 from .limits import MotionLimits, moving
 from .objective import Objective
+from .passive_tilt import passive_tilt
 from .rows import regressors
 from .search import Search
 from .trajectory import VEHICLE_COORDINATES, Trajectory
@@ -47,6 +48,8 @@ SHRINK, SMALLEST_MOTION = 0.95, 0.01
 HALFWAY = 0.3   # size of the coordinates that cause an excess below which all are shrunk
 # Share of the wanted motion's limits within which the robot must hold at its start.
 HOLDING_SHARE = 0.9
+# Use of the tilt with what is added about axes without thrust.
+WHOLE_TILT = "tilt without thrust"
 POSTURES = 60       # random postures of the arm; the motion starts in the easiest one to hold
 
 
@@ -65,6 +68,8 @@ def design(robot: RobotModel, known: ParameterSet, noise: np.ndarray, free: np.n
     that is easy to hold. at_rest (C,): measured noise of the robot while it holds its position; if
     given, the search weights by it and the promise includes the best case with it.
 
+    About an axis without thrust the vehicle is not moved, only kept within the tilt.
+
     Raises ParameterError if nothing may move, or if even rest exceeds a limit.
     """
     config = config or Config()
@@ -73,6 +78,7 @@ def design(robot: RobotModel, known: ParameterSet, noise: np.ndarray, free: np.n
     begun = time.thread_time()
     settings, tightened = config.excitation, limits.with_margins(config, duration)
     moves = moving(robot, move)
+    moves[limits.passive] = False
     if not moves.any() or not np.any(free):
         raise ParameterError("no motion to design: no channel moves, or no parameter is free; "
                              "expected patterns of both.")
@@ -126,12 +132,18 @@ def resting_place(robot: RobotModel, limits: MotionLimits, draws: np.ndarray, mo
     for direction in (1, -1):
         Y, known = regressors(robot, desired_motion(places, direction * rates, 0 * places))
         efforts.append(np.einsum("tcp,kp->tkc", Y, draws) + known[:, None])
-    uses = limits.effort_uses(np.array(efforts))                    # (2, T, K, a)
-    best = int(uses.max(axis=(0, 2, 3)).argmin())
+    uses = limits.effort_uses(np.array(efforts)).max(axis=(0, 2, 3))      # of (2, T, K, a)
+    if limits.passive.size:
+        hanging = [passive_tilt(robot, limits, place, draws[:1]).resting[0] for place in places]
+        uses = np.maximum(uses, np.array(hanging) / limits.tilt)
+    best = int(uses.argmin())
     chosen = np.array(efforts)[:, best]
     shares = np.linspace(1.0, 0.0, 21)
     mixed = chosen[:, :1] + shares[:, None, None, None] * (chosen - chosen[:, :1])  # (s, 2, K, C)
     held = limits.effort_uses(mixed).max(axis=(1, 3)) <= HOLDING_SHARE
+    if limits.passive.size:
+        held &= np.array([passive_tilt(robot, limits, places[best], draws[0] + share * (
+            draws - draws[0])).resting <= HOLDING_SHARE * limits.tilt for share in shares])
     nearer = shares[np.where(held.any(axis=0), held.argmax(axis=0), -1)]
     draws = draws[0] + nearer[:, None] * (draws - draws[0])
     return places[best], draws
@@ -177,8 +189,8 @@ def _shrink(size: np.ndarray, uses: dict[str, float], trajectory: Trajectory) ->
         raise ParameterError(
             f"no motion keeps the limit of '{name}': plausible parameters need "
             f"{100 * uses[name]:.0f} % of it at rest already; expected a robot that can hold "
-            "still. Check the known parameters, and excitation.thrust_share, .torque_share and "
-            ".rest_force.")
+            "still. Check the known parameters, and excitation.thrust_share, .torque_share, "
+            ".rest_force and .tilt.")
     for name, use in beyond.items():
         causes = _causes(name, trajectory)
         # If shrinking the causes does not suffice, shrink everything.
@@ -190,7 +202,8 @@ def _shrink(size: np.ndarray, uses: dict[str, float], trajectory: Trajectory) ->
 def _causes(name: str, trajectory: Trajectory) -> np.ndarray:
     """Indices of the coordinates that use a limit."""
     names, joints = trajectory.coordinates, trajectory.joints
-    groups = {"tilt": [3, 4], "speed": [0, 1, 2], "rate": [3, 4, 5]}
+    groups = {"tilt": [3, 4], "speed": [0, 1, 2], "rate": [3, 4, 5],
+              WHOLE_TILT: list(range(len(names)))}
     if name in groups:
         return np.array(groups[name])
     if name.startswith("thruster "):
@@ -218,6 +231,9 @@ def uses_at(trajectory: Trajectory, robot: RobotModel, limits: MotionLimits,
              if robot.vehicle or name not in (*VEHICLE_COORDINATES, "tilt", "speed", "rate")}
     Y, known = regressors(robot, motion)
     efforts = np.einsum("tcp,kp->tkc", Y, parameters, optimize=True) + known[:, None]
+    if limits.passive.size:
+        hanging = passive_tilt(robot, limits, trajectory.centre, parameters)
+        found[WHOLE_TILT] = found["tilt"] + hanging.most(efforts) / limits.tilt
     return found | dict(zip(limits.effort_names, limits.effort_uses(efforts).max(axis=1).T))
 
 

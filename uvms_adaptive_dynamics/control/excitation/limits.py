@@ -31,6 +31,9 @@ from .trajectory import VEHICLE_COORDINATES
 
 # Range of a joint without stops, in each direction from its start [rad or m].
 ENDLESS = math.pi
+# Share of a unit moment that the thrusters cannot produce above which they do not turn the vehicle
+# about that axis. (0 or nearly 1 on real vehicles.)
+PASSIVE = 0.5
 
 
 @dataclass(frozen=True)
@@ -40,7 +43,8 @@ class MotionLimits:
     low, high (6 + n,): ranges of the coordinates (`Trajectory.coordinates`) [m, rad], roll and
     pitch within the tilt; tilt [rad]; speed [m/s] and rate [rad/s] of the body; joint_speed (n,)
     [rad/s or m/s]; thrust = mixer (k, 6) @ wrench between thrust_low and thrust_high (k,) [N];
-    torque (n,) [N m or N].
+    missing (6, 6): a wrench's part that the thrusters cannot produce is missing @ wrench; torque
+    (n,) [N m or N].
     """
 
     joints: tuple[str, ...]
@@ -53,6 +57,7 @@ class MotionLimits:
     mixer: np.ndarray
     thrust_low: np.ndarray
     thrust_high: np.ndarray
+    missing: np.ndarray
     torque: np.ndarray
 
     @classmethod
@@ -84,6 +89,12 @@ class MotionLimits:
         return cls(joints, np.concatenate([-high, ends[0]]), np.concatenate([high, ends[1]]), tilt,
                    excitation.speed, excitation.rate, speed, *_thrusters(config, robot, curve),
                    torque)
+
+    @property
+    def passive(self) -> np.ndarray:
+        """(r,) of the coordinates roll (3) and pitch (4) those about which the thrusters cannot
+        turn the vehicle."""
+        return np.array([k for k in (3, 4) if self.missing[k, k] > PASSIVE], int)
 
     def at_depth(self, depth: float, config: Config) -> MotionLimits:
         """These limits with the box cut to excitation.depth_range, for a start at a depth [m].
@@ -222,17 +233,18 @@ class MotionLimits:
 
 
 def _thrusters(config: Config, robot: RobotModel,
-               curve: Curve | None) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-    """(mixer (k, 6), lowest and highest thrust (k,) [N])."""
+               curve: Curve | None) -> tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray]:
+    """(mixer (k, 6), lowest and highest thrust (k,) [N], missing (6, 6))."""
     if not robot.vehicle:
-        return np.zeros((0, 6)), np.zeros(0), np.zeros(0)
+        return np.zeros((0, 6)), np.zeros(0), np.zeros(0), np.zeros((6, 6))
     thrusters = config.thrusters
     if curve is None or thrusters.source != "thrusters":
         wrench = np.array(config.feedforward.wrench_limits)
-        return np.eye(6), -wrench, wrench
+        return np.eye(6), -wrench, wrench, np.zeros((6, 6))
     found = mixing(thrusters, curve, config.excitation.voltage)
     count = len(found.inverse)
-    return found.inverse, np.full(count, found.low), np.full(count, found.high)
+    return (found.inverse, np.full(count, found.low), np.full(count, found.high),
+            np.eye(6) - found.matrix @ found.inverse)
 
 
 def moving(robot: RobotModel, move: tuple[str, ...] | list[str]) -> np.ndarray:

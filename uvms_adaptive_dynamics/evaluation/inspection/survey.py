@@ -22,7 +22,7 @@ from typing import Any
 import numpy as np
 
 from ...errors import MessageError
-from ...signals.decode.decoder import stamp_of
+from ...signals.decode.stamps import stamp_of
 from ..bags import opened, types_of
 from ..recording import Piece, as_piece
 

@@ -23,10 +23,11 @@ converted to the common clock by their times of reception.
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from enum import Enum
 from statistics import median
 
+from ...config import Config
 from .sensor_clock import LONGEST_LATENCY, RIGHT_CLOCK, SensorClock, StampStatus, clock_sentence
 
 START_TIME = 0.5        # [s] of reception in which clocks are compared before the first sample
@@ -60,7 +61,9 @@ class Clocks:
     """Clocks of all sensors; `reference` [s]: reception minus the common clock, None until known.
     """
 
-    def __init__(self, roles: Iterable[str]):
+    def __init__(self, roles: Iterable[str], delays: Mapping[str, float] | None = None):
+        """delays [s] by role, as of `delays`; none without."""
+        self._delays = delays or {}
         self.sensors = {role: SensorClock(regularly=role != "thrusters") for role in roles}
         self.reset()
 
@@ -117,16 +120,18 @@ class Clocks:
             self._review()
 
     def data_time(self, role: str, stamp: float | None, receive: float) -> float:
-        """The time [s] of a message on the common clock, which must be known; to be called once for
-        each message of a sensor, in order.
+        """The time [s], on the common clock, of what a message tells; that clock must be known. To
+        be called once for each message of a sensor, in order.
 
         Without a stamp, or with one that several messages share, the transport delay is assumed to
         be the role's usual one, or that of the fastest sensor.
         """
         assert self.reference is not None
         if stamp is None or not self.sensors[role].tells_time:
-            return receive - self.reference - self._usual_latency(role)
-        return self.sensors[role].corrected(stamp)
+            t = receive - self.reference - self._usual_latency(role)
+        else:
+            t = self.sensors[role].corrected(stamp)
+        return t - self._delays.get(role, 0.0)
 
     def now(self) -> float | None:
         """The last time of reception [s] on the common clock, None until it is known."""
@@ -205,6 +210,14 @@ class Clocks:
             sensor.latency = (usual if first is None or last is None
                               else median((first, last, usual)))
         sensor.correction = latency - max(sensor.latency or 0.0, 0.0)
+
+
+def delays(config: Config) -> dict[str, float]:
+    """Delays [s] by role, to be subtracted from the stamps: a sensor's stamp is late by its delay,
+    whereas a command takes effect that long after its stamp."""
+    return {"imu": config.imu.delay, "dvl": config.dvl.delay, "depth": config.depth.delay,
+            "joint_states": config.joint_states.delay, "thrusters": -config.thrusters.delay,
+            "wrench": -config.thrusters.delay, "battery": 0.0}
 
 
 def _evidence(reference: float, offsets: dict[str, float]) -> float:

@@ -338,20 +338,3 @@ def _axes(frame: str) -> np.ndarray:
 
 def _flat(R: np.ndarray) -> tuple[float, ...]:
     return tuple(R.ravel().tolist())
-
-
-def stamp_of(message: Any) -> float | None:
-    """The header's stamp [s since the epoch]; None without a header or with a stamp of zero.
-
-    Raises MessageError if it is not a valid time.
-    """
-    header = getattr(message, "header", None)
-    try:
-        if header is None or (header.stamp.sec == 0 and header.stamp.nanosec == 0):
-            return None
-        stamp = float(header.stamp.sec + 1e-9 * header.stamp.nanosec)
-    except (AttributeError, TypeError, ValueError, OverflowError) as error:
-        raise MessageError(f"header has no stamp ({error})") from None
-    if not math.isfinite(stamp):
-        raise MessageError("stamp is not finite")
-    return stamp

@@ -23,11 +23,12 @@ from typing import Any, NamedTuple
 from ...config import Config
 from ...errors import MessageError, OtherJointsError
 from ..topics import inputs
-from .clocks import Clocks, Verdict
-from .decoder import Decoder, stamp_of
+from .clocks import Clocks, Verdict, delays
+from .decoder import Decoder
 from .input_state import InputState
 from .joint_parts import NOT_LATER, JointParts
 from .poses import PoseReader, pose_readers
+from .stamps import read_stamp
 
 NUMBER_IN_REASON = re.compile(r"[-+]?(\d[\d.]*(e[-+]?\d+)?|inf|nan)\b")
 # Messages held until their clock is known: half a second of a 4 kHz sensor and all the others.
@@ -65,14 +66,13 @@ class MessageReader:
 
     def __init__(self, config: Config):
         needed = inputs(config)
-        self.clocks = Clocks(i.role for i in needed)
+        self.clocks = Clocks((i.role for i in needed), delays(config))
         self.inputs = {i.role: InputState(i.role, i.topic, self.clocks.sensors[i.role])
                        for i in needed}
         self._decoder = Decoder(config)
         self._poses: dict[str, PoseReader] = pose_readers(config)
         self._joints = JointParts(config.joint_states.names or config.robot.joints,
                                   config.joint_states.timeout)
-        self._delays = delays(config)
         self.reset()
 
     def change_settings(self, config: Config) -> None:
@@ -105,14 +105,13 @@ class MessageReader:
         """
         state = self.inputs[role]
         try:
-            stamp = stamp_of(message)
+            stamp, unstamped = read_stamp(message)
             if not math.isfinite(receive_time):
                 raise MessageError("time of reception is not finite")
         except MessageError as error:
             state.received += 1
             state.count_rejected(_short_reason(role, str(error)), str(error))
             return []
-        unstamped = stamp is None and getattr(message, "header", None) is not None
         before, now = self._newest.get(role), _Held(role, message, stamp, receive_time)
         self._newest[role] = now
         # (Messages of a recording hold arrays, which `==` does not compare as a whole.)
@@ -210,7 +209,7 @@ class MessageReader:
         except MessageError as error:
             state.count_rejected(_short_reason(role, str(error)), str(error))
             return None
-        t = self.clocks.data_time(role, stamp, receive) - self._delays[role]
+        t = self.clocks.data_time(role, stamp, receive)
         if t <= state.last_stamp and role != "joint_states":     # (by part, in `_whole`)
             state.count_rejected(NOT_LATER)
             return None
@@ -218,14 +217,6 @@ class MessageReader:
         if self.origin is None:
             self.origin = math.floor(t)
         return Reading(role, t - self.origin, values, altitude)
-
-
-def delays(config: Config) -> dict[str, float]:
-    """Delays [s] by role, to be subtracted from the stamps: a sensor's stamp is late by its delay,
-    whereas a command takes effect that long after its stamp."""
-    return {"imu": config.imu.delay, "dvl": config.dvl.delay, "depth": config.depth.delay,
-            "joint_states": config.joint_states.delay, "thrusters": -config.thrusters.delay,
-            "wrench": -config.thrusters.delay, "battery": 0.0}
 
 
 def _short_reason(role: str, text: str) -> str:

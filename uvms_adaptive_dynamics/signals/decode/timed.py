@@ -20,10 +20,10 @@ from collections.abc import Callable, Iterable
 from typing import Any
 
 from ...config import Config
-from .clocks import Clocks, Verdict
-from .decoder import Decoder, stamp_of
+from .clocks import Clocks, Verdict, delays
+from .decoder import Decoder
 from .joint_parts import LatestJoints
-from .readings import delays
+from .stamps import read_stamp
 
 
 class TimedDecoder:
@@ -31,8 +31,8 @@ class TimedDecoder:
     `jumped()` is called when the common clock jumps, and must call `reset`."""
 
     def __init__(self, config: Config, roles: Iterable[str], jumped: Callable[[], None]):
-        self._decoder, self._delays, self._jumped = Decoder(config), delays(config), jumped
-        self._clocks = Clocks(roles)
+        self._decoder, self._jumped = Decoder(config), jumped
+        self._clocks = Clocks(roles, delays(config))
         self._joints = LatestJoints(config.joint_states.names or config.robot.joints)
 
     def reset(self) -> None:
@@ -50,13 +50,12 @@ class TimedDecoder:
         `receive` [s]; for joints, the newest state of each and the time of the oldest. None if the
         time is not known, or a joint has not appeared yet. Raises MessageError for an unusable
         message."""
-        values, stamp = self._decoder.decode(role, message), stamp_of(message)
-        unstamped = stamp is None and hasattr(message, "header")
+        values, (stamp, unstamped) = self._decoder.decode(role, message), read_stamp(message)
         verdict = self._clocks.observe(role, stamp, receive, unstamped)
         if verdict is Verdict.JUMPED:
             self._jumped()
             verdict = self._clocks.observe(role, stamp, receive, unstamped)
         if verdict not in (Verdict.USE, Verdict.RELEASE):
             return None
-        t = self._clocks.data_time(role, stamp, receive) - self._delays[role]
+        t = self._clocks.data_time(role, stamp, receive)
         return self._joints.add(t, values) if role == "joint_states" else (t, values)

@@ -44,6 +44,7 @@ from ...model.robot import RobotModel
 from ...signals.filters.thrust_curve import ThrustCurve
 from ...simulation.true_robot import TrueRobot
 from ..finished import finished
+from ..guided.simulated import simulated
 from .campaign import Campaign
 from .compare import compare, kept_promises
 from .dry_run import DryRun, dry_run
@@ -85,8 +86,8 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
                              "more, its arm moving slowly: gives the noise for the promise of a "
                              "first motion")
     parser.add_argument("--dry-run", action="store_true",
-                        help="also fly it on the simulated robot, and print what it uses of each "
-                             "limit")
+                        help="also fly it on the simulated robot that the settings describe, and "
+                             "print what it uses of each limit")
     parser.add_argument("--under-way", type=options.file, metavar="TRAJECTORY",
                         help="instead: restate the promise of this motion, which is under way, "
                              "from the present estimate (--parameters, saved by the node --at so "
@@ -128,7 +129,7 @@ def run(args: argparse.Namespace) -> int:
     if args.compare:
         return _compare(in_simulation(config, robot), robot, known, limits, duration, args.seed,
                         folder)
-    in_dry_run = in_simulation(config, robot) if args.dry_run else None
+    in_dry_run = simulated(config) if args.dry_run else None
     stage = stage_of(args, config, robot)
     noise = noise_of(known, robot, config)
     at_rest = noise_of_recording(args.hover, known, robot, config) if args.hover else None
@@ -143,7 +144,9 @@ def run(args: argparse.Namespace) -> int:
             f"{promise_table(trajectory)}")
     tried = None
     if in_dry_run is not None:
-        tried = dry_run(in_dry_run, robot, trajectory, limits, known, args.seed, holds_back=True)
+        true_robot, as_published = in_dry_run
+        tried = dry_run(as_published, robot, trajectory, limits, known, args.seed, holds_back=True,
+                        true_robot=true_robot)
         text += f"\n{use_table(tried)}"
     save_trajectory(folder / "trajectory.yaml", trajectory)
     write_file(folder / "excite.md", text)
@@ -183,13 +186,13 @@ def limits_of(config: Config, robot: RobotModel) -> MotionLimits:
 
 
 def in_simulation(config: Config, robot: RobotModel) -> Config:
-    """The settings with the simulated surface pressure; raises ConfigError for a robot that cannot
-    be simulated."""
+    """The settings with the simulated surface pressure; raises ConfigError for another robot than
+    the one that these studies are about."""
     true = TrueRobot()
     if not robot.vehicle or robot.joints != true.joints:
         raise ConfigError(f"robot.joints is {list(robot.joints)}; expected a vehicle with "
-                          f"{list(true.joints)}, the only robot that --dry-run, --compare and "
-                          "--campaign simulate. Leave these options out.")
+                          f"{list(true.joints)}, the only robot that --compare and --campaign "
+                          "simulate; --dry-run simulates any vehicle.")
     return config.with_values({"robot.surface_pressure": true.surface_pressure})
 
 

@@ -41,6 +41,7 @@ from ...signals.front_end import SignalFrontEnd
 from ...simulation.bag import DEFAULT_START, received
 from ...simulation.faults.stream import Received
 from ...simulation.robot import SimulatedRobot
+from ...simulation.true_robot import TrueRobot
 from ..sensing import sense
 
 DRY_RUN_PERIOD = 0.02  # [s] of the controller, the period of the robot's own commands
@@ -75,18 +76,18 @@ class DryRun:
 
 def dry_run(config: Config, model: RobotModel, trajectory: Trajectory, limits: MotionLimits,
             known: ParameterSet, seed: int, individual: int = 0,
-            holds_back: bool = False) -> DryRun:
-    """Fly the motion on the simulated robot of a seed. A learned estimate serves as feedforward; a
-    prior does not, since its restoring moment, wrong by three, would tilt the robot further than
-    wanted, while a PID alone falls short.
+            holds_back: bool = False, true_robot: TrueRobot | None = None) -> DryRun:
+    """Fly the motion on the simulated robot of a seed, `true_robot` if given. A learned estimate
+    serves as feedforward; a prior does not, since its restoring moment, wrong by three, would tilt
+    the robot further than wanted, while a PID alone falls short.
 
     limits: must not be touched. The robot starts at rest, at the depth of its own motion, with its
     arm in the middle of its ranges. holds_back: do not fly the motion if holding still at its start
     takes too much effort, like the node `identify`.
     """
     curve = ThrustCurve.of_setting(config.thrusters.curve)
-    robot = SimulatedRobot(seed, None, start_ns=round(DEFAULT_START * 1e9), truth_period=None,
-                           individual=individual)
+    robot = SimulatedRobot(seed, None, true_robot, start_ns=round(DEFAULT_START * 1e9),
+                           truth_period=None, individual=individual)
     place, heading = robot.physics.position.copy(), float(robot.motion.centre[5])
     mu = limits.middle[6:]
     robot.physics.set_state(place, from_rpy(0.0, 0.0, heading), mu)
@@ -152,7 +153,8 @@ def _wanted(trajectory: Trajectory, place: np.ndarray, heading: float,
 def _hear(messages: Iterable[Received], filter_: StateFilter, decoder: Decoder,
           front_end: SignalFrontEnd) -> None:
     for message in messages:
-        front_end.add_message(message.role, message.message, message.t)
+        if message.role in front_end.inputs:    # the simulated robot has all sensors
+            front_end.add_message(message.role, message.message, message.t)
         sense(filter_, decoder, message)
 
 

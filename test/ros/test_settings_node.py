@@ -1,0 +1,154 @@
+# Copyright 2026 uvms_adaptive_dynamics developers
+#
+# Licensed under the Apache License, Version 2.0 (the "License");
+# you may not use this file except in compliance with the License.
+# You may obtain a copy of the License at
+#
+#     http://www.apache.org/licenses/LICENSE-2.0
+#
+# Unless required by applicable law or agreed to in writing, software
+# distributed under the License is distributed on an "AS IS" BASIS,
+# WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
+# See the License for the specific language governing permissions and
+# limitations under the License.
+
+"""What the nodes share: descriptions of their parameters that come true, and an end that leaves
+nothing running."""
+from types import SimpleNamespace
+
+import pytest
+from rcl_interfaces.msg import Log
+from rcl_interfaces.srv import DescribeParameters, SetParameters
+from rclpy.parameter import Parameter
+from rclpy.qos import QoSProfile
+from ros_bus import bus
+
+from uvms_adaptive_dynamics.config import LIVE, Config
+from uvms_adaptive_dynamics.errors import ConfigError
+from uvms_adaptive_dynamics.ros.estimator_node import EstimatorNode
+from uvms_adaptive_dynamics.ros.feedforward_node import FeedforwardNode
+from uvms_adaptive_dynamics.ros.identification_node import IdentificationNode
+from uvms_adaptive_dynamics.ros.settings_node import SettingsNode
+from uvms_adaptive_dynamics.ros.twin_node import TwinNode
+
+SETTINGS = {name: (entry.metadata["kind"], value) for name, entry, value in Config().settings()}
+MOVE = "identification.move"
+
+
+@pytest.fixture
+def ros():
+    with bus() as made:
+        yield made
+
+
+@pytest.fixture
+def start(ros):
+    """Starts a node of a class and returns it."""
+    nodes = []
+
+    def make(kind, *arguments, overrides=(), **kwargs):
+        made = kind(*arguments, context=ros.context, use_global_arguments=False,
+                    parameter_overrides=[Parameter(*each) for each in overrides], **kwargs)
+        nodes.append(made)
+        ros.executor.add_node(made)
+        made.begin()
+        return made
+
+    yield make
+    for made in nodes:
+        ros.executor.remove_node(made)
+        made.close()
+
+
+class Bare(SettingsNode):
+    """A node that notes its starts and changes."""
+
+    def __init__(self, **kwargs):
+        super().__init__("bare", **kwargs)
+        self.starts, self.changes = [], []
+
+    def _start(self, description):
+        self.starts.append(description)
+
+    def _change(self, config):
+        self.changes.append(config)
+        self.config = config
+
+
+@pytest.mark.parametrize("kind", [EstimatorNode, FeedforwardNode, IdentificationNode, TwinNode])
+def test_settings_change_as_they_are_described(ros, start, tmp_path, kind):
+    """`ros2 param describe` and `ros2 param set` agree about each setting of this node."""
+    node = start(kind, overrides=[("output.directory", Parameter.Type.STRING, str(tmp_path)),
+                                  (MOVE, Parameter.Type.BOOL, True)])
+    service = f"/{node.full_name}/"
+    names = [name for name, (kind_, _) in SETTINGS.items() if kind_ == "bool" or name in LIVE]
+    described = ros.call(DescribeParameters, service + "describe_parameters",
+                         DescribeParameters.Request(names=names)).descriptors
+    for name, description in zip(names, described):
+        kind_, value = SETTINGS[name]
+        value = not getattr(*_place(node.config, name)) if kind_ == "bool" else _near(kind_, value)
+        if value is None:
+            continue
+        answer, = ros.call(SetParameters, service + "set_parameters", SetParameters.Request(
+            parameters=[Parameter(name, value=value).to_parameter_msg()])).results
+        says_may = "May change" in description.additional_constraints
+        assert answer.successful == says_may, (name, description.additional_constraints)
+        assert says_may or description.additional_constraints.split("start: ")[-1].rstrip(".") in (
+            answer.reason), name
+
+
+def _place(config, name):
+    section, field = name.split(".")
+    return getattr(config, section), field
+
+
+def _near(kind, value):
+    """Another value of a setting that is in its range; None if its kind offers none."""
+    return value * 0.99 if kind == "float" and value > 0 else None
+
+
+def test_identify_describes_its_one_change(ros, start, tmp_path):
+    """The permission to move may be withdrawn, not granted; of the rest the reason is its own."""
+    node = start(IdentificationNode, overrides=[
+        ("output.directory", Parameter.Type.STRING, str(tmp_path))])
+    move, other = ros.call(DescribeParameters, f"/{node.full_name}/describe_parameters",
+                           DescribeParameters.Request(names=[MOVE, "dvl.timeout"])).descriptors
+    assert "May change to false while the node runs." in move.additional_constraints
+    assert "Fixed at start: the node identify reads it at start." in other.additional_constraints
+
+
+def test_a_start_and_a_change(ros, start):
+    """A node without an arm starts at once; a change of a fixed setting does not reach it."""
+    node = start(Bare, overrides=[("robot.joints", Parameter.Type.STRING_ARRAY, [])])
+    assert node.starts == [None] and node.full_name == "bare" and node.now() > 0
+    node.set_parameters([Parameter("dvl.timeout", value=0.5)])
+    node.set_parameters([Parameter("filter.period", value=0.5)])
+    assert [config.dvl.timeout for config in node.changes] == [0.5]
+
+
+def test_unusable_settings_end_the_start(ros):
+    with pytest.raises(ConfigError, match="filter.period"):
+        Bare(context=ros.context, use_global_arguments=False,
+             parameter_overrides=[Parameter("filter.period", value=-1.0)])
+
+
+def test_the_end_runs_in_reverse_and_whatever_fails(ros):
+    """The node leaves the graph last, also if a thread cannot be joined."""
+    node, ended = Bare(context=ros.context, use_global_arguments=False), []
+    node._at_end.callback(ended.append, "first made")
+    node._at_end.callback(SimpleNamespace().__getattribute__, "fails")
+    node._at_end.callback(ended.append, "last made")
+    with pytest.raises(AttributeError):
+        node.close()
+    assert ended == ["last made", "first made"]
+    ros.until(lambda: "bare" not in ros.operator.get_node_names(), what="the end of the node")
+
+
+def test_an_error_of_a_thread_is_in_the_log(ros, start):
+    """With what failed and which error; nothing is logged once the node is shutting down."""
+    log = ros.collect(Log, "/rosout", QoSProfile(depth=100))
+    node = start(Bare, overrides=[("robot.joints", Parameter.Type.STRING_ARRAY, [])])
+    ros.until(lambda: node.count_subscribers("/rosout"), what="the listener")
+    node._report_failed("a look")(ValueError("of glass"))
+    ros.until(lambda: any(line.msg == "a look failed (ValueError: of glass)" for line in log),
+              what="the error")
