@@ -13,6 +13,8 @@
 # limitations under the License.
 
 """The robot of a configuration: its arm, and messages that its decoder converts back."""
+from pathlib import Path
+
 import foreign_vehicle
 import numpy as np
 import pytest
@@ -20,11 +22,13 @@ from rosbags.typesys import Stores, get_types_from_msg, get_typestore
 
 from uvms_adaptive_dynamics.config import Config
 from uvms_adaptive_dynamics.errors import ConfigError
+from uvms_adaptive_dynamics.model.robot import resolve_urdf
 from uvms_adaptive_dynamics.signals.decode.decoder import Decoder
 from uvms_adaptive_dynamics.signals.topics import DEFINITIONS
 from uvms_adaptive_dynamics.simulation.bag import received
 from uvms_adaptive_dynamics.simulation.configured import Publication, true_robot_of
 from uvms_adaptive_dynamics.simulation.robot import SimulatedRobot
+from uvms_adaptive_dynamics.simulation.true_robot import TrueRobot
 
 STORE = get_typestore(Stores.ROS2_JAZZY)
 for _name, _definition in DEFINITIONS.items():
@@ -87,6 +91,20 @@ def test_an_arm_on_a_fixed_base_is_refused():
     """There is no physics for an arm on a fixed base."""
     with pytest.raises(ConfigError, match="robot.vehicle is false"):
         true_robot_of(Config().with_values({"robot.vehicle": False}))
+
+
+def test_friction_follows_the_limits_of_a_joint(tmp_path):
+    """The Alpha by another file has nearly the friction that the default robot has; a joint without
+    a speed limit gets a usual one."""
+    file = tmp_path / "alpha.urdf"
+    text = Path(resolve_urdf(Config().robot.urdf)).read_text()
+    file.write_text(text.replace('velocity="0.9"', 'velocity="0"'))
+    made = true_robot_of(Config().with_values({"robot.urdf": str(file)}))
+    default = TrueRobot()
+    for name in ("viscous", "coulomb", "static"):
+        ratio = np.array(getattr(made, name)) / getattr(default, name)
+        assert (ratio > 0.5).all() and (ratio < 2.0).all(), name
+    assert np.isfinite(made.rotor_inertia).all() and min(made.rotor_inertia) > 0.0
 
 
 def test_a_vehicle_without_an_arm_is_simulated():

@@ -50,8 +50,11 @@ LINK_ERROR = 0.1
 # A link's mass over the mass of water it displaces, between those of the Alpha's motors and tubes.
 LINK_DENSITY = 2.2
 DRAG_COEFFICIENT, SLENDERNESS = 1.1, 4.0     # cylinder in cross flow; length over diameter
-# Friction and rotor inertia per torque limit of the joint [s/rad, -, s^2/rad], as on the Alpha.
-VISCOUS_SHARE, COULOMB_SHARE, ROTOR_SHARE = 0.2, 0.01, 1.2e-3
+# Shares of a joint's torque limit that viscous friction takes at the joint's speed limit, and
+# Coulomb friction at any speed; rotor inertia per torque limit [s^2/rad]. On the Alpha they are .44
+# to .68, .05 to .09 and 6e-4 to .012.
+VISCOUS_SHARE, COULOMB_SHARE, ROTOR_SHARE = 0.55, 0.07, 8e-3
+USUAL_SPEED = 0.5   # [rad/s or m/s] limit of a joint whose URDF has none, amid those of the Alpha
 
 
 def true_robot_of(config: Config) -> TrueRobot:
@@ -101,10 +104,13 @@ def _arm(urdf: str, joints: tuple[str, ...], density: float) -> dict[str, Any]:
         entries = tuple(tensor[i, j] for i, j in ((0, 0), (1, 1), (2, 2), (0, 1), (0, 2), (1, 2)))
         links.append(TrueLink(factor * body.mass, tuple(body.lever), entries, volume,
                               tuple(body.lever), (drag, drag, drag)))
-        limits.append(float(arm.effortLimit[arm.joints[k].idx_v]))
-    torque = np.array(limits)
+        place = arm.joints[k].idx_v
+        limits.append((arm.effortLimit[place], arm.velocityLimit[place]))
+    torque, speed = np.reshape(limits, (-1, 2)).T
+    speed = np.where((speed > 0) & np.isfinite(speed), speed, USUAL_SPEED)
     return {"urdf": urdf, "joints": tuple(joints), "links": tuple(links),
-            "viscous": tuple(VISCOUS_SHARE * torque), "coulomb": tuple(COULOMB_SHARE * torque),
+            "viscous": tuple(VISCOUS_SHARE * torque / speed),
+            "coulomb": tuple(COULOMB_SHARE * torque),
             "static": tuple(1.3 * COULOMB_SHARE * torque),
             "rotor_inertia": tuple(ROTOR_SHARE * torque)}
 
