@@ -17,6 +17,7 @@ from __future__ import annotations
 
 import math
 
+from ...signals.filters.thrust_curve import NEUTRAL_PWM_US
 from ...simulation.faults.kinds import TurnedImu
 from ...simulation.faults.stream import Fault
 from ...simulation.faults.values import (
@@ -28,6 +29,7 @@ from ...simulation.faults.values import (
     rolled,
     swapped,
     times,
+    without_dead_zone,
 )
 from .case import TOUCHES_ALL, Case, Expected, Limits
 
@@ -58,6 +60,9 @@ def setting_cases() -> list[Case]:
          Expected("thrusters", ("seem to drive",)), SETTING_FOUND),
         ("a thruster reversed", altered("commands", one_of(2, _mirrored)),
          Expected("thrusters", ("sign", "3")), SETTING_FOUND),
+        ("thrusters with a dead zone of 25 us that their curve lacks",
+         altered("commands", without_dead_zone(25.0, NEUTRAL_PWM_US)),
+         Expected("thrusters", ("dead_zone to 0.0[67]",)), SETTING_FOUND),
         ("efforts of joints permuted", altered("effort", rolled(1)),
          Expected("joint effort", ("order",)), SETTING_FOUND),
         ("sign of an effort", altered("effort", one_of(1, times(-1.0))),
