@@ -99,3 +99,9 @@ def test_an_axis_at_rest_is_not_judged():
     thrust, tried, dvl = logs(lambda command: acting(command, 0.08 * FULL, ZONE_SHIFT), 0)
     dvl[:, 2] = 0.0
     assert found((thrust, tried, dvl)) == []
+
+
+@pytest.mark.parametrize("kind", [ZONE_SHIFT, ZONE_CUT])
+def test_a_dead_zone_as_small_as_that_of_another_voltage_is_not_named(kind):
+    """An unmeasured battery voltage is no fault of the thrusters."""
+    assert found(logs(lambda command: acting(command, 0.012 * FULL, kind), 0)) == []

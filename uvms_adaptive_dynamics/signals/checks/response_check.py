@@ -75,8 +75,9 @@ def response_findings(thrust: np.ndarray, tried: np.ndarray, dvl: np.ndarray,
     fitted = sorted((_fitted(kind, wrenches, change, count)
                      for kind in (ZONE_CUT, ZONE_SHIFT, POWER)), key=lambda one: one.cost)
     best, certain = fitted[0], certain_gain(len(TRIED_RESPONSES))
-    known = 1.0 if best.kind == POWER else settings.dead_zone
-    least = student_quantile(0.9995, STRETCHES) * best.stddev       # 99.9 %, two-sided
+    # An unknown voltage changes a curve's own dead band by as much as the first zone that is tried.
+    known, least = (1.0, 0.0) if best.kind == POWER else (settings.dead_zone, ZONE_STEP)
+    least += student_quantile(0.9995, STRETCHES) * best.stddev      # 99.9 %, two-sided
     if as_set - best.cost < certain or abs(best.value - known) < least:
         return []
     alike = [one for one in fitted[1:] if as_set - one.cost > certain
