@@ -180,7 +180,7 @@ def test_the_scale_of_the_thrust_is_told(share):
     factor = float(said.partition("thrust is ")[2].split()[0])
     low, high = (float(one) for one in said.partition("(95 %: ")[2].split(")")[0].split(" to "))
     assert low < share < high and factor == pytest.approx(share, rel=0.1)
-    assert 1.1 < high / factor < 1.5
+    assert 1.05 < high / factor < 1.3
 
 
 def test_a_fault_of_the_arm_spoils_the_scale_of_the_thrust():

@@ -92,7 +92,10 @@ def arm_check(samples: Sequence[Sample], log: RunLog, pi: np.ndarray, config: Co
                          drag_gain, floating)
     if fault is None and not sign_doubted:
         scale = thrust_scale(fit, n)
-        return ArmCheck([], UNSHOWN if scale is None else scale.sentence())
+        if scale is None:
+            return ArmCheck([], UNSHOWN)
+        off = scale.finding()
+        return ArmCheck([], scale.sentence()) if off is None else ArmCheck([off])
     gain = 0.0 if fault is None else fault.gain / float(valid.sum())
     mistaken = mistaken_joint(samples, config, whole, CHECKED_EVERY * config.filter.period, room,
                               gain)

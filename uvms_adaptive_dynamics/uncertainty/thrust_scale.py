@@ -27,29 +27,40 @@ from typing import NamedTuple
 import numpy as np
 
 from ..model.jackknife import student_quantile
-from .added_direction import MIN_PIECES, RobustFit
+from .added_direction import MIN_PIECES, Added, RobustFit
 from .arm_evidence import scale_of
+from .verdict import Finding
 
 # Standard deviation of the factor's logarithm by what the model lacks: buoyancy of the links, their
 # drag, water that moves along.
-MODEL_ERROR = 0.06
+MODEL_ERROR = 0.04
 UNSHOWN = ("the scale of the thrust, which all parameters of the vehicle share, does not show "
            "(robot.dry_mass bounds it from one side)")
 
 
 class ThrustScale(NamedTuple):
-    """The true thrust relative to the one that the settings give, if the joints' efforts are right,
-    and the ratio of the ends of its 95 % interval to it."""
+    """The true thrust relative to the one that the settings give, if the joints' efforts are right;
+    `added`: its logarithm with its standard error, model error included."""
 
     factor: float
-    ratio: float
+    added: Added
 
     def sentence(self) -> str:
         """What is known of the scale."""
-        low, high = self.factor / self.ratio, self.factor * self.ratio
+        ratio = math.exp(student_quantile(0.975, self.added.clusters) * self.added.stddev)
         return (f"the arm shows that the true thrust is {self.factor:.2f} times what the settings "
-                f"give (95 %: {low:.2f} to {high:.2f}), if the joints' efforts are right; all "
-                "parameters of the vehicle have the same uncertainty")
+                f"give (95 %: {self.factor / ratio:.2f} to {self.factor * ratio:.2f}), if the "
+                "joints' efforts are right; all parameters of the vehicle have the same "
+                "uncertainty")
+
+    def finding(self) -> Finding | None:
+        """The finding on a scale that is not one with 99.9 % confidence; None otherwise."""
+        if not self.added.exceeds(0.0):
+            return None
+        return Finding("thrusters.efficiency", (
+            f"thrusters.efficiency: {self.sentence()}; multiply thrusters.efficiency by "
+            f"{self.factor:.2f}, or check thrusters.voltage, thrusters.curve and "
+            "joint_states.effort_scale"))
 
 
 def thrust_scale(fit: RobustFit, joints: int) -> ThrustScale | None:
@@ -59,6 +70,5 @@ def thrust_scale(fit: RobustFit, joints: int) -> ThrustScale | None:
     found = scale_of(fit, of_joints)
     if found is None or found.added.clusters < MIN_PIECES:
         return None
-    error = math.hypot(found.added.stddev, MODEL_ERROR)
-    return ThrustScale(found.factor, math.exp(
-        student_quantile(0.975, found.added.clusters) * error))
+    return ThrustScale(found.factor, found.added._replace(
+        stddev=math.hypot(found.added.stddev, MODEL_ERROR)))
