@@ -283,7 +283,7 @@ FAULTS = (
     Fault("parts of a measurement have no time", "signals/decode/shared_stamps.py",
           "s for s, same in self._last if same", "s for s, same in self._last",
           "signals/decode/test_shared_stamps.py"),
-    Fault("any order with reversals is believed", "signals/checks/thruster_check.py",
+    Fault("any order with reversals is believed", "signals/checks/wirings.py",
           " and turned.deviation.squared < CLOSE_FIT * fit.directions.size", "",
           "signals/checks/test_thruster_check.py"),
     Fault("the IMU is turned if that fits better, however badly",

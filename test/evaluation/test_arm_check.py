@@ -26,6 +26,7 @@ from uvms_adaptive_dynamics.estimation.low_pass import RowFilter
 from uvms_adaptive_dynamics.evaluation.arm_check import CHECKED_EVERY, arm_check
 from uvms_adaptive_dynamics.model.prior import prior_from_config
 from uvms_adaptive_dynamics.model.robot import RobotModel
+from uvms_adaptive_dynamics.uncertainty.thrust_scale import UNSHOWN
 
 CONFIG = Config()
 ROBOT = RobotModel.from_config(CONFIG)
@@ -79,7 +80,7 @@ def recorded(lag=0.0, scale=1.0, offset=0.0, constant=0.0, change=lambda sample:
 def test_what_is_wrong_is_named_alone(wrong, code, said):
     """The number is near the truth; without a fault nothing is named."""
     samples, log = recorded(**wrong)
-    found = arm_check(samples, log, PI, CONFIG, ROBOT)
+    found = arm_check(samples, log, PI, CONFIG, ROBOT).findings
     assert [one.code for one in found] == ([code] if code else [])
     if found:
         sentence = found[0].sentence
@@ -106,7 +107,7 @@ def test_what_the_model_lacks_is_no_fault_of_the_arm(change):
     """Buoyancy of the links looks like a constant on an effort, moments across the vehicle's axes
     like an arm of another weight."""
     samples, log = recorded(change=change)
-    assert arm_check(samples, log, PI, CONFIG, ROBOT) == []
+    assert arm_check(samples, log, PI, CONFIG, ROBOT).findings == []
 
 
 def exchanged(sample):
@@ -135,14 +136,14 @@ def turned_effort(sample):
 def test_what_no_scale_can_mend_is_told_by_its_likelihood(change, said):
     """Joints that are exchanged or mirrored look like a wrong effort."""
     samples, log = recorded(change=change)
-    found, = arm_check(samples, log, PI, CONFIG, ROBOT, sign_doubted=True)
+    found, = arm_check(samples, log, PI, CONFIG, ROBOT, sign_doubted=True).findings
     assert said in found.sentence
 
 
 def test_a_doubt_about_signs_is_no_finding_by_itself():
     """Correct rows give no finding."""
     samples, log = recorded()
-    assert arm_check(samples, log, PI, CONFIG, ROBOT, sign_doubted=True) == []
+    assert arm_check(samples, log, PI, CONFIG, ROBOT, sign_doubted=True).findings == []
 
 
 def test_a_robot_without_arm_or_vehicle_has_nothing_to_check():
@@ -150,14 +151,14 @@ def test_a_robot_without_arm_or_vehicle_has_nothing_to_check():
     samples, log = recorded()
     for settings in ({"robot.joints": ()}, {"estimation.coupling": "none"}):
         config = CONFIG.with_values(settings)
-        assert arm_check(samples, log, PI, config, RobotModel.from_config(config)) == []
+        assert arm_check(samples, log, PI, config, RobotModel.from_config(config)) == ([], UNSHOWN)
 
 
 def test_a_gap_breaks_the_rows_off():
     """A missing second does not spoil the result."""
     samples, log = recorded(lag=0.12)
     holed = samples[:200] + samples[217:]
-    found, = arm_check(holed, log, PI, CONFIG, ROBOT)
+    found, = arm_check(holed, log, PI, CONFIG, ROBOT).findings
     assert found.code == "joint_states.delay"
     # rows of an earlier recording with the same times must not be confused
     rows = log.rows()
@@ -167,5 +168,22 @@ def test_a_gap_breaks_the_rows_off():
            for name in ("measured", "tau_known", "valid")})
     both = SimpleNamespace(rows=lambda: twice,
                            regressors=lambda k: log.regressors(k - len(rows.t)))
-    again, = arm_check(holed, both, PI, CONFIG, ROBOT)
+    again, = arm_check(holed, both, PI, CONFIG, ROBOT).findings
     assert again == found
+
+
+@pytest.mark.parametrize("share", [1.0, 1.15, 0.9])
+def test_the_scale_of_the_thrust_is_told(share):
+    """Within its interval, with all parameters free."""
+    samples, log = recorded(change=lambda sample: replace(sample, wrench=sample.wrench / share))
+    said = arm_check(samples, log, PI, CONFIG, ROBOT).thrust_scale
+    factor = float(said.partition("thrust is ")[2].split()[0])
+    low, high = (float(one) for one in said.partition("(95 %: ")[2].split(")")[0].split(" to "))
+    assert low < share < high and factor == pytest.approx(share, rel=0.1)
+    assert 1.05 < high / factor < 1.3
+
+
+def test_a_fault_of_the_arm_spoils_the_scale_of_the_thrust():
+    """Nothing is told of it then."""
+    samples, log = recorded(scale=0.5)
+    assert arm_check(samples, log, PI, CONFIG, ROBOT).thrust_scale == ""

@@ -29,6 +29,9 @@ BLUEROV2_HEAVY_ALLOCATION = (
     -.1888, .1888, .1888, -.1888, 0., 0., 0., 0.)
 
 
+ZONE_CUT, ZONE_SHIFT = "cut", "shift"     # what a command beyond the dead zone does
+
+
 @dataclass(frozen=True)
 class Thrusters(Section):
     """Thrusters: from the command to the wrench on the vehicle."""
@@ -65,6 +68,13 @@ class Thrusters(Section):
         "Thrust curve: 't200', or the path of a CSV with PWM and thrust at one or more voltages.")
     efficiency: tuple[float, ...] = setting(
         (), "Factor on the curve's thrust for each thruster; empty: 1.", "", 0.0, 3.0)
+    dead_zone: float = setting(
+        0.0, "Commands without thrust about neutral that the curve does not contain, as a share of "
+             "the full command (400 us, 1, or the curve's largest thrust). The check of the "
+             "thrusters measures it.", "", 0.0, 0.5)
+    dead_zone_kind: str = setting(
+        ZONE_CUT, "Beyond the dead zone a command acts in full ('cut'), or by what exceeds it "
+             "('shift').", choices=(ZONE_CUT, ZONE_SHIFT))
     voltage: float = setting(
         16.0, "Battery voltage if there is no battery topic.", "V", 6.0, 30.0)
     time_constant: float = setting(

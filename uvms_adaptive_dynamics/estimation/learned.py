@@ -38,6 +38,7 @@ MEASURING = (
     "thrusters.source", "thrusters.wrench_frame", "thrusters.channels", "thrusters.unit",
     "thrusters.signs", "thrusters.time_constant", "thrusters.delay",
     "thrusters.allocation", "thrusters.curve", "thrusters.efficiency", "thrusters.voltage",
+    "thrusters.dead_zone", "thrusters.dead_zone_kind",
     "battery.enabled",
     "joint_states.names", "joint_states.unit", "joint_states.delay",
     "joint_states.effort_scale", "joint_states.effort_scale_negative",

@@ -18,6 +18,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import replace
+from typing import NamedTuple
 
 import numpy as np
 
@@ -28,6 +29,7 @@ from ..model.sample import Sample
 from ..signals.filters.joints import joint_limits
 from ..uncertainty.added_direction import RobustFit
 from ..uncertainty.arm_evidence import arm_findings
+from ..uncertainty.thrust_scale import UNSHOWN, thrust_scale
 from ..uncertainty.verdict import Finding
 from .arm_exchange import EXCHANGE_STRIDE, mistaken_joint
 from .log import RunLog
@@ -42,20 +44,28 @@ WEIGHT = ("m", "mlx", "mly", "mlz")  # of a link: what gravity and buoyancy act 
 JOINT_NUDGE = 0.05  # [rad, m] step of a joint for derivatives of the predictions
 
 
+class ArmCheck(NamedTuple):
+    """Faults of the arm's data that the vehicle's data prove; what is known of the thrust's scale,
+    in words, '' if a fault spoils it."""
+
+    findings: list[Finding]
+    thrust_scale: str = ""
+
+
 def samples_kept(config: Config) -> int:
     """Number of checked samples, each CHECKED_EVERY-th of a run."""
     return round(CHECKED_SECONDS / config.filter.period / CHECKED_EVERY)
 
 
 def arm_check(samples: Sequence[Sample], log: RunLog, pi: np.ndarray, config: Config,
-              robot: RobotModel, sign_doubted: bool = False) -> list[Finding]:
-    """Faults of the arm's data that the vehicle's data prove, in the last recording of the log; []
-    for a robot without vehicle or arm.
+              robot: RobotModel, sign_doubted: bool = False) -> ArmCheck:
+    """The check of the last recording of the log; for a robot without vehicle or arm, and for one
+    whose arm the vehicle does not feel, there is nothing to find.
 
     samples: of that recording; pi (p,): the estimate; sign_doubted: an effort goes with its joint's
     speed, so one of the two has the wrong sign."""
     if not (robot.vehicle and robot.joints and robot.coupled):
-        return []
+        return ArmCheck([], UNSHOWN if robot.vehicle else "")
     n, whole = len(robot.joints), _with_lacking(config, robot)
     t, columns = _low_passed(samples, pi, config, robot, whole)
     rows = log.rows()
@@ -66,7 +76,7 @@ def arm_check(samples: Sequence[Sample], log: RunLog, pi: np.ndarray, config: Co
     t, columns, places = t[same], columns[same], places[same]
     valid = rows.valid[places] & np.isfinite(columns).all(axis=2)
     if not valid.any():
-        return []
+        return ArmCheck([], UNSHOWN)
     columns = np.where(valid[:, :, None], columns, 0.0)
     floats = 0 if robot.knows_buoyancy else n * len(WEIGHT)
     late, turned, drag, across, floating = np.split(
@@ -81,11 +91,15 @@ def arm_check(samples: Sequence[Sample], log: RunLog, pi: np.ndarray, config: Co
     fault = arm_findings(fit, late[:, :, 0], turned, robot.joints, config.joint_states, room,
                          drag_gain, floating)
     if fault is None and not sign_doubted:
-        return []
+        scale = thrust_scale(fit, n)
+        if scale is None:
+            return ArmCheck([], UNSHOWN)
+        off = scale.finding()
+        return ArmCheck([], scale.sentence()) if off is None else ArmCheck([off])
     gain = 0.0 if fault is None else fault.gain / float(valid.sum())
     mistaken = mistaken_joint(samples, config, whole, CHECKED_EVERY * config.filter.period, room,
                               gain)
-    return [one for one in (mistaken or (fault and fault.finding),) if one]
+    return ArmCheck([one for one in (mistaken or (fault and fault.finding),) if one])
 
 
 def _with_lacking(config: Config, robot: RobotModel) -> RobotModel:

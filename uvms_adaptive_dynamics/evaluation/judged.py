@@ -63,7 +63,8 @@ def evidence_of(done: Run) -> Evidence:
     learnt = LEARNT + (", after the robot changed" if begin else "")
     return Evidence(channels, HELD_OUT if done.frozen else learnt, not done.frozen,
                     done.robot.table, done.final.known_from, findings, done.log.violations,
-                    timing(done.log.cpu_ms)["median"], 1e3 * period, done.remedies, done.explained)
+                    timing(done.log.cpu_ms)["median"], 1e3 * period, done.remedies, done.explained,
+                    thrust_scale=done.thrust_scale)
 
 
 def _last_change(rows: Rows, changes: Sequence[float]) -> int:

@@ -31,7 +31,7 @@ from ..config import Config
 from ..config.estimation import Filter
 from ..model.robot import RobotModel
 from ..model.sample import Sample
-from ..signals.checks.thruster_check import COUPLING
+from ..signals.checks.thrust_fit import COUPLING
 from ..uncertainty.added_direction import MIN_PIECES, Added, RobustFit
 from ..uncertainty.arm_evidence import LEAST_COST_GAIN
 from ..uncertainty.trust_cause import LEFT

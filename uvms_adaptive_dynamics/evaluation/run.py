@@ -156,10 +156,11 @@ def run(bags: Sequence[str | Path | Piece], config: Config, prior: ParameterSet 
     explained = Explained([], {}) if signals.doubted else explanations(
         list(recorder.samples), config, robot, recorder.log.left(later=not frozen), frozen)
     found += [RunFinding(*one) for one in explained.findings]
+    scale = ""
     if not (signals.doubted or recorder.changes or explained.findings):
         signs = [one for one in found if SIGN in one.sentence]
-        of_arm = arm_check(list(recorder.samples), recorder.log, estimator.parameter_set().values,
-                           config, robot, bool(signs))
+        of_arm, scale = arm_check(list(recorder.samples), recorder.log,
+                                  estimator.parameter_set().values, config, robot, bool(signs))
         if of_arm and len(signs) == 1:
             found.remove(signs[0])      # the coupling shows which of the two signs is wrong
         found += [RunFinding(*one) for one in of_arm]
@@ -177,7 +178,7 @@ def run(bags: Sequence[str | Path | Piece], config: Config, prior: ParameterSet 
         signals.inputs, tuple(recorder.changes), tuple(failures.failures), signals.longest_gap,
         signals.mask_spans, recorder.stage_ends(),
         remedies(signals.masked, signals.states),
-        estimator.standing_change, explained.by_channel)
+        estimator.standing_change, explained.by_channel, scale)
 
 
 def _prepared(recordings: Recordings,

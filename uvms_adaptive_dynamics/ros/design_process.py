@@ -109,7 +109,7 @@ def answer(folder: Path) -> None:
                       asked["size"], asked["doubt"])
     free = np.zeros(robot.table.size, bool)
     free[robot.table.places(asked["free"])] = True
-    curve = ThrustCurve.of_setting(config.thrusters.curve)
+    curve = ThrustCurve.of_settings(config.thrusters)
     limits = MotionLimits.from_config(config, robot, curve).at_depth(asked["depth"], config)
     known = load_parameters(folder / PARAMETERS).for_table(robot.table, "parameters")
     save_trajectory(folder / TRAJECTORY_FILE, designed(config, robot, limits, known, free, request,

@@ -59,8 +59,8 @@ class Flight:
         self._node, self._config, self._robot, self._watch = node, config, robot, watch
         self._say = say
         self.lock = threading.RLock()
-        prior, curve = prior_from_config(config, robot), ThrustCurve.of_setting(
-            config.thrusters.curve)
+        prior, curve = prior_from_config(config, robot), ThrustCurve.of_settings(
+            config.thrusters)
         self.limits = MotionLimits.from_config(config, robot, curve)
         self._guard = MotionGuard(config, self.limits)
         # No feedforward from parameters that are not measured yet; feedback acts alone.

@@ -33,6 +33,7 @@ from ..model.robot import RobotModel
 from ..model.sample import Sample
 from .checks.delay import DelayMonitor
 from .checks.frames import FrameChecks
+from .checks.response_check import TRIED_RESPONSES
 from .decode.clocks import Verdict
 from .decode.input_state import SILENCE_TIMEOUTS, InputStatus, input_status
 from .decode.readings import ClockJump, MessageReader, Reading
@@ -99,7 +100,8 @@ class SignalFrontEnd:
         if not self.config.robot.vehicle or thrusters.source == "zero":
             return NoWrench()
         if thrusters.source == "thrusters":
-            return ThrusterModel(self.config, self._count_outlier, self.frames.add_command)
+            return ThrusterModel(self.config, self._count_outlier, self.frames.add_command,
+                                 TRIED_RESPONSES)
         return MeasuredWrench(thrusters.timeout, self._count_outlier,
                               self.config.filter.gates)
 
@@ -285,6 +287,7 @@ class SignalFrontEnd:
     def _log_thrust(self, tick: int) -> None:
         if tick % THRUST_LOG_TICKS == 0 and isinstance(self._wrench, ThrusterModel):
             self.frames.add("thrust", self._wrench.time, self._wrench.impulse)
+            self.frames.add("tried", self._wrench.time, self._wrench.tried_impulse.ravel())
 
     # --- reports ----------------------------------------------------------------------------------
 

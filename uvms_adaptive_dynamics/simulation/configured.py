@@ -39,8 +39,7 @@ from ..model.rotations import (
     to_quaternion,
 )
 from ..signals.decode.decoder import PASCAL, depth_unit
-from ..signals.filters.thrust_curve import NEUTRAL_PWM_US, ThrustCurve
-from ..signals.filters.thrusters import PWM_SPAN_US
+from ..signals.filters.thrust_curve import NEUTRAL_PWM_US, PWM_SPAN_US, ThrustCurve
 from ..signals.topics import inputs
 from .physics import arm_model
 from .true_robot import TrueLink, TrueRobot

@@ -124,7 +124,8 @@ class Evidence:
     duration of an update, None if none was timed (recordings use processor time, since they share
     the computer with other programs); period_ms: tick period; remedies: mask reason -> its cause;
     explained: channel -> what explains its remaining effort, in words; failed: why the estimator
-    fails at present, '' if it does not.
+    fails at present, '' if it does not; thrust_scale: what is known of it, in words, '' if it was
+    not checked.
     """
 
     channels: Mapping[str, ChannelEvidence]
@@ -139,6 +140,7 @@ class Evidence:
     remedies: Mapping[str, str] = field(default_factory=dict)
     explained: Mapping[str, str] = field(default_factory=dict)
     failed: str = ""
+    thrust_scale: str = ""
 
 
 # `Evidence.which` for parameters that were held fixed.
@@ -334,7 +336,8 @@ def _inputs(evidence: Evidence) -> Answer:
                                   f"'{reason}'{': ' + behind if behind else ''}"))
     problems = _merged(found)
     return _answer("Are sensors and settings right?", problems,
-                   f"problems found: {len(problems)}" if found else "no check found a fault")
+                   f"problems found: {len(problems)}" if found else
+                   "; ".join(["no check found a fault", *filter(None, [evidence.thrust_scale])]))
 
 
 def _misset(evidence: Evidence) -> list[Finding]:

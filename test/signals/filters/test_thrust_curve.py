@@ -20,7 +20,9 @@ from pathlib import Path
 import numpy as np
 import pytest
 
+from uvms_adaptive_dynamics.config import Config
 from uvms_adaptive_dynamics.errors import ConfigError
+from uvms_adaptive_dynamics.signals.filters.command_response import acting
 from uvms_adaptive_dynamics.signals.filters.thrust_curve import NEUTRAL_PWM_US, ThrustCurve
 
 VOLTAGES = (10.0, 12.0, 14.0, 15.2, 15.73, 16.0, 18.0, 20.0)
@@ -161,3 +163,19 @@ def test_a_path_that_never_ends_is_refused(tmp_path):
     for path in (tmp_path / "curve.csv", "/dev/zero"):
         with pytest.raises(ConfigError, match="cannot be read: it is a .*expected a CSV file"):
             ThrustCurve.from_csv(path)
+
+
+@pytest.mark.parametrize("voltage", VOLTAGES)
+@pytest.mark.parametrize("kind", ["cut", "shift"])
+def test_a_dead_zone_is_part_of_the_curve_that_controllers_invert(curve, kind, voltage):
+    """Thrust as the thruster model sees it, and commands that reach it."""
+    settings = Config().with_values({"thrusters.dead_zone": 0.15,
+                                     "thrusters.dead_zone_kind": kind}).thrusters
+    dead, u = ThrustCurve.of_settings(settings), np.linspace(-400.0, 400.0, 1601)
+    expected = curve.thrust(NEUTRAL_PWM_US + acting(u, 60.0, kind), voltage)
+    np.testing.assert_allclose(dead.thrust(NEUTRAL_PWM_US + u, voltage), expected, atol=1e-9)
+    wanted = np.linspace(*dead.limits(voltage), 501)
+    wanted = wanted[np.abs(wanted) > 3.0]       # more than where a cut sets in
+    np.testing.assert_allclose(dead.thrust(dead.command(wanted, voltage), voltage), wanted,
+                               atol=1e-6)
+    assert ThrustCurve.of_settings(Config().thrusters).pwm_us.tolist() == curve.pwm_us.tolist()

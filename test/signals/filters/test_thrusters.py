@@ -24,7 +24,10 @@ from hypothesis import strategies as st
 from signal_runs import reasons
 
 from uvms_adaptive_dynamics.config import Config
+from uvms_adaptive_dynamics.config.thrusters import ZONE_CUT, ZONE_SHIFT
 from uvms_adaptive_dynamics.model.robot import RobotModel
+from uvms_adaptive_dynamics.signals.filters.command_response import POWER, Response
+from uvms_adaptive_dynamics.signals.filters.thrust_curve import ThrustCurve
 from uvms_adaptive_dynamics.signals.filters.thrusters import ThrusterModel
 from uvms_adaptive_dynamics.signals.front_end import SignalFrontEnd
 
@@ -238,3 +241,48 @@ def test_voltage_scales_pwm_thrust():
         commanded(thrusters, lambda t: [1700.0] + [1500.0] * 7, 1.0)
         thrusts.append(np.linalg.norm(thrusters.wrench(0.99).wrench))
     assert thrusts[1] > 1.1 * thrusts[0]
+
+
+UNITS = {"pwm": (1500.0, 400.0), "normalized": (0.0, 1.0),
+         "newton": (0.0, ThrustCurve.t200().limits(16.0)[1])}     # neutral, full command
+
+
+@pytest.mark.parametrize("unit", UNITS)
+@pytest.mark.parametrize("kind, acts", [(ZONE_CUT, 0.3), (ZONE_SHIFT, 0.2)])
+def test_commands_within_the_dead_zone_give_no_thrust(unit, kind, acts):
+    """Beyond it they act in full, or by what exceeds it, in every unit and for reversed motors."""
+    neutral, full = UNITS[unit]
+
+    def force(command, **changed):
+        thrusters = model(**{"thrusters.unit": unit, "thrusters.time_constant": 0.0,
+                             "thrusters.signs": (-1.0,) + (1.0,) * 7} | changed)
+        commanded(thrusters, lambda t: neutral + full * command, 1.0)
+        return thrusters.wrench(0.99).by_thruster
+
+    zone = {"thrusters.dead_zone": 0.1, "thrusters.dead_zone_kind": kind}
+    command = np.array([0.3, -0.3, 0.3, -0.3, 0.09, -0.09, 0.0, 0.0])
+    found = force(command, **zone)
+    np.testing.assert_allclose(found, force(np.r_[np.sign(command[:4]) * acts, np.zeros(4)]))
+    assert np.abs(found[:, :4]).max() > 1.0 and not found[:, 4:].any()
+
+
+@pytest.mark.parametrize("spike", [False, True])
+def test_tried_responses_are_those_of_models_configured_so(spike):
+    """Dead zones in place of the configured one; exponents on the configured thrust. Spikes are
+    removed from all."""
+    tried = (Response(ZONE_SHIFT, 0.0), Response(ZONE_CUT, 0.12), Response(ZONE_SHIFT, 0.05))
+    config = Config().with_values({"thrusters.dead_zone": 0.03})
+    one = ThrusterModel(config, tried=(*tried, Response(POWER, 1.0), Response(POWER, 2.0)))
+    others = [ThrusterModel(config.with_values({
+        "thrusters.dead_zone": value, "thrusters.dead_zone_kind": kind})) for kind, value in tried]
+    for k in range(150):
+        command = 1500.0 + 100.0 * np.sin(0.06 * k + np.arange(8))
+        if spike and k == 70:
+            command[2] = 1900.0
+        for each in (one, *others):
+            each.add_command(0.02 * k, command.tolist())
+            each.wrench(0.02 * k - 0.3)
+    np.testing.assert_allclose(one.tried_impulse[:3], [each.impulse for each in others],
+                               atol=1e-9 + 0.02 * spike)
+    np.testing.assert_allclose(one.tried_impulse[3], one.impulse, atol=1e-9 + 0.02 * spike)
+    assert np.abs(one.tried_impulse[4]).max() > 1.5 * np.abs(one.impulse).max()

@@ -83,7 +83,7 @@ class ControllerNode(rclpy.node.Node):
                       TrustedLane(self._feedforward, lambda receive: receive))
         self._controller = MotionController(
             config, self._feedforward, gains_for(prior, model.joints), self._wanted,
-            ThrustCurve.of_setting(config.thrusters.curve), effort_limits(model, config),
+            ThrustCurve.of_settings(config.thrusters), effort_limits(model, config),
             CONTROLLER_PERIOD)
         self._filter = StateFilter(config, self._motion.at(0.0).value[:3])
         self._decoder = Decoder(config)

@@ -40,6 +40,7 @@ from .effort_scale import MOUNT, check_effort_scale, loads_of
 from .finding import CHANGE_WINDOW, UNDECIDED, CheckResult, Finding, Harm, mismatch
 from .imu_check import check_gravity, check_rates
 from .joint_check import JOINT_WINDOW, ScaleCheck, check_joints
+from .response_check import response_findings
 from .thruster_check import thruster_findings
 
 # [s] of data before the first check, between checks, and after which checks become less frequent.
@@ -56,7 +57,7 @@ MIN_LOG_ROWS = 50
 SATURATED_SHARE, MIN_COMMANDS = 0.9, 100
 MOTION_SENSORS = ("imu", "dvl")
 DELAYS = tuple(f"{role}.delay" for role in MOTION_SENSORS)
-LOGS = ("imu", "dvl", "depth", "joints", "thrust", "doubted")
+LOGS = ("imu", "dvl", "depth", "joints", "thrust", "tried", "doubted")
 # Check -> the logs that it compares.
 COMPARED = {"IMU": ("imu",), "DVL": ("imu", "dvl"), "depth": ("dvl", "depth"),
             "joints": ("joints",), "thrusters": ("dvl", "thrust")}
@@ -186,7 +187,8 @@ class FrameChecks:
         """Add a row to a log, and advance the checks by a step if it is time.
 
         imu: n3, w, f, R_Gb, yaw; dvl: v, w, C, R_Gb, n3; depth; joints: the reading; thrust: its
-        integral (N,) [N s]; doubted: only the time of a row that is held back.
+        integral (N,) [N s]; tried: the same (K N,) for TRIED_RESPONSES, at the same times;
+        doubted: only the time of a row that is held back.
         """
         self._begin = t if self._begin is None else self._begin
         self._logs[log].append(np.concatenate([[t], *values]))
@@ -359,8 +361,14 @@ class FrameChecks:
             # (`turn` is None where the vehicle hardly moves: there thrust works against a tether.)
             sensors_right = turn is not None and not any(
                 result.findings for result in results.values())
-            results["thrusters"] = self._check_thrusters(logs, sensors_right)
+            checked = self._check_thrusters(logs, sensors_right)
             yield
+            if checked.complete and not checked.findings and "tried" in logs:
+                checked = checked._replace(findings=response_findings(
+                    logs["thrust"], logs["tried"], logs["dvl"], self._allocation,
+                    self._config.thrusters))
+                yield
+            results["thrusters"] = checked
         return results
 
     def _scale_check(self, imu: np.ndarray | None) -> ScaleCheck:

@@ -26,6 +26,7 @@ from ..decode.turns import within_turn
 from ..filters.joints import MOST_EFFORT
 from ..gates.joint_consistency import JUMP_SPEED
 from ..gates.velocity_fit import Relation, velocity_relation
+from .effort_band import dead_band_findings
 from .finding import SIGN, CheckResult, Finding, Harm, outside
 from .fits import integral, lag_of, regression, relation
 
@@ -81,6 +82,7 @@ def check_joints(log: np.ndarray, names: Sequence[str], low: np.ndarray, high: n
         return CheckResult(findings + by_load, complete)
     used = [j for j, name in enumerate(names) if name not in masked]
     findings = findings + _impossible_efforts(names, effort, effort_limits, effort_scale, used)
+    findings = findings + dead_band_findings([names[j] for j in used], effort[:, used])
     known = (np.abs(effort) <= MOST_EFFORT * effort_limits)[:, used].all(axis=1)
     known &= np.isfinite(by_position).all(axis=1)
     if known.sum() > MIN_MOVING_READINGS:

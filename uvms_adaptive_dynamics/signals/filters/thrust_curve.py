@@ -20,11 +20,16 @@ from typing import NamedTuple
 
 import numpy as np
 
+from ...config.thrusters import Thrusters
 from ...disk.reading import read_text
 from ...errors import PATH, ConfigError, brief
+from .command_response import acting
 from .t200_table import T200_KNOTS
 
 NEUTRAL_PWM_US = 1500.0
+# Share of a dead zone over which thrust sets in, so that a table can hold it.
+DEAD_ZONE_EDGE = 1e-6
+PWM_SPAN_US = 400.0     # PWM of a normalized command of one
 # [bytes] 100 times the published table of the T200, which has a row for every 4 us.
 LARGEST_CURVE_FILE = 1_000_000
 # [N] Ten times the thrust of the largest ships' thrusters.
@@ -123,6 +128,20 @@ class ThrustCurve:
     def of_setting(cls, curve: str) -> ThrustCurve:
         """The curve of the setting thrusters.curve: 't200', or the path of a CSV."""
         return cls.t200() if curve == "t200" else cls.from_csv(curve)
+
+    @classmethod
+    def of_settings(cls, settings: Thrusters) -> ThrustCurve:
+        """The curve of the settings, with their dead zone."""
+        curve, zone = cls.of_setting(settings.curve), PWM_SPAN_US * settings.dead_zone
+        if not zone:
+            return curve
+        knots = curve.pwm_us - NEUTRAL_PWM_US
+        ends = zone * np.array([-1.0, -1.0 + DEAD_ZONE_EDGE, 1.0 - DEAD_ZONE_EDGE, 1.0])
+        u = np.unique(np.concatenate([knots, knots + np.sign(knots) * zone, ends]))
+        u = u[(u >= knots[0]) & (u <= knots[-1])]
+        acts = NEUTRAL_PWM_US + acting(u, zone, settings.dead_zone_kind)
+        return cls(NEUTRAL_PWM_US + u, curve.voltages,
+                   curve.thrust(acts[:, None], curve.voltages))
 
     @classmethod
     def from_csv(cls, path: str | Path) -> ThrustCurve:

@@ -24,10 +24,10 @@ import numpy as np
 from ...config import Config
 from ..gates.choose import spike_gate
 from ..gates.spikes import GatedRow
-from .thrust_curve import NEUTRAL_PWM_US, ThrustCurve
+from .command_response import Response, TriedResponses, acting
+from .thrust_curve import NEUTRAL_PWM_US, PWM_SPAN_US, ThrustCurve
 from .wrench import BodyWrench
 
-PWM_SPAN_US = 400.0     # PWM of a normalized command of one
 THRUST_FLOOR = 0.4      # [N] smallest scale of the gate
 # Regular commands count as missing after twice the longest of their last intervals; commands that
 # are sent only when they change, after thrusters.timeout.
@@ -44,16 +44,19 @@ class ThrusterModel:
     the instant of a tick may fall on either side of the change.
 
     `on_reject(role, reason)` counts rejections; `on_command(saturated)` is called with every
-    command, saturated: it is at the end of the thrust curve.
+    command, saturated: it is at the end of the thrust curve. `tried`: K other responses to the
+    commands, whose impulse is known too.
     """
 
     def __init__(self, config: Config,
                  on_reject: Callable[[str, str], None] = lambda role, reason: None,
-                 on_command: Callable[[bool], None] = lambda saturated: None):
+                 on_command: Callable[[bool], None] = lambda saturated: None,
+                 tried: Sequence[Response] = ()):
         self._on_reject, self._on_command = on_reject, on_command
         settings = config.thrusters
         self._settings, self._half_tick = settings, 0.5 * config.filter.period
         self.count = len(settings.signs)
+        self._tried = TriedResponses(tuple(tried))
         self.allocation = np.array(settings.allocation).reshape(6, self.count)
         self._signs = np.array(settings.signs)
         self._efficiency = np.array(settings.efficiency or (1.0,) * self.count)
@@ -88,11 +91,14 @@ class ThrusterModel:
         """Rotors at rest, no command known; the voltage stays."""
         self._pending: deque[tuple[float, np.ndarray, bool]] = deque()
         self._gate.reset()
+        # (K, N) [N] of the commands that the gate holds, and of the last one that has left it
+        self._tried_held: deque[np.ndarray] = deque()
+        self._tried_last = np.zeros((self._tried.count, self.count))
         self._t, self._last_command = -math.inf, -math.inf
-        self._target = np.zeros(self.count)             # [N] after the transient
-        self._thrust = np.zeros(self.count)             # [N] at _t
-        # [N s] integral (N,) of each thruster's thrust up to _t
-        self.impulse = np.zeros(self.count)
+        # First row: the configured response; then those that are tried, (1 + K, N).
+        self._target = np.zeros((1 + self._tried.count, self.count))    # [N] after the transient
+        self._thrust = np.zeros_like(self._target)                      # [N] at _t
+        self._impulse = np.zeros_like(self._target)                     # [N s] up to _t
         self._saturated = self._was_saturated = False
         self._started = False
         self._intervals: deque[float] = deque(maxlen=COMMAND_INTERVALS)
@@ -100,7 +106,13 @@ class ThrusterModel:
 
     def add_command(self, t: float, values: Sequence[float]) -> None:
         """Add a command (N,) in the configured unit that reaches the motors at time t."""
-        self._queue(self._gate.gate(t, self._steady_thrust(values)))
+        command = self._about_neutral(values)
+        acts = acting(command, self._settings.dead_zone * self._full_command,
+                      self._settings.dead_zone_kind)
+        if self._tried.count:
+            self._tried_held.append(self._tried.bent(self._steady_thrust(
+                self._tried.acting(command, self._full_command, acts))))
+        self._queue(self._gate.gate(t, self._steady_thrust(acts).tolist()))
 
     def add_voltage(self, t: float, reading: Sequence[float]) -> None:
         """Use the battery voltage (1,) from now on."""
@@ -113,6 +125,7 @@ class ThrusterModel:
     def discard_after(self, t: float) -> None:
         """Forget the commands after t: the thrust is unknown from then on."""
         self._gate.reset()
+        self._tried_held.clear()
         while self._pending and self._pending[-1][0] > t:
             self._pending.pop()
         self._last_command = min(self._last_command, t)
@@ -123,7 +136,27 @@ class ThrusterModel:
                 self._on_reject("thrusters", "command spike")
             saturated = max(gated.row) >= self._high or min(gated.row) <= self._low
             self._on_command(saturated)
-            self._pending.append((gated.t, self._efficiency * gated.row, saturated))
+            rows = np.vstack([gated.row, self._tried_of(gated)])
+            self._pending.append((gated.t, self._efficiency * rows, saturated))
+
+    def _tried_of(self, gated: GatedRow) -> np.ndarray:
+        """(K, N) thrust of the tried responses to a command that leaves the gate; instead of a
+        spike, that of the command before."""
+        if self._tried.count:
+            thrust = self._tried_held.popleft()
+            self._tried_last = (thrust if gated.spikes is None
+                                else np.where(gated.spikes, self._tried_last, thrust))
+        return self._tried_last
+
+    @property
+    def impulse(self) -> np.ndarray:
+        """[N s] Integral (N,) of each thruster's thrust up to `time`."""
+        return self._impulse[0]
+
+    @property
+    def tried_impulse(self) -> np.ndarray:
+        """[N s] The same (K, N) for the responses that are tried."""
+        return self._impulse[1:]
 
     @property
     def time(self) -> float:
@@ -141,7 +174,7 @@ class ThrusterModel:
         self._follow(end)
         # A repeated tick has no period left.
         moved = self._started and end > begin
-        thrust = (self.impulse - impulse) / (end - begin) if moved else self._thrust
+        thrust = (self.impulse - impulse) / (end - begin) if moved else self._thrust[0]
         reason = SATURATED if self._was_saturated else ""
         if t - self._last_command > self._patience():
             reason = NO_COMMAND
@@ -160,7 +193,7 @@ class ThrusterModel:
         """[s] without a command after which the thrust is unknown. After a neutral command there
         is none, whether the motors hold it or stop for lack of commands."""
         timeout = self._settings.timeout
-        if len(self._intervals) < COMMAND_INTERVALS or not self._target.any():
+        if len(self._intervals) < COMMAND_INTERVALS or not self._target[0].any():
             return timeout
         return min(timeout, LATE_INTERVALS * max(self._intervals))
 
@@ -187,18 +220,28 @@ class ThrusterModel:
             decay = math.exp(-dt / lag) if lag else 0.0
             self._thrust = self._target + decay * (before - self._target)
             if self._started:
-                self.impulse = self.impulse + dt * self._target - lag * (self._thrust - before)
+                self._impulse = self._impulse + dt * self._target - lag * (self._thrust - before)
 
-    def _steady_thrust(self, values: Sequence[float]) -> Sequence[float]:
-        """Thrust (N,) [N] along the allocation after the transient, before efficiency.
+    @property
+    def _full_command(self) -> float:
+        """A full command about neutral, in the configured unit."""
+        if self._settings.unit == "newton":
+            return float(self._thrust_of_pwm.max())
+        return PWM_SPAN_US if self._settings.unit == "pwm" else 1.0
+
+    def _about_neutral(self, values: Sequence[float]) -> np.ndarray:
+        """Commands (N,) about neutral, positive where a thruster pushes along the allocation.
 
         For a motor that turns the other way, the command is mirrored about neutral, not the thrust:
         its propeller is as strong along the allocation as the others.
         """
+        neutral = NEUTRAL_PWM_US if self._settings.unit == "pwm" else 0.0
+        return self._signs * (np.array(values) - neutral)
+
+    def _steady_thrust(self, command: np.ndarray) -> np.ndarray:
+        """Thrust (..., N) [N] of commands about neutral after the transient, before efficiency."""
         unit = self._settings.unit
         if unit == "newton":
-            return (self._signs * values).tolist()
-        pwm = (np.array(values) if unit == "pwm"
-               else NEUTRAL_PWM_US + np.multiply(values, PWM_SPAN_US))
-        return np.interp(self._curve.turning(pwm, self._signs), self._curve.pwm_us,
-                         self._thrust_of_pwm).tolist()
+            return command
+        pwm = NEUTRAL_PWM_US + (command if unit == "pwm" else PWM_SPAN_US * command)
+        return np.interp(pwm, self._curve.pwm_us, self._thrust_of_pwm)

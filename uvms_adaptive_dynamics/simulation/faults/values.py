@@ -229,6 +229,17 @@ def swapped(a: int, b: int) -> Change:
     return changed
 
 
+def without_dead_zone(zone: float, neutral: float) -> Change:
+    """Commands larger than those that act by `zone`, as if logged before a dead zone of the motors
+    takes effect."""
+    return lambda values, rng: values + zone * np.sign(values - neutral)
+
+
+def cut_below(size: float) -> Change:
+    """Numbers smaller than `size` read zero."""
+    return lambda values, rng: np.where(np.abs(values) < size, 0.0, values)
+
+
 def one_of(place: int, change: Change) -> Change:
     """Apply `change` to one number only, the last one if there are fewer."""
     def changed(values: np.ndarray, rng: np.random.Generator) -> np.ndarray:

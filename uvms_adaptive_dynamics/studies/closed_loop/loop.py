@@ -108,7 +108,7 @@ def run_loop(config: Config, model: RobotModel, seed: int, duration: float, gain
     limits = effort_limits(model, config)
     wanted = _wanted(robot)
     controller = MotionController(config, feedforward, gains, wanted,
-                                  ThrustCurve.of_setting(config.thrusters.curve), limits,
+                                  ThrustCurve.of_settings(config.thrusters), limits,
                                   CONTROL_PERIOD)
     filter_ = StateFilter(config, robot.physics.position)
     decoder, store = Decoder(config), get_typestore(Stores.ROS2_JAZZY)

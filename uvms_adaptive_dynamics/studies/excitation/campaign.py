@@ -62,8 +62,8 @@ class Campaign:
         limited = config.with_values(random_limits(k, len(robot.joints), robot))
         known = (prior_from_config(config, robot) if self._factor == 1.0
                  else wrong_prior(self._true, robot, config, self._factor, k))
-        limits = MotionLimits.from_config(limited, robot, ThrustCurve.of_setting(
-            config.thrusters.curve))
+        limits = MotionLimits.from_config(limited, robot, ThrustCurve.of_settings(
+            config.thrusters))
         first, run = self._one(limited, limits, known, k, math.inf)
         if run is None or self._again is None:
             return {"robot": k, **first}

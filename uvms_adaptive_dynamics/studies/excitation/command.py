@@ -181,7 +181,7 @@ def stage_of(args: argparse.Namespace, config: Config, robot: RobotModel) -> Sta
 
 def limits_of(config: Config, robot: RobotModel) -> MotionLimits:
     """Limits from the settings and the thrust curve."""
-    curve = ThrustCurve.of_setting(config.thrusters.curve) if robot.vehicle else None
+    curve = ThrustCurve.of_settings(config.thrusters) if robot.vehicle else None
     return MotionLimits.from_config(config, robot, curve)
 
 

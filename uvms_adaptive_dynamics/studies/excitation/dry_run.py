@@ -85,7 +85,7 @@ def dry_run(config: Config, model: RobotModel, trajectory: Trajectory, limits: M
     arm in the middle of its ranges. holds_back: do not fly the motion if holding still at its start
     takes too much effort, like the node `identify`.
     """
-    curve = ThrustCurve.of_setting(config.thrusters.curve)
+    curve = ThrustCurve.of_settings(config.thrusters)
     robot = SimulatedRobot(seed, None, true_robot, start_ns=round(DEFAULT_START * 1e9),
                            truth_period=None, individual=individual)
     place, heading = robot.physics.position.copy(), float(robot.motion.centre[5])

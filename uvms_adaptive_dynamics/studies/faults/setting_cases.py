@@ -17,17 +17,20 @@ from __future__ import annotations
 
 import math
 
+from ...signals.filters.thrust_curve import NEUTRAL_PWM_US
 from ...simulation.faults.kinds import TurnedImu
 from ...simulation.faults.stream import Fault
 from ...simulation.faults.values import (
     Lagging,
     Rewritten,
     altered,
+    cut_below,
     one_of,
     plus,
     rolled,
     swapped,
     times,
+    without_dead_zone,
 )
 from .case import TOUCHES_ALL, Case, Expected, Limits
 
@@ -58,10 +61,15 @@ def setting_cases() -> list[Case]:
          Expected("thrusters", ("seem to drive",)), SETTING_FOUND),
         ("a thruster reversed", altered("commands", one_of(2, _mirrored)),
          Expected("thrusters", ("sign", "3")), SETTING_FOUND),
+        ("thrusters with a dead zone of 25 us that their curve lacks",
+         altered("commands", without_dead_zone(25.0, NEUTRAL_PWM_US)),
+         Expected("thrusters", ("dead_zone to 0.0[67]",)), SETTING_FOUND),
         ("efforts of joints permuted", altered("effort", rolled(1)),
          Expected("joint effort", ("order",)), SETTING_FOUND),
         ("sign of an effort", altered("effort", one_of(1, times(-1.0))),
          Expected("joint_states", ("sign|scale",)), SETTING_FOUND),
+        ("efforts below .1 N m read zero", altered("effort", cut_below(0.1)),
+         Expected("joint effort", ("zero below 0.1",)), SETTING_FOUND),
         ("dvl 15 % fast", altered("velocity", times(1.15)), Expected("dvl", ("times those",)),
          SETTING_FOUND),
         ("dvl 13 % slow", altered("velocity", times(0.87)), Expected("dvl", ("times those",)),

@@ -123,7 +123,7 @@ class _Loop:
         self._config, self._model, self._robot = config, model, robot
         self._notes: list[str] = []
         self._speak = say
-        self._curve = ThrustCurve.of_setting(config.thrusters.curve)
+        self._curve = ThrustCurve.of_settings(config.thrusters)
         self._limits = MotionLimits.from_config(config, model, self._curve)
         self._guard = MotionGuard(config, self._limits)
         own = config.with_values({"feedforward.fallback": "nothing"})

@@ -33,6 +33,7 @@ from ...simulation.faults.values import (
     plus,
     swapped,
     times,
+    without_dead_zone,
 )
 from ...simulation.rough import ROUGH_PARTS
 from .case import Case
@@ -107,6 +108,8 @@ DEVELOPMENT_CASES = (
     Case("arm mounted 0.15 m aside", False, settings={"robot.mount_xyz": (0.19, 0.15, -0.12)}),
     Case("arm mount turned by 20 degrees", False,
          settings={"robot.mount_rpy": (math.pi, 0.0, math.radians(20.0))}),
+    Case("dead zone of 25 us that the thrusters' curve lacks", False,
+         faults=(altered("commands", without_dead_zone(25.0, 1500.0)),)),
 )
 # A different frame, world, unit, type and order of nearly everything.
 FOREIGN = {"imu.world": "ned", "dvl.frame": "flu", "dvl.type": "geometry_msgs/msg/TwistStamped",

@@ -1,0 +1,40 @@
+# Copyright 2026 uvms_adaptive_dynamics developers
+#
+# Licensed under the Apache License, Version 2.0 (the "License");
+# you may not use this file except in compliance with the License.
+# You may obtain a copy of the License at
+#
+#     http://www.apache.org/licenses/LICENSE-2.0
+#
+# Unless required by applicable law or agreed to in writing, software
+# distributed under the License is distributed on an "AS IS" BASIS,
+# WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
+# See the License for the specific language governing permissions and
+# limitations under the License.
+
+"""What is said of the thrust's scale."""
+import math
+
+import pytest
+
+from uvms_adaptive_dynamics.uncertainty.added_direction import MIN_PIECES, Added
+from uvms_adaptive_dynamics.uncertainty.thrust_scale import ThrustScale
+
+
+@pytest.mark.parametrize("factor, stddev, pieces, off", [
+    (1.3, 0.05, 30, True), (1 / 1.3, 0.05, 30, True), (1.3, 0.09, 30, False),
+    (1.1, 0.05, 30, False), (2.0, 0.05, MIN_PIECES - 1, False)])
+def test_a_scale_is_a_finding_beyond_its_error(factor, stddev, pieces, off):
+    """With 99.9 % confidence, up or down; the sentence has the number and what to set."""
+    scale = ThrustScale(factor, Added(math.log(factor), stddev, pieces))
+    found = scale.finding()
+    assert (found is not None) == off
+    if found is not None:
+        assert found.code == "thrusters.efficiency" and scale.sentence() in found.sentence
+        assert f"multiply thrusters.efficiency by {factor:.2f}" in found.sentence
+
+
+def test_the_interval_is_that_of_the_logarithm():
+    """1.2 with .05: from 1.2 / 1.11 to 1.2 * 1.11."""
+    said = ThrustScale(1.2, Added(math.log(1.2), 0.05, 30)).sentence()
+    assert "1.20 times" in said and "(95 %: 1.08 to 1.33)" in said

@@ -1,0 +1,153 @@
+# Copyright 2026 uvms_adaptive_dynamics developers
+#
+# Licensed under the Apache License, Version 2.0 (the "License");
+# you may not use this file except in compliance with the License.
+# You may obtain a copy of the License at
+#
+#     http://www.apache.org/licenses/LICENSE-2.0
+#
+# Unless required by applicable law or agreed to in writing, software
+# distributed under the License is distributed on an "AS IS" BASIS,
+# WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
+# See the License for the specific language governing permissions and
+# limitations under the License.
+
+"""Regression of the thrusters' impulse on the motion that it causes.
+
+The coefficients of acceleration, mapped by the allocation, must form a mass matrix: positive
+diagonal, small off-diagonal entries. Only directions of acceleration that exceed the velocity noise
+independently are used: if a vehicle only surges and pitches in step, only their combination is
+observable. Standard errors come from a jackknife over stretches of time.
+"""
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import numpy as np
+
+from ...model.jackknife import covariance
+from ...model.normal import NORMAL_MEDIAN, chi_squared
+from .fits import STRETCHES, solve
+from .thruster_windows import MIN_IMPULSE_STDDEV, MIN_VELOCITY_STDDEV, Windows, thrust_windows
+
+# Standard deviations of measurement noise that a judged direction of acceleration must reach: then
+# a quarter of its power is noise, and its thrust is underestimated by as much.
+CLEAR_OF_NOISE = 2.0
+# Standard deviation of the normalized mass matrix's entries from one or zero, by arm, centre of
+# gravity and unequal thrusters. The default robot's largest coupling is 0.1.
+COUPLING = 0.2
+CAP = 25.0            # on a squared deviation: a single entry proves nothing
+
+
+class ThrustFit(NamedTuple):
+    """Regression of thrust on motion.
+
+    directions (6, r): excited accelerations, orthonormal if rotations are scaled by the thrusters'
+    lever arms; levers (6,) [m]: these lever arms, one for translations; gain (N, r): thrust per
+    acceleration along each direction; without (K, N, r): the same with one stretch of time left out
+    each (jackknife); excited (N,) bool: thrusters that were used; windows: the fitted data."""
+
+    directions: np.ndarray
+    levers: np.ndarray
+    gain: np.ndarray
+    without: np.ndarray
+    excited: np.ndarray
+    windows: Windows
+
+
+def thrust_of_acceleration(thrust: np.ndarray, dvl: np.ndarray,
+                            allocation: np.ndarray) -> ThrustFit | None:
+    """Regression of thrust on motion over one-second windows; None if there is too little motion to
+    tell."""
+    windows = thrust_windows(thrust, dvl)
+    if windows is None:
+        return None
+    slow, impulse, _, _ = windows
+    excited = impulse.std(axis=0) > MIN_IMPULSE_STDDEV
+    turning = np.sqrt(np.sum(allocation[3:] ** 2, axis=1) / np.sum(allocation[:3] ** 2))
+    levers = np.concatenate([np.ones(3), np.maximum(turning, 1e-3)])
+    change, others = slow[:, :6], slow[:, 6:]
+    others = others / np.maximum(np.sqrt(np.mean(others ** 2, axis=0)), 1e-9)
+    directions, along = _excited_directions(change, others, _noise(dvl[:, 1:7]), levers)
+    if not excited.any() or not directions.size:
+        return None
+    x, r = np.hstack([change @ along.T, others]), directions.shape[1]
+
+    def gain(rows: np.ndarray) -> np.ndarray:
+        return solve(x[rows], impulse[rows])[:r].T
+
+    rows = np.arange(len(x))
+    without = [gain(np.setdiff1d(rows, part)) for part in np.array_split(rows, STRETCHES)]
+    return ThrustFit(directions, levers, gain(rows), np.array(without), excited, windows)
+
+
+def _noise(nu: np.ndarray) -> np.ndarray:
+    """(6,) standard deviation of a change of velocity nu (k, 6) due to noise, from third
+    differences, which hardly contain motion. At least the level below which no direction is
+    judged."""
+    third = np.median(np.abs(np.diff(nu, 3, axis=0)), axis=0) / NORMAL_MEDIAN
+    return np.maximum(np.sqrt(2.0 / 20.0) * third, MIN_VELOCITY_STDDEV / CLEAR_OF_NOISE)
+
+
+def _excited_directions(change: np.ndarray, others: np.ndarray, noise: np.ndarray,
+                        levers: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """(directions (6, r) of change (k, 6) that exceed its noise (6,) after regression on others
+    (k, m), matrix (r, 6) that maps a change to its components along them)."""
+    own = (change - others @ solve(others, change)) / noise
+    power, axes = np.linalg.eigh(own.T @ own / len(own))
+    axes = axes[:, power > CLEAR_OF_NOISE ** 2]
+    directions = np.linalg.qr((levers * noise)[:, None] * axes)[0] / levers[:, None]
+    seen = axes.T / noise
+    return directions, np.linalg.solve(seen @ directions, seen)
+
+
+class Deviation(NamedTuple):
+    """squared: sum of squared deviations from a mass matrix; total: -2 log likelihood up to a
+    constant."""
+
+    squared: float
+    total: float
+
+
+def deviation_of(allocation: np.ndarray, fit: ThrustFit) -> Deviation:
+    return deviations(allocation[None], fit)[0]
+
+
+def deviations(allocations: np.ndarray, fit: ThrustFit) -> list[Deviation]:
+    """Deviation of allocation times gain (6, r) from a mass matrix times the directions, for each
+    of allocations (k, 6, N).
+
+    Relative to the axes' masses, the mass matrix is the identity up to COUPLING. The part of an
+    axis' mass that no direction determines is free; the jackknife over stretches of time gives the
+    remaining covariance.
+    """
+    directions, known = fit.directions, _known(fit)
+    mass = masses(allocations, fit)
+    away = allocations @ fit.gain - mass[:, :, None] * directions
+    coupled = COUPLING ** 2 * np.einsum("kj,ki,ia,ib->kjab", mass, mass, directions, directions)
+    open_mass = np.einsum("kj,ja,jb->kjab", (1.0 - known) * mass ** 2, directions, directions)
+    error = covariance(np.moveaxis(allocations[:, None] @ fit.without, 1, 0))
+    root = np.linalg.cholesky(coupled + open_mass + error)
+    squared = np.minimum(np.linalg.solve(root, away[..., None])[..., 0] ** 2, CAP).sum(axis=(1, 2))
+    size = 2.0 * np.log(np.diagonal(root, axis1=2, axis2=3)).sum(axis=(1, 2))
+    return [Deviation(*pair) for pair in zip(squared.tolist(), (squared + size).tolist())]
+
+
+def _known(fit: ThrustFit) -> np.ndarray:
+    """(6,) share of each axis' acceleration that lies in the directions."""
+    return np.clip(np.sum((fit.levers[:, None] * fit.directions) ** 2, axis=1), 0.0, 1.0)
+
+
+def masses(allocations: np.ndarray, fit: ThrustFit) -> np.ndarray:
+    """(k, 6) mass of each axis as the sum of all thrusters' contributions; for an axis that has not
+    moved independently, that of the other axes scaled by the thrusters' lever arms."""
+    gain = fit.gain @ (fit.levers[:, None] ** 2 * fit.directions).T
+    most = np.sum(np.abs(allocations) * np.abs(gain.T), axis=2) / fit.levers ** 2
+    known = _known(fit)
+    others = most @ known / known.sum()
+    return np.maximum(known * most + (1.0 - known) * others[:, None], 1e-9) * fit.levers ** 2
+
+
+def explained(fit: ThrustFit) -> float:
+    """Largest squared deviation of a wiring that fits."""
+    return chi_squared(0.999, fit.directions.size)

@@ -1,0 +1,98 @@
+# Copyright 2026 uvms_adaptive_dynamics developers
+#
+# Licensed under the Apache License, Version 2.0 (the "License");
+# you may not use this file except in compliance with the License.
+# You may obtain a copy of the License at
+#
+#     http://www.apache.org/licenses/LICENSE-2.0
+#
+# Unless required by applicable law or agreed to in writing, software
+# distributed under the License is distributed on an "AS IS" BASIS,
+# WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
+# See the License for the specific language governing permissions and
+# limitations under the License.
+
+"""Check for a thruster that gives little of what is commanded."""
+from __future__ import annotations
+
+import numpy as np
+
+from ...model.sample import WEAK_THRUSTER
+from .finding import Finding
+from .thruster_windows import MIN_VELOCITY_STDDEV, PULL_STEP, Windows
+from .wirings import certain_gain
+
+REWEIGHTED = 10       # iterations of reweighting by the residuals
+# Mean log likelihood ratio per independent window from which a weak thruster is named: the product
+# of the residual variances of all axes falls fifty-fold. A dead thruster of the simulated robot
+# reaches 6; tether and waves mimic a weak thruster with up to 2.7.
+WEAK_GAIN = 4.0
+# Largest share of its thrust that a weak thruster can lose in the fit: physically 1, but a dead
+# thruster of the simulated robot reaches 1.3.
+MOST_LOST = 2.0
+MOST_ALIKE = 2        # explanations of similar likelihood that are named together
+
+
+def weak_thruster(windows: Windows, dvl: np.ndarray, allocation: np.ndarray) -> list[Finding]:
+    """The finding on a thruster without which the motion explains the wrench far better: it gives
+    little of what is commanded, and its residual lies along its column of the allocation."""
+    slow, impulse, lag, inside = windows
+    t, speed = dvl[:, 0], dvl[:, 1:7]
+    if (speed.std(axis=0) < MIN_VELOCITY_STDDEV).any():
+        return []                   # on an axis at rest, thrust works against a tether
+    x = np.hstack([slow, windows.drag(t, speed)])
+    basis = np.linalg.qr(x / np.maximum(np.sqrt(np.mean(x ** 2, axis=0)), 1e-9))[0]
+    unexplained = impulse - basis @ (basis.T @ impulse)
+    wrench = unexplained @ allocation.T
+    before = np.maximum(np.mean(wrench ** 2, axis=0), 1e-12)
+    shared = _shared_axes(allocation)
+    gains = np.array([_gain_without(unexplained[:, [k]] * allocation[axes, k], wrench[:, axes],
+                                    before[axes]) for k, axes in enumerate(shared.T)])
+    order = np.argsort(-gains)
+    certain = certain_gain(len(gains)) * lag / len(x)
+    least = max(WEAK_GAIN, _gain_without_pull(t[lag:][inside], basis, wrench, before))
+    for count in range(1, MOST_ALIKE + 1):
+        named, others = order[:count], order[count:]
+        if gains[named].min() > least and gains[named].min() - gains[others].max() > certain:
+            names = " or ".join(str(k + 1) for k in sorted(named))
+            return [Finding(WEAK_THRUSTER, (
+                f"thruster {names} gives little or none of its commanded thrust, unlike the "
+                "others; check its propeller, its speed controller and its cable, and look for a "
+                "rope in it"))]
+    return []
+
+
+def _shared_axes(allocation: np.ndarray) -> np.ndarray:
+    """(6, N) axes on which the other thrusters together push at least as hard as this one. On an
+    axis driven by it alone, removing it removes the residual whether it works or not."""
+    square = allocation ** 2
+    return (square > 0) & (square.sum(axis=1, keepdims=True) >= 2 * square)
+
+
+def _gain_without(part: np.ndarray, wrench: np.ndarray, before: np.ndarray) -> float:
+    """Sum over axes of the log ratio of the residual variances `before` (a,) to those of wrench
+    (k, a) less the best multiple of part (k, a). Zero without an axis, or if no loss of thrust
+    gives that multiple."""
+    if not before.size:
+        return 0.0
+    after, share = before, 0.0
+    for _ in range(REWEIGHTED):
+        weight = 1.0 / after
+        size = float(np.sum(weight * part ** 2))
+        share = float(np.sum(weight * part * wrench)) / max(size, 1e-12)
+        after = np.maximum(np.mean((wrench - share * part) ** 2, axis=0), 1e-12)
+    return float(np.sum(np.log(before / after))) if 0.0 < share < MOST_LOST else 0.0
+
+
+def _gain_without_pull(t: np.ndarray, basis: np.ndarray, wrench: np.ndarray,
+                       before: np.ndarray) -> float:
+    """The same gain for wrench (k, 6) at t (k,) [s] less a constant wrench over the best stretch of
+    time, as from a snagged tether, the floor or a hand. basis (k, m): orthonormal basis of what has
+    been fitted before."""
+    cuts = np.arange(t[0], t[-1] + PULL_STEP, PULL_STEP)
+    begin, end = np.triu_indices(len(cuts), 1)
+    pulls = ((t[:, None] >= cuts[begin]) & (t[:, None] < cuts[end])).astype(float)
+    pulls -= basis @ (basis.T @ pulls)
+    explained = (pulls.T @ wrench) ** 2 / np.maximum(np.sum(pulls ** 2, axis=0), 1.0)[:, None]
+    after = np.maximum(before - explained / len(wrench), 1e-12)
+    return float(np.log(before / after).sum(axis=1).max())

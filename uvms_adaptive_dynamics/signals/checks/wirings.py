@@ -1,0 +1,187 @@
+# Copyright 2026 uvms_adaptive_dynamics developers
+#
+# Licensed under the Apache License, Version 2.0 (the "License");
+# you may not use this file except in compliance with the License.
+# You may obtain a copy of the License at
+#
+#     http://www.apache.org/licenses/LICENSE-2.0
+#
+# Unless required by applicable law or agreed to in writing, software
+# distributed under the License is distributed on an "AS IS" BASIS,
+# WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
+# See the License for the specific language governing permissions and
+# limitations under the License.
+
+"""Other wirings of the thrusters, and how far each is from a mass matrix.
+
+Reversed thrusters, or thrusters in another order, distort the matrix everywhere; wirings are
+compared by likelihood.
+"""
+from __future__ import annotations
+
+import itertools
+import math
+from collections.abc import Iterator, Sequence
+from typing import NamedTuple
+
+import numpy as np
+from scipy.optimize import linear_sum_assignment
+
+from .finding import Finding
+from .thrust_fit import Deviation, ThrustFit, deviation_of, deviations, masses
+
+# Largest mean squared deviation of an order with reversals: couplings of half of COUPLING. Among so
+# many orders one within COUPLING often exists, as for a dead thruster.
+CLOSE_FIT = 0.25
+MIRRORED = np.array([1.0, -1.0, -1.0, 1.0, -1.0, -1.0])   # FRD wrench to FLU
+WIRING_ODDS = 1000.0  # required odds of another wiring against the configured one
+
+
+class Wiring(NamedTuple):
+    """An alternative wiring: allocation (6, N), its deviation, the gain over the configured wiring
+    from which it is certain, and the finding to report then."""
+
+    allocation: np.ndarray
+    deviation: Deviation
+    certain: float
+    finding: Finding
+
+
+def wirings(allocation: np.ndarray, fit: ThrustFit) -> Iterator[Wiring]:
+    """All directions and pairwise swaps of the excited thrusters, the best order of all of them, as
+    set and with any directions, and mirrored sensor frames."""
+    places = np.flatnonzero(fit.excited).tolist()
+    swaps = list(itertools.combinations(places, 2))
+    # Any of these might come out best by chance.
+    certain = certain_gain(2 ** len(places) - 1 + len(swaps))
+    directions = np.ones((2 ** len(places), allocation.shape[1]))
+    directions[:, places] = list(itertools.product((1.0, -1.0), repeat=len(places)))
+    directions = directions[1:]         # the first is as set
+    for signs, deviation in zip(directions, deviations(allocation * directions[:, None], fit)):
+        reversed_ones = np.flatnonzero(signs < 0)
+        yield Wiring(allocation * signs, deviation, certain, Finding(
+            "thrusters.signs", _reversed_sentence(reversed_ones),
+            {"thrusters.signs": tuple(signs.tolist())}))
+    as_set = range(1, allocation.shape[1] + 1)
+    orders = [_swapped(as_set, a, b) for a, b in swaps]
+    for (a, b), drives, deviation in zip(swaps, orders, _of_orders(allocation, fit, orders)):
+        yield Wiring(_driven(allocation, drives), deviation, certain, _reordered(
+            allocation, drives, f"thrusters {a + 1} and {b + 1} seem to be swapped"))
+    candidates = math.factorial(len(places))
+    ordered = _ordered(allocation, fit, _best_order(allocation, fit, places), candidates)
+    yield ordered
+    drives = _best_order(allocation, fit, places, reversing=True)
+    turned = _ordered(allocation, fit, drives, candidates * 2 ** len(places))
+    if min(drives) < 0 and turned.deviation.squared < CLOSE_FIT * fit.directions.size:
+        yield turned
+    mirrored = MIRRORED[:, None] * allocation
+    deviation = deviation_of(mirrored, fit)
+    # A mirrored frame can look like another order of the thrusters.
+    alike = abs(ordered.deviation.total - deviation.total) < ordered.certain
+    yield Wiring(mirrored, deviation, certain_gain(1), Finding(
+        "imu.frame and dvl.frame", (
+            "the vehicle responds to thrust as if attitude and velocity were in forward, left, up "
+            "axes although forward, right, down is set, or vice versa; check both frames"
+            + (f"; if they are right, {ordered.finding.sentence}" if alike else "")),
+        ordered.finding.values if alike else {}))
+
+
+def _reversed_sentence(places: np.ndarray) -> str:
+    """What to report where the thrusters at these places push backwards."""
+    names = ", ".join(str(k + 1) for k in places)
+    if len(places) == 1:
+        return f"thruster {names} pushes backwards; change its sign in thrusters.signs"
+    return f"thrusters {names} push backwards; change their signs in thrusters.signs"
+
+
+def certain_gain(wirings: int) -> float:
+    """Twice the log odds required of one among `wirings` candidates."""
+    return 2 * math.log(WIRING_ODDS * max(wirings, 1))
+
+
+def _ordered(allocation: np.ndarray, fit: ThrustFit, drives: Sequence[int],
+             candidates: int) -> Wiring:
+    """The wiring by which the commands drive these thrusters, the best of so many candidates."""
+    backwards = ", ".join(str(-thruster) for thruster in sorted(drives)[::-1] if thruster < 0)
+    seen = (f"commands 1 to {len(drives)} seem to drive thrusters "
+            + ", ".join(str(abs(thruster)) for thruster in drives)
+            + (f", of which {backwards} push backwards" if backwards else ""))
+    wired = _driven(allocation, drives)
+    return Wiring(wired, deviation_of(wired, fit), certain_gain(candidates),
+                   _reordered(allocation, drives, seen))
+
+
+def _reordered(allocation: np.ndarray, drives: Sequence[int], seen: str) -> Finding:
+    """The finding on commands that drive these thrusters, with the settings to paste; every number
+    has a decimal point, as ROS requires."""
+    columns = allocation[:, np.abs(drives) - 1].ravel()
+    values = {"thrusters.allocation": tuple(float(f"{value:.6g}") for value in columns)}
+    if min(drives) < 0:
+        values["thrusters.signs"] = tuple(np.sign(drives).astype(float).tolist())
+    advice = " and ".join(f"{name} to {list(value)}" for name, value in values.items())
+    return Finding("thrusters.allocation", f"{seen}; set {advice}", values)
+
+
+def _driven(allocation: np.ndarray, drives: Sequence[int]) -> np.ndarray:
+    """The allocation (6, N) of commands that drive these thrusters (N,), counted from 1; negative
+    for a thruster that pushes backwards."""
+    return allocation[:, np.abs(drives) - 1] * np.sign(drives)
+
+
+def _best_order(allocation: np.ndarray, fit: ThrustFit, places: Sequence[int],
+                reversing: bool = False) -> list[int]:
+    """The thruster (N,) behind each command as in `_driven`, for the order that fits best; with
+    `reversing`, any of them may push backwards.
+
+    A controller that allocates a wrench by the pseudo-inverse drives each thruster in proportion to
+    its row. The search starts from the assignment of the gains' rows to these rows, and from the
+    configured order, and swaps pairs and reverses thrusters as long as the fit improves.
+    """
+    mass = masses(allocation[None], fit)[0][:, None] * fit.directions
+    gains, rows = fit.gain[places], (np.linalg.pinv(allocation) @ mass)[places]
+    alike = _unit(gains) @ _unit(rows).T
+    along, to = linear_sum_assignment(-np.abs(alike) if reversing else -alike)
+    as_set = np.arange(1, allocation.shape[1] + 1)
+    start = as_set.copy()
+    start[places] = as_set[places][to]
+    if reversing:
+        start[places] *= np.where(alike[along, to] < 0, -1, 1)
+    return min(_exchanged(allocation, fit, places, order.tolist(), reversing)
+               for order in (start, as_set))[1]
+
+
+def _unit(columns: np.ndarray) -> np.ndarray:
+    return columns / np.maximum(np.linalg.norm(columns, axis=0), 1e-9)
+
+
+def _exchanged(allocation: np.ndarray, fit: ThrustFit, places: Sequence[int], drives: list[int],
+               reversing: bool) -> tuple[float, list[int]]:
+    """(deviation, drives) after swapping pairs, and with `reversing` turning thrusters about, until
+    nothing reduces the deviation."""
+    best = deviation_of(_driven(allocation, drives), fit).total, drives
+    while True:
+        others = [_swapped(best[1], a, b) for a, b in itertools.combinations(places, 2)]
+        if reversing:
+            others += [_reversed(best[1], a) for a in places]
+        totals = [deviation.total for deviation in _of_orders(allocation, fit, others)]
+        found = min(zip(totals, others), default=best)
+        if found[0] >= best[0]:
+            return best
+        best = found
+
+
+def _reversed(drives: Sequence[int], place: int) -> list[int]:
+    return [-thruster if k == place else thruster for k, thruster in enumerate(drives)]
+
+
+def _swapped(order: Sequence[int], a: int, b: int) -> list[int]:
+    found = list(order)
+    found[a], found[b] = found[b], found[a]
+    return found
+
+
+def _of_orders(allocation: np.ndarray, fit: ThrustFit,
+               orders: Sequence[Sequence[int]]) -> list[Deviation]:
+    """`deviations` for each of these orders of the thrusters, as in `_driven`."""
+    return deviations(np.array([_driven(allocation, order) for order in orders]),
+                       fit) if orders else []

@@ -1,0 +1,74 @@
+# Copyright 2026 uvms_adaptive_dynamics developers
+#
+# Licensed under the Apache License, Version 2.0 (the "License");
+# you may not use this file except in compliance with the License.
+# You may obtain a copy of the License at
+#
+#     http://www.apache.org/licenses/LICENSE-2.0
+#
+# Unless required by applicable law or agreed to in writing, software
+# distributed under the License is distributed on an "AS IS" BASIS,
+# WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
+# See the License for the specific language governing permissions and
+# limitations under the License.
+
+"""What is known of the thrust's scale, which all parameters of the vehicle share
+(docs/statement.md, "What the coupling tells").
+
+Any thrust that is a constant factor off fits a vehicle without an arm: masses, damping and
+restoring moments come out smaller by it. But the thrust also carries the arm, whose weight and
+inertia the joints' efforts show: all efforts are then that factor larger than what it implies.
+"""
+from __future__ import annotations
+
+import math
+from typing import NamedTuple
+
+import numpy as np
+
+from ..model.jackknife import student_quantile
+from .added_direction import MIN_PIECES, Added, RobustFit
+from .arm_evidence import scale_of
+from .verdict import Finding
+
+# Standard deviation of the factor's logarithm by what the model lacks: buoyancy of the links, their
+# drag, water that moves along.
+MODEL_ERROR = 0.04
+UNSHOWN = ("the scale of the thrust, which all parameters of the vehicle share, does not show "
+           "(robot.dry_mass bounds it from one side)")
+
+
+class ThrustScale(NamedTuple):
+    """The true thrust relative to the one that the settings give, if the joints' efforts are right;
+    `added`: its logarithm with its standard error, model error included."""
+
+    factor: float
+    added: Added
+
+    def sentence(self) -> str:
+        """What is known of the scale."""
+        ratio = math.exp(student_quantile(0.975, self.added.clusters) * self.added.stddev)
+        return (f"the arm shows that the true thrust is {self.factor:.2f} times what the settings "
+                f"give (95 %: {self.factor / ratio:.2f} to {self.factor * ratio:.2f}), if the "
+                "joints' efforts are right; all parameters of the vehicle have the same "
+                "uncertainty")
+
+    def finding(self) -> Finding | None:
+        """The finding on a scale that is not one with 99.9 % confidence; None otherwise."""
+        if not self.added.exceeds(0.0):
+            return None
+        return Finding("thrusters.efficiency", (
+            f"thrusters.efficiency: {self.sentence()}; multiply thrusters.efficiency by "
+            f"{self.factor:.2f}, or check thrusters.voltage, thrusters.curve and "
+            "joint_states.effort_scale"))
+
+
+def thrust_scale(fit: RobustFit, joints: int) -> ThrustScale | None:
+    """The scale from a fit whose last `joints` channels are efforts of joints; None if the fit does
+    not show it."""
+    of_joints = np.arange(fit.predicted.shape[1]) >= fit.predicted.shape[1] - joints
+    found = scale_of(fit, of_joints)
+    if found is None or found.added.clusters < MIN_PIECES:
+        return None
+    return ThrustScale(found.factor, found.added._replace(
+        stddev=math.hypot(found.added.stddev, MODEL_ERROR)))
