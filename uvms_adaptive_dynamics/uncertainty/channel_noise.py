@@ -284,13 +284,14 @@ class ChannelNoise:
         expected = self._variance + parameter_variance
         # the noise's share of a residual that parameters and noise explain together
         noise = self.long_run ** 2
-        noise_share = noise / (noise + parameter_variance)
+        noise_and_parameters = noise + parameter_variance
+        noise_share = noise / noise_and_parameters
         self._long_run.add_residual(residual * np.sqrt(noise_share), telling)
         # The whole residual, because the parameters' variance does not include model error; its
         # weight is the noise's share.
         share = np.abs(residual) / predicted_stddev
         ordinary = telling & (share < GROSS)
-        self._lasting.add_residual(residual, ordinary * noise / (noise + parameter_variance))
+        self._lasting.add_residual(residual, ordinary * noise / noise_and_parameters)
         size = np.minimum(square / expected, WINSOR ** 2) / WINSOR_MEAN
         self._recent = np.where(valid, self._recent + self._recent_rate * (size - self._recent),
                                 self._recent)
@@ -301,6 +302,8 @@ class ChannelNoise:
         new = (1 - rate) * self._variance + rate * clipped
         self._count = self._count + telling
         self._variance = np.where(telling, np.maximum(new, self._floor ** 2), self._variance)
+        least, most = FACTOR_RANGE
         step = self._quantile_rate * ((share > Z95) - (1 - COVERED))
-        self._factor = np.where(ordinary,
-                                np.clip(self._factor * np.exp(step), *FACTOR_RANGE), self._factor)
+        # np.clip would take five times as long
+        factor = np.minimum(np.maximum(self._factor * np.exp(step), least), most)
+        self._factor = np.where(ordinary, factor, self._factor)

@@ -149,13 +149,17 @@ class _Lines:
         turns = np.zeros((n, 3, 3))     # integral of R
         turns[1:] = np.cumsum(0.5 * np.diff(times)[:, None, None] * (R[1:] + R[:-1]), axis=0)
         self._known, self._stddev = turns @ bias, stddev
-        line = np.kron(np.column_stack([np.ones(n), x]), np.eye(3)) / stddev
-        prior = np.hstack([np.zeros((3, 6)), np.eye(3) / BIAS_STDDEV])
-        self._A = np.vstack([np.hstack([line, -turns.reshape(3 * n, 3) / stddev]), prior])
+        # columns: the line's value (3) and slope (3), the bias (3); last rows: the bias's prior
+        A = np.zeros((3 * n + 3, 9))
+        by_time = A[:-3].reshape(n, 3, 9)
+        for k in range(3):
+            by_time[:, k, k], by_time[:, k, 3 + k] = 1 / stddev, x / stddev
+        by_time[:, :, 6:] = -turns / stddev
+        A[-3:, 6:] = np.eye(3) / BIAS_STDDEV
+        self._Q = np.linalg.qr(A)[0]    # of full rank, since the times differ
 
     def left_of(self, velocities: np.ndarray) -> float:
         """What is left of velocities (n, 3) [m/s] and prior: the sum of squares, in variances."""
         y = np.append((velocities + self._known - velocities[0]).ravel() / self._stddev,
                       np.zeros(3))
-        x = np.linalg.lstsq(self._A, y, rcond=None)[0]
-        return float(np.sum((y - self._A @ x) ** 2))
+        return float(np.sum((y - self._Q @ (self._Q.T @ y)) ** 2))
