@@ -27,7 +27,6 @@ from ..errors import UvmsError
 from ..estimation.prediction import Estimate, Prediction
 from ..model.parameters import ParameterTable
 from ..model.vehicle import load_columns
-from ..uncertainty.parameter_covariance import ParameterCovariance
 
 # Regressors beyond this limit go to an unnamed temporary file (two minutes of the default robot
 # take 36 MB).
@@ -84,7 +83,6 @@ class RunLog:
         self._regressors = _Chunks((C, table.size), float, memory_limit)
         self._trajectory: list[tuple] = []
         self._stride, self._estimates = 1, 0
-        self._stddev_of: tuple[ParameterCovariance, np.ndarray] | None = None
         # The regressor's column of a channel's viscous damping is its own velocity.
         self._viscous = np.concatenate([
             *([table.blocks["vehicle linear damping"]] if table.vehicle else []),
@@ -121,18 +119,12 @@ class RunLog:
     def add_estimate(self, estimate: Estimate, bag: int) -> None:
         """Add a point to the parameters' trajectory, which is thinned evenly as it grows."""
         if self._estimates % self._stride == 0:
-            self._trajectory.append((estimate.t, bag, estimate.pi, self._stddev(estimate)))
+            # Deviations are computed on access, so only for kept points.
+            self._trajectory.append((estimate.t, bag, estimate.pi, estimate.stddev))
             if len(self._trajectory) > 2 * TRAJECTORY_POINTS:
                 del self._trajectory[1::2]
                 self._stride *= 2
         self._estimates += 1
-
-    def _stddev(self, estimate: Estimate) -> np.ndarray:
-        """Deviations (p,), which most estimates share with the one before."""
-        of = estimate.parameter_covariance, estimate.systematic
-        if self._stddev_of is None or any(a is not b for a, b in zip(of, self._stddev_of)):
-            self._stddev_of, self._last_stddev = of, estimate.stddev
-        return self._last_stddev
 
     def add_physical(self, min_eig_M: float | None, min_eig_J: np.ndarray, outside: bool) -> None:
         """Update the smallest eigenvalues, and count estimates outside the physical set."""
