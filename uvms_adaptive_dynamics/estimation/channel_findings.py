@@ -104,4 +104,4 @@ class ChannelFindings:
     def trust_words(self) -> tuple[str, ...]:
         """(C,) trust state of each channel, BY_SETTING if a setting excludes it."""
         return tuple(BY_SETTING if unused else TRUST_STATES[level] for level, unused
-                     in zip(self._trust.levels, self._left_out))
+                     in zip(self._trust.levels.tolist(), self._left_out.tolist()))

@@ -123,7 +123,7 @@ def _state(now: Situation) -> tuple[str, str]:
         since = f"for {newest:.1f} s" if np.isfinite(newest) else "yet"
         return HOLDING, (f"nothing learnt on any channel {since} (robot at rest, or rows masked); "
                          "the values are kept")
-    old = [channel for channel, age in zip(now.channels, now.row_age)
+    old = [channel for channel, age in zip(now.channels, now.row_age.tolist())
            if age > NONE_FOR and channel not in now.left_out]
     return LEARNING, f"nothing learnt lately on {', '.join(old)}" if old else "all channels learn"
 

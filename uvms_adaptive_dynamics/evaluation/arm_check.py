@@ -117,19 +117,22 @@ def _low_passed(samples: Sequence[Sample], pi: np.ndarray, config: Config,
     sets, period = whole.table.term_slices, CHECKED_EVERY * config.filter.period
     places = np.concatenate([np.arange(sets[name].start, sets[name].stop) for name in LACKING])
     # Buoyancy acts like weight without inertia; it is known if volumes are set.
-    floating = np.array([] if robot.knows_buoyancy else whole.table.places(
+    floating = np.array([] if robot.knows_buoyancy else robot.table.places(
         f"{joint}.{name}" for joint in robot.joints for name in WEIGHT), int)
     columns = 1 + len(robot.joints) + len(places) + len(floating)
     row_filter = RowFilter(replace(config.filter, period=period), len(robot.channels), columns)
     zero, found = np.zeros(len(robot.channels)), []
+    exchanged = _ExchangedArms(pi, robot)
     for k, (before, sample, after) in enumerate(zip(samples, samples[1:], samples[2:])):
-        steps = np.array([sample.t - before.t, after.t - sample.t])
-        if (np.abs(steps - period) > 0.5 * period).any():     # a gap or another recording
+        if max(abs(sample.t - before.t - period),
+               abs(after.t - sample.t - period)) > 0.5 * period:     # a gap or another recording
             row_filter.reset()
             continue
-        Y = np.column_stack([_late(before, sample, after, pi, robot) / (2 * period),
+        # by `robot`, since the drag of `whole` costs more than all other columns
+        resting = robot.raw_rows(at_rest(sample)).Y if len(floating) else zero[:, None]
+        Y = np.column_stack([_late(before, sample, after, exchanged, robot) / (2 * period),
                              _turned(sample, pi, robot), whole.raw_rows(sample).Y[:, places],
-                             whole.raw_rows(at_rest(sample)).Y[:, floating]])
+                             resting[:, floating]])
         # Without known motion of vehicle and arm in the neighbours there is no derivative.
         known = all(each.valid[robot.vehicle_rows].all() for each in (before, after))
         row = row_filter.add_row(sample.t, RawRows(Y, zero, zero), sample.valid & known)
@@ -145,16 +148,36 @@ def at_rest(sample: Sample) -> Sample:
     return replace(sample, nu=still, nu_dot=still, mu_dot=joints, mu_ddot=joints)
 
 
-def _late(before: Sample, sample: Sample, after: Sample, pi: np.ndarray,
+class _ExchangedArms:
+    """Predictions for the vehicle of one sample with the arm of a neighbour. Those of the last pair
+    are kept: the next sample asks for them again."""
+
+    def __init__(self, pi: np.ndarray, robot: RobotModel):
+        self._pi, self._robot = pi, robot
+        self._kept: tuple[Sample, Sample, tuple[np.ndarray, np.ndarray]] | None = None
+
+    def of(self, first: Sample, second: Sample) -> tuple[np.ndarray, np.ndarray]:
+        """(C,) predictions: first's arm on second's vehicle, second's arm on first's vehicle."""
+        kept = self._kept
+        if kept is None or kept[0] is not first or kept[1] is not second:
+            kept = first, second, (self._with_arm(first, second), self._with_arm(second, first))
+            self._kept = kept
+        return kept[2]
+
+    def _with_arm(self, arm: Sample, base: Sample) -> np.ndarray:
+        return _predicted(replace(base, mu=arm.mu, mu_dot=arm.mu_dot, mu_ddot=arm.mu_ddot),
+                          self._pi, self._robot)
+
+
+def _late(before: Sample, sample: Sample, after: Sample, exchanged: _ExchangedArms,
           robot: RobotModel) -> np.ndarray:
     """(C,) change of the predictions if the arm's data are two periods later: the vehicle then
     carries the arm of a later time, and the joints act on an earlier vehicle."""
-    def predicted(arm: Sample, base: Sample) -> np.ndarray:
-        return _predicted(replace(base, mu=arm.mu, mu_dot=arm.mu_dot, mu_ddot=arm.mu_ddot), pi,
-                          robot)
-    found = predicted(sample, before) - predicted(sample, after)
+    of_before, on_before = exchanged.of(before, sample)
+    on_after, of_after = exchanged.of(sample, after)
+    found = on_before - on_after
     rows = robot.vehicle_rows
-    found[rows] = (predicted(after, sample) - predicted(before, sample))[rows]
+    found[rows] = (of_after - of_before)[rows]
     return found
 
 

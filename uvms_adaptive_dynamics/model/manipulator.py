@@ -91,12 +91,13 @@ class ManipulatorModel:
         self._v_index = np.array([model.joints[i].idx_v for i in ids], int)
         self._joint_ids = ids
         self._ancestors = [list(model.supports[i]) for i in ids]
-        columns = np.concatenate([10 * (i - 1) + OURS_FROM_PINOCCHIO
-                                  for i in ids]) if ids else np.zeros(0, int)
-        self._columns = columns.astype(int)
-        targets = np.concatenate([12 * j + np.arange(10)
-                                  for j in range(self.n)]) if ids else np.zeros(0, int)
-        self._targets = targets.astype(int)
+        # Where `regressors` finds its entries in Pinocchio's matrix, flattened, and where it puts
+        # the friction.
+        rows = np.concatenate([np.arange(6), self._v_index])
+        columns = 10 * (np.array(ids, int) - 1)[:, None] + OURS_FROM_PINOCCHIO
+        self._entries = 10 * (model.njoints - 1) * rows[:, None, None] + columns
+        own = np.arange(self.n)
+        self._viscous = 12 * self.n * (6 + own) + 12 * own + FRICTION.start
         self._q = pin.neutral(model)
         self._v = np.zeros(model.nv)
         self._a = np.zeros(model.nv)
@@ -161,11 +162,9 @@ class ManipulatorModel:
             self._set_state(mu, mu_dot, mu_ddot, R_nb, nu, nu_dot)
             full = pin.computeJointTorqueRegressor(
                 self.model, self._data, self._q, self._v, self._a)
-            Y[:6, self._targets] = full[:6, self._columns]
-            Y[6:, self._targets] = full[self._v_index[:, None], self._columns[None, :]]
-            own = np.arange(self.n)
-            Y[6 + own, 12 * own + FRICTION.start] = mu_dot
-            Y[6 + own, 12 * own + FRICTION.start + 1] = np.sign(mu_dot)
+            Y.reshape(-1, self.n, 12)[:, :, :FRICTION.start] = full.take(self._entries)
+            flat = Y.reshape(-1)
+            flat[self._viscous], flat[self._viscous + 1] = mu_dot, np.sign(mu_dot)
         return Y[6:], Y[:6]
 
     def regressor(self, mu, mu_dot, mu_ddot, R_nb, nu, nu_dot) -> np.ndarray:

@@ -141,7 +141,7 @@ class PhysicalSet:
         """Smallest eigenvalue of M_v (symmetric part), None without a vehicle."""
         if not self.table.vehicle:
             return None
-        values = self._eigen(pi)[0][:len(VEHICLE_BLOCKS)]
+        values = self._eigenvalues(pi)[:len(VEHICLE_BLOCKS)]
         # Two of the four eigenvalues are padding (one): the block's smallest is the first, or the
         # third if both of the block's exceed one.
         lowest = np.where(values[:, 0] < 1.0, values[:, 0], values[:, 2])
@@ -149,7 +149,7 @@ class PhysicalSet:
 
     def min_eig_J(self, pi: np.ndarray) -> np.ndarray:
         """(n,) smallest eigenvalue of each link's scaled pseudo-inertia."""
-        return self._eigen(pi)[0][-self.table.n:, 0].copy() if self.table.n else np.zeros(0)
+        return self._eigenvalues(pi)[-self.table.n:, 0].copy() if self.table.n else np.zeros(0)
 
     def violation(self, pi: np.ndarray, epsilon: float | None = None) -> float:
         """Distance of pi outside P, 0 inside: the largest violation of bounds and equalities
@@ -159,7 +159,7 @@ class PhysicalSet:
         G, fixed, per_epsilon = self._linear
         excess = float(np.max(G @ pi + (fixed + epsilon * per_epsilon), initial=0.0))
         if self.inequalities:
-            excess = max(excess, epsilon - float(self._eigen(pi)[0][:, 0].min()))
+            excess = max(excess, epsilon - float(self._eigenvalues(pi)[:, 0].min()))
         return excess
 
     @cached_property
@@ -188,23 +188,27 @@ class PhysicalSet:
         """Places of M_v's entries that no other entry couples to."""
         return self.table.places(ALONE)
 
-    _seen: tuple | None = None
+    _seen: tuple[np.ndarray, np.ndarray] | None = None
 
-    def _eigen(self, pi: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-        """Eigenvalues (K, 4), ascending, and eigenvectors (K, 4, 4) of all matrix inequalities at
-        pi; padding has eigenvalues of one.
+    def _eigenvalues(self, pi: np.ndarray) -> np.ndarray:
+        """Eigenvalues (K, 4), ascending, of all matrix inequalities at pi; padding has eigenvalues
+        of one.
 
         A tick asks several times for the same estimate, so the result for the last read-only array
         is cached.
         """
         if self._seen is not None and self._seen[0] is pi:
             return self._seen[1]
+        found = np.linalg.eigvalsh(self._matrices(pi))
+        self._seen = None if pi.flags.writeable else (pi, found)
+        return found
+
+    def _matrices(self, pi: np.ndarray) -> np.ndarray:
+        """(K, 4, 4) all matrix inequalities at pi, padded."""
         places, basis, _ = self._batch
         flat = basis.reshape(*places.shape, -1)
         matrices = np.matmul(pi[places][:, None, :], flat).reshape(-1, 4, 4)
-        found = np.linalg.eigh(matrices + self._padding)
-        self._seen = None if pi.flags.writeable else (pi, found)
-        return found
+        return matrices + self._padding
 
     def active_normals(self, pi: np.ndarray, tolerance: float = 1e-6) -> np.ndarray:
         """(k, p) gradients of the constraints active at pi, equalities included.
@@ -219,7 +223,7 @@ class PhysicalSet:
         at_bounds[np.arange(bounds.size), bounds] = 1.0
         if not self.inequalities:
             return np.concatenate([self._equalities, at_bounds])
-        values, vectors = self._eigen(pi)
+        values, vectors = np.linalg.eigh(self._matrices(pi))
         traces = np.maximum(np.abs(values).sum(axis=1), 1.0)
         k, i = np.nonzero(values - self.epsilon < tolerance * traces[:, None])
         v = vectors[k, :, i]

@@ -21,6 +21,7 @@ from __future__ import annotations
 
 import array
 from collections.abc import Mapping, Sequence
+from functools import lru_cache
 from typing import NamedTuple
 
 import numpy as np
@@ -193,12 +194,17 @@ def diagnostic_status(level: int, name: str, message: str, values: Mapping[str, 
                       hardware_id: str) -> DiagnosticStatus:
     """One status; `level` 0 ok, 1 warning, 2 error, 3 stale; numbers have four significant
     digits."""
-    pairs = [KeyValue(key=str(key),
-                      value=f"{value:.4g}" if isinstance(value, (float, np.floating))
-                      else str(value))
+    pairs = [_pair(str(key), f"{value:.4g}" if isinstance(value, (float, np.floating))
+                   else str(value))
              for key, value in values.items()]
     return DiagnosticStatus(level=bytes([level]), name=name, message=message,
                             hardware_id=hardware_id, values=pairs)
+
+
+@lru_cache(maxsize=1024)
+def _pair(key: str, value: str) -> KeyValue:
+    """Shared by all messages, since most values stay from one status to the next."""
+    return KeyValue(key=key, value=value)
 
 
 def diagnostic_array(t: float, statuses: Sequence[DiagnosticStatus]) -> DiagnosticArray:

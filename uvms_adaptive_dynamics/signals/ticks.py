@@ -40,15 +40,22 @@ class TickGrid:
         """Restart at the next origin."""
         self._next: int | None = None
 
+    def waits(self, until: float) -> bool:
+        """Whether all ticks up to `until` [s since the epoch] have been returned before."""
+        return self._next is not None and self._last(until) < self._next
+
     def due(self, origin: float, now: float, latency: float) -> DueTicks:
         """The ticks from `origin` to `now` - `latency` [s since the epoch] not returned before.
 
         With a latency (live), at most the newest MAX_TICKS_AT_ONCE.
         """
-        last = math.floor((now - latency) / self.period + TICK_ROUNDING)
+        last = self._last(now - latency)
         first = math.ceil(origin / self.period) if self._next is None else self._next
         skipped = latency > 0 and last - first >= MAX_TICKS_AT_ONCE
         if skipped:
             first = last - MAX_TICKS_AT_ONCE + 1
         self._next = max(first, last + 1)
         return DueTicks(range(first, self._next), skipped)
+
+    def _last(self, until: float) -> int:
+        return math.floor(until / self.period + TICK_ROUNDING)

@@ -112,7 +112,7 @@ def _left(x: np.ndarray, values: np.ndarray, uses: Sequence[Sequence[int]]) -> n
     total = np.zeros(len(x))
     for m, used in enumerate(map(list, uses)):
         part = N[:, used][:, :, used]
-        b = np.linalg.solve(part + np.array([_ridge(one) for one in part]), xy[:, used, m, None])
+        b = np.linalg.solve(part + _ridge(part), xy[:, used, m, None])
         left = values[:, m] - (x[:, :, used] @ b)[..., 0]
         total += np.log(np.maximum(np.mean(left ** 2, axis=1), 1e-300))
     return total
@@ -125,7 +125,10 @@ def solve(x: np.ndarray, y: np.ndarray) -> np.ndarray:
 
 
 def _ridge(N: np.ndarray) -> np.ndarray:
-    return RIDGE_SHARE * max(np.trace(N) / len(N), 1e-12) * np.eye(len(N))
+    """(..., p, p) to add to N (..., p, p)."""
+    p = N.shape[-1]
+    size = np.maximum(np.trace(N, axis1=-2, axis2=-1) / p, 1e-12)
+    return RIDGE_SHARE * size[..., None, None] * np.eye(p)
 
 
 def nearest_axes(Q: np.ndarray) -> tuple[np.ndarray | None, float]:

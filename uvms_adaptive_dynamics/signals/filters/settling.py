@@ -151,30 +151,36 @@ class _Lines:
         turns = np.zeros((n, 3, 3))     # integral of R
         turns[1:] = np.cumsum(0.5 * np.diff(times)[:, None, None] * (R[1:] + R[:-1]), axis=0)
         self._known, self._stddev = turns @ bias, stddev
-        line = np.kron(np.column_stack([np.ones(n), x]), np.eye(3)) / stddev
-        prior = np.hstack([np.zeros((3, 6)), np.eye(3) / BIAS_STDDEV])
-        self._A = np.vstack([np.hstack([line, -turns.reshape(3 * n, 3) / stddev]), prior])
+        # columns: the line's value (3) and slope (3), the bias (3); last rows: the bias's prior
+        A = np.zeros((3 * n + 3, 9))
+        by_time = A[:-3].reshape(n, 3, 9)
+        for k in range(3):
+            by_time[:, k, k], by_time[:, k, 3 + k] = 1 / stddev, x / stddev
+        by_time[:, :, 6:] = -turns / stddev
+        A[-3:, 6:] = np.eye(3) / BIAS_STDDEV
+        self._Q = np.linalg.qr(A)[0]    # of full rank, since the times differ
 
     def left_of(self, velocities: np.ndarray) -> float:
         """What is left of velocities (n, 3) [m/s] and prior: the sum of squares, in variances."""
-        return _left(self._A, self._scaled(velocities))
+        left = self._left(self._scaled(velocities))
+        return float(left @ left)
 
     def left_with_turn(self, velocities: np.ndarray, curve: np.ndarray, slope: np.ndarray,
                        slope_stddev: float) -> float:
         """The same if gravity turns: its slope (3,) [m/s^3], measured with slope_stddev on each
         axis, adds slope times the curve (n,) [s^2] to the velocities."""
+        left = self._left(self._scaled(velocities - np.outer(curve, slope)))
         turn = np.kron(slope_stddev / self._stddev * curve[:, None], np.eye(3))
-        A = np.block([[self._A, np.vstack([turn, np.zeros((3, 3))])],
-                      [np.zeros((3, self._A.shape[1])), np.eye(3)]])
-        y = np.append(self._scaled(velocities - np.outer(curve, slope)), np.zeros(3))
-        return _left(A, y)
+        turn = self._left(np.vstack([turn, np.zeros((3, 3))]))
+        explained = turn.T @ left
+        return float(left @ left
+                     - explained @ np.linalg.solve(np.eye(3) + turn.T @ turn, explained))
+
+    def _left(self, y: np.ndarray) -> np.ndarray:
+        """What the fit leaves of y (3 n + 3,) or of each column (3 n + 3, k)."""
+        return y - self._Q @ (self._Q.T @ y)
 
     def _scaled(self, velocities: np.ndarray) -> np.ndarray:
         """(3 n + 3,) velocities and prior of the bias, in standard deviations."""
         return np.append((velocities + self._known - velocities[0]).ravel() / self._stddev,
                          np.zeros(3))
-
-
-def _left(A: np.ndarray, y: np.ndarray) -> float:
-    """Sum of squares that the least-squares fit of y (k,) by A (k, p) leaves."""
-    return float(np.sum((y - A @ np.linalg.lstsq(A, y, rcond=None)[0]) ** 2))

@@ -220,16 +220,20 @@ class Conditions:
         # ones on the inactive diagonal, so that only active directions can be negative
         others = self._faces.others
         L, rank = state.L * self._faces.kept, self._rank
-        if (np.linalg.eigvalsh(L + others) < 0).any():
+        if not _definite(L + others):
             values, U = np.linalg.eigh(L + others)
-            L = np.matmul(U * np.maximum(values, 0.0)[:, None, :], U.transpose(0, 2, 1)) - others
-            rank = rank - (values < 0).sum(axis=1)
+            if (values < 0).any():
+                L = np.matmul(U * np.maximum(values, 0.0)[:, None, :],
+                              U.transpose(0, 2, 1)) - others
+                rank = rank - (values < 0).sum(axis=1)
         return np.matmul(np.matmul(self._V, L), self._V.transpose(0, 2, 1)), rank
 
     def violated(self, state: State, tolerance: float) -> np.ndarray:
         """(K,) number of negative directions of each inequality, among those without a multiplier.
         If the Schur complements are zero there are no others (Haynsworth, 1968)."""
         rest = state.F * self._faces.free + self._faces.kept_identity
+        if _definite(rest + tolerance * EYE):
+            return np.zeros(len(rest), int)
         return (np.linalg.eigvalsh(rest) < -tolerance).sum(axis=1)
 
     def approached(self, state: State) -> np.ndarray:
@@ -265,6 +269,15 @@ class Conditions:
         return abs(float(state.multipliers[: self.bounds.size] @ state.slacks[self.bounds])) + abs(
             state.product
         )
+
+
+def _definite(matrices: np.ndarray) -> bool:
+    """Whether all matrices (K, 4, 4) are positive definite. Cheaper than their eigenvalues."""
+    try:
+        np.linalg.cholesky(matrices)
+    except np.linalg.LinAlgError:
+        return False
+    return True
 
 
 def _null_sorted(F: np.ndarray, active: ActiveSet, null: np.ndarray) -> np.ndarray:
