@@ -85,6 +85,14 @@ def shared() -> Path:
     return path
 
 
+@pytest.fixture
+def ros():
+    """A message bus for one test, with an operator's node."""
+    from ros_bus import bus  # starts rclpy, which most tests do without
+    with bus() as made:
+        yield made
+
+
 @pytest.fixture(scope="session")
 def clean():
     """(config, robot, pi, 12 s of noise-free messages with a wrench topic)."""

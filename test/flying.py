@@ -247,5 +247,4 @@ class Robot:
 
     def close(self):
         self.vehicle.stop()
-        self.ros.executor.remove_node(self.node)
-        self.node.close()
+        self.ros.end(self.node)

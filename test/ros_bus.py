@@ -73,6 +73,18 @@ class Bus:
         self.until(future.done, what=f"an answer of {service}")
         return future.result()
 
+    def begin(self, node):
+        """Begin a node of the package on this executor; returns it."""
+        self.executor.add_node(node)
+        node.begin()
+        return node
+
+    def end(self, node):
+        """Close a node, unless the test has."""
+        if node.handle.pointer:
+            self.executor.remove_node(node)
+            node.close()
+
     def close(self):
         self.executor.shutdown()
         self.operator.destroy_node()

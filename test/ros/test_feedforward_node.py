@@ -32,7 +32,7 @@ from geometry_msgs.msg import (
 )
 from rclpy.parameter import Parameter
 from rclpy.qos import DurabilityPolicy, QoSProfile
-from ros_bus import bus, process
+from ros_bus import process
 from sensor_msgs.msg import Imu, JointState
 from std_msgs.msg import Float64MultiArray
 from trajectory_msgs.msg import (
@@ -118,12 +118,6 @@ class Estimator:
 
 
 @pytest.fixture
-def ros():
-    with bus() as made:
-        yield made
-
-
-@pytest.fixture
 def start(ros):
     """Starts the node with live sensors; both end with the test."""
     made = []
@@ -132,16 +126,14 @@ def start(ros):
         node = FeedforwardNode(
             context=ros.context, use_global_arguments=False, parameter_overrides=[
                 Parameter(f"feedforward.{name}", value=value) for name, value in settings.items()])
-        node.begin()
-        ros.executor.add_node(node)
+        ros.begin(node)
         node.vehicle = Vehicle(ros)
         made.append(node)
         return node, Heard(ros)
     yield make
     for node in made:
         node.vehicle.stop()
-        ros.executor.remove_node(node)
-        node.close()
+        ros.end(node)
 
 
 class Heard(SimpleNamespace):

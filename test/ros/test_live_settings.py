@@ -21,7 +21,6 @@ from rcl_interfaces.msg import Log
 from rcl_interfaces.srv import SetParameters, SetParametersAtomically
 from rclpy.parameter import Parameter
 from rclpy.qos import QoSProfile
-from ros_bus import bus
 
 from uvms_adaptive_dynamics.estimation.changes import NoChangeDetection
 from uvms_adaptive_dynamics.ros.estimator_node import EstimatorNode
@@ -30,20 +29,11 @@ NAME = "/uvms_estimator/"
 
 
 @pytest.fixture
-def ros():
-    with bus() as made:
-        yield made
-
-
-@pytest.fixture
 def node(ros, tmp_path):
     made = EstimatorNode(context=ros.context, use_global_arguments=False, parameter_overrides=[
         Parameter("output.directory", value=str(tmp_path))])
-    ros.executor.add_node(made)
-    made.begin()
-    yield made
-    ros.executor.remove_node(made)
-    made.close()
+    yield ros.begin(made)
+    ros.end(made)
 
 
 def messages(values):

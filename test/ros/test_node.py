@@ -63,12 +63,6 @@ RELIABLE_INPUTS = {f"qos_overrides./{topic}.subscription.reliability": "reliable
 
 
 @pytest.fixture
-def ros():
-    with bus() as made:
-        yield made
-
-
-@pytest.fixture
 def start(ros, tmp_path, monkeypatch):
     """Starts the node on the test's executor; closes it at the end. Simulated time goes as fast as
     its messages are taken, so they are looked for more often than once a tick."""
@@ -82,15 +76,11 @@ def start(ros, tmp_path, monkeypatch):
                              parameter_overrides=[Parameter(name, value=value)
                                                   for name, value in settings.items()])
         nodes.append(node)
-        ros.executor.add_node(node)
-        node.begin()
-        return node
+        return ros.begin(node)
 
     yield make
     for node in nodes:
-        if node.handle.pointer:     # else the test closed it
-            ros.executor.remove_node(node)
-            node.close()
+        ros.end(node)
 
 
 class SimulatedTime:
@@ -604,8 +594,7 @@ def test_a_node_goes_on_where_the_last_one_ended(ros, start):
     node = start(use_sim_time=True)
     SimulatedTime(ros, node).play(2.0)
     learnt, rows = parameters_of(node), asked(node, lambda e: e.information.rows_learned)
-    ros.executor.remove_node(node)
-    node.close()
+    ros.end(node)
     log = ros.collect(Log, "/rosout", QoSProfile(depth=100))
     again = start(use_sim_time=True, **{"prior.file": "auto"})
     np.testing.assert_allclose(parameters_of(again), learnt, rtol=1e-12)

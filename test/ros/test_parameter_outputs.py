@@ -56,8 +56,7 @@ class Watched:
                                                        for name, value in settings.items()])
         self.heard = {name: ros.collect(kind, f"/uvms_estimator/{name}", KEPT)
                       for name, kind in LANES.items()}
-        ros.executor.add_node(self.node)
-        self.node.begin()
+        ros.begin(self.node)
         self.worker = self.node.worker
         self.motion = AnalyticMotion(0, config=self.node.config, joints=4)
         self.pi = self.asked(lambda estimator: estimator.prior.values.copy())
@@ -117,8 +116,7 @@ def watched(tmp_path):
             return made[-1]
         yield make
         for one in made:
-            ros.executor.remove_node(one.node)
-            one.node.close()
+            ros.end(one.node)
 
 
 def stamp_of(message):

@@ -21,7 +21,6 @@ from rcl_interfaces.msg import Log
 from rcl_interfaces.srv import DescribeParameters, SetParameters
 from rclpy.parameter import Parameter
 from rclpy.qos import QoSProfile
-from ros_bus import bus
 
 from uvms_adaptive_dynamics.config import LIVE, Config
 from uvms_adaptive_dynamics.errors import ConfigError
@@ -36,12 +35,6 @@ MOVE = "identification.move"
 
 
 @pytest.fixture
-def ros():
-    with bus() as made:
-        yield made
-
-
-@pytest.fixture
 def start(ros):
     """Starts a node of a class and returns it."""
     nodes = []
@@ -50,14 +43,11 @@ def start(ros):
         made = kind(*arguments, context=ros.context, use_global_arguments=False,
                     parameter_overrides=[Parameter(*each) for each in overrides], **kwargs)
         nodes.append(made)
-        ros.executor.add_node(made)
-        made.begin()
-        return made
+        return ros.begin(made)
 
     yield make
     for made in nodes:
-        ros.executor.remove_node(made)
-        made.close()
+        ros.end(made)
 
 
 class Bare(SettingsNode):
@@ -145,10 +135,23 @@ def test_the_end_runs_in_reverse_and_whatever_fails(ros):
 
 
 def test_an_error_of_a_thread_is_in_the_log(ros, start):
-    """With what failed and which error; nothing is logged once the node is shutting down."""
+    """With what failed and which error."""
     log = ros.collect(Log, "/rosout", QoSProfile(depth=100))
     node = start(Bare, overrides=[("robot.joints", Parameter.Type.STRING_ARRAY, [])])
     ros.until(lambda: node.count_subscribers("/rosout"), what="the listener")
     node._report_failed("a look")(ValueError("of glass"))
     ros.until(lambda: any(line.msg == "a look failed (ValueError: of glass)" for line in log),
               what="the error")
+
+
+def test_an_error_while_the_node_shuts_down_is_not_logged(ros, start, monkeypatch):
+    """Publishing is no longer possible then, not even the log."""
+    node = start(Bare, overrides=[("robot.joints", Parameter.Type.STRING_ARRAY, [])])
+    said = []
+    monkeypatch.setattr(node, "get_logger", lambda: SimpleNamespace(
+        error=lambda message, **_: said.append(message)))
+    for ok in (True, False):
+        monkeypatch.setattr(node.context, "ok", lambda ok=ok: ok)
+        node._report_failed("a look")(ValueError("of glass"))
+    assert said == ["a look failed (ValueError: of glass)"]
+    monkeypatch.undo()

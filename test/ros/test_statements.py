@@ -46,8 +46,7 @@ def running(tmp_path):
                     "output.covariance_period": 0.1}
         node = EstimatorNode(context=ros.context, use_global_arguments=False, parameter_overrides=[
             Parameter(name, value=value) for name, value in settings.items()])
-        ros.executor.add_node(node)
-        node.begin()
+        ros.begin(node)
         motion, ticks = AnalyticMotion(0, config=node.config, joints=4), iter(range(10 ** 6))
 
         def learn(seconds, pi):
@@ -59,8 +58,7 @@ def running(tmp_path):
                                            joint_torque=sample.joint_torque + noise[6:]))
                 node.worker.call(lambda estimator: None)
         yield ros, node, learn
-        ros.executor.remove_node(node)
-        node.close()
+        ros.end(node)
 
 
 def prior(node):

@@ -20,7 +20,6 @@ from geometry_msgs.msg import PoseWithCovarianceStamped
 from nav_msgs.msg import Path
 from rclpy.parameter import Parameter
 from rclpy.qos import QoSProfile, ReliabilityPolicy
-from ros_bus import bus
 from rosgraph_msgs.msg import Clock
 from sensor_msgs.msg import JointState
 from std_msgs.msg import Float64MultiArray
@@ -49,12 +48,6 @@ NAMES = ESTIMATOR.table.names
 
 
 @pytest.fixture
-def ros():
-    with bus() as made:
-        yield made
-
-
-@pytest.fixture
 def node(ros):
     settings = {"use_sim_time": True, "twin.rate": 5.0, "twin.horizon": 1.0,
                 **{f"qos_overrides./{topic}.subscription.reliability": "reliable"
@@ -62,11 +55,8 @@ def node(ros):
     made = TwinNode(context=ros.context, use_global_arguments=False,
                     parameter_overrides=[Parameter(name, value=value)
                                          for name, value in settings.items()])
-    ros.executor.add_node(made)
-    made.begin()
-    yield made
-    ros.executor.remove_node(made)
-    made.close()
+    yield ros.begin(made)
+    ros.end(made)
 
 
 def parameters(values=ESTIMATOR.pi, names=NAMES):
