@@ -22,6 +22,7 @@ from uvms_adaptive_dynamics.uncertainty.channel_noise import (
     WINSOR,
     WINSOR_MEAN,
     ChannelNoise,
+    LastingNoise,
     LongRunNoise,
 )
 
@@ -173,6 +174,25 @@ def test_saved_noise_is_gone_on_from_and_put_back():
     assert lasting(30 * rng.normal(size=1000), noise=noise) > 3 * before
     noise.put_back(record)
     assert noise.lasting_stddev[0] == pytest.approx(before, rel=.05)
+
+
+def test_rows_gathered_for_the_lasting_noise_count_one_by_one():
+    """Its histogram is that of the long-run noise, which adds each row at once, after any number of
+    rows of any weight; rows after a record leave nothing when it is put back."""
+    rng = np.random.default_rng(15)
+    one_by_one, gathered = LongRunNoise(np.ones(2), 500.0), LastingNoise(np.ones(2), 500.0, .02)
+    for size in (10, 30, 25, 700):
+        for residual, weight in zip(rng.normal(size=(size, 2)), rng.random((size, 2))):
+            one_by_one.add_residual(residual, weight)
+            gathered.add_residual(residual, weight)
+        record, expected = gathered.record(), one_by_one.record()
+        np.testing.assert_allclose(record.seen, expected.seen, rtol=1e-12)
+        np.testing.assert_allclose(record.histogram, expected.histogram, atol=1e-12)
+    before = gathered.stddev
+    for _ in range(10):
+        gathered.add_residual(np.full(2, 50.0), np.ones(2))
+    gathered.put_back(record)
+    np.testing.assert_array_equal(gathered.stddev, before)
 
 
 def long_run(residual, initial=1.0, memory=5000.0):

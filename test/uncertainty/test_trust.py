@@ -20,6 +20,7 @@ from low_passed_noise import KERNEL, PERIOD
 from low_passed_noise import noise as low_passed
 
 from uvms_adaptive_dynamics.uncertainty.trust import (
+    EFFORT_MEMORY,
     TRUST_DOUBTFUL,
     TRUST_OK,
     TRUST_WRONG,
@@ -146,3 +147,23 @@ def test_a_channel_whose_readings_are_found_wrong_is_doubtful_at_best():
     assert trust.levels.tolist() == [TRUST_OK, TRUST_DOUBTFUL]
     trust.misread([])
     assert trust.levels.tolist() == [TRUST_OK, TRUST_OK]
+
+
+def test_the_power_of_the_effort_is_that_of_rows_in_motion():
+    """Batches of any share in motion give the recursion that adds one row at a time: all rows of
+    the memory count alike, then older ones fade; a channel that never moved shows its rows."""
+    rng = np.random.default_rng(6)
+    rows = round(1.6 * EFFORT_MEMORY / 25) * 25
+    measured = np.cumsum(rng.normal(size=(rows, 2)), axis=0)
+    moves = np.stack([rng.random(rows) < np.linspace(0.2, 1.0, rows) ** 0.2,
+                      np.zeros(rows, bool)], axis=1)
+    trust, both = ChannelTrust(2, PERIOD, LENGTH), np.ones(2, bool)
+    mean = square = count = 0
+    for row, moving in zip(measured, moves):
+        trust.add_row(row, row, both, moving, np.zeros(2), np.ones(2))
+        if moving[0]:
+            count += 1
+            rate = max(1 / count, 1 / EFFORT_MEMORY)
+            mean, square = mean + rate * (row[0] - mean), square + rate * (row[0] ** 2 - square)
+    recent = np.var(measured[-400:, 1])     # sixteen batches
+    np.testing.assert_allclose(trust.effort_power, [square - mean ** 2, recent], rtol=1e-9)

@@ -97,15 +97,19 @@ class LongRunNoise:
         self._turn = (self._turn + 1) % max(SCALE_EVERY, self._each.size)
         if self._turn < self._each.size and self._seen[self._turn]:
             self._stddev[self._turn] = self._scale(self._turn)
-        # All rows count alike except the first ones, whose residuals are the prior's error rather
-        # than noise.
-        rate = np.maximum(self._rate, 1 /
-                          (1 + self._seen - 0.5 * np.minimum(self._seen, FIRST_ROWS))) * telling
-        square = (residual / self._initial) ** 2
-        place = self._edges.searchsorted(square)
+        rate = self._rate_at(self._seen) * telling
         self._histogram *= (1 - rate)[:, None]
-        self._histogram[self._each, place] += rate
+        self._histogram[self._each, self._places(residual)] += rate
         self._seen += telling
+
+    def _rate_at(self, seen: np.ndarray) -> np.ndarray:
+        """Weight of a residual in the histogram after so many others. All rows count alike except
+        the first ones, whose residuals are the prior's error rather than noise."""
+        return np.maximum(self._rate, 1 / (1 + seen - 0.5 * np.minimum(seen, FIRST_ROWS)))
+
+    def _places(self, residual: np.ndarray) -> np.ndarray:
+        """Bins of residuals (..., C)."""
+        return self._edges.searchsorted((residual / self._initial) ** 2)
 
     @property
     def stddev(self) -> np.ndarray:
@@ -148,6 +152,47 @@ class LastingNoise(LongRunNoise):
         """See `LongRunNoise`; period [s] of rows."""
         self._memory, self._manoeuvre = memory, MANOEUVRE / period
         super().__init__(initial, memory)
+
+    def restart(self, initial: np.ndarray, rows: float) -> None:
+        """See `LongRunNoise.restart`."""
+        super().restart(initial, rows)
+        # residuals and their weights that are not in the histogram yet
+        self._waiting, self._count = np.zeros((2, SCALE_EVERY, initial.size)), 0
+
+    def add_residual(self, residual: np.ndarray, telling: np.ndarray) -> None:
+        """See `LongRunNoise.add_residual`. No tick reads this scale, so many are added at once."""
+        self._waiting[:, self._count] = residual, telling
+        self._count += 1
+        if self._count == SCALE_EVERY:
+            self._add_waiting()
+
+    def _add_waiting(self) -> None:
+        residual, telling = self._waiting[:, :self._count]
+        self._count = 0
+        seen = self._seen + telling.cumsum(axis=0) - telling
+        rate = self._rate_at(seen) * telling
+        left = (1 - rate)[::-1].cumprod(axis=0)[::-1]     # by each row and all later ones
+        self._histogram *= left[0, :, None]
+        later = np.append(left[1:], np.ones_like(left[:1]), axis=0)
+        np.add.at(self._histogram, (self._each, self._places(residual)), rate * later)
+        self._seen = self._seen + telling.sum(axis=0)
+
+    @property
+    def stddev(self) -> np.ndarray:
+        """See `LongRunNoise.stddev`."""
+        self.put_back(self.record())    # scales of all residuals so far
+        return super().stddev
+
+    def record(self) -> ScaleRecord:
+        """See `LongRunNoise.record`."""
+        if self._count:
+            self._add_waiting()
+        return super().record()
+
+    def put_back(self, record: ScaleRecord) -> None:
+        """See `LongRunNoise.put_back`."""
+        self._count = 0
+        super().put_back(record)
 
     def _found(self, c: int) -> float:
         share = np.cumsum(self._histogram[c])

@@ -98,7 +98,9 @@ class ChannelTrust:
     def break_off(self) -> None:
         """Start another recording: drop the batches, keep the states."""
         self.batches = np.zeros((0, MP + 1, self._channels))
-        self._open, self._count = np.zeros((MP + 1, self._channels)), 0
+        # of the open batch: measured, predicted, reference, doubt of each row; valid, moves
+        self._rows, self._count = np.zeros((4, self._block, self._channels)), 0
+        self._masks = np.zeros((2, self._block, self._channels), bool)
 
     def add_row(self, measured: np.ndarray, predicted: np.ndarray, valid: np.ndarray,
                 moves: np.ndarray, doubt: np.ndarray, noise: np.ndarray) -> None:
@@ -106,18 +108,26 @@ class ChannelTrust:
         prediction variance that learning may still remove; noise (C,): the reference noise if
         `restart` got none."""
         reference = noise if self._reference is None else self._reference
-        expected, square = reference ** 2 + doubt, (measured - predicted) ** 2
-        row = np.array([np.ones_like(measured), square,
-                        np.minimum(square / expected, LARGEST_SQUARE),
-                        expected, measured, predicted, measured ** 2, predicted ** 2,
-                        measured * predicted])
-        self._open += np.where(valid, row, 0.0)
-        self._follow_effort(measured, valid & moves)
+        self._rows[:, self._count] = measured, predicted, reference, doubt
+        self._masks[:, self._count] = valid, moves
         self._count += 1
         if self._count == self._block:
-            self.batches = np.concatenate([self.batches, self._open[None]])[-TRUST_BLOCKS:]
-            self._open, self._count = np.zeros_like(self._open), 0
+            self._close_batch()
             self._judge()
+
+    def _close_batch(self) -> None:
+        """Sum the rows of the open batch, all at once, and begin the next one."""
+        measured, predicted, reference, doubt = self._rows
+        valid, moves = self._masks
+        expected, square = reference ** 2 + doubt, (measured - predicted) ** 2
+        rows = np.array([np.ones_like(measured), square,
+                         np.minimum(square / expected, LARGEST_SQUARE),
+                         expected, measured, predicted, measured ** 2, predicted ** 2,
+                         measured * predicted])
+        sums = np.where(valid, rows, 0.0).sum(axis=1)
+        self.batches = np.concatenate([self.batches, sums[None]])[-TRUST_BLOCKS:]
+        self._follow_effort(measured, valid & moves)
+        self._count = 0
 
     def misread(self, places: Iterable[int]) -> None:
         """Set the indices of the channels with faulty readings, in place of the earlier ones."""
@@ -130,14 +140,20 @@ class ChannelTrust:
         self.levels.setflags(write=False)
 
     def _follow_effort(self, measured: np.ndarray, moves: np.ndarray) -> None:
-        """Update mean and mean square of the effort in motion only, so that pauses do not count."""
-        rate = np.maximum(1 / (self._moving + 1), 1 / EFFORT_MEMORY) * moves
-        self._effort += rate * (np.array([measured, measured ** 2]) - self._effort)
-        self._moving += moves
+        """Update mean and mean square of the effort by rows (T, C) in motion only, so that pauses
+        do not count."""
+        total = self._moving + moves.cumsum(axis=0)
+        rate = np.maximum(1 / np.maximum(total, 1), 1 / EFFORT_MEMORY) * moves
+        left = (1 - rate)[::-1].cumprod(axis=0)[::-1]     # by each row and all later ones
+        weight = rate * np.append(left[1:], np.ones_like(left[:1]), axis=0)
+        self._effort = left[0] * self._effort + [(weight * measured).sum(axis=0),
+                                                 (weight * measured ** 2).sum(axis=0)]
+        self._moving = total[-1]
 
     @property
     def effort_power(self) -> np.ndarray:
-        """(C,) variance of the effort in motion; of all rows for a channel that has not moved."""
+        """(C,) variance of the effort in motion, up to the last batch; of all rows for a channel
+        that has not moved."""
         total = self.batches.sum(axis=0)
         rows = np.maximum(total[ROWS], 1)
         recent = total[MM] / rows - (total[M] / rows) ** 2
