@@ -23,6 +23,7 @@ counts as noise, with its own correlation time.
 """
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass
 from typing import NamedTuple
 
@@ -77,6 +78,10 @@ def bayes_factor(A: np.ndarray, b: np.ndarray, stddev: np.ndarray) -> tuple[floa
     D = stddev
     M = D[:, None] * A * D
     M.flat[::D.size + 1] += 1.0
+    if D.size == 1 and M[0, 0] > 0:     # most hypotheses are scales: numbers need no LAPACK
+        m = float(M[0, 0])
+        evidence = 0.5 * (float(D[0] * b[0]) ** 2 / m - math.log(m))
+        return evidence, D * (D * b) / m
     # M is symmetric; its transpose has the memory order in which LAPACK factorizes in place.
     L, info = dpotrf(M.T, lower=1, clean=0, overwrite_a=1)
     if info:
