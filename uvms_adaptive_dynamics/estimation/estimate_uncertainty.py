@@ -53,13 +53,13 @@ class Uncertainty(NamedTuple):
 
 
 class _Solved(NamedTuple):
-    """An estimate pi (p,): A (p, p) and g (p,) of its cost pi^T A pi - 2 g^T pi, the covariance B
-    (p, p) of half its gradient, and the part of B that rows gave."""
+    """An estimate pi (p,): A (p, p) and g (p,) of its cost pi^T A pi - 2 g^T pi, and the covariance
+    (p, p) of half its gradient, as the parts that the prior and the rows gave."""
 
     A: np.ndarray
     g: np.ndarray
     pi: np.ndarray
-    B: np.ndarray
+    of_prior: np.ndarray
     of_rows: np.ndarray
 
 
@@ -96,8 +96,8 @@ class EstimateUncertainty:
         """Follow the estimate from `before` (p,) to the minimum pi (p,) of a problem. Raises
         SolverError, with nothing changed, if the problem's information is singular."""
         information = self._information
-        solved = _Solved(problem.total.H, problem.total.g, pi, information.gradient_covariance(),
-                         information.gradient.covariance)
+        solved = _Solved(problem.total.H, problem.total.g, pi,
+                         information.arrival.gradient_covariance(), information.gradient.covariance)
         if self.recent.inverse is None or self._is_due():
             self.recent = self._formed(solved)
             self._rows_refreshed, self._of_rows = information.rows_learned, solved.of_rows
@@ -134,7 +134,8 @@ class EstimateUncertainty:
 
     def _formed(self, solved: _Solved) -> Uncertainty:
         free, equalities = self._free_set.free, len(self._physical.table.equal_pairs)
-        inverse = ConstrainedInverse(solved.A, solved.B, self._physical.active_normals(solved.pi),
+        B = solved.of_rows + solved.of_prior
+        inverse = ConstrainedInverse(solved.A, B, self._physical.active_normals(solved.pi),
                                      equalities, solved.A @ solved.pi - solved.g, free)
         systematic = self._information.systematic_moves(inverse, solved.pi)
         if not free.all():
@@ -142,7 +143,7 @@ class EstimateUncertainty:
         systematic.setflags(write=False)
         covariance = self.recent.covariance
         if self._settings.covariance != "increments":
-            covariance = SandwichCovariance(inverse, solved.B, solved.A, free,
+            covariance = SandwichCovariance(inverse, B, solved.A, free,
                                             self._free_set.covariance, solved.of_rows)
         return Uncertainty(covariance, systematic, inverse)
 

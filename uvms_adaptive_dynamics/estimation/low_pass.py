@@ -98,9 +98,9 @@ class RowFilter:
         if self._filled < K:
             return None
         window = slice(self._place, self._place + K)
-        weights = self.kernel[:, None] * self._mask[window]
-        share = weights.sum(axis=0)
-        sums = np.einsum("kc,kcp->cp", weights, self._values[window])
+        share = (self.kernel[:, None] * self._mask[window]).sum(axis=0)
+        values = self._values[window]   # zero where masked
+        sums = np.einsum("k,kx->x", self.kernel, values.reshape(K, -1)).reshape(values.shape[1:])
         sums /= np.maximum(share, 1e-12)[:, None]
         t, valid, nu_dot, R_nb = self._instants[(self._place + K // 2) % K]
         return Row(t, sums[:, self._Y], sums[:, self._known.start], sums[:, self._tau.start],
