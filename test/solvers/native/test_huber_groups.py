@@ -130,6 +130,29 @@ def test_a_kept_window_follows_the_noise(grouping):
         assert ours.objective == pytest.approx(problem.objective(ours.pi), rel=1e-8)
 
 
+@pytest.mark.parametrize("grouping", ["sample", "channel"])
+def test_a_new_instant_enters_the_set_only_if_it_may_be_an_outlier(grouping):
+    """Before the next refresh, an instant without residual at the last one is outside the set, and
+    one of many deviations is inside; the cost is that of a first tick with the same rows."""
+    rng = np.random.default_rng(23)
+    problem = dataclasses.replace(make_problem(make_table(), rng, N=40, grouping=grouping),
+                                  source=object(), born=np.arange(40))
+    at = coordinates_of(problem)
+    groups, x = groups_of(problem, at), at.reduce(problem.pi)
+    RobustCost(problem, at, groups).refresh(x)
+    for k, size in ((3, 0.0), (4, 30.0)):
+        born, tau, valid = problem.born.copy(), problem.tau.copy(), problem.valid.copy()
+        born[k], valid[k], tau[k] = 100 + k, True, problem.Y[k] @ problem.pi
+        tau[k, 0] += size / problem.scale[0]
+        problem = dataclasses.replace(problem, born=born, tau=tau, valid=valid)
+        assert groups_of(problem, at, groups) is groups
+        first = k * (1 if grouping == "sample" else problem.scale.size)
+        assert (first in groups.outliers.group) == (size > 0)
+        fresh = dataclasses.replace(problem, source=None, born=None)
+        value = RobustCost(problem, at, groups).slope(x).value
+        assert value == pytest.approx(RobustCost(fresh, at, groups_of(fresh, at)).at(x).value)
+
+
 def test_an_outlier_outside_the_set_is_found():
     """A refresh changes the revision if and only if it finds a group beyond rho outside the set."""
     rng = np.random.default_rng(2)

@@ -142,9 +142,14 @@ class Window:
         self._filled = N
         if problem.born is not None:
             self._born[new] = problem.born[new]
-        # A new group may be beyond rho: it is in the set until a refresh has checked it.
-        outliers.add(groups, rows, tau, rho, self._weights(groups))
         self._ticks += 1
+        if self._refreshed_at is not None:      # checked like the others, at the same point
+            residual = tau - rows @ self._refreshed_at
+            near = ~(rho - np.sqrt(np.einsum("kr,kr->k", residual, residual)) >= ENTER)
+            groups, rows, tau, rho = groups[near], rows[near], tau[near], rho[near]
+        # Without a check, a new group is in the set until the next refresh.
+        if groups.size:
+            outliers.add(groups, rows, tau, rho, self._weights(groups))
 
     def _weights(self, groups: np.ndarray) -> np.ndarray:
         return self._slot_weight[groups // self._groups_a_slot]
@@ -152,6 +157,9 @@ class Window:
     def outlier_term(self, x: np.ndarray) -> OutlierTerm:
         """The outlier set's correction at x (m,)."""
         outliers = self.outliers
+        if not outliers.count:
+            return OutlierTerm(0.0, np.zeros(x.size), outliers.rho, outliers.isotropic,
+                               outliers.residual)
         rows = outliers.rows.reshape(outliers.tau.size, x.size)
         residual = outliers.tau - (rows @ x).reshape(outliers.tau.shape)
         norm = np.sqrt(np.einsum("kr,kr->k", residual, residual))
