@@ -31,7 +31,7 @@ from nav_msgs.msg import Path
 from std_msgs.msg import Float64MultiArray
 from trajectory_msgs.msg import JointTrajectory, MultiDOFJointTrajectory
 
-from ..config import Config
+from ..config import Config, fixed_in
 from ..control.planned import Planned
 from ..control.twin import Twin
 from ..control.unexplained import Residuals, Unexplained
@@ -67,7 +67,7 @@ class TwinNode(SettingsNode):
     """
 
     def __init__(self, **kwargs):
-        super().__init__(TWIN_NODE, **kwargs)
+        super().__init__(TWIN_NODE, fixed_in("twin"), **kwargs)
         self.inputs: NodeInputs | None = None
         self._lock = threading.Lock()      # guards data shared by samples and forecasts
         self._sample: Sample | None = None
