@@ -183,9 +183,10 @@ class Robot:
     """The node under test with everything it needs. `armed()` arms it and waits until it commands
     something, which grows as long as nothing stops it."""
 
-    def __init__(self, ros, directory, dry_run=False, **settings):
+    def __init__(self, ros, directory, dry_run=False, stage=STAGE, **settings):
         self.ros = ros
-        self.vehicle, self.estimator = FakeVehicle(ros.operator), FakeEstimator(ros.operator)
+        self.vehicle = FakeVehicle(ros.operator)
+        self.estimator = FakeEstimator(ros.operator, stage=stage)
         self.commands, self.torques, self.status = [], [], []
         self._hear = ros.operator.create_subscription(
             Float64MultiArray, "/thruster_input", lambda m: self.commands.append(

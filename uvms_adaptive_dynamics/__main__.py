@@ -15,7 +15,10 @@
 """The command line, `python -m uvms_adaptive_dynamics COMMAND`; commands load modules on demand."""
 from __future__ import annotations
 
+import difflib
 import os
+import select
+import signal
 import sys
 from importlib import import_module
 
@@ -92,8 +95,9 @@ def main(arguments: list[str] | None = None) -> int:
     chosen = next((argument for argument in arguments if argument in COMMANDS), None)
     try:
         if chosen is None:
-            parser.parse_args(arguments)  # exits for --help and --version, refuses anything else
-            return 2
+            if all(argument.startswith("-") for argument in arguments[:1]) and arguments:
+                parser.parse_args(arguments)    # exits for --help and --version
+            raise _no_command(arguments)
         command = import_module(f".{COMMANDS[chosen][0]}", __package__)
         command.add_arguments(subparsers.choices[chosen])
         return int(command.run(parser.parse_args(arguments)))
@@ -102,8 +106,40 @@ def main(arguments: list[str] | None = None) -> int:
         return 2
 
 
-if __name__ == "__main__":
+def _no_command(arguments: list[str]) -> UvmsError:
+    if not arguments:
+        return UvmsError("expected a command, such as 'inspect' or 'evaluate'. See --help.")
+    near = difflib.get_close_matches(arguments[0], COMMANDS, n=1)
+    hint = f" Did you mean '{near[0]}'?" if near else ""
+    return UvmsError(f"got '{arguments[0]}', expected a command.{hint} See --help.")
+
+
+def process() -> int:
+    """`main` of a process: its status, or that of a shell for Ctrl-C and for output that is no
+    longer read."""
     try:
-        sys.exit(main())
+        try:
+            status = main()
+        except SystemExit as end:       # --help, --version
+            status = int(end.code or 0)
+        sys.stdout.flush()
+        return status
     except KeyboardInterrupt:
-        sys.exit(130)
+        return 128 + signal.SIGINT
+    except BrokenPipeError:
+        if not any(_is_unread(stream.fileno()) for stream in (sys.stdout, sys.stderr)):
+            raise       # another pipe, of one of our own processes
+        # Else Python would report what is left of the output at its end.
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        return 128 + signal.SIGPIPE
+
+
+def _is_unread(output: int) -> bool:
+    """Whether an output is a pipe whose reader has gone, as `head` does."""
+    poll = select.poll()
+    poll.register(output, 0)
+    return any(event & select.POLLERR for _, event in poll.poll(0))
+
+
+if __name__ == "__main__":
+    sys.exit(process())

@@ -16,17 +16,29 @@
 import re
 from pathlib import Path
 
-from uvms_adaptive_dynamics.config import LIVE, Config, fixed_because
+from uvms_adaptive_dynamics.config import LIVE, LIVE_BY_NODE, Config, fixed_in
 
 
 def test_every_setting_may_change_or_has_a_reason():
     """LIVE contains only existing settings."""
     names = {name for name, _, _ in Config().settings()}
     assert names >= LIVE
-    for name in names:
-        assert bool(fixed_because(name)) == (name not in LIVE)
-    assert fixed_because("dvl.topic") == "topics are subscribed at start"
-    assert "~/load" in fixed_because("prior.file")
+    for node, used in LIVE_BY_NODE.items():
+        for name in names:
+            assert (fixed_in(node)(name) is None) == (name in used)
+    fixed = fixed_in("estimator")
+    assert fixed("dvl.topic").why == "topics are subscribed at start"
+    assert "restart" in fixed("dvl.topic").instead
+    assert "~/load" in fixed("prior.file").why
+
+
+def test_a_node_refuses_what_only_others_use():
+    """A change without effect would be worse than none."""
+    assert fixed_in("estimator")("feedforward.timeout") == (
+        "only the node feedforward uses it", "Change it there.")
+    assert fixed_in("feedforward")("imu.timeout").why == (
+        "only the nodes estimator and twin use it")
+    assert fixed_in("twin")("dvl.timeout") is None
 
 
 def test_all_of_a_kind_are_alike():

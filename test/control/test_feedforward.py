@@ -155,6 +155,21 @@ def test_a_dead_estimator_is_left_within_one_period(fallback, there):
         assert (last.stddev < .05 * run[0].stddev).all()
 
 
+def test_the_reason_for_the_fallback_is_the_right_one():
+    """Each cause in its own words; '' while the trusted parameters act."""
+    ff, pi = feedforward(timeout=.5, max_age=60.0), inside_P(np.random.default_rng(1), .2)
+    assert "have come yet" in ff.fallback_because(0.0)
+    ff.update(pi, None, 0.0, True)
+    assert ff.fallback_because(.4) == "" and "silent" in ff.fallback_because(.6)
+    ff.distrust()
+    assert "failed" in ff.fallback_because(.6)
+    ff.confirm(61.0)
+    assert "max_age" in ff.fallback_because(61.0)
+    with pytest.raises(ParameterError):
+        ff.update(-pi, None, 61.0, True)
+    assert "unusable" in ff.fallback_because(61.0)
+
+
 def test_old_parameters_hold_while_the_estimator_lives():
     """A status message or an untrusted estimate suffices to keep the last trusted parameters."""
     ff, pi = feedforward(), inside_P(np.random.default_rng(1), .2)

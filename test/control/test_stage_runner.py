@@ -184,6 +184,14 @@ def test_motion_of_another_channel_is_not_the_one_asked_for(said):
     assert progress.missing == ("a: has hardly moved, or its rows are masked (0 of 8 s)",)
 
 
+def test_seconds_that_are_missing_are_not_rounded_away(said):
+    """7.7 of 8 s are still missing; "8 of 8 s" would say that nothing is."""
+    learner, runner = run_of(lambda name: 10.0, said)
+    assert play(runner, learner, 7.7, "a") is None
+    assert play(runner, learner, 1.0) is None       # a check of the stage, once a second
+    assert "(7 of 8 s)" in runner.progress().missing[0]
+
+
 def test_what_the_motion_does_not_show_does_not_hold_up_the_stage(said):
     """A direction that would not be measured within at_most at the present pace is out of reach,
     as soon as the pace is known over ten seconds."""

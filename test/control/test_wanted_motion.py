@@ -84,6 +84,23 @@ def test_a_single_point_holds_for_its_time():
     assert not motions.at(5.6, STATE).given and not motions.at(4.9, STATE).given
 
 
+def test_a_motion_stays_in_force_until_the_next_begins():
+    """As of a planner that replans with stamps ahead, and one that streams points ahead of time;
+    what is received last replaces what it meets."""
+    motions = wanted(axes="body_frd", motion_timeout=.5)
+    motions.add_vehicle_trajectory(vehicle([(0, None, ONE), (9, None, ONE)], stamp=5.0), 5.0)
+    motions.add_vehicle_trajectory(vehicle([(0, None, TWO), (1, None, TWO)], stamp=6.0), 5.5)
+    np.testing.assert_allclose(motions.at(5.9, STATE).nu_dot, ONE)
+    np.testing.assert_allclose(motions.at(6.1, STATE).nu_dot, TWO)
+    assert not motions.at(7.1, STATE).given     # the second has replaced the first
+    motions.add_vehicle_acceleration(Message(accel=six(ONE)), 5.6)
+    np.testing.assert_allclose(motions.at(6.05, STATE).nu_dot, ONE)
+    for k in range(300):
+        motions.add_vehicle_trajectory(vehicle([(.05, None, k * ONE)], stamp=8 + .01 * k),
+                                       8 + .01 * k)
+    np.testing.assert_allclose(motions.at(10.991, STATE).nu_dot, 294 * ONE)
+
+
 def test_velocities_alone_are_differentiated():
     """For quadratic velocities the acceleration at the middle point is exact."""
     motions = wanted(axes="body_frd")

@@ -13,6 +13,7 @@
 # limitations under the License.
 
 """Reading recordings: both storages, names, types, and one sentence for each problem of a bag."""
+import math
 import os
 import shutil
 from collections import Counter
@@ -171,6 +172,30 @@ def test_folder_without_metadata_names_its_files(tmp_path):
     with pytest.raises(BagError, match="give one of its files instead: bag.mcap, bag_1.mcap"):
         check_bag(bag, ARM)
     assert len(positions(bag / "bag.mcap")) == 20
+
+
+def test_a_folder_of_recordings_names_them(tmp_path):
+    """Rather than only what it lacks."""
+    for name in ("monday", "tuesday"):
+        write(tmp_path / name)
+    with pytest.raises(BagError, match="give one of the recordings in it: monday, tuesday"):
+        check_bag(tmp_path, ARM)
+
+
+def test_a_copy_that_was_cut_off_is_read_by_its_file(tmp_path):
+    """With a metadata.yaml that promises more, the folder is refused with that advice."""
+    bag = write(tmp_path / "bag")
+    file = bag / "bag.mcap"
+    file.write_bytes(file.read_bytes()[:-40])
+    with pytest.raises(BagError, match="give '.*bag.mcap' itself, which is then read up to"):
+        check_bag(bag, ARM)
+    assert positions(file)
+
+
+def test_no_topics_are_no_messages(tmp_path):
+    """As `inspect` asks of a recording without any type that it knows; rosbags would read all."""
+    with opened(write(tmp_path / "bag")) as recording:
+        assert not list(recording.messages([], -math.inf, math.inf))
 
 
 @pytest.mark.parametrize("storage", [StoragePlugin.MCAP, StoragePlugin.SQLITE3])

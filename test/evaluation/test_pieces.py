@@ -75,6 +75,9 @@ def test_a_split_is_learning_and_then_the_held_out_test(bag, tmp_path):
         assert channel["rmse"] == pytest.approx(second["channels"][name]["rmse"], rel=1e-6)
         assert channel["n"] == second["channels"][name]["n"]
     assert (tmp_path / "held_out" / "samples.csv").is_file()
+    word = both["held_out"]["verdict"]["word"]      # whoever reads the first part's learns of it
+    assert both["next"][0].endswith(f"is {word}: see held_out/")
+    assert both["next"][0] in (tmp_path / "statement.md").read_text()
 
 
 def test_bounds_and_modes_that_contradict_are_refused(bag, tmp_path):

@@ -118,16 +118,17 @@ def test_the_view_shows_what_the_topics_say(tmp_path, monkeypatch, capsys):
             publishers = [ros.publisher(JointState, "/uvms_estimator/parameters", LATCHED),
                           ros.publisher(DiagnosticArray, "/diagnostics", 10)]
             publishers[1].publish(messages.diagnostic_array(10.0, statuses))
-            publishers[0].publish(messages.parameters_message(10.0, names, np.ones(len(names)),
-                                                              np.full(len(names), .5)))
-            while not (view._parameters and view._status):
-                view.spin(0.05)
+            for k, t in enumerate((0.0, 10.0, 12.5)):       # the prior's stamp is zero
+                publishers[0].publish(messages.parameters_message(
+                    t, names, np.full(len(names), k / 2), np.full(len(names), .5)))
+                ros.until(lambda k=k: view.spin(0.05) or view._status and (
+                    view._parameters.get(names[0], (-1, 0))[0] == k / 2), what=f"{t} s")
             view.spin(0.05)
             view.finish()
     finally:
         view.close()
     words = capsys.readouterr().out
     for expected in ("surge 0.99", "yaw < -9", "m_X_du 1±1", "clarabel 2.5 ms a solve", "3 skipped",
-                     "0.988", "95%"):
+                     "0.988", "95%", "[  2.5 s]", "  2.5 s of estimates"):
         assert expected in words, words
     assert all(name in words for name in SHOWN_PARAMETERS)

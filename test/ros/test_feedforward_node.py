@@ -148,6 +148,11 @@ class Heard(SimpleNamespace):
     def values(self):
         return {v.key: v.value for v in self.statuses[-1].status[0].values}
 
+    def said(self, word):
+        """Whether the last status warns with this word."""
+        status = self.statuses[-1].status[0]
+        return status.level == b"\x01" and word in status.message
+
     def source(self, word):
         self.ros.until(lambda: self.statuses and self.values().get("source") == word,
                        what=f"source {word}")
@@ -225,15 +230,19 @@ def test_it_falls_back_when_the_estimator_is_silent_failed_or_mad(ros, start):
     estimator.say(pi)
     heard.source("trusted")
     heard.source("prior")                # silent
-    assert heard.statuses[-1].status[0].level == b"\x01"
+    assert heard.said("silent")
     begin = time.monotonic()
     while time.monotonic() - begin < .6:     # the status alone keeps trust in old parameters
         estimator.live("holding")
         ros.until(lambda: True)
         ros.executor.spin_once(timeout_sec=.02)
     heard.source("trusted")
+    before = len(heard.statuses)
     estimator.live("failed")
     heard.source("prior")
+    assert heard.said("failed")
+    assert "has failed" in next(each for each in (
+        status.status[0].message for status in heard.statuses[before:]) if "trusted" not in each)
     estimator.say(pi)
     heard.source("trusted")
     estimator.say(np.full(75, np.nan))

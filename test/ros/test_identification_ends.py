@@ -26,7 +26,7 @@ if importlib.util.find_spec("rclpy") is None:
     pytest.skip("rclpy is not installed", allow_module_level=True)
 
 from ros_bus import bus, process  # noqa: I001, E402  (first: it sets the domain)
-from flying import NODE, FakeEstimator, FakeVehicle, Robot, size_of  # noqa: E402
+from flying import NODE, STAGE, FakeEstimator, FakeVehicle, Robot, size_of  # noqa: E402
 from rcl_interfaces.srv import SetParameters  # noqa: E402
 from rclpy.parameter import Parameter  # noqa: E402
 from std_msgs.msg import Empty, Float64MultiArray, String  # noqa: E402
@@ -241,6 +241,30 @@ def test_a_dry_run_says_what_it_waits_for(dry_run):
     assert len(said) == 2 and all("Nothing to show yet" in line for line in said)
     dry_run.send_signal(signal.SIGINT)
     assert dry_run.wait(20.0) == 0
+
+
+def test_a_dry_run_shows_the_first_motion_of_the_schedule(tmp_path):
+    """The first stage waits for ~/arm and holds still; the motion after it is what an operator
+    wants to see. A node that does not know the schedule says so."""
+    still = {**STAGE, "stage": "hover", "title": "holding still", "move": "", "free": "X_u"}
+    with bus() as ros:
+        robot, asked = Robot(ros, tmp_path, stage=still, **{"estimation.schedule": "guided"}), []
+        try:
+            robot.node._designer.start = lambda known, free, request, depth: asked.append(
+                (request.stage.name, free))
+            answers = []
+
+            def shown():
+                answers.append(robot.call("dry_run"))
+                return answers[-1].success
+            ros.until(shown, what="a motion to show")
+            (name, free), = asked
+            assert name == "arm" and "axis_b.fv" in free and "after 'holding still'" in (
+                answers[-1].message)
+            robot.node.config = robot.node.config.with_values({"estimation.schedule": ""})
+            assert "expected the estimator's" in robot.call("dry_run").message
+        finally:
+            robot.close()
 
 
 def teardown_module():

@@ -19,7 +19,7 @@ from rcl_interfaces.msg import ParameterType
 from rclpy.parameter import Parameter
 from ros_bus import bus
 
-from uvms_adaptive_dynamics.config import LIVE, Config
+from uvms_adaptive_dynamics.config import LIVE_BY_NODE, Config
 from uvms_adaptive_dynamics.errors import ConfigError
 from uvms_adaptive_dynamics.ros.parameters import (
     PARAMETER_TYPES,
@@ -78,8 +78,9 @@ def test_every_setting_is_declared_with_its_type_and_words(declared):
         stored = node.get_parameter(name)
         assert stored.type_ is PARAMETER_TYPES[meta["kind"]], name
         assert (tuple(stored.value) if isinstance(value, tuple) else stored.value) == value
-        assert ("Fixed at start: " in described.additional_constraints) == (name not in LIVE)
-        assert ("May change" in described.additional_constraints) == (name in LIVE)
+        may = name in LIVE_BY_NODE["estimator"]
+        assert ("Fixed at start: " in described.additional_constraints) == (not may)
+        assert ("May change" in described.additional_constraints) == may
 
 
 def test_ranges_are_in_the_descriptors(declared):

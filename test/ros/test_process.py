@@ -22,7 +22,41 @@ import pytest
 if importlib.util.find_spec("rclpy") is None:
     pytest.skip("rclpy is not installed", allow_module_level=True)
 
+import rclpy  # noqa: E402
+
+from uvms_adaptive_dynamics.errors import ConfigError  # noqa: E402
 from uvms_adaptive_dynamics.ros import process  # noqa: E402
+
+
+class Starting:
+    """A node whose start meets a signal, or fails by itself."""
+
+    def __init__(self, interrupted):
+        self.context = rclpy.get_default_context()
+        self._interrupted = interrupted
+
+    def get_fully_qualified_name(self):
+        return "/starting"
+
+    def begin(self):
+        if self._interrupted:       # as rclpy's handler of SIGINT does
+            rclpy.shutdown()
+        raise ConfigError("setting 'imu.topic' cannot be subscribed")
+
+    def close(self):
+        pass
+
+
+@pytest.mark.parametrize("interrupted, status, said", [(True, 0, 0), (False, 1, 1)])
+def test_a_signal_during_the_start_is_an_end_and_no_error(monkeypatch, interrupted, status, said):
+    """What fails because the context is gone is not reported as a wrong setting."""
+    reported = []
+    monkeypatch.setattr(process, "last_words", lambda *words: reported.append(words))
+    monkeypatch.setattr(signal, "signal", lambda *_: None)
+    assert process.run_node(["starting"], lambda: Starting(interrupted),
+                            process.node_parser("starting", "starting", "Starts"),
+                            "starting") == status
+    assert len(reported) == said
 
 
 class WindingDown:

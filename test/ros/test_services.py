@@ -40,7 +40,7 @@ class Services:
                                    name, answer))
         NodeServices(node, SimpleNamespace(call=call), None,
                      lambda: Config().with_values(settings), lambda: self.front_ends.append(1),
-                     SimpleNamespace(folder=folder), None, None)
+                     SimpleNamespace(folder=folder), None, None, lambda: None)
         self._made = made
 
     def ask(self, name, request=None):

@@ -87,6 +87,20 @@ def test_settings_change_as_they_are_described(ros, start, tmp_path, kind):
             answer.reason), name
 
 
+def test_a_setting_of_another_node_is_refused_with_its_name(ros, start, tmp_path):
+    """Rather than accepted without effect; so is a name that does not exist, with the nearest."""
+    node = start(EstimatorNode, overrides=[("output.directory", Parameter.Type.STRING,
+                                            str(tmp_path))])
+    reasons = [result.reason for result in ros.call(
+        SetParameters, f"/{node.full_name}/set_parameters", SetParameters.Request(parameters=[
+            Parameter(name, value=1.5).to_parameter_msg()
+            for name in ("feedforward.timeout", "dvl.time_out")])).results]
+    assert reasons == [
+        "setting 'feedforward.timeout' cannot change while the node runs, since only the node "
+        "feedforward uses it. Change it there.",
+        "setting 'dvl.time_out' does not exist. Did you mean 'dvl.timeout'?"]
+
+
 def _place(config, name):
     section, field = name.split(".")
     return getattr(config, section), field

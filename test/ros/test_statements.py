@@ -16,6 +16,7 @@
 directly, so that no time is spent waiting."""
 import json
 from dataclasses import replace
+from pathlib import Path
 from types import SimpleNamespace
 
 import numpy as np
@@ -27,7 +28,7 @@ from rclpy.parameter import Parameter
 from rclpy.qos import DurabilityPolicy, QoSProfile
 from ros_bus import bus
 from std_msgs.msg import Float64MultiArray
-from std_srvs.srv import Trigger
+from std_srvs.srv import SetBool, Trigger
 
 from uvms_adaptive_dynamics.errors import SolverError
 from uvms_adaptive_dynamics.model.parameter_file import load_parameters
@@ -85,6 +86,29 @@ def test_a_statement_is_answered_and_written(running):
     node.inputs.stop()
     node._last_statement()
     assert path.is_file()
+
+
+def judged(ros):
+    """(first lines of a statement, seconds of rows that it judges on surge)."""
+    message = ros.call(Trigger, NAME + "statement").message
+    path = Path(message.splitlines()[0]).with_suffix(".json")
+    return message, json.loads(path.read_text())["channels"]["surge"]["seconds"]
+
+
+def test_an_estimate_is_not_judged_by_predictions_of_another(running):
+    """Of the estimate before a reset, or from before learning was switched off."""
+    ros, node, learn = running
+    learn(4.0, prior(node))
+    assert judged(ros)[1] > 3.0
+    ros.call(SetBool, NAME + "enable", SetBool.Request(data=False))
+    learn(1.0, prior(node))
+    said, seconds = judged(ros)
+    assert 0 < seconds <= 1.0 and "rows never learnt from" in Path(said.splitlines()[0]).read_text()
+    ros.call(SetBool, NAME + "enable", SetBool.Request(data=False))     # nothing changes
+    assert judged(ros)[1] == seconds
+    ros.call(Trigger, NAME + "reset")
+    said, seconds = judged(ros)
+    assert seconds == 0 and "R^2" not in said
 
 
 def test_a_statement_tells_that_every_solve_fails(running):

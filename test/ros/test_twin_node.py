@@ -32,6 +32,7 @@ from uvms_adaptive_dynamics.model.dynamics import State
 from uvms_adaptive_dynamics.model.forward_simulation import Forward
 from uvms_adaptive_dynamics.model.robot import RobotModel
 from uvms_adaptive_dynamics.model.rotations import from_quaternion, from_rpy
+from uvms_adaptive_dynamics.ros import twin_node
 from uvms_adaptive_dynamics.ros.demo.simulated_robot import MESSAGE_CLASSES, ros_message
 from uvms_adaptive_dynamics.ros.messages import covariance_message, doubles, time_message
 from uvms_adaptive_dynamics.ros.publishers import LATCHED
@@ -70,8 +71,8 @@ def covariance(names=NAMES):
                               1e-6 * np.diag(np.array(ESTIMATOR.table.scale) ** 2))
 
 
-def status(noise=0.3):
-    values = [KeyValue(key="state", value="learning"),
+def status(noise=0.3, state="learning", trusted="true"):
+    values = [KeyValue(key="state", value=state), KeyValue(key="trusted", value=trusted),
               *(KeyValue(key=f"noise {channel}", value=str(noise))
                 for channel in ESTIMATOR.robot.channels)]
     return DiagnosticArray(status=[DiagnosticStatus(values=values)])
@@ -81,9 +82,10 @@ def said(message):
     return {pair.key: pair.value for pair in message.status[0].values}
 
 
-def play(ros, node, seconds):
-    """The simulated robot in simulated time, as fast as the node follows."""
-    robot = SimulatedRobot(3, None, start_ns=START_NS, truth_period=None)
+def play(ros, node, seconds, behind=0):
+    """The simulated robot in simulated time, as fast as the node follows; its clock is `behind` [s]
+    that of the node."""
+    robot = SimulatedRobot(3, None, start_ns=START_NS - behind * 10**9, truth_period=None)
     clock = ros.publisher(Clock, "/clock", QoSProfile(depth=10))
     publishers = {topic: ros.publisher(kind, f"/{topic}", SENSOR)
                   for topic, kind in MESSAGE_CLASSES.items()}
@@ -134,6 +136,48 @@ def test_forecasts_come_with_bands_once_parameters_are_trusted(ros, node):
     joints.publish(JointTrajectory(joint_names=["nobody"], points=[JointTrajectoryPoint()]))
     plan.publish(Float64MultiArray(data=[60.0, 20.0, 0.0, 0.0, 0.0, 0.0, 0.0]))
     ros.until(lambda: said(statuses[-1]).get("commands") == "planned")
+
+
+def give(ros):
+    """A trusted estimate; returns the publisher of its status."""
+    given = [(ros.publisher(type(message), f"/uvms_estimator/{topic}", LATCHED), message)
+             for topic, message in (("trusted_parameters", parameters()),
+                                    ("trusted_covariance", covariance()), ("status", status()))]
+    for publisher, message in given:
+        publisher.publish(message)
+    return given[-1][0]
+
+
+def test_a_vehicle_whose_computer_has_another_clock_is_forecast_too(ros, node):
+    """All stamps are 30 s behind the node's clock: ages and plans are those of the same clock."""
+    statuses = ros.collect(DiagnosticArray, "/uvms_twin/status", LATCHED)
+    give(ros)
+    plan = ros.publisher(Float64MultiArray, "/uvms_twin/planned_wrench", 10)
+    play(ros, node, 1.5, behind=30)
+    ros.until(lambda: said(statuses[-1])["valid"] == "true", what="a forecast")
+    assert 0 < float(said(statuses[-1])["age of start [s]"]) < 1
+    assert float(said(statuses[-1])["ahead [s]"]) == pytest.approx(1.0, abs=.03)
+    plan.publish(Float64MultiArray(data=[5.0, 20.0, 0.0, 0.0, 0.0, 0.0, 0.0]))
+    ros.until(lambda: said(statuses[-1]).get("commands") == "planned")
+
+
+def test_the_status_says_why_the_parameters_may_be_old(ros, node, monkeypatch):
+    """An estimator that is not trusted, has failed, or is gone; with its last trusted parameters
+    forecasts continue."""
+    statuses = ros.collect(DiagnosticArray, "/uvms_twin/status", LATCHED)
+    monkeypatch.setattr(twin_node, "NONE_FOR", 600.0)
+    estimator = give(ros)
+    play(ros, node, 1.2)
+    for message, words in ((status(trusted="false"), "are not trusted"),
+                           (status(state="failed"), "has failed")):
+        estimator.publish(message)
+        ros.until(lambda words=words: words in statuses[-1].status[0].message, what=words)
+    estimator.publish(status())
+    ros.until(lambda: "last trusted" not in statuses[-1].status[0].message)
+    monkeypatch.setattr(twin_node, "NONE_FOR", 0.0)
+    ros.until(lambda: "no message from '/uvms_estimator': forecasting with the last trusted" in
+              statuses[-1].status[0].message)
+    assert said(statuses[-1])["valid"] == "true" and said(statuses[-1])["estimator"] == "learning"
 
 
 def test_settings_change_or_are_refused_with_the_reason(node):

@@ -120,6 +120,18 @@ def test_a_silent_dvl_is_bridged_then_fades(messages):
     assert np.abs(part[end].state.nu[:3]).max() < 1.0
 
 
+def test_the_gates_of_the_dvl_may_change(messages):
+    """As `ros2 param set` of the node says: a lower speed refuses what a higher one takes."""
+    states = LatestStateFilter(CONFIG, ROBOT)
+    for role, message, receive in messages[:200]:
+        if role in ROLES.values():
+            states.add_message(role, message, receive)
+    states.change_settings(CONFIG.with_values({"dvl.max_speed": 0.01}))
+    role, message, receive = next(each for each in messages[200:] if each[0] == "dvl")
+    with pytest.raises(MessageError, match="m/s"):
+        states.add_message(role, message, receive)
+
+
 def test_a_single_wrong_velocity_is_not_used(messages):
     """A single 3 m/s is treated like a missing reading; five in a row are believed."""
     k = [i for i, m in enumerate(messages) if m[0] == "dvl" and m[2] > messages[0][2] + 4][:5]

@@ -15,6 +15,9 @@
 """Command line options: values that a validator accepts, and its messages for all others."""
 import argparse
 import math
+import os
+import subprocess
+import sys
 
 import pytest
 from hypothesis import given
@@ -63,6 +66,30 @@ def test_no_text_breaks_a_validator(text):
             validator(text)
         except argparse.ArgumentTypeError as error:
             assert "expected" in str(error)
+
+
+@pytest.mark.parametrize("arguments, words", [
+    ([], "expected a command, such as 'inspect'"), (["evaluat", "dive"], "mean 'evaluate'?"),
+    (["--evaluate"], "required"), (["-h", "x"], "")])
+def test_an_unknown_command_is_refused_in_one_sentence(arguments, words, capsys):
+    """With the nearest one instead of all."""
+    if not words:
+        with pytest.raises(SystemExit):
+            main(arguments)
+        return
+    assert main(arguments) == 2
+    said = capsys.readouterr().err
+    assert words in said and said.count("\n") == 1
+
+
+def test_output_that_is_no_longer_read_ends_the_command_quietly():
+    """As with `| head`: the status of a shell for it, and no traceback."""
+    read, write = os.pipe()
+    os.close(read)
+    done = subprocess.run([sys.executable, "-m", "uvms_adaptive_dynamics", "completion", "bash"],
+                          stdout=write, stderr=subprocess.PIPE, check=False)
+    os.close(write)
+    assert (done.returncode, done.stderr) == (141, b"")
 
 
 def test_times_are_above_zero_unless_a_least_is_given():
@@ -118,7 +145,7 @@ def test_a_parser_says_name_got_and_expected_in_one_sentence():
 
 
 @pytest.mark.parametrize("arguments, part", [
-    ([], "required: {evaluate"), (["dance"], "invalid choice: 'dance'"),
+    ([], "expected a command"), (["dance"], "got 'dance', expected a command. See --help."),
     (["evaluate"], "required: BAG, --output"),
     (["campaign", "--output", "x", "--jobs", "none"], "--jobs: got 'none', expected a whole"),
     (["simulate", "--output", "x", "--payload", "9"], "--payload: got '9'"),

@@ -18,7 +18,7 @@ from .estimation import SOLVER_NAMES, Estimation, Filter, Limits, Uncertainty
 from .excitation import Excitation
 from .files import NODE_NAME, ROS_OWN, flatten, load_config
 from .identification import Identification
-from .live import LIVE, fixed_because, fixed_in_identify
+from .live import LIVE, LIVE_BY_NODE, Fixed, FixedSettings, fixed_in, fixed_in_identify
 from .output import Output
 from .robot import AUTO, Prior, Robot
 from .sensors import Battery, Depth, Dvl, Imu, Joints
@@ -27,7 +27,7 @@ from .twin import Twin
 from .whole import Config
 
 __all__ = [
-    "AUTO", "LIVE", "NODE_NAME", "ROS_OWN", "SOLVER_NAMES", "Battery", "Config", "Depth", "Dvl",
-    "Estimation", "Excitation", "Feedforward", "Filter", "Identification", "Imu", "Joints",
-    "Limits", "Output", "Prior", "Robot", "Thrusters", "Twin", "Uncertainty", "fixed_because",
-    "fixed_in_identify", "flatten", "load_config"]
+    "AUTO", "LIVE", "LIVE_BY_NODE", "NODE_NAME", "ROS_OWN", "SOLVER_NAMES", "Battery", "Config",
+    "Depth", "Dvl", "Estimation", "Excitation", "Feedforward", "Filter", "Fixed", "FixedSettings",
+    "Identification", "Imu", "Joints", "Limits", "Output", "Prior", "Robot", "Thrusters", "Twin",
+    "Uncertainty", "fixed_in", "fixed_in_identify", "flatten", "load_config"]

@@ -15,26 +15,32 @@
 """Which settings may change while a node runs, and why the others may not."""
 from __future__ import annotations
 
+from collections.abc import Callable
 from fnmatch import fnmatchcase
-from typing import Any
+from typing import Any, NamedTuple
 
 # These affect only future data, not what has been learnt: timeouts, gates, masks, change
-# detection, outputs.
-LIVE = frozenset((
-    "imu.timeout", "dvl.timeout", "depth.timeout", "joint_states.timeout", "thrusters.timeout",
-    "filter.gap", "estimation.deadline",
-    "filter.gates", "dvl.max_stddev", "dvl.max_speed", "limits.speed", "limits.rate",
+# detection, outputs. By the nodes that use them:
+_DVL = frozenset(("dvl.timeout", "dvl.max_stddev", "dvl.max_speed"))
+_SIGNALS = _DVL | frozenset((
+    "imu.timeout", "depth.timeout", "joint_states.timeout", "thrusters.timeout",
+    "filter.gates", "limits.speed",
+    "joint_states.effort_masked", "joint_states.rest_velocity", "joint_states.stop_margin",
+    "depth.minimum", "depth.maximum", "dvl.minimum_altitude", "thrusters.saturation"))
+_ESTIMATE = frozenset((
+    "filter.gap", "estimation.deadline", "limits.rate",
     "limits.acceleration", "limits.angular_acceleration", "limits.joint_speed",
     "limits.joint_acceleration", "limits.force", "limits.torque",
-    "joint_states.effort_masked", "joint_states.rest_velocity", "joint_states.stop_margin",
-    "depth.minimum", "depth.maximum", "dvl.minimum_altitude", "thrusters.saturation",
-    "filter.minimum_share",
-    "estimation.follow_changes",
-    "feedforward.fallback", "feedforward.timeout", "feedforward.max_age", "feedforward.blend_time",
-    "feedforward.max_step", "feedforward.velocity", "feedforward.motion_timeout",
-    "feedforward.state_timeout",
+    "filter.minimum_share", "estimation.follow_changes",
     "output.file", "output.save_period", "output.parameters_period", "output.covariance_period",
     "output.diagnostics_period"))
+_FEEDFORWARD = frozenset((
+    "feedforward.fallback", "feedforward.timeout", "feedforward.max_age", "feedforward.blend_time",
+    "feedforward.max_step", "feedforward.velocity", "feedforward.motion_timeout",
+    "feedforward.state_timeout"))
+LIVE_BY_NODE = {"estimator": _SIGNALS | _ESTIMATE, "feedforward": _DVL | _FEEDFORWARD,
+                "twin": _SIGNALS}
+LIVE = frozenset().union(*LIVE_BY_NODE.values())
 
 # The first matching pattern gives the reason.
 REASONS = (
@@ -60,15 +66,32 @@ REASONS = (
 )
 
 
-def fixed_because(name: str, value: Any = None) -> str:
-    """Why a setting, by dotted name, is fixed at start; '' if it may change at run time, to any
-    value."""
-    if name in LIVE:
-        return ""
-    return next(reason for pattern, reason in REASONS if fnmatchcase(name, pattern))
+class Fixed(NamedTuple):
+    """Why a setting is fixed at start, a clause; and what to do instead, a sentence."""
+
+    why: str
+    instead: str = "Set it in the parameter file and restart the node."
 
 
-def fixed_in_identify(name: str, value: Any) -> str:
+# Whether a node's setting, by dotted name, is fixed at start or may change to a value.
+FixedSettings = Callable[[str, Any], Fixed | None]
+
+
+def fixed_in(node: str) -> FixedSettings:
+    """What is fixed in one of the nodes of LIVE_BY_NODE; other values make no difference."""
+    def fixed(name: str, value: Any = None) -> Fixed | None:
+        if name in LIVE_BY_NODE[node]:
+            return None
+        users = [user for user, used in LIVE_BY_NODE.items() if name in used]
+        if users:
+            nodes = "nodes" if len(users) > 1 else "node"
+            return Fixed(f"only the {nodes} {' and '.join(users)} use"
+                         f"{'' if len(users) > 1 else 's'} it", "Change it there.")
+        return Fixed(next(reason for pattern, reason in REASONS if fnmatchcase(name, pattern)))
+    return fixed
+
+
+def fixed_in_identify(name: str, value: Any) -> Fixed | None:
     """The same for the node identify, in which only the permission to move may be withdrawn."""
     withdrawn = name == "identification.move" and not value
-    return "" if withdrawn else "the node identify reads it at start"
+    return None if withdrawn else Fixed("the node identify reads it at start")

@@ -205,17 +205,29 @@ class Feedforward:
         E[:6] *= np.where(share[:6] == 0.0, 1.0, share[:6])[:, None]
         return E
 
+    def fallback_because(self, t: float) -> str:
+        """Why the fallback acts at time t [s], a clause; '' if the trusted parameters do."""
+        trusted, settings = self._trusted, self.settings
+        if trusted is None:
+            return "no trusted parameters have come yet"
+        if settings.fallback == "trusted":
+            return ""
+        if self._refused:
+            return "the last trusted parameters are unusable"
+        if self._sign_of_life == -math.inf:
+            return "the estimator has failed"
+        # abs: a stamp from the future is no sign of life, nor does it prove an age
+        if not abs(t - self._sign_of_life) <= settings.timeout:
+            return "the estimator is silent"
+        if not (settings.max_age == 0.0 or abs(t - trusted.stamp) <= settings.max_age):
+            return "the trusted parameters are older than feedforward.max_age"
+        return ""
+
     def _wanted(self, t: float) -> _Parameters:
         """The parameters that should act at time t."""
-        trusted, settings = self._trusted, self.settings
-        if trusted is not None and (
-                settings.fallback == "trusted" or
-                not self._refused
-                # abs: a stamp from the future is no sign of life, nor does it prove an age
-                and abs(t - self._sign_of_life) <= settings.timeout
-                and (settings.max_age == 0.0 or abs(t - trusted.stamp) <= settings.max_age)):
-            return trusted
-        return self._nothing if settings.fallback == "nothing" else self._prior
+        if self._trusted is not None and not self.fallback_because(t):
+            return self._trusted
+        return self._nothing if self.settings.fallback == "nothing" else self._prior
 
     def _share_of_time(self, t: float) -> float:
         """Share of the way to the wanted parameters due to the time since the last call: 1 at the

@@ -29,8 +29,7 @@ MOST_ROWS = 10_000      # of a plan: more than a minute at 100 Hz, and still qui
 
 
 class Table(NamedTuple):
-    """values (k, m) at times t (k,) [s] of a plan that begins at `begin` [s]; clock of the
-    samples."""
+    """values (k, m) at times t (k,) [s] of a plan that begins at `begin` [s]."""
 
     begin: float
     t: np.ndarray
@@ -38,7 +37,8 @@ class Table(NamedTuple):
 
 
 class Planned:
-    """The latest plans; without one, or after its end, the present commands are held.
+    """The latest plans; without one, or after its end, the present commands are held. Their times
+    are on the planner's clock.
 
     arm: 'positions' or 'efforts': what the joints follow and what their plan contains. An arm on a
     fixed base always follows efforts, since otherwise there is nothing to forecast.
@@ -64,12 +64,13 @@ class Planned:
         """Set positions [rad or m] or efforts [N m or N] (k, n), in the robot's joint order."""
         self._joints = _table("joints", begin, t, values, self._robot.table.n)
 
-    def commands(self, sample: Sample, ahead: float) -> tuple[Commands, str]:
+    def commands(self, sample: Sample, ahead: float, behind: float = 0.0) -> tuple[Commands, str]:
         """(commands for `ahead` [s] from a sample on, 'planned' or 'held').
 
-        A plan that begins after that is not in force; the word for 'held' says so.
+        behind: the planner's clock minus that of the samples [s]. A plan that begins after those
+        `ahead` seconds is not in force; the word for 'held' says so.
         """
-        now, vehicle = sample.t, self._robot.vehicle
+        now, vehicle = sample.t + behind, self._robot.vehicle
         wrench, joints = _rest(self._wrench, now, ahead), _rest(self._joints, now, ahead)
         by_effort = self.arm == "efforts"
         parts = [_column(wrench, sample.wrench)] if vehicle else []

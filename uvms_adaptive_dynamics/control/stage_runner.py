@@ -240,7 +240,8 @@ class StageRunner:
                     word = "the stage's own motion has not begun"
                 elif not moved[channel]:
                     word += ", or its rows are masked"
-                more = (f"{channel}: {word} ({moved[channel]:.0f} of {stage.at_least:.0f} s)"
+                # rounded down: 7.9 of 8 s are not 8
+                more = (f"{channel}: {word} ({int(moved[channel])} of {stage.at_least:g} s)"
                         + more.removeprefix(channel).replace(": ", "; ", 1))
             if more:
                 said.append(more)

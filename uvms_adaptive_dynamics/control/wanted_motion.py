@@ -20,6 +20,7 @@ arm. Points are interpolated linearly in time; a single point holds from its tim
 """
 from __future__ import annotations
 
+from collections import deque
 from collections.abc import Sequence
 from typing import Any, NamedTuple
 
@@ -34,6 +35,8 @@ from ..model.state import State
 WORLD_FRAMES = ("map", "odom", "earth", "world")
 # A hundred thousand times what a robot reaches; interpolation cannot overflow below it.
 LARGEST_WANTED_VALUE = 1e6
+# Motions kept that begin later: those of a second from a planner that stamps 100 a second ahead.
+MOST_AHEAD = 100
 
 
 class WantedMotion(NamedTuple):
@@ -55,8 +58,33 @@ class _Points(NamedTuple):
     accelerations: np.ndarray
 
 
+class _Line:
+    """The motion in force, and those that were received but begin later."""
+
+    def __init__(self) -> None:
+        self._points: deque[_Points] = deque(maxlen=MOST_AHEAD)
+
+    def add(self, points: _Points, receive: float) -> None:
+        """The newest replaces what it meets from its beginning on."""
+        line = self._points
+        while line and line[-1].times[0] >= points.times[0]:
+            line.pop()
+        line.append(points)
+        while len(line) > 1 and line[1].times[0] <= receive:
+            line.popleft()
+
+    def at(self, t: float) -> _Points | None:
+        """The last that has begun at t [s]."""
+        return next((each for each in reversed(self._points) if each.times[0] <= t), None)
+
+    def begins(self, t: float) -> list[float]:
+        """When those begin that have not begun at t [s]."""
+        return [each.times[0] for each in self._points if each.times[0] > t]
+
+
 class WantedMotions:
     """Keeps the latest wanted motion of vehicle and arm; times [s] are on the receiver's clock.
+    Until it begins, the one before it stays in force.
 
     doubt: a sentence if the frame_id of the vehicle's latest motion contradicts feedforward.axes,
     which decide; '' if not.
@@ -65,8 +93,7 @@ class WantedMotions:
     def __init__(self, joints: Sequence[str], settings: Feedforward):
         self.doubt = ""
         self._joints, self.settings = tuple(joints), settings
-        self._vehicle: _Points | None = None
-        self._arm: _Points | None = None
+        self._vehicle, self._arm = _Line(), _Line()
         world = settings.axes.startswith("world")
         flip = {"body_flu": FRD_FROM_FLU, "world_enu": NED_FROM_ENU}.get(settings.axes, np.eye(3))
         self._world, self._flip = world, np.kron(np.eye(2), flip)     # of linear and angular
@@ -75,9 +102,9 @@ class WantedMotions:
 
     def add_vehicle_trajectory(self, message: Any, receive: float) -> None:
         """Take a trajectory_msgs/MultiDOFJointTrajectory in the axes of feedforward.axes."""
-        self._vehicle = self._not_over(receive, "vehicle_trajectory", _points(
-            message, receive, "vehicle_trajectory", lambda point, what: [
-                six for twist in list(getattr(point, what))[:1] for six in _six(twist)], 6))
+        points = _points(message, receive, "vehicle_trajectory", lambda point, what: [
+            six for twist in list(getattr(point, what))[:1] for six in _six(twist)], 6)
+        self._vehicle.add(self._not_over(receive, "vehicle_trajectory", points), receive)
         self._compare_frame(message)
 
     def add_vehicle_acceleration(self, message: Any, receive: float) -> None:
@@ -86,8 +113,8 @@ class WantedMotions:
             acceleration = np.array(_six(message.accel), float)
         except (AttributeError, TypeError, ValueError) as error:
             raise MessageError(f"vehicle_acceleration: {error}") from None
-        self._vehicle = _Points(np.array([receive]), None, _finite(
-            acceleration[None], "vehicle_acceleration"))
+        self._vehicle.add(_Points(np.array([receive]), None, _finite(
+            acceleration[None], "vehicle_acceleration")), receive)
         self._compare_frame(message)
 
     def add_arm_trajectory(self, message: Any, receive: float) -> None:
@@ -106,8 +133,8 @@ class WantedMotions:
                                    f"{len(names)}, one for each joint")
             return [given[k] for k in places] if given else []
 
-        self._arm = self._not_over(receive, "arm_trajectory", _points(
-            message, receive, "arm_trajectory", values, len(self._joints)))
+        points = _points(message, receive, "arm_trajectory", values, len(self._joints))
+        self._arm.add(self._not_over(receive, "arm_trajectory", points), receive)
 
     def _not_over(self, receive: float, what: str, points: _Points) -> _Points:
         """The points; raises MessageError if they would never act."""
@@ -149,19 +176,17 @@ class WantedMotions:
 
     def begins_in(self, t: float) -> float:
         """[s] from t until the first motion that was received begins; 0 if there is none."""
-        ahead = [points.times[0] - t for points in (self._vehicle, self._arm)
-                 if points is not None and points.times[0] > t]
-        return float(min(ahead, default=0.0))
+        ahead = [*self._vehicle.begins(t), *self._arm.begins(t)]
+        return float(min(ahead, default=t)) - t
 
     def _hold(self, points: _Points) -> float:
         return self.settings.motion_timeout if len(points.times) == 1 else 0.0
 
-    def _in_force(self, points: _Points | None,
+    def _in_force(self, line: _Line,
                   t: float) -> tuple[np.ndarray, np.ndarray | None] | None:
-        """(accelerations, velocities) of points at t; None before the first and after the last."""
-        if points is None:
-            return None
-        if not points.times[0] <= t <= points.times[-1] + self._hold(points):
+        """(accelerations, velocities) at t; None before the first motion and after the last."""
+        points = line.at(t)
+        if points is None or t > points.times[-1] + self._hold(points):
             return None
         return (_interpolated(t, points.times, points.accelerations),
                 None if points.velocities is None

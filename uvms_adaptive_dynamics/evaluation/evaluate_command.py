@@ -88,10 +88,11 @@ def run(args: argparse.Namespace) -> int:
                        adapt_intervals=args.adapt_intervals, figures=args.figures,
                        held_out=held_out, jobs=args.jobs)
     print(summary(metrics))
+    result = "metrics.json" if args.no_report else "report.html"
     if held_out:
         print(f"\nheld out: the last {100 - args.split:g} %, nothing learnt:\n"
-              f"{summary(metrics['held_out'])}")
-    print(f"\n{args.output / ('metrics.json' if args.no_report else 'report.html')}")
+              f"{summary(metrics['held_out'])}\n\n{args.output / 'held_out' / result}")
+    print(f"\n{args.output / result}")
     return 0
 
 

@@ -53,11 +53,12 @@ def run(args: argparse.Namespace) -> int:
     from .inspection.inspection import inspect_recording
     from .recording import Piece
     inspection = inspect_recording(Piece(args.bag, args.begin, args.end), config)
+    text = inspection.proposal.yaml(str(args.bag))
+    if args.write is not None:      # before the output, whose reader may go away (`| head`)
+        write_file(args.write, text)
     print("\n".join(_topics(inspection)))
     print("\n".join(_motion(inspection)))
-    text = inspection.proposal.yaml(str(args.bag))
     if args.write is not None:
-        write_file(args.write, text)
         print(f"\n{args.write}: {len(inspection.proposal.config.changed())} settings; next: "
               + ("complete the lines marked MISSING in it, then " if inspection.proposal.missing
                  else "")

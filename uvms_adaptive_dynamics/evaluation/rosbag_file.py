@@ -61,10 +61,12 @@ def _reading(path: Path) -> Iterator[None]:
         raise
     # rosbags, sqlite and the decompressors raise all kinds of exceptions on damaged files
     except Exception as error:
+        cut_off = [file for file in sorted(path.glob("*.mcap")) if is_cut_off(file)]
+        advice = ("try 'ros2 bag reindex' (sqlite3) or 'mcap recover' (mcap)" if not cut_off else
+                  f"give '{cut_off[0]}' itself, which is then read up to where it ends")
         raise BagError(
             f"bag '{path}' cannot be read: it is damaged or was cut off while recording "
-            f"({reason(error)}); try 'ros2 bag reindex' (sqlite3) or 'mcap recover' "
-            "(mcap).") from None
+            f"({reason(error)}); {advice}.") from None
 
 
 class RosbagFile:
@@ -96,6 +98,8 @@ class RosbagFile:
                  end: float) -> Iterator[tuple[str, Any, float]]:
         """See `recording.Recording`."""
         connections = [c for c in self._reader.connections if c.topic in topics]
+        if not connections:     # for rosbags no connections mean all
+            return
         with _reading(self._path):      # does not cover what a caller raises between messages
             store = _type_store(self._path, connections)
             for connection, stamp, raw in self._reader.messages(
@@ -122,7 +126,9 @@ def _refuse_foreign(path: Path) -> None:
             raise BagError(f"'{file}' is {kind}; expected a rosbag2 recording of regular files.")
     if path.is_dir() and storage_file(path) == path and not (path / "metadata.yaml").is_file():
         files = sorted(file.name for file in path.iterdir() if file.suffix in BAG_SUFFIXES)
-        hint = f"; give one of its files instead: {', '.join(files)}" if files else ""
+        within = sorted(found.parent.name for found in path.glob("*/metadata.yaml"))
+        hint = (f"; give one of its files instead: {', '.join(files)}" if files else
+                f"; give one of the recordings in it: {', '.join(within)}" if within else "")
         raise BagError(
             f"'{path}' is not a rosbag2 recording: the folder has no metadata.yaml{hint}.")
 

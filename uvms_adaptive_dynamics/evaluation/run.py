@@ -19,6 +19,7 @@ import time
 from collections import deque
 from collections.abc import Callable, Iterable, Sequence
 from contextlib import AbstractContextManager, closing
+from dataclasses import replace
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -79,14 +80,19 @@ def evaluate(bags: Sequence[str | Path | Piece], config: Config, prior: Paramete
                      *(failure.line() for failure in done.failures)):
         say(sentence)
     said = statement_of(done, save_to)
-    metrics = _with_verdict(said, done)
     writes: list[Callable[[], object]] = []
     if save_to is not None:
         writes.append(partial(save_parameters, save_to, done.final))
+    test: dict[str, Any] = {}
     if held_out:
         tested = run(held_out, config, done.final, True, progress_on_terminal(), jobs=jobs)
         said_of_test = statement_of(tested)
-        metrics["held_out"] = _with_verdict(said_of_test, tested)
+        test["held_out"] = _with_verdict(said_of_test, tested)
+        said = replace(said, next=(
+            "The held-out part, of which nothing was learnt, is "
+            f"{said_of_test.verdict.word}: see held_out/", *said.next))
+    metrics = _with_verdict(said, done) | test
+    if held_out:
         if folder is not None:
             writes += _files(output_folder(folder / "held_out"), tested, metrics["held_out"],
                              said_of_test, report, figures)

@@ -16,6 +16,7 @@
 from __future__ import annotations
 
 import threading
+import time
 from collections.abc import Callable, Sequence
 from typing import Any, NamedTuple
 
@@ -35,11 +36,12 @@ from .publishers import LATCHED
 class EstimatorStatus(NamedTuple):
     """Content of ~/status.
 
-    state: a state of docs/validity.md; noise (C,) [N, N m]: prediction noise per channel, None if
-    the status lacks it for any channel.
+    state: a state of docs/validity.md; trusted: whether the present parameters are; noise (C,)
+    [N, N m]: prediction noise per channel, None if the status lacks it for any channel.
     """
 
     state: str
+    trusted: bool
     noise: np.ndarray | None
 
 
@@ -81,8 +83,9 @@ class EstimateReader:
             raise MessageError(f"a status with {len(said)} values and no 'state'; expected the "
                                "~/status of an estimator.")
         keys = [f"noise {channel}" for channel in self._channels]
+        trusted = said.get("trusted") != "false"
         if any(key not in said for key in keys):
-            return EstimatorStatus(said["state"], None)
+            return EstimatorStatus(said["state"], trusted, None)
         try:
             noise = np.array([float(said[key]) for key in keys])
         except ValueError as error:
@@ -90,7 +93,7 @@ class EstimateReader:
         if not (np.isfinite(noise).all() and (noise > 0).all()):
             raise MessageError(f"channel noise is {noise.tolist()}; expected positive "
                                "standard deviations.")
-        return EstimatorStatus(said["state"], noise)
+        return EstimatorStatus(said["state"], trusted, noise)
 
     def _places(self, names: Sequence[str]) -> list[int]:
         """Index in `names` of each parameter of this robot."""
@@ -109,7 +112,7 @@ class EstimateReader:
 class ReceivedEstimate:
     """Subscribes to parameters, covariance and ~/status of an estimator node.
 
-    state: its last reported state; node: its full name. `latest()` may be called on any thread.
+    state, trusted: its last report; node: its full name. `latest()` may be called on any thread.
     """
 
     def __init__(self, node: Node, robot: RobotModel, estimator: str, lane: str):
@@ -120,7 +123,8 @@ class ReceivedEstimate:
         self._covariance: np.ndarray | None = None
         self._noise: np.ndarray | None = None
         self._ros, self._source, self._lane = node, estimator, lane
-        self.state, self.node = "", node.resolve_topic_name(estimator)
+        self.state, self.trusted, self.node = "", True, node.resolve_topic_name(estimator)
+        self._heard_at = -np.inf    # steady [s]
         for kind, topic, add in ((JointState, f"{lane}parameters", self._add_parameters),
                                  (Float64MultiArray, f"{lane}covariance", self._add_covariance),
                                  (DiagnosticArray, "status", self._add_status)):
@@ -133,6 +137,11 @@ class ReceivedEstimate:
                 return None
             stamp, values = self._values
             return stamp, ParameterSet(self._names, values, self._covariance, self._noise)
+
+    @property
+    def age(self) -> float:
+        """Time [s] since the last message of the estimator; inf before the first."""
+        return time.monotonic() - self._heard_at
 
     @property
     def missing(self) -> str:
@@ -168,10 +177,12 @@ class ReceivedEstimate:
 
     def _add_parameters(self, message: JointState) -> None:
         self._values = self._reader.parameters(message)
+        self._heard_at = time.monotonic()
 
     def _add_covariance(self, message: Float64MultiArray) -> None:
         self._covariance = self._reader.covariance(message)
 
     def _add_status(self, message: DiagnosticArray) -> None:
-        self.state, noise = self._reader.status(message)
+        self.state, self.trusted, noise = self._reader.status(message)
         self._noise = self._noise if noise is None else noise
+        self._heard_at = time.monotonic()

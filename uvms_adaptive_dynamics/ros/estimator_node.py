@@ -123,7 +123,8 @@ class EstimatorNode(SettingsNode):
         self._statements = Statements(self.robot, lambda: self.config, worker, inputs,
                                       self._judged, stages, folder, node_name)
         self._answers = NodeServices(self, worker, self.robot.table, lambda: self.config,
-                                     inputs.restart_front_end, memory, self._statements, stages)
+                                     inputs.restart_front_end, memory, self._statements, stages,
+                                     self._forget_predictions)
         self._report_timer = self.create_timer(
             config.output.diagnostics_period, lambda: self._report(inputs), clock=self._wall)
         self._voice_timer = self.create_timer(SPEAK_S, inputs.speak, clock=self._wall)
@@ -174,6 +175,10 @@ class EstimatorNode(SettingsNode):
         self._judged.add(prediction, telling(self.robot.table, moves))
         self._outputs.prediction(prediction)
         self._stages.follow(prediction.t)
+
+    def _forget_predictions(self) -> None:
+        self._fit.clear()
+        self._judged.clear()
 
     def _state_stages(self) -> None:
         """Write a statement after each stage, beside the saved state.

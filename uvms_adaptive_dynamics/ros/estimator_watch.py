@@ -16,11 +16,9 @@
 stage of its schedule."""
 from __future__ import annotations
 
-import time
 from collections.abc import Callable
 from typing import Any
 
-import numpy as np
 from diagnostic_msgs.msg import DiagnosticArray
 from rclpy.node import Node
 from sensor_msgs.msg import JointState
@@ -47,7 +45,7 @@ class EstimatorWatch(ReceivedEstimate):
     def __init__(self, node: Node, robot: RobotModel, estimator: str):
         self._stage: StageView | None = None
         self._free: tuple[str, ...] = ()
-        self._heard_at, self.progress = -np.inf, ""
+        self.progress = ""
         self.waits: bool | None = None
         super().__init__(node, robot, estimator, "")
         self._listen(DiagnosticArray, "stage", self._add_stage)
@@ -67,11 +65,6 @@ class EstimatorWatch(ReceivedEstimate):
                                  (DiagnosticArray, "status", lane.add_status)):
             self._listen(kind, topic, timed(add))
 
-    @property
-    def age(self) -> float:
-        """Time [s] since the last message of the estimator; inf before the first."""
-        return time.monotonic() - self._heard_at
-
     def stage(self) -> StageView | None:
         """The current stage; None without a schedule or before the first message."""
         return self._stage
@@ -84,14 +77,6 @@ class EstimatorWatch(ReceivedEstimate):
     def _lacks(self) -> list[str]:
         stage = ["a stage: set estimation.schedule of that node, for example to 'guided'"]
         return super()._lacks() + (stage if self._stage is None else [])
-
-    def _add_parameters(self, message: JointState) -> None:
-        super()._add_parameters(message)
-        self._heard_at = time.monotonic()
-
-    def _add_status(self, message: DiagnosticArray) -> None:
-        super()._add_status(message)
-        self._heard_at = time.monotonic()
 
     def _add_stage(self, message: DiagnosticArray) -> None:
         said = {pair.key: pair.value for status in message.status for pair in status.values}

@@ -31,7 +31,7 @@ os.environ.setdefault("OMP_NUM_THREADS", "1")
 
 from rclpy.qos import QoSProfile
 
-from ..config import Config
+from ..config import Config, fixed_in
 from ..control.feedforward import Feedforward, FeedforwardEfforts
 from ..control.wanted_motion import WantedMotion, WantedMotions
 from ..errors import in_words
@@ -62,7 +62,7 @@ class FeedforwardNode(SettingsNode):
     """One thread reads, computes and publishes at feedforward.rate; the executor does the rest."""
 
     def __init__(self, **kwargs):
-        super().__init__(FEEDFORWARD_NODE, **kwargs)
+        super().__init__(FEEDFORWARD_NODE, fixed_in("feedforward"), **kwargs)
         self.dropped: Counter = Counter()       # messages, by role
         self.calls = 0
         self._collections = ShortCollections()
@@ -106,6 +106,7 @@ class FeedforwardNode(SettingsNode):
         self.config = config
         if self._repeated is not None:     # else not started yet
             self.feedforward.settings = self._motions.settings = config.feedforward
+            self._states.change_settings(config)
 
     # --- on its own thread ------------------------------------------------------------------------
 
@@ -156,13 +157,11 @@ class FeedforwardNode(SettingsNode):
                efforts: FeedforwardEfforts, fresh: bool) -> None:
         dvl_age, vehicle = t - latest.velocity_t, self._robot.vehicle
         ahead = self._motions.begins_in(now)
-        level, said = OK, f"efforts from the {efforts.source} parameters"
-        if efforts.source == "blend":
-            said = "efforts are blending to new parameters"
-        elif efforts.source != "trusted":
-            level, said = WARN, (f"efforts from {efforts.source}: no trusted parameters, or no "
-                                 "message from the estimator" if efforts.source == "prior" else
-                                 "no efforts: no trusted parameters")
+        level, said = OK, ("efforts are blending to new parameters" if efforts.source == "blend"
+                           else "efforts from the trusted parameters")
+        if because := self.feedforward.fallback_because(t):
+            level, said = WARN, ("no efforts" if self.config.feedforward.fallback == "nothing" else
+                                 "efforts from the prior") + f": {because}"
         if motion.given and self._motions.doubt:
             level, said = WARN, self._motions.doubt
         if self._lane.refused:

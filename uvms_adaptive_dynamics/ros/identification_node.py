@@ -29,10 +29,11 @@ from std_srvs.srv import SetBool, Trigger
 
 from ..config import Config, fixed_in_identify
 from ..control.excitation.trajectory import Trajectory
-from ..control.guide import Guide, Request
+from ..control.guide import Guide, Request, StageView
 from ..control.motion_guard import Cause
+from ..control.stages import load_schedule
 from ..disk.writing import output_folder
-from ..errors import ConfigError, UvmsError
+from ..errors import ConfigError, UvmsError, brief
 from ..garbage import ShortCollections
 from ..model.covariance import deviations
 from ..model.robot import RobotModel
@@ -79,6 +80,7 @@ class IdentificationNode(SettingsNode):
         self._guide: Guide | None = None
         self._shown: Request | None = None      # request of a dry run in progress
         self._motion = self._last_stop = ""
+        self.nothing_shown = False      # a dry run has ended without a motion
         self._armings = 0
         self._leads = self._may_move    # the estimator's stages, also after that was revoked
         self._waits_since = time.monotonic()    # start of a dry run, or of its last warning
@@ -86,7 +88,7 @@ class IdentificationNode(SettingsNode):
 
     def _start(self, description: str | None) -> None:
         config = self.config
-        robot = RobotModel.from_config(config, description)
+        robot = self._robot = RobotModel.from_config(config, description)
         self._watch = EstimatorWatch(self, robot, config.identification.estimator_node)
         self.flight = Flight(self, config, robot, self._watch, self._stopped)
         folder = robot_folder(parameter_folder(config.output), self.get_namespace(),
@@ -219,19 +221,38 @@ class IdentificationNode(SettingsNode):
     def _begin_to_show(self) -> tuple[bool, str]:
         if self.flight.pilot.armed or self._designer.busy:
             return False, "A motion is already being designed or flown; see ~/status."
-        stage = self._watch.stage()
-        if stage is None or self._watch.missing or math.isnan(self.flight.depth):
+        present, known = self._watch.stage(), self._watch.known()
+        if present is None or known is None or math.isnan(self.flight.depth):
             lacks = self._watch.missing or (
                 "a depth, which needs depth sensor, IMU and DVL as the estimator does")
             return False, f"Nothing to show yet: waiting for {lacks}."
-        self._shown = Request(stage, 1)
         try:
-            self._design(self._shown)
+            stage, free = (present, known[1]) if present.move else self._first_motion(present)
+            self._shown = Request(stage, 1)
+            self._design(self._shown, free)
         except UvmsError as error:
             self._shown = None
             return False, f"No motion: {error}"
-        return True, (f"Designing a motion for '{stage.title}' without moving. It will be written "
-                      f"to '{self._designer.folder}'; its use of the limits will be logged.")
+        first = "" if stage is present else f", after '{present.title}'"
+        return True, (f"Designing a motion for '{stage.title}'{first}, without moving. It will be "
+                      f"written to '{self._designer.folder}'; its use of the limits will be "
+                      "logged.")
+
+    def _first_motion(self, still: StageView) -> tuple[StageView, tuple[str, ...]]:
+        """(the first stage that moves after one that holds still, its free parameters); raises
+        ConfigError if the settings do not tell."""
+        wanted = self.config.estimation
+        stages = () if not wanted.schedule else load_schedule(
+            wanted.schedule, self._robot.table, wanted.frozen).stages
+        names = [stage.name for stage in stages]
+        later = stages[names.index(still.name):] if still.name in names else ()
+        for stage in later:
+            if stage.move:
+                return (StageView(stage.name, stage.title, stage.move, stage.kind),
+                        stage.free + stage.kept)
+        raise ConfigError(f"the present stage, '{still.title}', holds still, and setting "
+                          f"'estimation.schedule' is {brief(wanted.schedule)} here; expected the "
+                          "estimator's, whose next motion is then shown.")
 
     # --- stages and designs, on the executor ------------------------------------------------------
 
@@ -301,10 +322,11 @@ class IdentificationNode(SettingsNode):
                 flown = self._guide.stage_flown(flight.t)
         self._flown.publish(String(data=flown))
 
-    def _design(self, request: Request) -> None:
+    def _design(self, request: Request, free: tuple[str, ...] | None = None) -> None:
         known = self._watch.known()
         assert known is not None
-        self._designer.start(*known, request, self.flight.depth)
+        self._designer.start(known[0], known[1] if free is None else free, request,
+                             self.flight.depth)
         self.get_logger().info(f"designing motion {request.number} for '{request.stage.title}'")
 
     def _designed(self, trajectory: Trajectory) -> None:
@@ -320,7 +342,7 @@ class IdentificationNode(SettingsNode):
         self._motion = f"no motion: {why}"
         self.get_logger().error(self._motion)
         if self._shown is not None:
-            self._shown, self._ending = None, self._dry_run
+            self._shown, self._ending, self.nothing_shown = None, self._dry_run, self._dry_run
         elif self._guide is not None and self._guide.designing:
             self.flight.stop(self._guide.failed(why))
 
@@ -354,9 +376,13 @@ def main(args: list[str] | None = None) -> int:
                          "Move the robot through the stages of an identification")
     parser.add_argument("--dry-run", action="store_true",
                         help="never move; show the motion of the current stage, then end")
-    dry_run = "--dry-run" in arguments
-    return run_node(arguments, lambda: IdentificationNode(dry_run), parser, IDENTIFICATION_NODE,
-                    winds_down=True)
+    dry_run, nodes = "--dry-run" in arguments, []
+
+    def make() -> IdentificationNode:
+        nodes.append(IdentificationNode(dry_run))
+        return nodes[-1]
+    status = run_node(arguments, make, parser, IDENTIFICATION_NODE, winds_down=True)
+    return status or int(any(node.nothing_shown for node in nodes))
 
 
 if __name__ == "__main__":

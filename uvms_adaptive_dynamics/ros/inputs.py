@@ -91,6 +91,11 @@ class NodeInputs:
             self.front_end.reset()
 
     @property
+    def behind(self) -> float | None:
+        """The node's clock minus that of the samples [s]; None until known."""
+        return self.front_end.behind
+
+    @property
     def topics(self) -> dict[str, InputSubscription]:
         """The subscriptions by role."""
         return {source.input.role: source for source in self.subscriptions}

@@ -26,10 +26,11 @@ from rcl_interfaces.msg import (
     ParameterDescriptor,
     SetParametersResult,
 )
+from rclpy.exceptions import ParameterNotDeclaredException
 from rclpy.node import Node
 from rclpy.parameter import Parameter
 
-from ..config import ROS_OWN, Config, fixed_because
+from ..config import ROS_OWN, Config, FixedSettings, fixed_in
 from ..errors import ConfigError
 
 PARAMETER_TYPES = {"bool": Parameter.Type.BOOL, "int": Parameter.Type.INTEGER,
@@ -38,11 +39,10 @@ PARAMETER_TYPES = {"bool": Parameter.Type.BOOL, "int": Parameter.Type.INTEGER,
 
 INT_MAX = 2**63 - 1
 
-# Why a node refuses to change a setting to a value while it runs; '' if it may change.
-Fixed = Callable[[str, Any], str]
+ESTIMATORS = fixed_in("estimator")
 
 
-def config_from_parameters(node: Node, fixed: Fixed = fixed_because) -> Config:
+def config_from_parameters(node: Node, fixed: FixedSettings = ESTIMATORS) -> Config:
     """Declare every setting on `node`; returns the settings with its overrides (YAML, command
     line). fixed: as in `watch_changes`.
 
@@ -74,12 +74,12 @@ def changes_sentence(config: Config) -> str:
 
 
 def watch_changes(node: Node, get_config: Callable[[], Config],
-                  set_config: Callable[[Config], None], fixed: Fixed = fixed_because) -> None:
+                  set_config: Callable[[Config], None], fixed: FixedSettings = ESTIMATORS) -> None:
     """Check changes of settings at run time as at start; calls `set_config(new)` after a valid
     change.
 
-    fixed(name, value): why a setting may not change to this value; '' if it may. Settings that are
-    set together change all or none.
+    fixed: the settings that this node refuses to change. Settings that are set together change all
+    or none.
     """
     kinds = {name: entry.metadata["kind"] for name, entry, _ in get_config().settings()}
 
@@ -87,9 +87,9 @@ def watch_changes(node: Node, get_config: Callable[[], Config],
         now = get_config()
         new = now.with_values({p.name: p.value for p in parameters if p.name in kinds})
         for name, (_, value) in now.differences(new).items():
-            if reason := fixed(name, value):
+            if refusal := fixed(name, value):
                 raise ConfigError(f"setting '{name}' cannot change while the node runs, since "
-                                  f"{reason}. Set it in the parameter file and restart the node.")
+                                  f"{refusal.why}. {refusal.instead}")
         return new
 
     def check(parameters: list[Parameter]) -> SetParametersResult:
@@ -100,10 +100,24 @@ def watch_changes(node: Node, get_config: Callable[[], Config],
             return SetParametersResult(successful=False, reason=str(error))
         return SetParametersResult(successful=True)
 
-    node.add_pre_set_parameters_callback(
-        lambda parameters: [_as_declared(p, kinds.get(p.name)) for p in parameters])
+    def declared(parameters: list[Parameter]) -> list[Parameter]:
+        unknown = {p.name: p.value for p in parameters if not node.has_parameter(p.name)}
+        try:
+            get_config().with_values(unknown)
+        except ConfigError as error:
+            raise UndeclaredError(str(error)) from None
+        return [_as_declared(p, kinds.get(p.name)) for p in parameters]
+
+    node.add_pre_set_parameters_callback(declared)
     node.add_on_set_parameters_callback(check)
     node.add_post_set_parameters_callback(lambda parameters: set_config(changed(parameters)))
+
+
+class UndeclaredError(ParameterNotDeclaredException):
+    """A parameter that the node does not have; rclpy's own sentence lacks its name."""
+
+    def __init__(self, said: str):
+        Exception.__init__(self, said)
 
 
 def _as_declared(parameter: Parameter, kind: str | None) -> Parameter:
@@ -119,7 +133,7 @@ def _as_declared(parameter: Parameter, kind: str | None) -> Parameter:
     return parameter
 
 
-def descriptor(name: str, entry: Any, fixed: Fixed = fixed_because) -> ParameterDescriptor:
+def descriptor(name: str, entry: Any, fixed: FixedSettings = ESTIMATORS) -> ParameterDescriptor:
     """Description, unit and range of a setting, as `ros2 param describe` shows them."""
     meta = entry.metadata
     # Fixed settings are not read-only, since ROS would then refuse a change without the reason.
@@ -147,12 +161,12 @@ def descriptor(name: str, entry: Any, fixed: Fixed = fixed_because) -> Parameter
     return made
 
 
-def _while_it_runs(name: str, kind: str, fixed: Fixed) -> str:
+def _while_it_runs(name: str, kind: str, fixed: FixedSettings) -> str:
     """Whether a setting may change while the node runs, as a sentence."""
-    reasons = [fixed(name, value) for value in ((False, True) if kind == "bool" else (None,))]
-    if all(reasons):
-        return f"Fixed at start: {reasons[0]}."
-    only = f" to {str(bool(reasons[0])).lower()}" if any(reasons) else ""
+    refusals = [fixed(name, value) for value in ((False, True) if kind == "bool" else (None,))]
+    if refusals[0] and all(refusals):
+        return f"Fixed at start: {refusals[0].why}."
+    only = f" to {str(bool(refusals[0])).lower()}" if any(refusals) else ""
     return f"May change{only} while the node runs."
 
 

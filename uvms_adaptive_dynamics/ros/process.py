@@ -57,7 +57,7 @@ def run_node(args: list[str] | None, make: Callable[[], Any], parser: argparse.A
     has to publish after a signal: it gets wind_down() once per signal, or wind_down(error) after an
     internal error, and the process ends when its `wound_down` is true.
     """
-    arguments, node = sys.argv if args is None else args, None
+    arguments, node, begun = sys.argv if args is None else args, None, False
     try:
         files = read_parameter_files(arguments)     # before rcl, which would block on a FIFO
         parser.parse_args(remove_ros_args(list(arguments))[1:])
@@ -67,6 +67,7 @@ def run_node(args: list[str] | None, make: Callable[[], Any], parser: argparse.A
             signal.signal(signal.SIGINT, lambda *_: None)
         rclpy.init(args=list(arguments), signal_handler_options=SignalHandlerOptions.NO
                    if winds_down else None)
+        begun = True
         node = make()
         check_reached(files, node.get_fully_qualified_name())
         node.begin()
@@ -81,14 +82,14 @@ def run_node(args: list[str] | None, make: Callable[[], Any], parser: argparse.A
         return 0
     except (KeyboardInterrupt, ExternalShutdownException):
         return 0
-    except (UvmsError, ParameterException) as error:
-        return _refuse(name, str(error), node, arguments)
-    except RuntimeError as error:  # raised by rcl for bad arguments and parameter files
-        if node is None:
+    except (UvmsError, ParameterException, RuntimeError) as error:
+        if begun and not rclpy.ok():
+            return 0    # a signal came meanwhile: the context is gone, and what needs it fails
+        if not isinstance(error, RuntimeError):
+            return _refuse(name, str(error), node, arguments)
+        if node is None:    # raised by rcl for bad arguments and parameter files
             return _refuse(name, _without_places(str(error)), node, arguments)
-        if node.context.ok():
-            raise
-        return 0     # a signal came between two waits and the context is gone
+        raise
     except Exception as error:
         _refuse(name, f"internal error ({type(error).__name__}: {error}); please "
                 "report it with the traceback", node, arguments)

@@ -49,6 +49,11 @@ class RecentFit:
             self._valid[i] = prediction.valid if counted is None else prediction.valid & counted
             self._next += 1
 
+    def clear(self) -> None:
+        """Drop all rows."""
+        with self._lock:
+            self._valid[:] = False
+
     def metrics(self) -> dict[str, dict[str, Any]]:
         """`channel_metrics` of each channel over the buffer, and 'doubt': the parameters' share of
         the prediction variance. None where undefined."""

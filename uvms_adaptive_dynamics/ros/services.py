@@ -57,11 +57,15 @@ class NodeServices:
 
     def __init__(self, node: Node, worker: Worker, table: ParameterTable,
                  get_config: Callable[[], Config], restart_front_end: Callable[[], None],
-                 memory: Memory, statements: Statements, stages: NodeStages):
-        """get_config: returns the present settings, since output.file may change."""
+                 memory: Memory, statements: Statements, stages: NodeStages,
+                 forget_predictions: Callable[[], None]):
+        """get_config: returns the present settings, since output.file may change.
+        forget_predictions: drops the predictions so far, which do not judge another estimate.
+        """
         self._log, self._worker, self._table = node.get_logger(), worker, table
         self._config, self._restart_front_end = get_config, restart_front_end
         self._memory, self._statements, self._stages = memory, statements, stages
+        self._forget_predictions = forget_predictions
         for name, action in (("reset", self._reset), ("save", self._save), ("load", self._load),
                              ("next_stage", self._next_stage), ("statement", self._statement),
                              ("released", self._released)):
@@ -103,6 +107,8 @@ class NodeServices:
     def _enable(self, request) -> str:
         def switch(estimator) -> bool:
             before, estimator.learn = estimator.learn, request.data
+            if request.data != before:
+                self._forget_predictions()      # rows were learnt before, or will be
             if request.data and not before:
                 estimator.break_off()  # the window must not span the pause
             return before
@@ -166,6 +172,7 @@ class NodeServices:
         def restart(estimator) -> bool:
             self._memory.keep(estimator)
             estimator.restart(parameters)
+            self._forget_predictions()
             self._stages.restart()
             return estimator.learn
         return self._worker.call(restart)

@@ -22,9 +22,9 @@ from typing import Any
 
 import rclpy.node
 
-from ..config import Config, fixed_because
+from ..config import Config, FixedSettings
 from .description import Description
-from .parameters import Fixed, changes_sentence, config_from_parameters, watch_changes
+from .parameters import ESTIMATORS, changes_sentence, config_from_parameters, watch_changes
 
 
 class SettingsNode(rclpy.node.Node):
@@ -33,8 +33,8 @@ class SettingsNode(rclpy.node.Node):
     Create it, call `begin()`, spin it on a SingleThreadedExecutor, and `close()` it.
     """
 
-    def __init__(self, name: str, fixed: Fixed = fixed_because, **kwargs: Any):
-        """fixed: as in `watch_changes`; kwargs: of rclpy's Node."""
+    def __init__(self, name: str, fixed: FixedSettings = ESTIMATORS, **kwargs: Any):
+        """fixed: the settings that the node refuses to change; kwargs: of rclpy's Node."""
         super().__init__(name, **kwargs)
         self._fixed = fixed
         self.config: Config = config_from_parameters(self, fixed)

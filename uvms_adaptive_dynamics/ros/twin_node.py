@@ -31,12 +31,12 @@ from nav_msgs.msg import Path
 from std_msgs.msg import Float64MultiArray
 from trajectory_msgs.msg import JointTrajectory, MultiDOFJointTrajectory
 
-from ..config import Config
+from ..config import Config, fixed_in
 from ..control.planned import Planned
 from ..control.twin import Twin
 from ..control.unexplained import Residuals, Unexplained
 from ..errors import UvmsError
-from ..estimation.validity import FAILED
+from ..estimation.validity import FAILED, NONE_FOR
 from ..model.dynamics import State
 from ..model.forward_simulation import Forward
 from ..model.robot import RobotModel
@@ -67,7 +67,7 @@ class TwinNode(SettingsNode):
     """
 
     def __init__(self, **kwargs):
-        super().__init__(TWIN_NODE, **kwargs)
+        super().__init__(TWIN_NODE, fixed_in("twin"), **kwargs)
         self.inputs: NodeInputs | None = None
         self._lock = threading.Lock()      # guards data shared by samples and forecasts
         self._sample: Sample | None = None
@@ -145,12 +145,13 @@ class TwinNode(SettingsNode):
     def _forecast(self) -> None:
         now = self.now()
         latest, sample = self.estimate.latest(), self._sample
+        behind = None if self.inputs is None else self.inputs.behind
         if latest is None:
             return self._publish_status(
                 now, WARN, f"no forecast: waiting for {self.estimate.missing}", {})
-        if sample is None:
+        if sample is None or behind is None:
             return self._publish_status(now, WARN, "no forecast: waiting for the sensors", {})
-        age = now - sample.t
+        age = now - behind - sample.t
         if age > OLDEST:
             return self._publish_status(
                 now, ERROR, f"no forecast: the newest sample is {age:.1f} s old; check the sensors",
@@ -163,7 +164,7 @@ class TwinNode(SettingsNode):
         stamp, _ = latest
         twin = self._twin(*latest, now)
         with self._lock:
-            commands, word = self.planned.commands(sample, ahead)
+            commands, word = self.planned.commands(sample, ahead, behind)
         start = State(sample.R_nb, sample.nu, sample.mu, sample.mu_dot)
         try:
             run = twin.forecast(start, commands, ahead)
@@ -176,15 +177,20 @@ class TwinNode(SettingsNode):
         self._ms, self.forecasts = 1e3 * (time.perf_counter() - begin), self.forecasts + 1
         self._publish_status(now, *self._judged(), {
             "age of start [s]": age, "ahead [s]": float(run.t[-1]) - age, "commands": word,
-            "age of parameters [s]": now - stamp, "watched [s]": self._residuals.seconds,
+            "age of parameters [s]": now - behind - stamp, "estimator": self.estimate.state,
+            "watched [s]": self._residuals.seconds,
             "took [ms]": self._ms, "forecasts": self.forecasts}, sample.t)
 
     def _judged(self) -> tuple[int, str]:
-        if self._ms > 1e3 / self.config.twin.rate:
+        estimate, slow = self.estimate, self._ms > 1e3 / self.config.twin.rate
+        doubt = (f"no message from '{estimate.node}'" if estimate.age > NONE_FOR else
+                 "the estimator has failed" if estimate.state == FAILED else
+                 "" if estimate.trusted else "the estimator's present parameters are not trusted")
+        if doubt:
+            return WARN, f"{doubt}: forecasting with the last trusted parameters"
+        if slow:
             return WARN, (f"a forecast takes {self._ms:.0f} ms, longer than twin.rate allows; "
                           "forecasting as fast as possible")
-        if self.estimate.state == FAILED:
-            return WARN, "the estimator has failed: forecasting with the last trusted parameters"
         return OK, "forecasting"
 
     def _twin(self, stamp: float, parameters, now: float) -> Twin:

@@ -198,6 +198,11 @@ class SignalFrontEnd:
         return self._samples_due(self.latency)
 
     @property
+    def behind(self) -> float | None:
+        """Time of reception minus the clock of the samples [s]; None until that is known."""
+        return self._reader.clocks.reference
+
+    @property
     def latency(self) -> float:
         """Data time [s] between a tick and its sample: filter.latency, or more if a sensor is later
         or slower than that allows for."""

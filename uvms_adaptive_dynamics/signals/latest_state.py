@@ -84,6 +84,11 @@ class LatestStateFilter:
         self._attitude = OwnAttitude(config.robot.gravity, config.dvl.stddev)
         self.reset()
 
+    def change_settings(self, config: Config) -> None:
+        """See `Decoder.change_settings`."""
+        self._config = config
+        self._decoder.change_settings(config)
+
     def reset(self) -> None:
         """Forget everything, as after a clock jump."""
         self._decoder.reset()

@@ -88,8 +88,9 @@ class View:
 
     def _on_parameters(self, message: JointState) -> None:
         t = message.header.stamp.sec + 1e-9 * message.header.stamp.nanosec
-        self._begin = t if self._begin is None else self._begin
-        self._elapsed = t - self._begin
+        if t > 0.0:     # the prior has the stamp zero
+            self._begin = t if self._begin is None else self._begin
+            self._elapsed = t - self._begin
         self._parameters = dict(zip(message.name, zip(message.position, message.effort)))
 
     def _on_diagnostics(self, message: DiagnosticArray) -> None:

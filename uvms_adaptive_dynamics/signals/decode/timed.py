@@ -35,6 +35,10 @@ class TimedDecoder:
         self._clocks = Clocks(roles, delays(config))
         self._joints = LatestJoints(config.joint_states.names or config.robot.joints)
 
+    def change_settings(self, config: Config) -> None:
+        """See `Decoder.change_settings`."""
+        self._decoder.change_settings(config)
+
     def reset(self) -> None:
         """Forget all clocks."""
         self._clocks.reset()
