@@ -23,7 +23,12 @@ from uvms_adaptive_dynamics.signals.filters.imu_integral import (
     RAW_C,
     SERIES_COLUMNS,
 )
-from uvms_adaptive_dynamics.signals.filters.settling import DRIFT_SPAN, SettlingAttitude
+from uvms_adaptive_dynamics.signals.filters.settling import (
+    DRIFT_SPAN,
+    SettlingAttitude,
+    _Lines,
+)
+from uvms_adaptive_dynamics.signals.filters.velocity_offset import BIAS_STDDEV
 
 GRAVITY = 9.81
 PERIOD, STDDEV = 0.1, 0.01
@@ -115,3 +120,27 @@ def test_a_bias_that_is_learnt_from_the_drift_does_not_end_it():
     _, found = judged(lambda t: np.radians(5.0) * np.exp(-t / 5.0), learnt=lambda t: (
         0.0, GRAVITY * np.radians(5.0) * (1.0 - np.exp(-t / 3.0)), 0.0))
     assert found[0] < 3.0 and found[-1] > 5.0 * np.log(5.0 / 0.5)
+
+
+@pytest.mark.parametrize("turns", [False, True])
+def test_what_lines_leave_is_that_of_least_squares(turns):
+    """One system with a line for each axis, the bias and, if gravity turns, the error of its slope;
+    priors are rows of it."""
+    rng = np.random.default_rng(4)
+    n, bias, slope, slope_stddev = 12, rng.normal(size=3), rng.normal(size=3), 0.3
+    t, velocity = np.sort(rng.uniform(0.0, 4.0, n)), rng.normal(size=(n, 3))
+    R, curve = rng.normal(size=(n, 3, 3)), rng.normal(size=n)
+    turned = np.array([np.trapezoid(R[:k + 1], t[:k + 1], axis=0) for k in range(n)])
+    known = velocity + turned @ bias - turns * np.outer(curve, slope)
+    columns = [np.kron(np.ones((n, 1)), np.eye(3)), np.kron(t[:, None], np.eye(3)),
+               BIAS_STDDEV * turned.reshape(-1, 3)]
+    if turns:
+        columns.append(slope_stddev * np.kron(curve[:, None], np.eye(3)))
+    A = np.hstack(columns) / STDDEV
+    priors = np.eye(A.shape[1])[6:]
+    y = np.r_[known.ravel() / STDDEV, np.zeros(len(priors))]
+    expected = np.linalg.lstsq(np.vstack([A, priors]), y, rcond=None)[1]
+    lines = _Lines(t, R, bias, STDDEV)
+    found = (lines.left_with_turn(velocity, curve, slope, slope_stddev) if turns
+             else lines.left_of(velocity))
+    assert found == pytest.approx(expected.item(), rel=1e-9)

@@ -29,9 +29,7 @@ nothing is concluded.
 from __future__ import annotations
 
 import math
-from collections import deque
 from collections.abc import Sequence
-from typing import NamedTuple
 
 import numpy as np
 
@@ -39,6 +37,7 @@ from ...model.normal import Z999
 from ..gates.contradictions import Contradictions
 from .attitude import GOOD_TILT
 from .imu_integral import FORCE_C, R_GB, RAW_C
+from .series import Series
 from .velocity_offset import BIAS_STDDEV
 
 DRIFT_SPAN = 4.0          # [s] over which lines are fitted
@@ -46,16 +45,9 @@ SHORTEST_DRIFT = 1.0      # [s] after which they are first
 DRIFT_SPACING = 0.045     # [s] between the velocities that are kept
 FEWEST_VELOCITIES = 8
 DRIFT_SIGMAS = 5.0        # by which the gyro has to fit the velocities better than the attitude
-
-
-class _Value(NamedTuple):
-    """A velocity at t [s], with the accelerometer's bias known then, in body axes."""
-
-    t: float
-    rest: np.ndarray        # (3,) [m/s] velocity less the integrated force, in G
-    gravity: np.ndarray     # (3,) [m/s] integral of gravity as the attitude says, in G
-    R_Gb: np.ndarray        # (3, 3)
-    bias: Sequence[float]   # (3,) [m/s^2]
+# Columns of the velocities kept: velocity less the integrated force, and the integral of gravity as
+# the attitude says [m/s], in G; R_Gb by rows; the accelerometer's bias known then, in body axes.
+REST, GRAVITY, BODY_AXES, BIAS = slice(0, 3), slice(3, 6), slice(6, 15), slice(15, 18)
 
 
 class SettlingAttitude:
@@ -80,22 +72,20 @@ class SettlingAttitude:
     def restart(self) -> None:
         """Forget the velocities, as across a gap of the IMU or a jump of the force's bias."""
         self.drifts = False
-        self._values: deque[_Value] = deque()
+        self._values = Series(18)
 
     def add(self, t: float, velocity: Sequence[float], row: Sequence[float],
             bias: Sequence[float], stddev: float) -> None:
         """Add a velocity (3,) [m/s] at the IMU in G with its standard deviation, the integral's row
         (28,) at t and the bias (3,) [m/s^2] of the accelerometer as known now."""
-        values = self._values
-        if values and t - values[-1].t < DRIFT_SPACING:
+        if t - self._values.last_time < DRIFT_SPACING:
             return
-        force = np.array(row[FORCE_C])
-        values.append(_Value(t, velocity - force, row[RAW_C] - force,
-                             np.reshape(row[R_GB], (3, 3)), bias))
-        while t - values[0].t > DRIFT_SPAN:
-            values.popleft()
-        if len(values) >= FEWEST_VELOCITIES and t - values[0].t >= SHORTEST_DRIFT:
-            self._judge(stddev)
+        force = row[FORCE_C]
+        self._values.append(t, [*(v - f for v, f in zip(velocity, force)),
+                                *(g - f for g, f in zip(row[RAW_C], force)), *row[R_GB], *bias])
+        times, rows = self._values.window(t - DRIFT_SPAN, t)
+        if len(times) >= FEWEST_VELOCITIES and t - times[0] >= SHORTEST_DRIFT:
+            self._judge(times, rows, stddev)
             if self.drifts:
                 self.spans.add(self.begin, t)
 
@@ -109,25 +99,25 @@ class SettlingAttitude:
                 "vehicle's rows are masked meanwhile. Let the IMU settle before a dive and after a "
                 "restart of its driver, or set imu.orientation to 'own'"]
 
-    def _judge(self, stddev: float) -> None:
-        times, rest, gravity, R, _ = (np.array(x) for x in zip(*self._values))
+    def _judge(self, times: np.ndarray, rows: np.ndarray, stddev: float) -> None:
+        """Judge by the velocities (n, 18) at the times (n,), of which the last is the newest."""
+        rest, gravity = rows[:, REST], rows[:, GRAVITY]
         # (n - 1, 3): mean down vectors between velocities, about as long as gravity [m/s^2]
-        down = np.diff(gravity, axis=0) / np.diff(times)[:, None]
+        down = (gravity[1:] - gravity[:-1]) / (times[1:] - times[:-1])[:, None]
         x = 0.5 * (times[1:] + times[:-1])
         middle, mean = x.mean(), down.mean(axis=0)
-        x, g, span = x - middle, float(np.linalg.norm(mean)), x[-1] - x[0]
+        x, g, span = x - middle, math.hypot(*mean), x[-1] - x[0]
         slope = x @ down / (x @ x)
-        noise = float(np.sum((down - mean - np.outer(x, slope)) ** 2))
+        noise = float(((down - mean - x[:, None] * slope) ** 2).sum())
         slope_stddev = math.sqrt(noise / (2 * (len(x) - 2) * float(x @ x)))
-        error = span / g * slope_stddev
-        size = span / g * float(np.linalg.norm(slope))
+        error, size = span / g * slope_stddev, span / g * math.hypot(*slope)
         # (an attitude by which gravity points against the specific force is not one that settles)
         upright = float((rest[-1] - rest[0]) @ mean) > 0.0
         if not upright or size - (0.0 if self.drifts else Z999 * error) < GOOD_TILT:
             self.drifts = False
             return
-        bias = self.bias if self.drifts else self._values[0].bias
-        lines = _Lines(times, R, bias, stddev)
+        bias = self.bias if self.drifts else rows[0, BIAS].tolist()
+        lines = _Lines(times, rows[:, BODY_AXES].reshape(-1, 3, 3), bias, stddev)
         by_gyro = lines.left_of(rest)
         by_attitude = lines.left_with_turn(rest, 0.5 * (times - middle) ** 2, slope, slope_stddev)
         # Sums of squares: expected from noise, and more by the attitude than by the gyro.
@@ -139,7 +129,7 @@ class SettlingAttitude:
         elif worse < 0.0:
             self.drifts = False
         if self.drifts:
-            self.angle = float(np.linalg.norm((mean + x[-1] * slope) / g - self._first))
+            self.angle = math.hypot(*((mean + x[-1] * slope) / g - self._first))
 
 
 class _Lines:
@@ -149,38 +139,33 @@ class _Lines:
     def __init__(self, times: np.ndarray, R: np.ndarray, bias: Sequence[float], stddev: float):
         n, x = len(times), times - times.mean()
         turns = np.zeros((n, 3, 3))     # integral of R
-        turns[1:] = np.cumsum(0.5 * np.diff(times)[:, None, None] * (R[1:] + R[:-1]), axis=0)
+        steps = 0.5 * (times[1:] - times[:-1])[:, None, None] * (R[1:] + R[:-1])
+        steps.cumsum(axis=0, out=turns[1:])
         self._known, self._stddev = turns @ bias, stddev
-        # columns: the line's value (3) and slope (3), the bias (3); last rows: the bias's prior
-        A = np.zeros((3 * n + 3, 9))
-        by_time = A[:-3].reshape(n, 3, 9)
-        for k in range(3):
-            by_time[:, k, k], by_time[:, k, 3 + k] = 1 / stddev, x / stddev
-        by_time[:, :, 6:] = -turns / stddev
-        A[-3:, 6:] = np.eye(3) / BIAS_STDDEV
-        self._Q = np.linalg.qr(A)[0]    # of full rank, since the times differ
+        # (n, 2) orthonormal columns: a line
+        self._line = np.array([np.full(n, 1.0 / math.sqrt(n)), x / math.sqrt(x @ x)]).T
+        self._bias = BIAS_STDDEV / stddev * self._without_line(turns.reshape(n, 9)).reshape(-1, 3)
 
     def left_of(self, velocities: np.ndarray) -> float:
         """What is left of velocities (n, 3) [m/s] and prior: the sum of squares, in variances."""
-        left = self._left(self._scaled(velocities))
-        return float(left @ left)
+        return self._left(velocities, self._bias)
 
     def left_with_turn(self, velocities: np.ndarray, curve: np.ndarray, slope: np.ndarray,
                        slope_stddev: float) -> float:
         """The same if gravity turns: its slope (3,) [m/s^3], measured with slope_stddev on each
         axis, adds slope times the curve (n,) [s^2] to the velocities."""
-        left = self._left(self._scaled(velocities - np.outer(curve, slope)))
-        turn = np.kron(slope_stddev / self._stddev * curve[:, None], np.eye(3))
-        turn = self._left(np.vstack([turn, np.zeros((3, 3))]))
-        explained = turn.T @ left
-        return float(left @ left
-                     - explained @ np.linalg.solve(np.eye(3) + turn.T @ turn, explained))
+        curve = curve[:, None]
+        turn = slope_stddev / self._stddev * self._without_line(curve)[:, None] * np.eye(3)
+        return self._left(velocities - curve * slope,
+                          np.hstack([self._bias, turn.reshape(-1, 3)]))
 
-    def _left(self, y: np.ndarray) -> np.ndarray:
-        """What the fit leaves of y (3 n + 3,) or of each column (3 n + 3, k)."""
-        return y - self._Q @ (self._Q.T @ y)
+    def _left(self, velocities: np.ndarray, A: np.ndarray) -> float:
+        """The same for A x added to the scaled velocities by lines and by x of a standard normal
+        distribution, A (3 n, k) without lines: y^2 - y^T A (I + A^T A)^-1 A^T y."""
+        y = self._without_line(velocities + self._known - velocities[0]).ravel() / self._stddev
+        explained = y @ A
+        return float(y @ y - explained @ np.linalg.solve(np.eye(A.shape[1]) + A.T @ A, explained))
 
-    def _scaled(self, velocities: np.ndarray) -> np.ndarray:
-        """(3 n + 3,) velocities and prior of the bias, in standard deviations."""
-        return np.append((velocities + self._known - velocities[0]).ravel() / self._stddev,
-                         np.zeros(3))
+    def _without_line(self, y: np.ndarray) -> np.ndarray:
+        """Columns of y (n, m) less a line through each."""
+        return y - self._line @ (self._line.T @ y)
