@@ -15,6 +15,7 @@
 """How thrusters respond to commands near neutral: dead zones, and laws that resemble them."""
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import NamedTuple
 
 import numpy as np
@@ -47,22 +48,65 @@ class TriedResponses:
     """The thrust that each of K responses gives."""
 
     def __init__(self, tried: tuple[Response, ...]):
-        self._kinds = [(kind, np.array([[one.value] for one in tried if one.kind == kind]),
+        self._kinds = [(kind, np.array([one.value for one in tried if one.kind == kind])[:, None],
                         [k for k, one in enumerate(tried) if one.kind == kind])
                        for kind in (ZONE_CUT, ZONE_SHIFT, POWER)]
         self.count = len(tried)
 
     def acting(self, command: np.ndarray, full: float, expected: np.ndarray) -> np.ndarray:
-        """(K, N) commands about neutral that act where N are given; `expected` (N,) for POWER.
-        full: the full command."""
-        found = np.empty((self.count, len(command)))
+        """(..., K, N) commands about neutral that act where (..., N) are given; `expected`
+        (..., N) for POWER. full: the full command."""
+        found = np.empty((*command.shape[:-1], self.count, command.shape[-1]))
         for kind, values, places in self._kinds:
-            found[places] = (expected if kind == POWER else acting(command, full * values, kind))
+            found[..., places, :] = (
+                expected[..., None, :] if kind == POWER
+                else acting(command[..., None, :], full * values, kind))
         return found
 
     def bent(self, thrust: np.ndarray) -> np.ndarray:
-        """Thrust (K, N) with the exponents applied."""
+        """Thrust (..., K, N) with the exponents applied."""
         for kind, values, places in self._kinds:
             if kind == POWER:
-                thrust[places] = np.sign(thrust[places]) * np.abs(thrust[places]) ** values
+                one = thrust[..., places, :]
+                thrust[..., places, :] = np.sign(one) * np.abs(one) ** values
         return thrust
+
+
+class TriedRotors:
+    """N rotors that follow their commands with a lag, as each of K responses would have it. They
+    are simulated when they are asked for, through all commands since at once: array by array, that
+    is five times faster than one command after the other."""
+
+    def __init__(self, responses: int, thrusters: int):
+        self._zero = np.zeros((responses, thrusters))
+        self.reset()
+
+    def reset(self) -> None:
+        """Rotors without a command."""
+        # the command in force at the time up to which the rotors have been simulated, and later
+        # ones: the time from which each acts [s], command (N,)
+        self._commands: list[tuple[float, np.ndarray]] = []
+        self._thrust: np.ndarray | None = None      # (K, N) [N] at the first of these times
+        self._impulse = self._zero                  # (K, N) [N s] up to there
+
+    def add(self, t: float, command: np.ndarray) -> None:
+        """Add a command (N,) that acts from t [s] on, not before the last one."""
+        self._commands.append((t, command))
+
+    def impulse(self, t: float, lag: float,
+                thrust_of: Callable[[np.ndarray], np.ndarray]) -> np.ndarray:
+        """[N s] Integral (K, N) of the thrust up to t [s], no earlier than any command; lag [s]:
+        the rotors' time constant; thrust_of: gives the thrust (m, K, N) of commands (m, N)."""
+        if not self._commands:
+            return self._impulse
+        begin, commands = (np.array(each) for each in zip(*self._commands))
+        end, target = np.append(begin[1:], t), thrust_of(commands)
+        start = target[0] if self._thrust is None else self._thrust
+        # what is left at t of the thrust with which each command began
+        left = np.exp((begin - t) / lag) if lag else np.zeros(len(begin))
+        share = np.append(left[1:], 1.0) - left
+        self._thrust = left[0] * start + np.tensordot(share, target, 1)
+        self._impulse = (self._impulse + np.tensordot(end - begin, target, 1)
+                         - lag * (self._thrust - start))
+        self._commands = [(t, commands[-1])]
+        return self._impulse

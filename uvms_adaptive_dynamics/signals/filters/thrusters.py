@@ -24,7 +24,7 @@ import numpy as np
 from ...config import Config
 from ..gates.choose import spike_gate
 from ..gates.spikes import GatedRow
-from .command_response import Response, TriedResponses, acting
+from .command_response import Response, TriedResponses, TriedRotors, acting
 from .thrust_curve import NEUTRAL_PWM_US, PWM_SPAN_US, ThrustCurve
 from .wrench import BodyWrench
 
@@ -45,7 +45,8 @@ class ThrusterModel:
 
     `on_reject(role, reason)` counts rejections; `on_command(saturated)` is called with every
     command, saturated: it is at the end of the thrust curve. `tried`: K other responses to the
-    commands, whose impulse is known too.
+    commands, whose impulse is known too. `impulse`: integral (N,) [N s] of each thruster's thrust
+    up to `time`.
     """
 
     def __init__(self, config: Config,
@@ -57,6 +58,7 @@ class ThrusterModel:
         self._settings, self._half_tick = settings, 0.5 * config.filter.period
         self.count = len(settings.signs)
         self._tried = TriedResponses(tuple(tried))
+        self._tried_rotors = TriedRotors(len(tried), self.count)
         self.allocation = np.array(settings.allocation).reshape(6, self.count)
         self._signs = np.array(settings.signs)
         self._efficiency = np.array(settings.efficiency or (1.0,) * self.count)
@@ -89,16 +91,16 @@ class ThrusterModel:
 
     def reset(self) -> None:
         """Rotors at rest, no command known; the voltage stays."""
-        self._pending: deque[tuple[float, np.ndarray, bool]] = deque()
+        self._pending: deque[tuple[float, np.ndarray, bool, np.ndarray]] = deque()
         self._gate.reset()
-        # (K, N) [N] of the commands that the gate holds, and of the last one that has left it
-        self._tried_held: deque[np.ndarray] = deque()
-        self._tried_last = np.zeros((self._tried.count, self.count))
+        # (N,) commands about neutral that the gate holds, and the last one that has left it
+        self._held: deque[np.ndarray] = deque()
+        self._command = np.zeros(self.count)
+        self._tried_rotors.reset()
         self._t, self._last_command = -math.inf, -math.inf
-        # First row: the configured response; then those that are tried, (1 + K, N).
-        self._target = np.zeros((1 + self._tried.count, self.count))    # [N] after the transient
-        self._thrust = np.zeros_like(self._target)                      # [N] at _t
-        self._impulse = np.zeros_like(self._target)                     # [N s] up to _t
+        self._target = np.zeros(self.count)     # [N] after the transient
+        self._thrust = np.zeros(self.count)     # [N] at _t
+        self.impulse = np.zeros(self.count)
         self._saturated = self._was_saturated = False
         self._started = False
         self._intervals: deque[float] = deque(maxlen=COMMAND_INTERVALS)
@@ -107,12 +109,8 @@ class ThrusterModel:
     def add_command(self, t: float, values: Sequence[float]) -> None:
         """Add a command (N,) in the configured unit that reaches the motors at time t."""
         command = self._about_neutral(values)
-        acts = acting(command, self._settings.dead_zone * self._full_command,
-                      self._settings.dead_zone_kind)
-        if self._tried.count:
-            self._tried_held.append(self._tried.bent(self._steady_thrust(
-                self._tried.acting(command, self._full_command, acts))))
-        self._queue(self._gate.gate(t, self._steady_thrust(acts).tolist()))
+        self._held.append(command)
+        self._queue(self._gate.gate(t, self._steady_thrust(self._acting(command)).tolist()))
 
     def add_voltage(self, t: float, reading: Sequence[float]) -> None:
         """Use the battery voltage (1,) from now on."""
@@ -125,7 +123,7 @@ class ThrusterModel:
     def discard_after(self, t: float) -> None:
         """Forget the commands after t: the thrust is unknown from then on."""
         self._gate.reset()
-        self._tried_held.clear()
+        self._held.clear()
         while self._pending and self._pending[-1][0] > t:
             self._pending.pop()
         self._last_command = min(self._last_command, t)
@@ -136,27 +134,23 @@ class ThrusterModel:
                 self._on_reject("thrusters", "command spike")
             saturated = max(gated.row) >= self._high or min(gated.row) <= self._low
             self._on_command(saturated)
-            rows = np.vstack([gated.row, self._tried_of(gated)])
-            self._pending.append((gated.t, self._efficiency * rows, saturated))
-
-    def _tried_of(self, gated: GatedRow) -> np.ndarray:
-        """(K, N) thrust of the tried responses to a command that leaves the gate; instead of a
-        spike, that of the command before."""
-        if self._tried.count:
-            thrust = self._tried_held.popleft()
-            self._tried_last = (thrust if gated.spikes is None
-                                else np.where(gated.spikes, self._tried_last, thrust))
-        return self._tried_last
-
-    @property
-    def impulse(self) -> np.ndarray:
-        """[N s] Integral (N,) of each thruster's thrust up to `time`."""
-        return self._impulse[0]
+            command = self._held.popleft()
+            if gated.spikes is not None:
+                command = np.where(gated.spikes, self._command, command)
+            self._command = command
+            self._pending.append((gated.t, self._efficiency * gated.row, saturated, command))
 
     @property
     def tried_impulse(self) -> np.ndarray:
-        """[N s] The same (K, N) for the responses that are tried."""
-        return self._impulse[1:]
+        """[N s] `impulse` (K, N) for the responses that are tried."""
+        return self._tried_rotors.impulse(self._t, self._settings.time_constant,
+                                          self._tried_thrust)
+
+    def _tried_thrust(self, commands: np.ndarray) -> np.ndarray:
+        """Thrust (m, K, N) [N] of the responses that are tried to commands (m, N) about neutral,
+        after the transient."""
+        acts = self._tried.acting(commands, self._full_command, self._acting(commands))
+        return self._efficiency * self._tried.bent(self._steady_thrust(acts))
 
     @property
     def time(self) -> float:
@@ -174,7 +168,7 @@ class ThrusterModel:
         self._follow(end)
         # A repeated tick has no period left.
         moved = self._started and end > begin
-        thrust = (self.impulse - impulse) / (end - begin) if moved else self._thrust[0]
+        thrust = (self.impulse - impulse) / (end - begin) if moved else self._thrust
         reason = SATURATED if self._was_saturated else ""
         if t - self._last_command > self._patience():
             reason = NO_COMMAND
@@ -193,12 +187,13 @@ class ThrusterModel:
         """[s] without a command after which the thrust is unknown. After a neutral command there
         is none, whether the motors hold it or stop for lack of commands."""
         timeout = self._settings.timeout
-        if len(self._intervals) < COMMAND_INTERVALS or not self._target[0].any():
+        if len(self._intervals) < COMMAND_INTERVALS or not self._target.any():
             return timeout
         return min(timeout, LATE_INTERVALS * max(self._intervals))
 
-    def _set_target(self, t: float, target: np.ndarray, saturated: bool) -> None:
-        """Follow a new target (N,) [N] from t on."""
+    def _set_target(self, t: float, target: np.ndarray, saturated: bool,
+                    command: np.ndarray) -> None:
+        """Follow a new target (N,) [N], that of the command (N,), from t on."""
         self._advance(t)
         interval = t - self._last_command
         if self._started and interval > self._patience():
@@ -211,6 +206,8 @@ class ThrusterModel:
             self._thrust = target
         self._target, self._saturated = target, saturated
         self._last_command = t
+        if self._tried.count:
+            self._tried_rotors.add(t, command)
 
     def _advance(self, t: float) -> None:
         """First-order lag towards the target, exact between commands."""
@@ -220,7 +217,7 @@ class ThrusterModel:
             decay = math.exp(-dt / lag) if lag else 0.0
             self._thrust = self._target + decay * (before - self._target)
             if self._started:
-                self._impulse = self._impulse + dt * self._target - lag * (self._thrust - before)
+                self.impulse = self.impulse + dt * self._target - lag * (self._thrust - before)
 
     @property
     def _full_command(self) -> float:
@@ -237,6 +234,11 @@ class ThrusterModel:
         """
         neutral = NEUTRAL_PWM_US if self._settings.unit == "pwm" else 0.0
         return self._signs * (np.array(values) - neutral)
+
+    def _acting(self, command: np.ndarray) -> np.ndarray:
+        """The part of commands (..., N) about neutral that acts, given the configured dead zone."""
+        return acting(command, self._settings.dead_zone * self._full_command,
+                      self._settings.dead_zone_kind)
 
     def _steady_thrust(self, command: np.ndarray) -> np.ndarray:
         """Thrust (..., N) [N] of commands about neutral after the transient, before efficiency."""
