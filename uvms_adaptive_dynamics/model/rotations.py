@@ -107,6 +107,13 @@ def cross(a: Sequence[float] | np.ndarray,
     return a1 * b2 - a2 * b1, a2 * b0 - a0 * b2, a0 * b1 - a1 * b0
 
 
+def dot(a: Sequence[float], b: Sequence[float]) -> float:
+    """a . b."""
+    a0, a1, a2 = a
+    b0, b1, b2 = b
+    return a0 * b0 + a1 * b1 + a2 * b2
+
+
 def turned(R: Sequence[float], x: Sequence[float]) -> tuple[float, float, float]:
     """R x; R (9,) row by row."""
     a, b, c, d, e, f, g, h, i = R

@@ -28,6 +28,7 @@ last, but not earlier than the batch before its own arrived, nor later than its 
 from __future__ import annotations
 
 import math
+from bisect import bisect_left
 from collections import deque
 from enum import Enum
 from statistics import fmean, median_high, pstdev  # (median_high is one of the values)
@@ -290,11 +291,13 @@ class SensorClock:
         self.batches = None
         if len(self._stamped) < JITTER_INTERVALS or not self._regularly:
             return
-        longest = sorted(self._stamped)[int(LONGEST_BATCH * JITTER_INTERVALS)]
-        used = [each for each in self._stamped if each < OUTAGE_PERIODS * longest]
-        short = SHORT_INTERVAL * fmean(used)
-        if sum(each < short for each in used) < BATCH_SHARE * len(used):
+        ordered = sorted(self._stamped)
+        longest = ordered[int(LONGEST_BATCH * JITTER_INTERVALS)]
+        count = bisect_left(ordered, OUTAGE_PERIODS * longest)      # without outages
+        short = SHORT_INTERVAL * fmean(ordered[:count])
+        if bisect_left(ordered, short) < BATCH_SHARE * count:
             return
+        used = [each for each in self._stamped if each < OUTAGE_PERIODS * longest]
         ends = [k for k, each in enumerate(used) if each >= short]      # of whole batches
         if len(ends) > 1:
             self.batches = Batches(fmean(used[ends[0] + 1:ends[-1] + 1]), longest)
@@ -312,7 +315,8 @@ class SensorClock:
 
     def _set_offset(self) -> None:
         now, rate = self._buckets[-1][0], self._drift.rate
-        ordered = sorted(difference + rate * (now - at) for at, difference in self._buckets)
+        ordered = sorted([difference + rate * (now - at) for at, difference in self._buckets]
+                         if rate else [difference for _, difference in self._buckets])
         self.offset = ordered[int(BUCKET_QUANTILE * len(ordered))]
         self.lateness = ordered[int((1.0 - BUCKET_QUANTILE) * (len(ordered) - 1))] - self.offset
 

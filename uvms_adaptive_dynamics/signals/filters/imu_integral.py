@@ -25,7 +25,7 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from ...model.rotations import IDENTITY, cross, product, rotation, turned, turned_back
+from ...model.rotations import IDENTITY, cross, dot, product, rotation, turned, turned_back
 from .series import Series
 
 # Columns of the series. Acceleration and velocity C in G are corrected for accelerometer bias and
@@ -41,7 +41,7 @@ class ImuIntegral:
     `gravity_time` [s]: time over which gravity's direction in G is averaged.
     `series` holds, in the columns named above: down vector, rates [rad/s], acceleration [m/s^2] in
     G, velocity C [m/s] in G, R_Gb (body axes to G, by rows), heading [rad], RAW_C and FORCE_C
-    [m/s].
+    [m/s]. `newest` is its last row, empty without one.
     """
 
     def __init__(self, gravity: float, gravity_time: float):
@@ -51,6 +51,7 @@ class ImuIntegral:
     def reset(self) -> None:
         """Forget all readings; G starts as the body's axes."""
         self.series = Series(SERIES_COLUMNS)
+        self.newest: list[float] = []
         self.R_Gb: Sequence[float] = IDENTITY
         self._C: Sequence[float] = (0.0, 0.0, 0.0)
         self._raw_C: Sequence[float] = (0.0, 0.0, 0.0)
@@ -69,8 +70,8 @@ class ImuIntegral:
     def discard_after(self, t: float) -> None:
         """Remove the readings after t; the integral continues from there."""
         self.series.discard_after(t)
-        if len(self.series):
-            row = self.series.last_row.tolist()
+        self.newest = self.series.last_row.tolist() if len(self.series) else []
+        if row := self.newest:
             self.R_Gb, self._C, self._raw_C, self._rates = row[R_GB], row[C], row[RAW_C], row[W]
             self._acc = self._raw_acc = row[ACC]
             self._force_C = row[FORCE_C]
@@ -102,8 +103,8 @@ class ImuIntegral:
             self._C = [c + half * (before + now)
                        for c, before, now in zip(self._C, self._acc, acc)]
         self._rates, self._raw_acc, self._acc, self._force = (p, q, r), raw_acc, acc, force
-        self.series.append(t, [n0, n1, n2, p, q, r, *acc, *self._C, *R, yaw, *self._raw_C,
-                               *self._force_C])
+        self.newest = [n0, n1, n2, p, q, r, *acc, *self._C, *R, yaw, *self._raw_C, *self._force_C]
+        self.series.append(t, self.newest)
 
     def turn_error(self, span: float) -> tuple[float, float, float, float]:
         """Down vector (3) and heading [rad] of the newest reading less the gyro's prediction from
@@ -116,18 +117,14 @@ class ImuIntegral:
 
     def turn_error_since(self, old: Sequence[float]) -> tuple[float, float, float, float]:
         """The same relative to the gyro's prediction from an earlier row (28,) of the series."""
-        new = self.series.last_row.tolist()
-        down = turned(old[R_GB], old[N3])
-        n0, n1, n2 = (n - m for n, m in zip(new[N3], turned_back(new[R_GB], down)))
+        new, down = self.newest, turned(old[R_GB], old[N3])
+        (n0, n1, n2), (m0, m1, m2) = new[N3], turned_back(new[R_GB], down)
         # The body's x axis, carried by the gyro, turns about the down axis as the heading does.
         x_old, x_new = old[R_GB][0::3], new[R_GB][0::3]
-        about = cross(x_old, x_new)
-        along = sum(a * d for a, d in zip(about, down))
-        level = (sum(a * b for a, b in zip(x_old, x_new))
-                 - sum(a * d for a, d in zip(x_old, down))
-                 * sum(b * d for b, d in zip(x_new, down)))
+        along = dot(cross(x_old, x_new), down)
+        level = dot(x_old, x_new) - dot(x_old, down) * dot(x_new, down)
         heading = new[YAW] - old[YAW] - math.atan2(along, level)
-        return n0, n1, n2, math.remainder(heading, 2.0 * math.pi)
+        return n0 - m0, n1 - m1, n2 - m2, math.remainder(heading, 2.0 * math.pi)
 
     def turn_axes(self, turn: np.ndarray) -> None:
         """Continue in other body axes: `turn` (3, 3) rotates the present ones to those of future

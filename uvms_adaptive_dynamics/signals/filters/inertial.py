@@ -274,7 +274,7 @@ class InertialFilter:
         row = self._source.complete(t, row)
         row = [*row[:3], *(w - b for w, b in zip(row[3:6], self._gyro.bias)), *row[6:]]
         spacing = t - self._imu.series.last_time
-        before = self._imu.series.last_row.tolist() if len(self._imu.series) else []
+        before = self._imu.newest
         self._imu.add(t, row, self._offset.bias)
         if not self._distrusted and spacing < longest:
             self._mount.follow(spacing, self._imu.R_Gb, row[6:9])
@@ -345,15 +345,14 @@ class InertialFilter:
     def _has_step(self) -> bool:
         """Whether the newest attitude differs by MIN_KNOCK both from an earlier one and from the
         gyro's prediction: if only the gyro turns, it is no step."""
-        error = self._imu.turn_error(STEP_SPAN)
-        if max(map(abs, error)) < MIN_KNOCK:
-            return False
-        series = self._imu.series
+        series, now = self._imu.series, self._imu.newest
         earlier = series.latest(series.last_time - STEP_SPAN)
-        assert earlier is not None      # or there would be no turn
-        now, then = series.last_row.tolist(), earlier[1].tolist()
+        if earlier is None:
+            return False
+        then = earlier[1].tolist()
         tilt = max(abs(a - b) for a, b in zip(now[N3], then[N3]))
-        return max(tilt, abs(math.remainder(now[YAW] - then[YAW], math.tau))) > MIN_KNOCK
+        return (max(tilt, abs(math.remainder(now[YAW] - then[YAW], math.tau))) > MIN_KNOCK
+                and max(map(abs, self._imu.turn_error(STEP_SPAN))) >= MIN_KNOCK)
 
     def _turn_error(self, t: float, rates: Sequence[float]) -> Sequence[float]:
         """(4,) [rad] deviation of the turn over the last TURN_SPAN from the expected one.
