@@ -73,7 +73,8 @@ class SignalFrontEnd:
         self.inputs = self._reader.inputs
         self._frozen_gate = _frozen_gate(config)
         self._publisher_gate = _publisher_gate(config)
-        self.frames = FrameChecks(config, robot, self._reader.clocks.drifts, self._reader.wrapped)
+        self.frames = FrameChecks(config, robot, self._reader.clocks.drifts, self._reader.wrapped,
+                                  self._tried_log)
         self.delay = DelayMonitor(config)
         self._checks_delay = config.robot.vehicle and config.thrusters.source != "zero"
         clocks = self._reader.clocks.sensors
@@ -296,7 +297,10 @@ class SignalFrontEnd:
     def _log_thrust(self, tick: int) -> None:
         if tick % THRUST_LOG_TICKS == 0 and isinstance(self._wrench, ThrusterModel):
             self.frames.add("thrust", self._wrench.time, self._wrench.impulse)
-            self.frames.add("tried", self._wrench.time, self._wrench.tried_impulse.ravel())
+            self._wrench.log_tried()
+
+    def _tried_log(self) -> list[np.ndarray]:
+        return self._wrench.tried_log() if isinstance(self._wrench, ThrusterModel) else []
 
     # --- reports ----------------------------------------------------------------------------------
 

@@ -282,23 +282,30 @@ def test_tried_responses_are_those_of_models_configured_so(spike):
         for each in (one, *others):
             each.add_command(0.02 * k, command.tolist())
             each.wrench(0.02 * k - 0.3)
-    np.testing.assert_allclose(one.tried_impulse[:3], [each.impulse for each in others],
+    one.log_tried()
+    (row,) = one.tried_log()
+    assert row[0] == one.time
+    impulses = row[1:].reshape(5, 8)
+    np.testing.assert_allclose(impulses[:3], [each.impulse for each in others],
                                atol=1e-9 + 0.02 * spike)
-    np.testing.assert_allclose(one.tried_impulse[3], one.impulse, atol=1e-9 + 0.02 * spike)
-    assert np.abs(one.tried_impulse[4]).max() > 1.5 * np.abs(one.impulse).max()
+    np.testing.assert_allclose(impulses[3], one.impulse, atol=1e-9 + 0.02 * spike)
+    assert np.abs(impulses[4]).max() > 1.5 * np.abs(one.impulse).max()
 
 
 @pytest.mark.parametrize("lag", [0.0, 0.11])
 def test_tried_responses_are_the_same_however_rarely_they_are_asked_for(lag):
-    """At every tick, or once for all commands."""
+    """At every tick, or once for all."""
     config = Config().with_values({"thrusters.time_constant": lag})
     often, once = (ThrusterModel(config, tried=(Response(ZONE_CUT, 0.1), Response(POWER, 2.0)))
                    for _ in range(2))
+    rows = []
     for k in range(100):
         command = (1500.0 + 100.0 * np.sin(0.06 * k + np.arange(8))).tolist()
         for each in (often, once):
             each.add_command(0.02 * k, command)
             each.wrench(0.02 * k - 0.3)
-        asked = often.tried_impulse
-    assert np.abs(asked).max() > 1.0
-    np.testing.assert_allclose(asked, once.tried_impulse, rtol=1e-12)
+            if k > 30:
+                each.log_tried()
+        rows += often.tried_log()
+    assert np.abs(rows[-1][1:]).max() > 1.0 and not often.tried_log()
+    np.testing.assert_allclose(rows, once.tried_log(), rtol=1e-9, atol=1e-12)

@@ -77,6 +77,7 @@ class DelayMonitor:
     def reset(self) -> None:
         """Forget the motion and the estimate."""
         self.found: Delay | None = None
+        self._certain = 0.0     # [s] lower bound of its magnitude
         self._rows: list[tuple] = []
         self._since_estimate = ESTIMATE_PERIOD - FIRST_ESTIMATE
 
@@ -92,6 +93,7 @@ class DelayMonitor:
             if not self._least(self.found):
                 recent = self._estimate(self._rows[-self._max_rows // 2:])
                 self.found = recent if self._least(recent) else self.found
+            self._certain = self._least(self.found)
 
     def _estimate(self, rows: list[tuple]) -> Delay | None:
         t, n3, nu, nu_dot, wrench, valid = (np.array(column) for column in zip(*rows))
@@ -109,14 +111,14 @@ class DelayMonitor:
     def misread(self) -> tuple[Misread, ...]:
         """The delay setting, if it is wrong by more than the parameters' intervals allow for."""
         allowed = Z95 * self._config.uncertainty.delay_stddev
-        return self._misread if self._least(self.found) > allowed else ()
+        return self._misread if self._certain > allowed else ()
 
     @property
     def warning(self) -> str:
         """A sentence if the configured delay is wrong by more than MAX_DELAY_ERROR with 99.9 %
         certainty, else ''."""
         found = self.found
-        if found is None or self._least(found) < MAX_DELAY_ERROR:
+        if found is None or self._certain < MAX_DELAY_ERROR:
             return ""
         setting, error = self._config.thrusters.delay, found.delay
         return (f"{SETTING}: over the last minute the vehicle followed its thrusters "

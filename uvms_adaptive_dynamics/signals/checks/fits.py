@@ -101,8 +101,9 @@ def _earlier(t: np.ndarray, x: np.ndarray, when: np.ndarray) -> np.ndarray:
     """Rows x (k, p) of the times t (k,), interpolated linearly: (..., p) at the times `when` (...).
     """
     after = np.clip(np.searchsorted(t, when, side="right"), 1, len(t) - 1)
-    share = ((when - t[after - 1]) / np.maximum(t[after] - t[after - 1], 1e-12))[..., None]
-    return x[after - 1] + share * (x[after] - x[after - 1])
+    begin, value = t[after - 1], x[after - 1]
+    share = ((when - begin) / np.maximum(t[after] - begin, 1e-12))[..., None]
+    return value + share * (x[after] - value)
 
 
 def _left(x: np.ndarray, values: np.ndarray, uses: Sequence[Sequence[int]]) -> np.ndarray:

@@ -85,10 +85,12 @@ class FrameChecks:
 
     def __init__(self, config: Config, robot: RobotModel,
                  drifts: Callable[[], Mapping[str, float]] = dict,
-                 wrapped: Callable[[], Sequence[bool]] = tuple):
+                 wrapped: Callable[[], Sequence[bool]] = tuple,
+                 tried: Callable[[], Sequence[np.ndarray]] = tuple):
         """drifts: returns the drift of the sensors' clocks by role [s per s], as `Clocks.drifts`.
-        wrapped: returns which joints' encoders have wrapped (n,); empty: none."""
-        self._drifts, self._wrapped = drifts, wrapped
+        wrapped: returns which joints' encoders have wrapped (n,); empty: none. tried: returns the
+        new rows of the log `tried`, which is only filled for a check."""
+        self._drifts, self._wrapped, self._tried = drifts, wrapped, tried
         self._config, self._robot, self._effort_limits = config, robot, robot.effort_limits
         self._allocation = np.array(config.thrusters.allocation).reshape(6, -1)
         self._low, self._high = joint_limits(config, robot)
@@ -187,8 +189,8 @@ class FrameChecks:
         """Add a row to a log, and advance the checks by a step if it is time.
 
         imu: n3, w, f, R_Gb, yaw; dvl: v, w, C, R_Gb, n3; depth; joints: the reading; thrust: its
-        integral (N,) [N s]; tried: the same (K N,) for TRIED_RESPONSES, at the same times;
-        doubted: only the time of a row that is held back.
+        integral (N,) [N s]; doubted: only the time of a row that is held back. The log `tried`,
+        which comes from elsewhere, has the integral (K N,) for TRIED_RESPONSES at the same times.
         """
         self._begin = t if self._begin is None else self._begin
         self._logs[log].append(np.concatenate([[t], *values]))
@@ -222,6 +224,8 @@ class FrameChecks:
         logs: dict[str, np.ndarray] = {}
         for name in names:
             rows = self._logs[name]
+            if name == "tried":
+                rows += self._tried()
             old = (k for k, row in enumerate(rows) if row[0] >= t - LOG_LENGTH)
             del rows[:next(old, len(rows))]
             if rows:

@@ -169,9 +169,12 @@ class MessageReader:
         return fitting
 
     def _readings(self, messages: list[_Held]) -> list[Reading]:
-        found = (self._reading(*held) for held in messages)
-        return [each for reading in found if reading is not None
-                for each in self._differentiated(reading)]
+        found: list[Reading] = []
+        for held in messages:
+            reading = self._reading(*held)
+            if reading is not None:
+                found += self._differentiated(reading)
+        return found
 
     def _differentiated(self, reading: Reading) -> list[Reading]:
         """The readings, of earlier times, that a pose or a part of the joints completes; any other

@@ -306,8 +306,8 @@ class InertialFilter:
             self._end_distrust(t, row[6:9])
         if self._distrusted:
             self._on_reject("imu", "attitude, gyro and accelerometer do not fit each other")
-        dvl_is_silent = t - self._last_velocity > self._longest_dvl_gap()
-        if self._contradictions.is_open and not self._distrusted and dvl_is_silent:
+        if (self._contradictions.is_open and not self._distrusted
+                and t - self._last_velocity > self._longest_dvl_gap()):
             self._contradictions.close()    # without a DVL, nothing can prove the IMU
 
     def _end_distrust(self, t: float, force: Sequence[float]) -> None:

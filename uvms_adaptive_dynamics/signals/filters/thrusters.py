@@ -45,8 +45,8 @@ class ThrusterModel:
 
     `on_reject(role, reason)` counts rejections; `on_command(saturated)` is called with every
     command, saturated: it is at the end of the thrust curve. `tried`: K other responses to the
-    commands, whose impulse is known too. `impulse`: integral (N,) [N s] of each thruster's thrust
-    up to `time`.
+    commands, whose impulses are logged too. `impulse`: integral (N,) [N s] of each thruster's
+    thrust up to `time`.
     """
 
     def __init__(self, config: Config,
@@ -83,6 +83,7 @@ class ThrusterModel:
 
     def change_settings(self, config: Config, gates_change: bool) -> None:
         """Use new settings from now on; gates_change: `filter.gates` has changed."""
+        self._simulate_tried()
         self._settings = config.thrusters
         self.voltage = self._voltage            # (updates the limits of saturation)
         if gates_change:
@@ -97,6 +98,8 @@ class ThrusterModel:
         self._held: deque[np.ndarray] = deque()
         self._command = np.zeros(self.count)
         self._tried_rotors.reset()
+        self._tried_times: list[float] = []
+        self._tried_rows: list[np.ndarray] = []
         self._t, self._last_command = -math.inf, -math.inf
         self._target = np.zeros(self.count)     # [N] after the transient
         self._thrust = np.zeros(self.count)     # [N] at _t
@@ -114,6 +117,7 @@ class ThrusterModel:
 
     def add_voltage(self, t: float, reading: Sequence[float]) -> None:
         """Use the battery voltage (1,) from now on."""
+        self._simulate_tried()
         self.voltage = reading[0]
 
     def flush(self) -> None:
@@ -140,11 +144,26 @@ class ThrusterModel:
             self._command = command
             self._pending.append((gated.t, self._efficiency * gated.row, saturated, command))
 
-    @property
-    def tried_impulse(self) -> np.ndarray:
-        """[N s] `impulse` (K, N) for the responses that are tried."""
-        return self._tried_rotors.impulse(self._t, self._settings.time_constant,
-                                          self._tried_thrust)
+    def log_tried(self) -> None:
+        """Log `time` and, for the responses that are tried, `impulse`: for `tried_log`."""
+        self._tried_times.append(self._t)
+
+    def tried_log(self) -> list[np.ndarray]:
+        """The rows logged since the last call: time [s] and K impulses of all N thrusters
+        [N s]."""
+        self._simulate_tried()
+        rows, self._tried_rows = self._tried_rows, []
+        return rows
+
+    def _simulate_tried(self) -> None:
+        """Simulate the tried responses up to now, with the present settings."""
+        if not (self._started and self._tried.count):
+            return
+        times, self._tried_times = np.array([*self._tried_times, self._t]), []
+        impulses = self._tried_rotors.impulses(times, self._settings.time_constant,
+                                               self._tried_thrust)
+        rows = np.column_stack([times, impulses.reshape(len(times), -1)])
+        self._tried_rows += list(rows[:-1])
 
     def _tried_thrust(self, commands: np.ndarray) -> np.ndarray:
         """Thrust (m, K, N) [N] of the responses that are tried to commands (m, N) about neutral,
@@ -237,8 +256,9 @@ class ThrusterModel:
 
     def _acting(self, command: np.ndarray) -> np.ndarray:
         """The part of commands (..., N) about neutral that acts, given the configured dead zone."""
-        return acting(command, self._settings.dead_zone * self._full_command,
-                      self._settings.dead_zone_kind)
+        zone = self._settings.dead_zone
+        return (acting(command, zone * self._full_command, self._settings.dead_zone_kind)
+                if zone else command)
 
     def _steady_thrust(self, command: np.ndarray) -> np.ndarray:
         """Thrust (..., N) [N] of commands about neutral after the transient, before efficiency."""

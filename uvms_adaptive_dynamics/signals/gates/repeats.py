@@ -77,10 +77,7 @@ class NewValues:
         self._last: Sequence[float] = ()
         self._since = math.nan
         self._intervals: deque[float] = deque(maxlen=PERIOD_INTERVALS)
-
-    @property
-    def period(self) -> float | None:
-        return median_high(self._intervals) if len(self._intervals) > 1 else None
+        self.period: float | None = None
 
     def repeats(self, t: float, values: Sequence[float]) -> bool:
         """Whether values at t [s] are those of the last message, bit by bit."""
@@ -88,6 +85,8 @@ class NewValues:
             return True
         if t - self._since < self._frozen_after:
             self._intervals.append(t - self._since)
+            if len(self._intervals) > 1:
+                self.period = median_high(self._intervals)
         self._last, self._since = values, t
         return False
 
