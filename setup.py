@@ -79,7 +79,7 @@ setup(
             f"identify = {package_name}.ros.identification_node:main",
             f"simulated_robot = {package_name}.ros.demo.simulated_robot:main",
             f"closed_loop_controller = {package_name}.ros.demo.controller:main",
-            f"{package_name} = {package_name}.__main__:main",
+            f"{package_name} = {package_name}.__main__:process",
         ],
     },
 )
