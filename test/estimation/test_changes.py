@@ -17,6 +17,7 @@ noise, garbage and calm are not taken for changes."""
 from collections import deque
 from copy import deepcopy
 from dataclasses import replace
+from types import SimpleNamespace
 
 import numpy as np
 import pytest
@@ -24,8 +25,15 @@ from scipy.stats import multivariate_normal
 
 from uvms_adaptive_dynamics.config import Config
 from uvms_adaptive_dynamics.estimation.change_evidence import RecentRows
+from uvms_adaptive_dynamics.estimation.changes import EvidenceChangeDetector
 from uvms_adaptive_dynamics.estimation.estimator import Estimator
-from uvms_adaptive_dynamics.estimation.hypotheses import EffortScale, PartHypothesis, hypotheses
+from uvms_adaptive_dynamics.estimation.hypotheses import (
+    EffortScale,
+    PartHypothesis,
+    ThrustScale,
+    hypotheses,
+)
+from uvms_adaptive_dynamics.estimation.row_excitation import Excited
 from uvms_adaptive_dynamics.model.covariance import deviations
 from uvms_adaptive_dynamics.model.prior import perturbed, prior_from_config
 from uvms_adaptive_dynamics.model.robot import RobotModel
@@ -97,6 +105,51 @@ def test_a_factor_on_all_efforts_is_one_cause_and_not_one_a_joint():
         if isinstance(one, EffortScale)}
     best = max(found, key=lambda name: found[name][0])
     assert best == "effort scale" and found[best][1][0] == pytest.approx(-0.6, abs=0.05)
+
+
+def test_a_factor_on_the_thrust_relates_commands_and_motion_either_way():
+    """Half the thrust is found; thrusters at rest have lost none, whatever moves the vehicle."""
+    rng = np.random.default_rng(4)
+    hypothesis = ThrustScale("thrust scale", np.array([.15]), np.arange(6))
+
+    def odds(measured, needed):
+        residual = measured - needed + .3 * rng.normal(size=(100, 6))
+        return hypothesis.evidence(RecentRows(np.zeros((100, 6, 1)), needed, residual,
+                                              np.full((100, 6), 10.0), measured=measured))
+    needed = 5.0 * rng.normal(size=(100, 6))
+    found, change = odds(2.0 * needed, needed)
+    assert found > 50 and change[0] == pytest.approx(1.0, abs=.05)
+    assert odds(np.zeros((100, 6)), needed)[0] < 5
+
+
+class Settled:
+    """What the detector asks of the information state: noise of .3 in each channel."""
+
+    noise = SimpleNamespace(long_run=np.full(10, .3), record=lambda: None)
+    gradient = SimpleNamespace(rows_per_independent=lambda variance: np.full(10, 20.0))
+
+
+def test_a_vehicle_that_nothing_drives_is_moved_from_outside():
+    """A tether drags it while its thrusters are neutral, and becomes slack after ten seconds."""
+    config = Config()
+    table = RobotModel.from_config(config).table
+    detector = EvidenceChangeDetector(table, np.ones(table.size, bool), config.filter.period, 20.0,
+                                      np.maximum(table.scale, 1.0), 1e6, 9810.0, 0)
+    found, load, undriven = [], np.zeros(12), np.zeros(10, bool)
+    Y, needed = np.zeros((10, table.size)), np.zeros(10)
+    for k in range(1000):
+        needed[0] = 8.0 if k < 500 else 0.0     # [N] against drag
+        known = np.r_[-load_columns(np.eye(3)) @ load, np.zeros(4)]
+        row = SimpleNamespace(
+            regressor=Y, measured=np.zeros(10), predicted=known + needed, tau_known=known,
+            residual=-known - needed, valid=~undriven, parameter_variance=np.zeros(10),
+            by_velocity=None, by_thruster=None, R_nb=np.eye(3), load=load, pi=np.zeros(table.size))
+        change = detector.judge(row, Excited(undriven, undriven), Settled)
+        if change is not None:
+            found.append(change)
+            load = np.zeros(12) if change.sums is None else change.sums.solution()[1]
+    taut, slack = found
+    assert taut.force == pytest.approx([8.0, 0.0, 0.0], abs=1.0) and slack.sums is None
 
 
 def test_hypotheses_are_parts_and_factors_of_what_is_estimated():

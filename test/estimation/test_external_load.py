@@ -39,21 +39,21 @@ def load():
     return found
 
 
-def predicted(load, R, measured):
+def predicted(load, R, measured, valid=np.ones(6)):
     """The prediction for a vehicle that needs efforts only against the load."""
     row = load.counted_as_known(Row(0.0, np.zeros((6, 1)), np.zeros(6), measured, np.ones(6, bool),
                                     R_nb=R))
-    return SimpleNamespace(R_nb=R, residual=measured - row.tau_known)
+    return SimpleNamespace(R_nb=R, residual=measured - row.tau_known, valid=valid > 0)
 
 
-def follow(load, pull, seconds, seed=0, counts=np.ones(6)):
+def follow(load, pull, seconds, seed=0, valid=np.ones(6)):
     """Add rows of a turning vehicle, whose residual is the part of a pull (12,) that the load does
     not explain."""
     rng = np.random.default_rng(seed)
     for k in range(round(seconds / PERIOD)):
         R = from_rpy(.2 * np.sin(k / 40), .2 * np.sin(k / 60), .01 * k)
-        measured = np.where(counts > 0, NOISE * rng.normal(size=6) - load_columns(R) @ pull, 99.0)
-        load.add_row(predicted(load, R, measured), counts)
+        measured = np.where(valid > 0, NOISE * rng.normal(size=6) - load_columns(R) @ pull, 99.0)
+        load.add_row(predicted(load, R, measured, valid))
 
 
 def test_it_is_followed(load):
@@ -76,7 +76,7 @@ def test_it_is_the_least_squares_solution_with_exponential_weights(load):
         columns = load_columns(R)
         A = keep * A + columns.T @ columns / NOISE ** 2
         b = keep * b - columns.T @ measured / NOISE ** 2
-        load.add_row(predicted(load, R, measured), np.ones(6))
+        load.add_row(predicted(load, R, measured))
     np.testing.assert_allclose(load.load, np.linalg.solve(A + np.diag(STDDEV ** -2.0), b))
 
 
@@ -89,11 +89,11 @@ def test_it_ends_with_its_evidence(load):
     assert not load.lasts and not load.load.any()
 
 
-def test_rows_that_do_not_count_say_nothing(load):
-    """Masked surge rows have no effect, whatever their values, and at rest nothing is forgotten."""
-    counts = np.array([0.0, 1, 1, 1, 1, 1])
-    follow(load, PULL, 20.0, counts=counts)
+def test_masked_rows_say_nothing(load):
+    """Masked surge rows have no effect, whatever their values, and without any row nothing is
+    forgotten."""
+    follow(load, PULL, 20.0, valid=np.array([0.0, 1, 1, 1, 1, 1]))
     np.testing.assert_allclose(load.load[:3], FORCE, atol=.5)
     before = load.load.copy()
-    load.add_row(predicted(load, np.eye(3), np.full(6, 99.0)), np.zeros(6))
+    load.add_row(predicted(load, np.eye(3), np.full(6, 99.0), np.zeros(6)))
     np.testing.assert_array_equal(load.load, before)

@@ -87,6 +87,13 @@ def test_channels_without_a_measured_effort_have_no_slope():
         assert common_scale(nothing, np.arange(C)) is None
 
 
+def test_an_effort_that_predictions_do_not_explain_has_no_factor():
+    """As of a vehicle that a tether drags while its thrusters are neutral: zero times the
+    prediction leaves all of it."""
+    sentence = said(np.where(np.arange(C) == 7, 0.0, 1.0))
+    assert sentence == "axis_d alone wrong; check its residuals and move it more"
+
+
 def test_different_factors_are_no_common_scale():
     """Every joint is off by a different factor."""
     sentence = said([1, 1, 1, 1, 1, 1, 2.0, 0.4, 1.5])

@@ -36,9 +36,9 @@ from ..config import Config
 from ..model.parameters import ParameterTable
 from ..model.robot import RobotModel
 from ..uncertainty.channel_noise import NoiseRecord
-from .accepted_change import Change, Checkpoint, Restoration
+from .accepted_change import EXTERNAL_FORCE, Change, Checkpoint, LoadChange, Restoration
 from .change_evidence import RecentRows, log_likelihood_ratio
-from .hypotheses import Hypothesis, Onset, hypotheses
+from .hypotheses import Hypothesis, Onset, hypotheses, without_load
 from .information import InformationState
 from .prediction import Prediction
 from .row_excitation import Excited
@@ -100,14 +100,22 @@ class NoChangeDetection:
         """See `ChangeDetector`."""
 
 
+class _Variance(NamedTuple):
+    """Variances (C,) of the residuals: of one row, and that times the rows that carry the
+    information of an independent one."""
+
+    row: np.ndarray
+    independent: np.ndarray
+
+
 class _Ring:
     """The rows of the last seconds, every `stride`-th tick."""
 
     def __init__(self, length: int, stride: int, channels: int, size: int, thrusters: int):
         self.stride, self._length = stride, length
         self._Y = np.zeros((length, channels, size))
-        # measured, predicted, variance due to the parameters, counts
-        self._values = np.zeros((4, length, channels))
+        # measured, predicted, residual, variance due to the parameters, counts, drifts
+        self._values = np.zeros((6, length, channels))
         self._by_velocity = np.zeros((length, channels, 2))
         self._R_nb, self._load = np.zeros((length, 3, 3)), np.zeros((length, 12))
         self._by_thruster = np.zeros((length, channels, thrusters))
@@ -118,11 +126,13 @@ class _Ring:
         self._next = self.filled = 0
 
     def add(self, prediction: Prediction, counts: np.ndarray) -> None:
-        k = self._next
+        # What moves without its own effort is moved from outside, whatever its parameters.
+        k, drifts = self._next, prediction.valid & ~counts
         self._Y[k] = prediction.regressor * counts[:, None]
         self._values[:, k] = ((prediction.measured - prediction.tau_known) * counts,
                               (prediction.predicted - prediction.tau_known) * counts,
-                              prediction.parameter_variance, counts)
+                              np.where(prediction.valid, prediction.residual, 0.0),
+                              prediction.parameter_variance, counts, drifts)
         if prediction.by_velocity is not None:
             self._by_velocity[k] = prediction.by_velocity * counts[:, None]
         if prediction.by_thruster is not None:
@@ -134,10 +144,9 @@ class _Ring:
         self._next = (k + 1) % self._length
         self.filled = min(self.filled + 1, self._length)
 
-    def newest(self, rows: int, variance: np.ndarray, as_then: bool = False) -> RecentRows:
-        """The newest `rows`; variance (C,): of an independent residual, times the rows that carry
-        its information. as_then: predict all of them with the estimate of the first one, which has
-        absorbed nothing of a change since."""
+    def newest(self, rows: int, variance: _Variance, as_then: bool = False) -> RecentRows:
+        """The newest `rows`. as_then: predict all of them with the estimate of the first one, which
+        has absorbed nothing of a change since."""
         found = self.newest_of_each([rows], variance)[rows]
         if not as_then:
             return found
@@ -146,24 +155,26 @@ class _Ring:
                        residual=found.residual + found.predicted - predicted)
 
     def newest_of_each(self, lengths: Sequence[int],
-                       variance: np.ndarray) -> dict[int, RecentRows]:
+                       variance: _Variance) -> dict[int, RecentRows]:
         """`newest` for several numbers of rows, ascending, all views of the longest."""
         order = (self._next - lengths[-1] + np.arange(lengths[-1])) % self._length
         Y, by_velocity, R_nb, load, by_thruster = (values[order] for values in (
             self._Y, self._by_velocity, self._R_nb, self._load, self._by_thruster))
-        measured, predicted, parameter_variance, counts = self._values[:, order]
-        residual = measured - predicted
+        measured, predicted, residual, parameter_variance, counts, drifts = self._values[:, order]
         return {rows: RecentRows(Y[-rows:], predicted[-rows:], residual[-rows:],
                                  self._weight(rows, variance, counts[-rows:],
-                                              parameter_variance[-rows:]),
+                                              drifts[-rows:], parameter_variance[-rows:]),
                                  by_velocity[-rows:], R_nb[-rows:], load[-rows:],
-                                 by_thruster[-rows:])
+                                 by_thruster[-rows:], measured[-rows:])
                 for rows in lengths}
 
-    def _weight(self, rows: int, variance: np.ndarray, counts: np.ndarray,
+    def _weight(self, rows: int, variance: _Variance, counts: np.ndarray, drifts: np.ndarray,
                 parameter_variance: np.ndarray) -> np.ndarray:
-        # The parameters' error is common to all rows of the span, so it does not average out.
-        return self.stride * counts / (variance + rows * self.stride * parameter_variance)
+        # The parameters' error is common to all rows of the span, so it does not average out; nor
+        # does the error of a row that is not driven.
+        span = rows * self.stride
+        return self.stride * (counts / (variance.independent + span * parameter_variance)
+                              + drifts / (span * (variance.row + parameter_variance)))
 
 
 @dataclass
@@ -171,7 +182,7 @@ class _Check:
     """One check of the rows of the last seconds, spread over several ticks."""
 
     since: dict[int, RecentRows]        # by number of rows
-    variance: np.ndarray
+    variance: _Variance
     found: list[tuple[float, int, np.ndarray]]      # (evidence, rows, change) of each hypothesis
 
 
@@ -207,6 +218,7 @@ class EvidenceChangeDetector:
         self._suspects: deque[_Suspect] = deque(maxlen=CONFIRMING)
         self.nearest = 0.0
         self._better: list[int] = []        # kept states that predicted better at the last check
+        self._free = False                  # likelier without the external force at the last check
 
     def judge(self, prediction: Prediction, excited: Excited,
               information: InformationState) -> Change | None:
@@ -227,7 +239,8 @@ class EvidenceChangeDetector:
                            for one in self._hypotheses[tried:tried + self._at_once]]
             return None
         self._check = None
-        change = self._restored(check) or self._accepted(check)
+        change = (self._released(check, information) or self._restored(check)
+                  or self._accepted(check))
         # Once a change is accepted, the noise learned until now contains its residuals.
         self._quiet.append(information.noise.record() if change is None else change.noise)
         return change
@@ -246,11 +259,11 @@ class EvidenceChangeDetector:
         self._ring.clear()
         self._check = None
         self._suspects.clear()
-        self._better = []
+        self._better, self._free = [], False
 
     def _begin(self, information: InformationState) -> _Check:
-        variance = information.noise.long_run ** 2
-        variance *= information.gradient.rows_per_independent(variance)
+        row = information.noise.long_run ** 2
+        variance = _Variance(row, row * information.gradient.rows_per_independent(row))
         lengths = [rows for rows in self._since if rows <= self._ring.filled]
         since = self._ring.newest_of_each(lengths, variance)
         return _Check(since, variance, [])
@@ -290,12 +303,25 @@ class EvidenceChangeDetector:
         alike = [one for one in alike if not any(one.holds(other) for other in alike)]
         odds = "; ".join(f"{self._hypotheses[k].name} 10^{found[k] / np.log(10):.0f} : 1"
                          for k in order[:3] if found[k] > 0)
-        onset = Onset(length * self._ring.stride, self._quiet[0], then, check.variance, odds)
+        onset = Onset(length * self._ring.stride, self._quiet[0], then, check.variance.independent,
+                      odds)
         return min(alike, key=lambda one: one.preference).accepted(onset, alike)
 
     def _gain_since(self, suspect: _Suspect, check: _Check) -> float:
         new = min(CONFIRMING * self._check_ticks // self._ring.stride, self._ring.filled)
         return suspect.hypothesis.gain(suspect.change, self._ring.newest(new, check.variance))
+
+    def _released(self, check: _Check, information: InformationState) -> Change | None:
+        """The end of an external force if the last rows are likelier without it, as in `_restored`.
+        """
+        odds, length = max((log_likelihood_ratio(rows, without_load(rows)), length)
+                           for length, rows in check.since.items())
+        before, self._free = self._free, odds > RESTORED_NATS
+        if not odds > (RESTORED_NATS if before else CHANGE_EVIDENCE_NATS):
+            return None
+        noise = self._quiet[0] if self._quiet else information.noise.record()
+        self._restart()
+        return LoadChange(EXTERNAL_FORCE, length * self._ring.stride, noise, None, np.zeros(3), "")
 
     def _restored(self, check: _Check) -> Change | None:
         """Restore knowledge from before a change if it predicts better again: overwhelmingly, or

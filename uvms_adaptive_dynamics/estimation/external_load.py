@@ -78,11 +78,12 @@ class ExternalLoad:
         tau_known[:6] -= load_columns(row.R_nb) @ self.load
         return row._replace(tau_known=tau_known, load=self.load)
 
-    def add_row(self, prediction: Prediction, counts: np.ndarray) -> None:
-        """Add a row that was predicted with the load; counts (C,) bool. Rows that do not count,
-        such as those of a vehicle at rest, forget nothing."""
+    def add_row(self, prediction: Prediction) -> None:
+        """Add a row that was predicted with the load, also of a vehicle that is not driven, which
+        the force alone moves or holds."""
         assert self._sums is not None and prediction.R_nb is not None
-        counts, residual = counts[:6], prediction.residual[:6]
+        counts = prediction.valid[:6]
+        residual = np.where(counts, prediction.residual[:6], 0.0)
         if not counts.any():
             return
         columns = load_columns(prediction.R_nb)

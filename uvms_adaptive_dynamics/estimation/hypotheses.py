@@ -141,22 +141,32 @@ class LoadHypothesis(Hypothesis):
 
     def columns(self, rows: RecentRows) -> np.ndarray:
         """See `Hypothesis.columns`."""
-        columns = np.zeros((*rows.residual.shape, 12))
-        if rows.R_nb is not None:
-            columns[:, :6] = -load_columns(rows.R_nb)       # the thrusters act against it
-        return columns
+        return _of_load(rows)
 
     def accepted(self, onset: Onset, alike: Sequence[Hypothesis]) -> Change:
         """See `Hypothesis.accepted`: the total external force, including the one that the rows were
         predicted with."""
         rows, columns = onset.rows, self.columns(onset.rows)
-        if rows.load is not None:
-            known = np.einsum("tck,tk->tc", columns, rows.load)
-            rows = replace(rows, residual=rows.residual + known)
+        rows = replace(rows, residual=without_load(rows))
         sums = LoadSums(*normal_equations(columns, rows), 1 / onset.variance[:6], self.stddev)
         lasts, load = sums.solution()
         return LoadChange(_names(alike), onset.ticks, onset.noise, sums if lasts > 0 else None,
                           load[:3], onset.odds)
+
+
+def _of_load(rows: RecentRows) -> np.ndarray:
+    """(T, C, 12) effect of an external force on the efforts."""
+    columns = np.zeros((*rows.residual.shape, 12))
+    if rows.R_nb is not None:
+        columns[:, :6] = -load_columns(rows.R_nb)       # the thrusters act against it
+    return columns
+
+
+def without_load(rows: RecentRows) -> np.ndarray:
+    """(T, C) the residuals without the external force that the rows were predicted with."""
+    if rows.load is None or not rows.load.any():
+        return rows.residual
+    return rows.residual + np.einsum("tck,tk->tc", _of_load(rows), rows.load)
 
 
 class ScaleHypothesis(Hypothesis):
@@ -189,6 +199,25 @@ class EffortScale(ScaleHypothesis):
         change = float(self.evidence(onset.rows)[1][0])
         return EffortChange(_names(alike), onset.ticks, onset.noise, self.channels, 1 + change,
                             onset.odds)
+
+
+@dataclass(frozen=True)
+class ThrustScale(EffortScale):
+    """A factor on the thrust of all thrusters.
+
+    It relates commands and needed efforts either way: none gives thrust to thrusters at rest in a
+    vehicle that something else moves."""
+
+    def evidence(self, rows: RecentRows,
+                 columns: np.ndarray | None = None) -> tuple[float, np.ndarray]:
+        """See `Hypothesis.evidence`: that of the less likely of the two regressions."""
+        forward, change = super().evidence(rows, columns)
+        if rows.measured is None:
+            return forward, change
+        column = np.zeros(rows.residual.shape)
+        column[:, self.channels] = -rows.measured[:, self.channels]
+        backward, _ = bayes_factor(*normal_equations(column[..., None], rows), self.stddev)
+        return min(forward, backward), change
 
 
 @dataclass(frozen=True)
@@ -265,7 +294,7 @@ def hypotheses(table: ParameterTable, free: np.ndarray, prior_stddev: np.ndarray
         weight = prior_stddev[table.blocks["vehicle restoring"][0]]
         reach = np.r_[np.ones(3), np.full(9, (weight / weight_density) ** (1 / 3))]
         found.append(LoadHypothesis(EXTERNAL_FORCE, SHARE_OF_PRIOR * weight * reach))
-        found.append(EffortScale("thrust scale", factor, every[:6]))
+        found.append(ThrustScale("thrust scale", factor, every[:6]))
         found += [ThrusterScale(f"thruster {k + 1}", np.array([THRUSTER_STDDEV]), k)
                   for k in range(thrusters)]
         found.append(VelocityScale("DVL scale", factor))

@@ -135,7 +135,7 @@ class RobotChanges:
         """Judge a row that is learnt; returns the revisions that follow, in order."""
         found = []
         if self.load.lasts:
-            self.load.add_row(prediction, excited.counts)
+            self.load.add_row(prediction)
             if self.load.evidence < 0:
                 self.load.end()
                 found.append(Revision(pi, load_gone(self._elapsed(prediction.t)), False,

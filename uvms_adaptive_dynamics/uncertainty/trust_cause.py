@@ -99,7 +99,8 @@ def likely_cause(channels: Sequence[str], vehicle_rows: int, levels: np.ndarray,
     alone = " alone" if left.sum() == 1 and not said else ""
     by_state: dict[str, list[str]] = {}
     for c in map(int, np.flatnonzero(left)):
-        by_state.setdefault(TRUST_STATES[levels[c]] + _factor(found, c), []).append(channels[c])
+        state = TRUST_STATES[levels[c]] + _factor(found, batches, c)
+        by_state.setdefault(state, []).append(channels[c])
     said += [f"{', '.join(names)}{alone} {state}" for state, names in by_state.items()]
     if by_state:
         said.append("check its residuals and move it more" if left.sum() == 1
@@ -118,8 +119,10 @@ def _of_misread(channels: Sequence[str], levels: np.ndarray,
             for places, names in settings.items()]
 
 
-def _factor(found: Slope, c: int) -> str:
-    if not abs(found.value[c] - 1) > Z999 * found.error[c] + MODEL_SLOPE:
+def _factor(found: Slope, batches: np.ndarray, c: int) -> str:
+    """The slope of channel c, if it is not one and explains the measured efforts."""
+    if (not abs(found.value[c] - 1) > Z999 * found.error[c] + MODEL_SLOPE
+            or not explains(found.value[c], batches, np.array([c]))):
         return ""
     return f" (measured effort is {found.value[c]:.2f} +- {found.error[c]:.2f} times predicted)"
 

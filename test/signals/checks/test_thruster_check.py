@@ -18,7 +18,13 @@ import numpy as np
 import pytest
 
 from uvms_adaptive_dynamics.config import Config
+from uvms_adaptive_dynamics.model.vehicle import load_columns
 from uvms_adaptive_dynamics.signals.checks.thruster_check import thruster_findings
+from uvms_adaptive_dynamics.signals.checks.thruster_windows import thrust_windows
+from uvms_adaptive_dynamics.signals.checks.weak_thruster import (
+    _gain_without_force,
+    _gain_without_pull,
+)
 
 ALLOCATION = np.reshape(Config().thrusters.allocation, (6, -1))
 MASS = np.array([17.0, 24.0, 26.0, 0.3, 0.3, 0.4])
@@ -44,7 +50,7 @@ def logs(
     rng = np.random.default_rng(seed)
     mass, stiffness = np.diag(MASS), MASS[0] * 9.81 * low
     mass[[0, 4, 1, 3], [4, 0, 3, 1]] = MASS[0] * low * np.array([1, 1, -1, -1])
-    tilt = np.zeros(6)  # of roll and pitch [rad]
+    tilt, heading = np.zeros(6), 0.0  # of roll and pitch [rad]; [rad]
     frequency, phase = rng.uniform(0.5, 2.0, (2, 6)), rng.uniform(0.0, 6.0, (2, 6))
     size = np.array([0.3, 0.3, 0.3, 0.15, 0.15, 0.3])
     nu, impulse, thrust, dvl = np.zeros(6), np.zeros(len(share)), [], []
@@ -55,9 +61,12 @@ def logs(
         if k % STRIDE == 0:
             thrust.append([t, *impulse])
             seen = nu + np.repeat([noise, 0.001], 3) * rng.standard_normal(6)
-            dvl.append([t, *seen, *np.zeros(12), -tilt[4], tilt[3], 1.0])
+            c, s = np.cos(heading), np.sin(heading)
+            dvl.append([t, *seen, *np.zeros(3), c, -s, 0, s, c, 0, 0, 0, 1,
+                        -tilt[4], tilt[3], 1.0])
         impulse = impulse + STEP * force
         outer = np.array(pull) if len(pull) and pulled[0] < t < pulled[1] else 0.0
+        heading += STEP * nu[5]
         acting = allocation @ (share * force) + outer - DRAG * nu - stiffness * tilt
         nu = nu + STEP * np.linalg.solve(mass, acting)
         tilt[3:5] += STEP * nu[3:5]
@@ -78,6 +87,21 @@ def test_a_tether_that_pulls_is_no_thrusters_fault(pull, seed):
     second case was taken for two thrusters with the wrong sign."""
     made = logs(np.ones(8), seconds=60.0, seed=seed, pull=(*pull, 0, 0, 0), pulled=(21.0, 41.0))
     assert thruster_findings(*made, ALLOCATION) == []
+
+
+def test_a_force_of_the_world_explains_its_wrench_better_than_one_of_the_body():
+    """From the middle of the log on, on a vehicle that turns."""
+    turning, begins = np.array([1, 1, 1, 1, 1, 6]), 30.0
+    thrust, dvl = logs(np.ones(8), seconds=60.0, axes=turning)
+    windows = thrust_windows(thrust, dvl)
+    R_nb = dvl[:, 10:19].reshape(-1, 3, 3)
+    force = load_columns(R_nb) @ np.r_[20.0, np.zeros(4), 4.0, np.zeros(6)]
+    noise = np.random.default_rng(0).standard_normal((windows.inside.sum(), 6))
+    wrench = windows.change_of(dvl[:, 0], force * (dvl[:, :1] > begins)) + 0.1 * noise
+    basis, before = np.zeros((len(wrench), 1)), np.mean(wrench ** 2, axis=0)
+    t = dvl[windows.lag:, 0][windows.inside]
+    world = _gain_without_force(windows, dvl, basis, wrench, before)
+    assert world > 10.0 + _gain_without_pull(t, basis, wrench, before)
 
 
 # Four horizontal thrusters, low in the hull, and a vertical one through its centre.

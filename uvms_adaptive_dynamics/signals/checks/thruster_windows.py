@@ -43,7 +43,12 @@ class Windows(NamedTuple):
 
     def drag(self, t: np.ndarray, nu: np.ndarray) -> np.ndarray:
         """(k, 6) integral of the squared velocities nu at times t [s] of the DVL's log."""
-        return self._change(integral(t, np.abs(nu) * nu))
+        return self.change_of(t, np.abs(nu) * nu)
+
+    def change_of(self, t: np.ndarray, rate: np.ndarray) -> np.ndarray:
+        """(k, ...) integral over each window of a rate (m, ...) at times t (m,) [s] of the DVL's
+        log."""
+        return self._change(integral(t, rate))
 
     def impulses(self, tried: np.ndarray, t: np.ndarray, count: int) -> np.ndarray:
         """(K, k, N) `impulse` for further integrals `tried` (m, 1 + K N): times, and K times the

@@ -18,7 +18,9 @@ from __future__ import annotations
 import numpy as np
 
 from ...model.sample import WEAK_THRUSTER
+from ...model.vehicle import load_columns
 from .finding import Finding
+from .fits import solve
 from .thruster_windows import MIN_VELOCITY_STDDEV, PULL_STEP, Windows
 from .wirings import certain_gain
 
@@ -49,8 +51,11 @@ def weak_thruster(windows: Windows, dvl: np.ndarray, allocation: np.ndarray) -> 
     gains = np.array([_gain_without(unexplained[:, [k]] * allocation[axes, k], wrench[:, axes],
                                     before[axes]) for k, axes in enumerate(shared.T)])
     order = np.argsort(-gains)
+    if gains.max() <= WEAK_GAIN:
+        return []
     certain = certain_gain(len(gains)) * lag / len(x)
-    least = max(WEAK_GAIN, _gain_without_pull(t[lag:][inside], basis, wrench, before))
+    least = max(WEAK_GAIN, _gain_without_pull(t[lag:][inside], basis, wrench, before),
+                _gain_without_force(windows, dvl, basis, wrench, before))
     for count in range(1, MOST_ALIKE + 1):
         named, others = order[:count], order[count:]
         if gains[named].min() > least and gains[named].min() - gains[others].max() > certain:
@@ -84,15 +89,39 @@ def _gain_without(part: np.ndarray, wrench: np.ndarray, before: np.ndarray) -> f
     return float(np.sum(np.log(before / after))) if 0.0 < share < MOST_LOST else 0.0
 
 
+def _stretches(t: np.ndarray) -> np.ndarray:
+    """(k, s) whether each time t (k,) [s] lies within each stretch in which a pull may last."""
+    cuts = np.arange(t[0], t[-1] + PULL_STEP, PULL_STEP)
+    begin, end = np.triu_indices(len(cuts), 1)
+    return (t[:, None] >= cuts[begin]) & (t[:, None] < cuts[end])
+
+
 def _gain_without_pull(t: np.ndarray, basis: np.ndarray, wrench: np.ndarray,
                        before: np.ndarray) -> float:
     """The same gain for wrench (k, 6) at t (k,) [s] less a constant wrench over the best stretch of
-    time, as from a snagged tether, the floor or a hand. basis (k, m): orthonormal basis of what has
-    been fitted before."""
-    cuts = np.arange(t[0], t[-1] + PULL_STEP, PULL_STEP)
-    begin, end = np.triu_indices(len(cuts), 1)
-    pulls = ((t[:, None] >= cuts[begin]) & (t[:, None] < cuts[end])).astype(float)
+    time, as from a hand or a rope that turns with the vehicle. basis (k, m): orthonormal basis of
+    what has been fitted before."""
+    pulls = _stretches(t).astype(float)
     pulls -= basis @ (basis.T @ pulls)
     explained = (pulls.T @ wrench) ** 2 / np.maximum(np.sum(pulls ** 2, axis=0), 1.0)[:, None]
     after = np.maximum(before - explained / len(wrench), 1e-12)
     return float(np.log(before / after).sum(axis=1).max())
+
+
+def _gain_without_force(windows: Windows, dvl: np.ndarray, basis: np.ndarray, wrench: np.ndarray,
+                        before: np.ndarray) -> float:
+    """The same gain for a force that is constant in the world over the best stretch of time, as
+    from a tether, the floor or a current: it turns in the body as the vehicle does, which the
+    commands of a single thruster may follow."""
+    t, by_force = dvl[:, 0], load_columns(dvl[:, 10:19].reshape(-1, 3, 3))
+    gain = 0.0
+    for within in _stretches(t).T:
+        X = windows.change_of(t, by_force * within[:, None, None])
+        X -= np.einsum("km,mij->kij", basis, np.einsum("km,kij->mij", basis, X))
+        after = before
+        for _ in range(REWEIGHTED):
+            scale = np.sqrt(after)
+            phi = solve((X / scale[:, None]).reshape(-1, X.shape[2]), (wrench / scale).ravel())
+            after = np.maximum(np.mean((wrench - X @ phi) ** 2, axis=0), 1e-12)
+        gain = max(gain, float(np.sum(np.log(before / after))))
+    return gain
