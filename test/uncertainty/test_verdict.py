@@ -225,8 +225,17 @@ def test_a_joints_rows_tell_whatever_the_model_says():
     """Rows of the vehicle tell only in motion."""
     moves = np.zeros((2, TABLE.channels), bool)
     moves[0, 0] = True
-    told = telling(TABLE, moves)
+    told = telling(TABLE, moves, np.ones(moves.shape), np.ones(moves.shape))
     assert told[:, 6:].all() and told[:, :6].sum() == 1 and not moves[:, 6:].any()
+
+
+def test_a_vehicle_without_thrust_tells_nothing():
+    """A force that pulls it while it coasts leaves all of an effort that is not there; efforts of
+    any other size tell, and so do joints without effort."""
+    effort = np.full((3, TABLE.channels), 5.0)
+    effort[1], effort[2] = 0.0, -0.1
+    told = telling(TABLE, np.ones(effort.shape, bool), effort, np.full(effort.shape, 2.0))
+    assert told[0].all() and told[2].all() and not told[1, :6].any() and told[1, 6:].all()
 
 
 def test_a_failing_estimator_is_not_usable():

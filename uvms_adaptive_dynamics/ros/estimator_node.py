@@ -172,7 +172,8 @@ class EstimatorNode(SettingsNode):
 
     def _predicted(self, prediction: Prediction, moves: np.ndarray) -> None:
         self._fit.add(prediction)
-        self._judged.add(prediction, telling(self.robot.table, moves))
+        self._judged.add(prediction, telling(self.robot.table, moves, prediction.measured,
+                                             prediction.predicted_stddev))
         self._outputs.prediction(prediction)
         self._stages.follow(prediction.t)
 
