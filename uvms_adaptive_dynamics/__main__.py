@@ -16,6 +16,7 @@
 from __future__ import annotations
 
 import difflib
+import errno
 import os
 import select
 import signal
@@ -26,6 +27,7 @@ from importlib import import_module
 os.environ.setdefault("OMP_NUM_THREADS", "1")
 
 from . import __version__  # noqa: E402
+from .disk.kinds import reason_of  # noqa: E402
 from .errors import UvmsError  # noqa: E402
 from .options import Parser  # noqa: E402
 
@@ -83,7 +85,7 @@ COMMANDS = {
 def main(arguments: list[str] | None = None) -> int:
     """Run a subcommand and return its exit status (2 for invalid input)."""
     arguments = sys.argv[1:] if arguments is None else arguments
-    parser = Parser(prog=MODULE_PROGRAM,
+    parser = Parser(prog=_program(),
                     description="Online estimation of the dynamics of underwater "
                                 "vehicle-manipulator robots.")
     parser.add_argument("--version", action="version",
@@ -104,6 +106,11 @@ def main(arguments: list[str] | None = None) -> int:
     except UvmsError as error:
         print(f"{chosen or 'uvms_adaptive_dynamics'}: {error}", file=sys.stderr)
         return 2
+
+
+def _program() -> str:
+    """The program as it was called: that of `scripts/uvms`, or the module."""
+    return os.environ.get("UVMS_PROGRAM", MODULE_PROGRAM)
 
 
 def _no_command(arguments: list[str]) -> UvmsError:
@@ -129,9 +136,29 @@ def process() -> int:
     except BrokenPipeError:
         if not any(_is_unread(stream.fileno()) for stream in (sys.stdout, sys.stderr)):
             raise       # another pipe, of one of our own processes
-        # Else Python would report what is left of the output at its end.
-        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        _drop_output()
         return 128 + signal.SIGPIPE
+    except OSError as error:
+        if error.errno != errno.ENOSPC or not _is_full():
+            raise       # of another file
+        _drop_output()
+        print(f"standard output cannot be written: {reason_of(error)}; free space on its disk or "
+              "send it to another one", file=sys.stderr)
+        return 2
+
+
+def _drop_output() -> None:
+    """Drop what is left of the output, which Python would report at its end."""
+    os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+
+
+def _is_full() -> bool:
+    """Whether the output's disk takes nothing more."""
+    try:
+        print(flush=True)
+    except OSError as error:
+        return error.errno == errno.ENOSPC
+    return False
 
 
 def _is_unread(output: int) -> bool:

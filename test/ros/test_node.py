@@ -474,7 +474,9 @@ def test_stages(ros, start, tmp_path):
     assert ros.call(Trigger, "/uvms_estimator/reset").success
     ros.until(lambda: said()["stage"] == "arm", what="the first stage again")
     assert asked(node, lambda estimator: estimator.held.sum()) == 27
-    ros.until(lambda: any("stage 1 of 2, the arm: ended by hand" in line.msg for line in log))
+    ended = "stage 1 of 2, the arm: ended by hand"
+    ros.until(lambda: any(ended in line.msg for line in log))
+    assert sum(ended in line.msg for line in log) == 1
     assert node.worker.exceptions == 0
 
 

@@ -18,13 +18,14 @@ import math
 import os
 import subprocess
 import sys
+from pathlib import Path
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
 from uvms_adaptive_dynamics import options
-from uvms_adaptive_dynamics.__main__ import main
+from uvms_adaptive_dynamics.__main__ import MODULE_PROGRAM, main
 from uvms_adaptive_dynamics.errors import ConfigError
 
 
@@ -90,6 +91,26 @@ def test_output_that_is_no_longer_read_ends_the_command_quietly():
                           stdout=write, stderr=subprocess.PIPE, check=False)
     os.close(write)
     assert (done.returncode, done.stderr) == (141, b"")
+
+
+def test_output_onto_a_full_disk_ends_the_command_with_a_sentence():
+    """Status 2, and no traceback."""
+    with open("/dev/full", "w") as full:
+        done = subprocess.run(
+            [sys.executable, "-m", "uvms_adaptive_dynamics", "completion", "bash"],
+            stdout=full, stderr=subprocess.PIPE, text=True, check=False)
+    assert done.returncode == 2 and done.stderr.count("\n") == 1
+    assert done.stderr.startswith("standard output cannot be written: No space left on device;")
+
+
+def test_usage_names_the_program_as_it_was_called():
+    """The installed command, or the module."""
+    script = Path(__file__).parents[2] / "scripts" / "uvms"
+    for program, called in (("uvms", [str(script)]), (MODULE_PROGRAM, [
+            sys.executable, "-m", "uvms_adaptive_dynamics"])):
+        said = subprocess.run([*called, "completion", "--help"], capture_output=True, text=True,
+                              check=True).stdout
+        assert said.startswith(f"usage: {program} completion ")
 
 
 def test_times_are_above_zero_unless_a_least_is_given():

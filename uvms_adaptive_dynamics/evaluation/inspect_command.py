@@ -71,8 +71,9 @@ def run(args: argparse.Namespace) -> int:
 def _topics(inspection) -> list[str]:
     """The table of topics."""
     found = inspection.survey
+    topics = f"{len(found.topics)} topic{'' if len(found.topics) == 1 else 's'}"
     lines = [*found.warnings,
-             f"{found.piece.path}: {found.length:.1f} s, {len(found.topics)} topics; inspected "
+             f"{found.piece.path}: {found.length:.1f} s, {topics}; inspected "
              f"{found.piece.begin:.0f} to {found.piece.end:.0f} s", "",
              f"{'role':<13}{'topic':<36}{'type':<46}{'messages':>9}{'Hz':>8}{'gap s':>8}"
              f"{'delay s':>9}  remarks"]

@@ -117,7 +117,7 @@ class EstimatorNode(SettingsNode):
         recording = (recording_path(config.output.record, folder) if config.output.record
                      else None)
         inputs = self.inputs = NodeInputs(self, config, self.robot, worker.submit, time_jumped,
-                                          recording)
+                                          recording, kept="estimate")
         self._reporter = Diagnostics(config, self.robot.table, worker, self._fit,
                                      lambda: validity.latest)
         self._statements = Statements(self.robot, lambda: self.config, worker, inputs,

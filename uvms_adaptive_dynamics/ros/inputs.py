@@ -44,9 +44,11 @@ class NodeInputs:
 
     def __init__(self, node: Node, config: Config, robot: RobotModel,
                  submit: Callable[[Sample], None], time_jumped: Callable[[], None],
-                 recording: Path | None = None):
-        """recording: the new bag to record into. Raises ConfigError if a topic cannot be subscribed
-        or the bag cannot be written."""
+                 recording: Path | None = None, kept: str = ""):
+        """recording: the new bag to record into; kept: what a restart of the signals keeps, in
+        words, if anything. Raises ConfigError if a topic cannot be subscribed or the bag cannot be
+        written."""
+        self._kept = f", {kept} kept" if kept else ""
         self._node, self._submit, self._time_jumped = node, submit, time_jumped
         self._period = config.filter.period
         self._log = node.get_logger()
@@ -163,13 +165,13 @@ class NodeInputs:
             self._resets = resets
             reasons = ", ".join(f"{reason}, {count} times so far"
                                 for reason, count in self.front_end.resets.items())
-            self._log.warning(f"signals restarted, estimate kept: {reasons}. If this repeats, "
+            self._log.warning(f"signals restarted{self._kept}: {reasons}. If this repeats, "
                               "check the stamps of the drivers", throttle_duration_sec=5.0)
 
     def _restart_after_jump(self) -> None:
         now = node_time(self._node)
-        self._log.warning(f"time jumped back to {now:.2f} s: signals and window restarted, "
-                          "estimate kept")
+        self._log.warning(f"time jumped back to {now:.2f} s: signals restarted"
+                          f"{self._kept}")
         self.front_end.reset()
         self._time_jumped()
         if self.recorder is not None:

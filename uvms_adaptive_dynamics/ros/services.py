@@ -67,9 +67,11 @@ class NodeServices:
         self._memory, self._statements, self._stages = memory, statements, stages
         self._forget_predictions = forget_predictions
         for name, action in (("reset", self._reset), ("save", self._save), ("load", self._load),
-                             ("next_stage", self._next_stage), ("statement", self._statement),
-                             ("released", self._released)):
+                             ("statement", self._statement), ("released", self._released)):
             node.create_service(Trigger, f"~/{name}", self._answering(name, action))
+        # the stages log their own ends
+        node.create_service(Trigger, "~/next_stage", self._answering(
+            "next_stage", self._next_stage, logged=False))
         # for programs: several hundred kilobytes do not belong in a log
         node.create_service(Trigger, "~/parameter_file", self._answering(
             "parameter_file", self._parameter_file, logged=False))
