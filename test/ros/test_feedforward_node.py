@@ -46,6 +46,7 @@ from uvms_adaptive_dynamics.config import Config
 from uvms_adaptive_dynamics.model.dynamics import State, inverse_dynamics
 from uvms_adaptive_dynamics.model.motion import smooth_sign
 from uvms_adaptive_dynamics.model.robot import RobotModel
+from uvms_adaptive_dynamics.ros import feedforward_node
 from uvms_adaptive_dynamics.ros.feedforward_node import FeedforwardNode
 from uvms_adaptive_dynamics.ros.messages import covariance_message, time_message
 
@@ -278,3 +279,9 @@ def test_its_process_ends_with_status_0_and_refuses_in_one_sentence():
                     "feedforward.fallback:=hope")
     out, _ = child.communicate(timeout=30)
     assert child.returncode == 1 and "feedforward.fallback" in out and "Traceback" not in out
+
+
+def test_a_stamp_from_the_future_proves_no_age():
+    """As after a jump of all sensors' clocks."""
+    assert feedforward_node._age(2.0) == 2.0
+    assert feedforward_node._age(-13.0) == "unknown: their stamp is 13 s ahead of the state"

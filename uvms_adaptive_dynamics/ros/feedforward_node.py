@@ -173,7 +173,7 @@ class FeedforwardNode(SettingsNode):
         self._publish_status(now, level, said, {
             "source": efforts.source, "age of state [s]": t - latest.t,
             **({"age of velocity [s]": dvl_age} if vehicle else {}),
-            "age of parameters [s]": efforts.age,
+            "age of parameters [s]": _age(efforts.age),
             "wanted motion": "given" if motion.given else "none: zero accelerations" + (
                 f" (the received one begins in {ahead:.3g} s)" if ahead else ""),
             **{f"dropped {role}": count for role, count in self.dropped.items()}})
@@ -219,6 +219,11 @@ class FeedforwardNode(SettingsNode):
                     f"message on '{source.topic}' dropped ({in_words(error)}); "
                     f"{self.dropped[role]} so far",
                     throttle_duration_sec=10.0)
+
+
+def _age(age: float) -> float | str:
+    """The age [s] of parameters for the status; a stamp from the future proves none."""
+    return age if age >= 0 else f"unknown: their stamp is {-age:.3g} s ahead of the state"
 
 
 def main(args: list[str] | None = None) -> int:
