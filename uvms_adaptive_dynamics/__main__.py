@@ -97,7 +97,7 @@ def main(arguments: list[str] | None = None) -> int:
     chosen = next((argument for argument in arguments if argument in COMMANDS), None)
     try:
         if chosen is None:
-            if all(argument.startswith("-") for argument in arguments[:1]) and arguments:
+            if arguments and arguments[0].startswith("-"):
                 parser.parse_args(arguments)    # exits for --help and --version
             raise _no_command(arguments)
         command = import_module(f".{COMMANDS[chosen][0]}", __package__)

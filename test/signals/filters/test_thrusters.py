@@ -309,3 +309,19 @@ def test_tried_responses_are_the_same_however_rarely_they_are_asked_for(lag):
         rows += often.tried_log()
     assert np.abs(rows[-1][1:]).max() > 1.0 and not often.tried_log()
     np.testing.assert_allclose(rows, once.tried_log(), rtol=1e-9, atol=1e-12)
+
+
+def test_without_a_command_tried_responses_leave_no_backlog():
+    """A robot may wait on deck for hours: the log is given out as it grows, and a first command
+    finds nothing left to simulate."""
+    model = ThrusterModel(Config(), tried=(Response(ZONE_CUT, 0.1),))
+    for k in range(10):
+        model.wrench(0.02 * k)
+        model.log_tried()
+        (row,) = model.tried_log()
+        assert row[0] == model.time and not row[1:].any()
+    model.add_command(0.2, [1700.0] * 8)
+    model.wrench(0.6)
+    model.log_tried()
+    (row,) = model.tried_log()
+    assert row[1:].all()

@@ -97,6 +97,8 @@ class TriedRotors:
         """[N s] Integrals (k, K, N) of the thrust up to the times (k,) [s], which increase, also
         from call to call. lag [s]: the rotors' time constant; thrust_of: gives the thrust (m, K, N)
         of commands (m, N)."""
+        if not self._commands:
+            return np.zeros((len(times), *self._zero.shape))
         begin, commands = (np.array(each) for each in zip(*self._commands))
         target, at = thrust_of(commands), times[:, None]
         start = target[0] if self._thrust is None else self._thrust

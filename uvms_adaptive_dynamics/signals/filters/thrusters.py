@@ -157,7 +157,7 @@ class ThrusterModel:
 
     def _simulate_tried(self) -> None:
         """Simulate the tried responses up to now, with the present settings."""
-        if not (self._started and self._tried.count):
+        if not self._tried.count:
             return
         times, self._tried_times = np.array([*self._tried_times, self._t]), []
         impulses = self._tried_rotors.impulses(times, self._settings.time_constant,
