@@ -90,7 +90,7 @@ FAULTS = (
     Fault("old data keep the weights of the noise they came with", "estimation/information.py",
           "self.arrival.reweigh(self.scale ** 2)", "pass", INFORMATION),
     Fault("a restart keeps the noise", "estimation/information.py",
-          "self.noise.restart(noise, long_run, rows_known)", "pass", INFORMATION),
+          "self.noise.restart(noise, long_run, rows_known, effort)", "pass", INFORMATION),
     Fault("a saved cost keeps the noise of what it has forgotten", "estimation/information.py",
           "B + T @ noise @ T.T - noise)", "B)", INFORMATION),
     Fault("a gap does not reach the gradient", "estimation/information.py",

@@ -123,10 +123,34 @@ def test_a_factor_on_the_thrust_relates_commands_and_motion_either_way():
 
 
 class Settled:
-    """What the detector asks of the information state: noise of .3 in each channel."""
+    """What the detector asks of the information state: noise of .3 in each channel, learned at
+    efforts of 10."""
 
-    noise = SimpleNamespace(long_run=np.full(10, .3), record=lambda: None)
+    noise = SimpleNamespace(long_run=np.full(10, .3), effort=np.full(10, 10.0), record=lambda: None)
     gradient = SimpleNamespace(rows_per_independent=lambda variance: np.full(10, 20.0))
+
+
+@pytest.mark.parametrize(("size", "error", "found"), ((10.0, .1, 0), (200.0, .1, 0),
+                                                      (10.0, 1.0, 1), (200.0, 1.0, 1)))
+def test_an_error_that_is_no_larger_for_its_effort_is_no_change(size, error, found):
+    """A model whose error was .03 of the efforts is wrong by a third of that, or by ten times as
+    much, at efforts as large as before and twenty times as large."""
+    config = Config()
+    table = RobotModel.from_config(config).table
+    detector = EvidenceChangeDetector(table, np.ones(table.size, bool), config.filter.period, 20.0,
+                                      np.maximum(table.scale, 1.0), 1e6, 9810.0, 0)
+    every, changes = np.ones(10, bool), 0
+    Y = np.zeros((10, table.size))
+    for k in range(300):
+        needed = np.r_[size * np.sin(.1 * k), np.zeros(9)]
+        residual = .3 * error * needed
+        row = SimpleNamespace(
+            regressor=Y, measured=needed + residual, predicted=needed, tau_known=np.zeros(10),
+            residual=residual, valid=every, parameter_variance=np.zeros(10),
+            by_velocity=None, by_thruster=None, R_nb=np.eye(3), load=np.zeros(12),
+            pi=np.zeros(table.size))
+        changes += detector.judge(row, Excited(every, every), Settled) is not None
+    assert min(changes, 1) == found
 
 
 def test_a_vehicle_that_nothing_drives_is_moved_from_outside():

@@ -116,6 +116,24 @@ def test_factors_on_efforts_are_saved_and_go_on(samples, tmp_path):
     np.testing.assert_array_equal(again.effort_factor, np.ones(6))
 
 
+def test_the_efforts_behind_the_noise_are_saved_and_go_on(samples, tmp_path):
+    """An estimate started from a file knows at which efforts its noise was learned; without that
+    entry it starts from its assumed noise, and a restart from the prior forgets it."""
+    estimator = Estimator(CONFIG)
+    for sample in samples:
+        estimator.step(sample)
+    saved = estimator.parameter_set()
+    learned = estimator.information.noise.effort
+    again = Estimator(CONFIG, load_parameters(save_parameters(tmp_path / "state.yaml", saved)))
+    np.testing.assert_allclose(again.information.noise.effort, learned, rtol=.1)
+    entries = {key: value for key, value in saved.learned.items() if key != "effort_scale"}
+    fresh = Estimator(CONFIG).information.noise.effort
+    assert (np.abs(learned / fresh - 1) > .2).any()
+    for known in (replace(saved, learned=entries), Estimator(CONFIG).prior):
+        again.restart(known)
+        np.testing.assert_array_equal(again.information.noise.effort, fresh)
+
+
 def test_factors_on_thrusters_are_saved_and_go_on(samples, tmp_path):
     """Like those on efforts; factors for another number of thrusters are refused."""
     estimator, thrusters = Estimator(CONFIG), len(CONFIG.thrusters.signs)

@@ -54,15 +54,20 @@ def test_what_is_estimated_small_or_of_too_few_rows_is_not_named():
     assert findings([0, 0, 2.0], moves=(True, True, False)) == []
 
 
-def test_a_noise_far_above_all_residuals_is_told_from_a_channel_at_rest():
-    """A fixed noise of 4.35 with residuals of .3 is reported with both figures, even without rows
-    in motion."""
+@pytest.mark.parametrize(("adapts", "advice"), (
+    (False, "Set estimation.adapt_noise: true, or a smaller estimation.noise_stddev"),
+    (True, "Set a smaller estimation.noise_stddev, or move it: residuals in motion correct it")))
+def test_a_noise_far_above_all_residuals_is_told_from_a_channel_at_rest(adapts, advice):
+    """A noise of 4.35 with residuals of .3 is reported with both figures, even without rows in
+    motion, and no setting is advised that is in use."""
     rng = np.random.default_rng(1)
     noise = ChannelNoise(np.array([1.0, 4.35, 0.5]), .02, 5.0, 5000.0, False)
     for _ in range(500):
         residual = rng.normal(size=3) * [1.0, 0.3, 0.5]
         noise.add_residual(residual, np.ones(3, bool), noise.interval_stddev, np.zeros(3, bool))
-    (found,) = noise_findings(CHANNELS, UNITS, noise.stddev, noise.at_most, np.full(3, 5.0))
+    (found,) = noise_findings(CHANNELS, UNITS, noise.stddev, noise.at_most, np.full(3, 5.0),
+                              adapts)
+    assert found.endswith(advice)
     assert found.startswith("axis_e: the assumed noise is 4.35 N m") and "0.3 N m" in found
     assert "effort_scale" not in found
 
@@ -70,7 +75,7 @@ def test_a_noise_far_above_all_residuals_is_told_from_a_channel_at_rest():
 def test_an_effort_that_is_all_far_below_its_noise_may_have_another_unit():
     """The unit is suggested before the noise, for joints only: thrust has its curve."""
     assumed, effort = np.array([2.0, 16.5, 0.5]), np.array([0.1, 0.3, 5.0])
-    said = noise_findings(CHANNELS, UNITS, assumed, effort, effort)
+    said = noise_findings(CHANNELS, UNITS, assumed, effort, effort, True)
     joint = next(one for one in said if one.startswith("axis_e"))
     assert "varies by 0.3 N m" in joint and "joint_states.effort_scale" in joint
     assert sum("effort_scale" in one for one in said) == 1 < len(said)

@@ -17,7 +17,7 @@ import numpy as np
 import pytest
 
 from uvms_adaptive_dynamics.model.sample import Misread
-from uvms_adaptive_dynamics.uncertainty.trust import TRUST_DOUBTFUL, ChannelTrust
+from uvms_adaptive_dynamics.uncertainty.trust import MM, MP, TRUST_DOUBTFUL, ChannelTrust, M
 from uvms_adaptive_dynamics.uncertainty.trust_cause import (
     Slope,
     common_scale,
@@ -92,6 +92,15 @@ def test_an_effort_that_predictions_do_not_explain_has_no_factor():
     prediction leaves all of it."""
     sentence = said(np.where(np.arange(C) == 7, 0.0, 1.0))
     assert sentence == "axis_d alone wrong; check its residuals and move it more"
+
+
+def test_a_vehicle_that_moves_without_thrust_is_told_to_be_given_some():
+    """Its thrust curve and DVL cannot be judged."""
+    batches = trusted(np.ones(C)).batches.copy()
+    batches[:, [M, MM, MP], :6] = 0.0
+    levels = np.where(VEHICLE, TRUST_DOUBTFUL, 0)
+    assert likely_cause(CHANNELS, 6, levels, batches) == (
+        "vehicle doubtful: it moved without thrust (arm, swell, tether); give thrust on every axis")
 
 
 def test_different_factors_are_no_common_scale():

@@ -35,7 +35,7 @@ import numpy as np
 from ..config import Config
 from ..model.parameters import ParameterTable
 from ..model.robot import RobotModel
-from ..uncertainty.channel_noise import NoiseRecord
+from ..uncertainty.channel_noise import WINSOR, NoiseRecord
 from .accepted_change import EXTERNAL_FORCE, Change, Checkpoint, LoadChange, Restoration
 from .change_evidence import RecentRows, log_likelihood_ratio
 from .hypotheses import Hypothesis, Onset, hypotheses, without_load
@@ -102,10 +102,22 @@ class NoChangeDetection:
 
 class _Variance(NamedTuple):
     """Variances (C,) of the residuals: of one row, and that times the rows that carry the
-    information of an independent one."""
+    information of an independent one; effort (C,): mean square of the efforts at which these were
+    learned.
+
+    That noise and these efforts are robust scales, to which values beyond WINSOR deviations
+    contribute no more than those at the clip. Of such efforts nothing is known but that the model's
+    error relative to them was no larger, so the variances of a span grow with their square."""
 
     row: np.ndarray
     independent: np.ndarray
+    effort: np.ndarray
+
+    def at(self, predicted: np.ndarray, counts: np.ndarray) -> _Variance:
+        """That of a span with predicted efforts and rows that count (T, C)."""
+        square = (predicted ** 2).sum(axis=0) / np.maximum(counts.sum(axis=0), 1)
+        larger = np.maximum(square / (WINSOR ** 2 * self.effort), 1.0)
+        return _Variance(self.row * larger, self.independent * larger, square)
 
 
 class _Ring:
@@ -162,8 +174,9 @@ class _Ring:
             self._Y, self._by_velocity, self._R_nb, self._load, self._by_thruster))
         measured, predicted, residual, parameter_variance, counts, drifts = self._values[:, order]
         return {rows: RecentRows(Y[-rows:], predicted[-rows:], residual[-rows:],
-                                 self._weight(rows, variance, counts[-rows:],
-                                              drifts[-rows:], parameter_variance[-rows:]),
+                                 self._weight(rows, variance.at(predicted[-rows:], counts[-rows:]),
+                                              counts[-rows:], drifts[-rows:],
+                                              parameter_variance[-rows:]),
                                  by_velocity[-rows:], R_nb[-rows:], load[-rows:],
                                  by_thruster[-rows:], measured[-rows:])
                 for rows in lengths}
@@ -263,7 +276,8 @@ class EvidenceChangeDetector:
 
     def _begin(self, information: InformationState) -> _Check:
         row = information.noise.long_run ** 2
-        variance = _Variance(row, row * information.gradient.rows_per_independent(row))
+        variance = _Variance(row, row * information.gradient.rows_per_independent(row),
+                             information.noise.effort ** 2)
         lengths = [rows for rows in self._since if rows <= self._ring.filled]
         since = self._ring.newest_of_each(lengths, variance)
         return _Check(since, variance, [])

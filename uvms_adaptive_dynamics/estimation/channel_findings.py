@@ -86,7 +86,8 @@ class ChannelFindings:
         misread[[place for one in self._misread for place in one.places]] = True
         return (self._residual_mean.findings(robot.channels, robot.units, estimated | misread, rows)
                 + noise_findings(robot.channels, robot.units, np.where(misread, 0.0, noise.stddev),
-                                 noise.at_most, np.sqrt(self._trust.effort_power)))
+                                 noise.at_most, np.sqrt(self._trust.effort_power),
+                                 self._config.estimation.adapt_noise))
 
     def trust_cause(self) -> str:
         """The likely cause if a channel is not `ok`, in a sentence; '' if all are ok or excluded by

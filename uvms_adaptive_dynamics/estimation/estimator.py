@@ -46,6 +46,7 @@ from .estimate_uncertainty import EstimateUncertainty
 from .free_set import FreeSet
 from .information import InformationState
 from .learned import (
+    effort_scales,
     interval_factors,
     known_directions,
     known_rows,
@@ -390,7 +391,8 @@ class Estimator:
         rows_known = known_rows(saved) / self.table.channels
         self.information.restart(self._knowledge(values, saved), saved.noise_stddev,
                                  saved.row_noise_stddev, saved.systematic,
-                                 saved.residual_products, rows_known)
+                                 saved.residual_products, rows_known,
+                                 effort=effort_scales(saved, self.robot.channels))
         # Nothing below raises: a set that cannot be used has changed nothing.
         self.prior, self.pi, self._spans = prior, values, spans
         if moved:
@@ -533,6 +535,7 @@ class Estimator:
             known_rows(self.prior) + self.information.rows_learned,
             known_directions(self.covariance, self.information.prior.stddev), self.config,
             self._spans, self.robot.channels, self.trust.levels == TRUST_WRONG, self.scales,
+            self.information.noise.effort,
             self.information.noise.interval_factor if self._adapt_intervals else None)
         known = ParameterSet(self.table.names, self.pi.copy(), semidefinite(self.covariance).copy(),
                              self.information.noise.lasting_stddev, self.prior.robot,

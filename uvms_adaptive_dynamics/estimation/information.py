@@ -105,14 +105,14 @@ class InformationState:
     def restart(self, prior: PriorInformation, noise: np.ndarray | None = None,
                 long_run: np.ndarray | None = None, systematic: np.ndarray | None = None,
                 residual_products: np.ndarray | None = None, rows_known: float = 0.0,
-                rows_learned: int = 0) -> None:
+                rows_learned: int = 0, effort: np.ndarray | None = None) -> None:
         """Start again from a prior or a saved estimate; if that raises, nothing has changed.
 
         Of a saved estimate, if it has them: noise (C,) of predictions; long_run (C,), the noise
         that weighed its rows; systematic (CAUSES, p), its shift by one deviation of each error
         that no residual shows; residual_products (2, L, C), see `ResidualAutocovariance.products`;
-        rows_known: rows per channel behind its noise. rows_learned: rows behind the prior that were
-        learned since the estimator's restart."""
+        rows_known: rows per channel behind its noise, and effort (C,) the scale of their efforts.
+        rows_learned: rows behind the prior that were learned since the estimator's restart."""
         settings, table = self._settings, self._table
         wander = self._wander(prior)
         arrival = arrival_cost(settings, table, prior, self._coupling.split, wander)
@@ -136,7 +136,7 @@ class InformationState:
             root = prior.rows[:, :-1]
             calibration.restart(systematic @ root.T @ root)
 
-        self.noise.restart(noise, long_run, rows_known)
+        self.noise.restart(noise, long_run, rows_known, effort)
         self.prior, self.arrival = prior, arrival
         self.gradient, self.systematic = gradient, calibration
         self.window = Window(settings.horizon, table.channels, table.size, arrival.decay,
@@ -211,6 +211,8 @@ class InformationState:
         telling = excited.moves & ~self._frozen_doubt.dominates(self.noise.long_run)
         self.noise.add_residual(prediction.residual, prediction.valid, prediction.predicted_stddev,
                                 telling, prediction.unlearnt_variance)
+        self.noise.add_effort(prediction.predicted - prediction.tau_known,
+                              prediction.valid & telling)
 
     def refresh_weights(self) -> None:
         """Apply new channel weights if the noise has moved away from the one in use."""

@@ -24,7 +24,7 @@ import numpy as np
 
 from ..config import Config
 from ..model.parameter_file import ParameterSet
-from ..model.scales import Scales, stated_factors
+from ..model.scales import Scales, stated_efforts, stated_factors
 from ..uncertainty.identifiability import MEASURED_SHARE
 from .learned_spans import LearnedSpans
 
@@ -56,18 +56,20 @@ def measuring_settings(config: Config) -> dict[str, Any]:
 
 def learned_entries(rows: int, directions: int, config: Config, spans: LearnedSpans,
                     channels: Sequence[str], wrong: np.ndarray, scales: Scales,
-                    interval_factor: np.ndarray | None) -> dict[str, object]:
+                    effort: np.ndarray, interval_factor: np.ndarray | None) -> dict[str, object]:
     """`ParameterSet.learned` of an estimate.
 
     rows, directions: learned from and determined by its data; config, spans: settings and time
     spans of the data; wrong (C,) bool: channels that contradict the estimate; scales: factors on
-    measurements; interval_factor (C,): factors on intervals, None if these do not adapt."""
+    measurements; effort (C,): scale of the efforts [N, N m] at which the noise was learned;
+    interval_factor (C,): factors on intervals, None if these do not adapt."""
     efforts = {channel: float(factor) for channel, factor in zip(channels, scales.effort)
                if factor != 1.0}
     where_any = {
         "wrong": [channel for channel, is_wrong in zip(channels, wrong) if is_wrong],
         "interval_factor": ({} if interval_factor is None
                             else dict(zip(channels, interval_factor.round(4).tolist()))),
+        "effort_scale": dict(zip(channels, effort.tolist())),
         "effort_factor": efforts,
         "velocity_factor": scales.velocity if scales.velocity != 1.0 else None,
         "thruster_factor": scales.thruster.tolist() if (scales.thruster != 1.0).any() else None
@@ -98,6 +100,15 @@ def interval_factors(parameters: ParameterSet, channels: Sequence[str]) -> np.nd
     """(C,) factors of an estimate's adapting intervals; 1 if not stated."""
     stated = stated_factors(parameters.learned, "interval_factor", parameters.source)
     return np.array([stated.get(channel, 1.0) for channel in channels])
+
+
+def effort_scales(parameters: ParameterSet, channels: Sequence[str]) -> np.ndarray | None:
+    """(C,) scale of the efforts [N, N m] at which the noise was learned; None if not stated for
+    each channel."""
+    stated = stated_efforts(parameters.learned, parameters.source)
+    if not set(channels) <= set(stated):
+        return None
+    return np.array([stated[channel] for channel in channels])
 
 
 def wrong_channels(parameters: ParameterSet) -> list[str]:

@@ -15,6 +15,7 @@
 """Factors by which an estimate corrects measurements, since the robot changed while it learned."""
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping, Sequence
 from typing import Any, NamedTuple
 
@@ -75,6 +76,7 @@ def check_scales(learned: Mapping, what: str) -> None:
     robot; what: the set, for messages."""
     stated_factors(learned, "effort_factor", what)
     stated_factors(learned, "interval_factor", what)
+    stated_efforts(learned, what)
     _velocity_factor(learned, what)
     _thruster_factors(learned, what)
 
@@ -84,6 +86,16 @@ def stated_factors(learned: Mapping, key: str, what: str) -> dict[str, float]:
     found = learned.get(key, {})
     if not (isinstance(found, Mapping) and all(map(_positive, found.values()))):
         raise _unusable(key, found, f"a mapping from channels to numbers {_RANGE}", what)
+    return {str(name): float(value) for name, value in found.items()}
+
+
+def stated_efforts(learned: Mapping, what: str) -> dict[str, float]:
+    """Scale of the efforts [N, N m] that `ParameterSet.learned` states by channel; raises
+    ParameterError."""
+    found = learned.get("effort_scale", {})
+    if not (isinstance(found, Mapping) and all(
+            _is_number(value) and 0 < value < math.inf for value in found.values())):
+        raise _unusable("effort_scale", found, "a mapping from channels to positive numbers", what)
     return {str(name): float(value) for name, value in found.items()}
 
 

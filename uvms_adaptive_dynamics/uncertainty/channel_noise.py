@@ -217,11 +217,13 @@ def _proposal_2(square: np.ndarray, mass: np.ndarray) -> float:
 
 
 class NoiseRecord(NamedTuple):
-    """The noise at some instant: local stddev (C,), long-run and lasting noise."""
+    """The noise at some instant: local stddev (C,), long-run and lasting noise, and the scale of
+    the efforts at which the long-run noise was learned."""
 
     stddev: np.ndarray
     long_run: ScaleRecord
     lasting: ScaleRecord
+    effort: ScaleRecord
 
 
 class ChannelNoise:
@@ -244,12 +246,14 @@ class ChannelNoise:
         self._recent_rate = min(1.0, period / RECENT_TIME)
         self._long_run = LongRunNoise(self._default, memory)
         self._lasting = LastingNoise(self._default, memory, period)
+        self._effort = LongRunNoise(self._default, memory)
         self.restart()
 
     def restart(self, saved: np.ndarray | None = None, long_run: np.ndarray | None = None,
-                rows_known: float = 0.0) -> None:
+                rows_known: float = 0.0, effort: np.ndarray | None = None) -> None:
         """Start again with the initial noise, or with a saved noise (C,) and long-run noise (C,)
-        (None: the same) learnt from `rows_known` rows per channel."""
+        (None: the same) learnt from `rows_known` rows per channel; effort (C,): theirs, if known.
+        """
         start = self._default if saved is None else np.array(saved, float)
         rows = INITIAL_ROWS if saved is None else FIRST_ROWS
         self._variance, self._floor = start ** 2, 1e-3 * start
@@ -261,6 +265,10 @@ class ChannelNoise:
         else:
             self._long_run.go_on(start if long_run is None else long_run, max(rows_known, rows))
         self._lasting.restart(start, rows)
+        if effort is None:
+            self._effort.restart(self._default, INITIAL_ROWS)
+        else:
+            self._effort.go_on(effort, max(rows_known, rows))
 
     @property
     def interval_factor(self) -> np.ndarray:
@@ -277,6 +285,12 @@ class ChannelNoise:
     def long_run(self) -> np.ndarray:
         """(C,) noise over all data, for the weights of rows."""
         return self._long_run.stddev
+
+    @property
+    def effort(self) -> np.ndarray:
+        """(C,) scale of the predicted efforts [N, N m] of the rows that `long_run` was learned
+        from, found in the same way: both follow a new level of motion together."""
+        return self._effort.stddev
 
     @property
     def stddev(self) -> np.ndarray:
@@ -303,7 +317,8 @@ class ChannelNoise:
 
     def record(self) -> NoiseRecord:
         """The present noise, for `put_back`."""
-        return NoiseRecord(self.stddev, self._long_run.record(), self._lasting.record())
+        return NoiseRecord(self.stddev, self._long_run.record(), self._lasting.record(),
+                           self._effort.record())
 
     def put_back(self, record: NoiseRecord) -> None:
         """Return to an earlier record: residuals since then had another cause than noise."""
@@ -311,6 +326,12 @@ class ChannelNoise:
             self._variance = record.stddev ** 2
             self._long_run.put_back(record.long_run)
             self._lasting.put_back(record.lasting)
+            self._effort.put_back(record.effort)
+
+    def add_effort(self, predicted: np.ndarray, telling: np.ndarray) -> None:
+        """Add predicted efforts (C,) of rows whose residuals inform the noise: telling (C,)."""
+        if self._adapt:
+            self._effort.add_residual(predicted, telling)
 
     def add_residual(self, residual: np.ndarray, valid: np.ndarray, predicted_stddev: np.ndarray,
                      telling: np.ndarray | None = None,

@@ -66,16 +66,18 @@ class ResidualMean:
 
 
 def noise_findings(channels: Sequence[str], units: Sequence[str], assumed: np.ndarray,
-                   at_most: np.ndarray, effort: np.ndarray) -> list[str]:
+                   at_most: np.ndarray, effort: np.ndarray, adapts: bool) -> list[str]:
     """A sentence for each channel whose assumed noise (C,) is far above all its residuals, so that
     the signal counts as noise although the channel moved.
 
     at_most (C,): upper bound of the residuals' rms; effort (C,): standard deviation of the measured
-    effort. A joint whose whole effort is far below the noise expected from its URDF limit has a
-    small load, or another unit."""
+    effort; adapts: whether the noise follows residuals in motion. A joint whose whole effort is far
+    below the noise expected from its URDF limit has a small load, or another unit."""
     found = []
     for c in np.flatnonzero(assumed > TOO_LARGE * at_most).tolist():
-        smaller = "estimation.adapt_noise: true, or a smaller estimation.noise_stddev"
+        smaller = ("a smaller estimation.noise_stddev, or move it: residuals in motion correct it"
+                   if adapts else
+                   "estimation.adapt_noise: true, or a smaller estimation.noise_stddev")
         seen, advice = f"the rms residual is at most {at_most[c]:.2g} {units[c]}", ""
         if channels[c] not in VEHICLE_CHANNELS and assumed[c] > TOO_LARGE * effort[c]:
             seen = f"the whole effort varies by {effort[c]:.2g} {units[c]}"

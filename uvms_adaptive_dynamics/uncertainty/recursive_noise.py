@@ -37,9 +37,9 @@ class RecursiveNoise(ChannelNoise):
         super().__init__(initial, period, time_constant, memory, adapt)
 
     def restart(self, saved: np.ndarray | None = None, long_run: np.ndarray | None = None,
-                rows_known: float = 0.0) -> None:
+                rows_known: float = 0.0, effort: np.ndarray | None = None) -> None:
         """See `ChannelNoise.restart`."""
-        super().restart(saved, long_run, rows_known)
+        super().restart(saved, long_run, rows_known, effort)
         self._recursive = (self._default if saved is None else np.array(saved, float)) ** 2
 
     @property

@@ -89,6 +89,10 @@ def likely_cause(channels: Sequence[str], vehicle_rows: int, levels: np.ndarray,
         if scale is not None:
             said.append(f"{name} {worst}: one scale, measured effort is {scale[0]:.2f} +- "
                         f"{scale[1]:.2f} times predicted; check {sensor}")
+        elif (name == "vehicle" and batches[:, PP, places].any()
+              and not batches[:, MM, places].any()):
+            said.append(f"vehicle {worst}: it moved without thrust (arm, swell, tether); give "
+                        "thrust on every axis")
         elif (name != "all channels" and bad == places.size
               and batches[:, ROWS, places].any()):      # without rows there is no evidence
             said.append(f"{name} {worst} on every channel with no common factor; check {sensor}, "
