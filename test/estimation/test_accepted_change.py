@@ -130,13 +130,15 @@ def test_a_thrusters_share_is_corrected_and_undone(changed):
     """It loses four fifths of its thrust and recovers; another, worn thruster is unaffected."""
     state, noise = changed
     worn = UNITY._replace(thruster=np.array([.9, 1.0]))
-    lost = ThrusterChange("thruster 2", 40, noise, 1, -.8, "10^9 : 1")
+    lost = ThrusterChange("thruster 2", 40, noise, np.array([1]), np.array([-.8]), "10^9 : 1")
     corrected = lost.follow(state, PI, worn).scales
     np.testing.assert_allclose(corrected.thruster, [.9, .2])
     assert "thrust down by 80 % of nominal since 3.0 s" in lost.sentence(3.0)
-    back = ThrusterChange("thruster 2", 40, noise, 1, .79, "")
+    back = ThrusterChange("thruster 2", 40, noise, np.array([1]), np.array([.79]), "")
     np.testing.assert_array_equal(back.follow(state, PI, corrected).scales.thruster, [.9, 1.0])
     assert "thrust up by 79 % of nominal" in back.sentence(3.0)
+    both = ThrusterChange("thrusters 1 and 2", 40, noise, np.arange(2), np.array([-.8, .1]), "")
+    assert "thrust down by 80 %, up by 10 % of nominal since" in both.sentence(3.0)
 
 
 def test_sentences_name_part_time_and_evidence(changed):

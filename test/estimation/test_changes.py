@@ -181,7 +181,7 @@ def test_hypotheses_are_parts_and_factors_of_what_is_estimated():
     table = RobotModel.from_config(Config()).table
     free, stddev = np.ones(table.size, bool), np.ones(table.size)
     names = [one.name for one in hypotheses(table, free, stddev, 9810.0, 2)]
-    assert {"external force", "thruster 2", "vehicle inertia and restoring",
+    assert {"external force", "thruster 2", "several thrusters", "vehicle inertia and restoring",
             "axis_b link"} < set(names)
     assert names[-6:] == ["DVL scale", "effort scale"] + [
         f"{joint} effort scale" for joint in table.joints]
@@ -394,25 +394,28 @@ def test_efforts_that_do_not_move_the_robot_are_no_factor(setup, share):
     assert (off < 4.0).all()
 
 
-@pytest.mark.parametrize("gives", [0.0, .6])
-def test_a_thruster_that_fails_is_named_and_no_parameter_follows_it(setup, gives):
-    """A lost propeller, or a rope in it, while the controller keeps commanding it."""
+@pytest.mark.parametrize("gives, name", [
+    ({5: 0.0}, "thruster 6"), ({5: .6}, "thruster 6"), ({1: 0.0, 5: .5}, "thrusters 2 and 6")])
+def test_thrusters_that_fail_are_named_and_no_parameter_follows_them(setup, gives, name):
+    """A lost propeller, or a rope in it, while the controller keeps commanding it; or two at once.
+    """
     allocation = np.reshape(setup.config.thrusters.allocation, (6, -1))
-    share, k = np.linalg.pinv(allocation), 5
+    failed = np.array([*gives])
+    others = np.delete(np.arange(allocation.shape[1]), failed)
+    pinv, lost = np.linalg.pinv(allocation), 1 - np.array([*gives.values()])
 
     def fails(sample):
-        # it is commanded as before; the others compensate the thrust it does not deliver
-        told = share @ sample.wrench
-        short = (1 - gives) * told[k] * allocation[:, k]
-        others = np.delete(np.arange(told.size), k)
+        # they are commanded as before; the others compensate the thrust they do not deliver
+        told = pinv @ sample.wrench
+        short = allocation[:, failed] @ (lost * told[failed])
         told[others] += np.linalg.lstsq(allocation[:, others], short, rcond=None)[0]
         return replace(sample, wrench=allocation @ told, by_thruster=allocation * told)
 
     estimator, off = run(setup, {}, seconds=45.0, spoil=fails)
-    assert estimator.changes == 1 and estimator.last_change.startswith("thruster 6: ")
+    assert estimator.changes == 1 and estimator.last_change.startswith(f"{name}: ")
     factor = estimator.scales.thruster
-    assert factor[k] == pytest.approx(gives, abs=.05) and (np.delete(factor, k) == 1).all()
-    assert (off < 1.5).all(), off
+    np.testing.assert_allclose(factor[failed], 1 - lost, atol=.05)
+    assert (factor[others] == 1).all() and (off < 1.5).all(), off
     words = np.array(estimator.known_from()) == "measured"
     error = np.abs(estimator.pi - setup.truth) / deviations(estimator.covariance)
     assert np.mean(error[words] < 2) > .9 and error[words].max() < 4

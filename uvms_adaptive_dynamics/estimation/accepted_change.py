@@ -172,23 +172,24 @@ class VelocityChange(ScaleChange):
 
 @dataclass(frozen=True)
 class ThrusterChange(ScaleChange):
-    """The thruster at index `thruster` delivers more thrust than before, by `share` of its nominal
-    thrust (negative: less); odds: the evidence, in words."""
+    """The thrusters (k,), by index, deliver more thrust than before, by `share` (k,) of their
+    nominal thrust (negative: less); odds: the evidence, in words."""
 
-    thruster: int
-    share: float
+    thrusters: np.ndarray
+    share: np.ndarray
     odds: str
 
     def _corrected(self, scales: Scales) -> Scales:
         corrected = scales.thruster.copy()
-        corrected[self.thruster] += self.share
+        corrected[self.thrusters] += self.share
         corrected[np.abs(corrected - 1) < FACTOR_UNDONE] = 1.0
         return scales._replace(thruster=corrected)
 
     def sentence(self, since: float) -> str:
         """See `Change.sentence`."""
-        return (f"{self.part}: thrust {'down' if self.share < 0 else 'up'} by "
-                f"{100 * abs(self.share):.0f} % of nominal since {since:.1f} s (propeller, rope, "
+        sizes = ", ".join(f"{'down' if share < 0 else 'up'} by {100 * abs(share):.0f} %"
+                          for share in self.share)
+        return (f"{self.part}: thrust {sizes} of nominal since {since:.1f} s (propeller, rope, "
                 f"speed controller?); corrected. Evidence: {self.odds}")
 
 

@@ -38,7 +38,7 @@ from ..model.robot import RobotModel
 from ..uncertainty.channel_noise import WINSOR, NoiseRecord
 from .accepted_change import EXTERNAL_FORCE, Change, Checkpoint, LoadChange, Restoration
 from .change_evidence import RecentRows, log_likelihood_ratio
-from .hypotheses import Hypothesis, Onset, hypotheses, without_load
+from .hypotheses import ALIKE_NATS, Hypothesis, Onset, hypotheses, without_load
 from .information import InformationState
 from .prediction import Prediction
 from .row_excitation import Excited
@@ -54,7 +54,6 @@ CHANGE_EVIDENCE_NATS = 30.0
 CONFIRMED_NATS = 3.0                # ln likelihood ratio required of the following rows alone,
 CONFIRMING = 2                      # those of this many checks: by then a second of garbage is over
 RESTORED_NATS = 7.0                 # ln likelihood ratio at two checks to restore earlier knowledge
-ALIKE_NATS = 4.6                    # ln 100: hypotheses this close explain the data equally well
 KNOWLEDGE_KEPT = 3                  # number of earlier states of knowledge kept
 
 

@@ -52,6 +52,7 @@ from .change_evidence import (
 # Prior deviations of a change: half the prior's deviation for parameters, 15 % for a scale.
 SHARE_OF_PRIOR = 0.5
 SCALE_STDDEV = 0.15
+ALIKE_NATS = 4.6            # ln 100: hypotheses this close explain the data equally well
 THRUSTER_STDDEV = 0.5       # of its thrust: a rope, a broken blade, a faulty speed controller
 NEWTON_STEPS = 4        # after three, a scale of 1.3 is within a thousandth
 # Blocks that change together: a load on the vehicle changes inertia and weight at once.
@@ -250,21 +251,57 @@ class VelocityScale(ScaleHypothesis):
 
 
 @dataclass(frozen=True)
-class ThrusterScale(ScaleHypothesis):
-    """A factor on the thrust of the thruster at index `thruster`."""
+class ThrusterScale(Hypothesis):
+    """A factor on the thrust of each of `thrusters` (k,), by index. stddev (k,)."""
 
-    thruster: int
+    thrusters: np.ndarray
 
-    def _fill(self, column: np.ndarray, rows: RecentRows) -> None:
+    preference = 0          # as any factor
+
+    def columns(self, rows: RecentRows) -> np.ndarray:
+        """See `Hypothesis.columns`."""
+        columns = np.zeros((*rows.residual.shape, self.thrusters.size))
         if rows.by_thruster is not None:
             # the true thrust equals the effort needed; the "measured" one is computed from commands
-            column[:, :6] = -rows.by_thruster[:, :6, self.thruster]
+            columns[:, :6] = -rows.by_thruster[:, :6, self.thrusters]
+        return columns
 
     def accepted(self, onset: Onset, alike: Sequence[Hypothesis]) -> Change:
-        """See `Hypothesis.accepted`."""
-        share = float(self.evidence(onset.rows)[1][0])
-        return ThrusterChange(_names(alike), onset.ticks, onset.noise, self.thruster, share,
-                              onset.odds)
+        """See `Hypothesis.accepted`: only thrusters whose share is certain are corrected."""
+        certain = self._certain(onset.rows)
+        share = certain.evidence(onset.rows)[1]
+        names = _names([certain if one is self else one for one in alike])
+        return ThrusterChange(names, onset.ticks, onset.noise, certain.thrusters, share, onset.odds)
+
+    def holds(self, other: Hypothesis) -> bool:
+        """See `Hypothesis.holds`."""
+        if isinstance(other, ThrusterScale):
+            return (other.thrusters.size < self.thrusters.size
+                    and bool(np.isin(other.thrusters, self.thrusters).all()))
+        return isinstance(other, ThrustScale) and self.thrusters.size > 1
+
+    def _certain(self, rows: RecentRows) -> ThrusterScale:
+        """This hypothesis without thrusters that explain nothing: one after the other is left out
+        while the rest explain the rows about equally well."""
+        A, b = normal_equations(self.columns(rows), rows)
+
+        def odds(kept: list[int]) -> float:
+            return bayes_factor(A[np.ix_(kept, kept)], b[kept], self.stddev[kept])[0]
+
+        kept = list(range(self.thrusters.size))
+        while len(kept) > 1:
+            fewer = max(([k for k in kept if k != out] for out in kept), key=odds)
+            if odds(fewer) < odds(kept) - ALIKE_NATS:
+                break
+            kept = fewer
+        return thruster_scale(self.thrusters[kept])
+
+
+def thruster_scale(thrusters: np.ndarray) -> ThrusterScale:
+    """The hypothesis on these thrusters (k,), by index."""
+    numbers = " and ".join(", ".join(str(k + 1) for k in thrusters).rsplit(", ", 1))
+    name = f"thruster{'s' if thrusters.size > 1 else ''} {numbers}"
+    return ThrusterScale(name, np.full(thrusters.size, THRUSTER_STDDEV), thrusters)
 
 
 def _names(alike: Sequence[Hypothesis]) -> str:
@@ -274,8 +311,8 @@ def _names(alike: Sequence[Hypothesis]) -> str:
 def hypotheses(table: ParameterTable, free: np.ndarray, prior_stddev: np.ndarray,
                weight_density: float, thrusters: int) -> tuple[Hypothesis, ...]:
     """All hypotheses: each link, each friction, the vehicle's restoring, restoring with inertia,
-    damping; an external force on the vehicle; factors on the whole thrust, on each thruster, on the
-    DVL's velocity, on all joint efforts and on each.
+    damping; an external force on the vehicle; factors on the whole thrust, on each thruster, on
+    each of all at once, on the DVL's velocity, on all joint efforts and on each.
 
     free (p,): estimated parameters; prior_stddev (p,); weight_density [N/m^3] of water; thrusters:
     their number."""
@@ -295,8 +332,9 @@ def hypotheses(table: ParameterTable, free: np.ndarray, prior_stddev: np.ndarray
         reach = np.r_[np.ones(3), np.full(9, (weight / weight_density) ** (1 / 3))]
         found.append(LoadHypothesis(EXTERNAL_FORCE, SHARE_OF_PRIOR * weight * reach))
         found.append(ThrustScale("thrust scale", factor, every[:6]))
-        found += [ThrusterScale(f"thruster {k + 1}", np.array([THRUSTER_STDDEV]), k)
-                  for k in range(thrusters)]
+        found += [thruster_scale(np.array([k])) for k in range(thrusters)]
+        if thrusters > 1:
+            found.append(replace(thruster_scale(np.arange(thrusters)), name="several thrusters"))
         found.append(VelocityScale("DVL scale", factor))
     first_joint = table.channels - table.n
     if table.n > 1:
