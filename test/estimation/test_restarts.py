@@ -65,6 +65,24 @@ def test_only_failures_in_a_row_end_in_recovery(samples):
     assert estimator.solver_failures == 2 * RECOVER_AFTER - 2 and estimator.recoveries == 0
 
 
+def test_a_recovery_keeps_the_efforts_behind_the_noise(samples):
+    """Like the noise itself: only the data whose solves failed are dropped."""
+    estimator = Estimator(CONFIG)
+    estimator._solver = solver = Unsteady(estimator._solver)
+    first, then = samples[:-RECOVER_AFTER], samples[-RECOVER_AFTER:]
+    for sample in first:
+        estimator.step(sample)
+    solver.fails = True
+    for sample in then:
+        estimator.step(sample)
+    noise = estimator.information.noise
+    assert estimator.recoveries == 1
+    whole = Estimator(CONFIG)
+    for sample in samples:
+        whole.step(sample)
+    np.testing.assert_allclose(noise.effort, whole.information.noise.effort, rtol=.3)
+
+
 def test_rows_from_before_a_restart_enter_none_after_it(samples):
     """After a restart the low-pass fills again as at the start."""
     estimator = Estimator(CONFIG)

@@ -362,7 +362,8 @@ class Estimator:
         information, rows = self.information, self.information.rows_learned
         information.restart(self._knowledge(self.pi, known), information.noise.lasting_stddev,
                             information.noise.long_run, kept.systematic,
-                            rows_known=rows / self.table.channels, rows_learned=rows)
+                            rows_known=rows / self.table.channels, rows_learned=rows,
+                            effort=information.noise.effort)
         self._robot_changes.break_off()
 
     # --- knowledge --------------------------------------------------------------------------------
