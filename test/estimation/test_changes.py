@@ -130,15 +130,21 @@ class Settled:
     gradient = SimpleNamespace(rows_per_independent=lambda variance: np.full(10, 20.0))
 
 
+def settled_detector():
+    """A robot's parameter table, and its detector long after the start."""
+    config = Config()
+    table = RobotModel.from_config(config).table
+    return table, EvidenceChangeDetector(
+        table, np.ones(table.size, bool), config.filter.period, 20.0,
+        np.maximum(table.scale, 1.0), 1e6, 9810.0, 0)
+
+
 @pytest.mark.parametrize(("size", "error", "found"), ((10.0, .1, 0), (200.0, .1, 0),
                                                       (10.0, 1.0, 1), (200.0, 1.0, 1)))
 def test_an_error_that_is_no_larger_for_its_effort_is_no_change(size, error, found):
-    """A model whose error was .03 of the efforts is wrong by a third of that, or by ten times as
-    much, at efforts as large as before and twenty times as large."""
-    config = Config()
-    table = RobotModel.from_config(config).table
-    detector = EvidenceChangeDetector(table, np.ones(table.size, bool), config.filter.period, 20.0,
-                                      np.maximum(table.scale, 1.0), 1e6, 9810.0, 0)
+    """A model whose error was .03 of the efforts is wrong by that share, or by ten times as much,
+    at efforts as large as before and twenty times as large."""
+    table, detector = settled_detector()
     every, changes = np.ones(10, bool), 0
     Y = np.zeros((10, table.size))
     for k in range(300):
@@ -155,10 +161,7 @@ def test_an_error_that_is_no_larger_for_its_effort_is_no_change(size, error, fou
 
 def test_a_vehicle_that_nothing_drives_is_moved_from_outside():
     """A tether drags it while its thrusters are neutral, and becomes slack after ten seconds."""
-    config = Config()
-    table = RobotModel.from_config(config).table
-    detector = EvidenceChangeDetector(table, np.ones(table.size, bool), config.filter.period, 20.0,
-                                      np.maximum(table.scale, 1.0), 1e6, 9810.0, 0)
+    table, detector = settled_detector()
     found, load, undriven = [], np.zeros(12), np.zeros(10, bool)
     Y, needed = np.zeros((10, table.size)), np.zeros(10)
     for k in range(1000):

@@ -101,22 +101,22 @@ class NoChangeDetection:
 
 class _Variance(NamedTuple):
     """Variances (C,) of the residuals: of one row, and that times the rows that carry the
-    information of an independent one; effort (C,): mean square of the efforts at which these were
-    learned.
+    information of an independent one; effort_square (C,): the largest square of efforts to which
+    these apply.
 
-    That noise and these efforts are robust scales, to which values beyond WINSOR deviations
-    contribute no more than those at the clip. Of such efforts nothing is known but that the model's
-    error relative to them was no larger, so the variances of a span grow with their square."""
+    Noise and efforts are robust scales, to which values beyond WINSOR deviations contribute no more
+    than those at the clip. Of larger efforts nothing is known but that the model's error relative
+    to them was no larger, so the variances of a span grow with their square."""
 
     row: np.ndarray
     independent: np.ndarray
-    effort: np.ndarray
+    effort_square: np.ndarray
 
-    def at(self, predicted: np.ndarray, counts: np.ndarray) -> _Variance:
-        """That of a span with predicted efforts and rows that count (T, C)."""
+    def growth(self, predicted: np.ndarray, counts: np.ndarray) -> np.ndarray:
+        """(C,) factor on the variances of a span with predicted efforts and rows that count (T, C).
+        """
         square = (predicted ** 2).sum(axis=0) / np.maximum(counts.sum(axis=0), 1)
-        larger = np.maximum(square / (WINSOR ** 2 * self.effort), 1.0)
-        return _Variance(self.row * larger, self.independent * larger, square)
+        return np.maximum(square / self.effort_square, 1.0)
 
 
 class _Ring:
@@ -173,20 +173,19 @@ class _Ring:
             self._Y, self._by_velocity, self._R_nb, self._load, self._by_thruster))
         measured, predicted, residual, parameter_variance, counts, drifts = self._values[:, order]
         return {rows: RecentRows(Y[-rows:], predicted[-rows:], residual[-rows:],
-                                 self._weight(rows, variance.at(predicted[-rows:], counts[-rows:]),
-                                              counts[-rows:], drifts[-rows:],
-                                              parameter_variance[-rows:]),
+                                 self._weight(rows, variance, predicted[-rows:], counts[-rows:],
+                                              drifts[-rows:], parameter_variance[-rows:]),
                                  by_velocity[-rows:], R_nb[-rows:], load[-rows:],
                                  by_thruster[-rows:], measured[-rows:])
                 for rows in lengths}
 
-    def _weight(self, rows: int, variance: _Variance, counts: np.ndarray, drifts: np.ndarray,
-                parameter_variance: np.ndarray) -> np.ndarray:
+    def _weight(self, rows: int, variance: _Variance, predicted: np.ndarray, counts: np.ndarray,
+                drifts: np.ndarray, parameter_variance: np.ndarray) -> np.ndarray:
         # The parameters' error is common to all rows of the span, so it does not average out; nor
         # does the error of a row that is not driven.
-        span = rows * self.stride
-        return self.stride * (counts / (variance.independent + span * parameter_variance)
-                              + drifts / (span * (variance.row + parameter_variance)))
+        span, growth = rows * self.stride, variance.growth(predicted, counts)
+        return self.stride * (counts / (growth * variance.independent + span * parameter_variance)
+                              + drifts / (span * (growth * variance.row + parameter_variance)))
 
 
 @dataclass
@@ -276,7 +275,7 @@ class EvidenceChangeDetector:
     def _begin(self, information: InformationState) -> _Check:
         row = information.noise.long_run ** 2
         variance = _Variance(row, row * information.gradient.rows_per_independent(row),
-                             information.noise.effort ** 2)
+                             (WINSOR * information.noise.effort) ** 2)
         lengths = [rows for rows in self._since if rows <= self._ring.filled]
         since = self._ring.newest_of_each(lengths, variance)
         return _Check(since, variance, [])

@@ -52,9 +52,9 @@ from .change_evidence import (
 # Prior deviations of a change: half the prior's deviation for parameters, 15 % for a scale.
 SHARE_OF_PRIOR = 0.5
 SCALE_STDDEV = 0.15
-ALIKE_NATS = 4.6            # ln 100: hypotheses this close explain the data equally well
 THRUSTER_STDDEV = 0.5       # of its thrust: a rope, a broken blade, a faulty speed controller
-NEWTON_STEPS = 4        # after three, a scale of 1.3 is within a thousandth
+ALIKE_NATS = 4.6            # ln 100: hypotheses this close explain the data equally well
+NEWTON_STEPS = 4            # after three, a scale of 1.3 is within a thousandth
 # Blocks that change together: a load on the vehicle changes inertia and weight at once.
 WHOLES = {
     "vehicle inertia": "vehicle inertia and restoring",

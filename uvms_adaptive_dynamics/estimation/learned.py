@@ -24,7 +24,7 @@ import numpy as np
 
 from ..config import Config
 from ..model.parameter_file import ParameterSet
-from ..model.scales import Scales, stated_efforts, stated_factors
+from ..model.scales import EFFORT_SCALE, Scales, stated_efforts, stated_factors
 from ..uncertainty.identifiability import MEASURED_SHARE
 from .learned_spans import LearnedSpans
 
@@ -69,7 +69,7 @@ def learned_entries(rows: int, directions: int, config: Config, spans: LearnedSp
         "wrong": [channel for channel, is_wrong in zip(channels, wrong) if is_wrong],
         "interval_factor": ({} if interval_factor is None
                             else dict(zip(channels, interval_factor.round(4).tolist()))),
-        "effort_scale": dict(zip(channels, effort.tolist())),
+        EFFORT_SCALE: dict(zip(channels, effort.tolist())),
         "effort_factor": efforts,
         "velocity_factor": scales.velocity if scales.velocity != 1.0 else None,
         "thruster_factor": scales.thruster.tolist() if (scales.thruster != 1.0).any() else None

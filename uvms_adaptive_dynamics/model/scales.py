@@ -16,7 +16,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -27,6 +27,7 @@ from ..errors import ParameterError, brief
 # not weak: its sensor is dead, or another node commands the thrusters.
 LARGEST_CORRECTION = 5.0
 LEAST_CORRECTION = 1e-3     # no two units in use are further apart
+EFFORT_SCALE = "effort_scale"       # the entry of `ParameterSet.learned`
 
 
 class Scales(NamedTuple):
@@ -83,19 +84,22 @@ def check_scales(learned: Mapping, what: str) -> None:
 
 def stated_factors(learned: Mapping, key: str, what: str) -> dict[str, float]:
     """Positive factors that `ParameterSet.learned` states by channel; raises ParameterError."""
-    found = learned.get(key, {})
-    if not (isinstance(found, Mapping) and all(map(_positive, found.values()))):
-        raise _unusable(key, found, f"a mapping from channels to numbers {_RANGE}", what)
-    return {str(name): float(value) for name, value in found.items()}
+    return _by_channel(learned, key, what, _positive, f"numbers {_RANGE}")
 
 
 def stated_efforts(learned: Mapping, what: str) -> dict[str, float]:
     """Scale of the efforts [N, N m] that `ParameterSet.learned` states by channel; raises
     ParameterError."""
-    found = learned.get("effort_scale", {})
-    if not (isinstance(found, Mapping) and all(
-            _is_number(value) and 0 < value < math.inf for value in found.values())):
-        raise _unusable("effort_scale", found, "a mapping from channels to positive numbers", what)
+    return _by_channel(learned, EFFORT_SCALE, what,
+                       lambda value: _is_number(value) and 0 < value < math.inf,
+                       "positive numbers")
+
+
+def _by_channel(learned: Mapping, key: str, what: str, usable: Callable[[Any], bool],
+                expected: str) -> dict[str, float]:
+    found = learned.get(key, {})
+    if not (isinstance(found, Mapping) and all(map(usable, found.values()))):
+        raise _unusable(key, found, f"a mapping from channels to {expected}", what)
     return {str(name): float(value) for name, value in found.items()}
 
 
@@ -133,4 +137,5 @@ def _unusable(key: str, found: Any, expected: str, what: str) -> ParameterError:
 
 
 def _otherwise(key: str) -> str:
-    return f"Save the parameters again, or delete '{key}', which makes its factors one."
+    without = "is then learnt anew" if key == EFFORT_SCALE else "makes its factors one"
+    return f"Save the parameters again, or delete '{key}', which {without}."

@@ -140,18 +140,8 @@ class LongRunNoise:
         return _proposal_2(self._square, self._histogram[c])
 
 
-class LastingNoise(LongRunNoise):
-    """Scale for intervals at another time without adaptation: 1.96 times it covers 95 % of all
-    residuals, model error and heavy tails included.
-
-    Model error has another size in each manoeuvre, so a few manoeuvres say little about the next
-    one. Student's distribution, with the manoeuvres as degrees of freedom, has the quantile of a
-    normal variable whose deviation is estimated from that few."""
-
-    def __init__(self, initial: np.ndarray, memory: float, period: float):
-        """See `LongRunNoise`; period [s] of rows."""
-        self._memory, self._manoeuvre = memory, MANOEUVRE / period
-        super().__init__(initial, memory)
+class GatheredScale(LongRunNoise):
+    """The same scale, for one that no tick reads: many residuals are added at once."""
 
     def restart(self, initial: np.ndarray, rows: float) -> None:
         """See `LongRunNoise.restart`."""
@@ -160,7 +150,7 @@ class LastingNoise(LongRunNoise):
         self._waiting, self._count = np.zeros((2, SCALE_EVERY, initial.size)), 0
 
     def add_residual(self, residual: np.ndarray, telling: np.ndarray) -> None:
-        """See `LongRunNoise.add_residual`. No tick reads this scale, so many are added at once."""
+        """See `LongRunNoise.add_residual`."""
         self._waiting[:, self._count] = residual, telling
         self._count += 1
         if self._count == SCALE_EVERY:
@@ -193,6 +183,20 @@ class LastingNoise(LongRunNoise):
         """See `LongRunNoise.put_back`."""
         self._count = 0
         super().put_back(record)
+
+
+class LastingNoise(GatheredScale):
+    """Scale for intervals at another time without adaptation: 1.96 times it covers 95 % of all
+    residuals, model error and heavy tails included.
+
+    Model error has another size in each manoeuvre, so a few manoeuvres say little about the next
+    one. Student's distribution, with the manoeuvres as degrees of freedom, has the quantile of a
+    normal variable whose deviation is estimated from that few."""
+
+    def __init__(self, initial: np.ndarray, memory: float, period: float):
+        """See `LongRunNoise`; period [s] of rows."""
+        self._memory, self._manoeuvre = memory, MANOEUVRE / period
+        super().__init__(initial, memory)
 
     def _found(self, c: int) -> float:
         share = np.cumsum(self._histogram[c])
@@ -246,7 +250,7 @@ class ChannelNoise:
         self._recent_rate = min(1.0, period / RECENT_TIME)
         self._long_run = LongRunNoise(self._default, memory)
         self._lasting = LastingNoise(self._default, memory, period)
-        self._effort = LongRunNoise(self._default, memory)
+        self._effort = GatheredScale(self._default, memory)
         self.restart()
 
     def restart(self, saved: np.ndarray | None = None, long_run: np.ndarray | None = None,
