@@ -295,7 +295,7 @@ FAULTS = (
     Fault("a check with fewer data withdraws a finding", "signals/checks/frames.py",
           "all(map(ge, windows, self._found_in.get(name, windows)))", "True",
           "signals/checks/test_late_faults.py"),
-    Fault("a velocity from a gap of the IMU is used", "signals/filters/inertial.py",
+    Fault("a velocity from a gap of the IMU is used", "signals/filters/dvl_fusion.py",
           " or t < self._gap_end", "", "signals/filters/test_inertial.py"),
     Fault("a fault is as old as its confirmation", "signals/checks/frames.py",
           "self._right_before(t - waited)", "self._right_before(t)",

@@ -14,7 +14,6 @@
 
 """Garbage and outages: rows that rely on them are masked, and valid rows return soon."""
 
-from types import SimpleNamespace
 from types import SimpleNamespace as Message
 
 import numpy as np
@@ -23,8 +22,6 @@ from analytic import START, AnalyticMotion, stamp, stream
 from signal_runs import make, run
 
 from uvms_adaptive_dynamics.model.rotations import from_rpy, to_quaternion
-from uvms_adaptive_dynamics.signals.decode.sensor_clock import SensorClock
-from uvms_adaptive_dynamics.signals.filters.inertial import InertialFilter
 
 BEGIN, LENGTH, SECONDS = 8.0, 0.6, 14.0
 BACK = 3.0     # [s] after the end, at most, until the vehicle's rows count again
@@ -213,18 +210,3 @@ def test_a_mount_that_was_knocked_is_said(recorded):
     assert len(said) == 1 and "tilted by 10 degrees" in said[0] and "imu.rpy" in said[0]
     front, _ = run(config, robot, messages, rolled_from(BEGIN, 0.6))
     assert not any(text.startswith("imu orientation") for text in front.warnings)
-
-
-def test_a_gyro_is_not_judged_by_an_attitude_that_has_not_been_proven():
-    """After a contradiction, until the DVL fits again: a bias found in that time used to take 5
-    degrees per second off correct rates."""
-    inertial, looks = InertialFilter(make()[0], SensorClock(), SensorClock()), []
-    inertial._gyro = SimpleNamespace(is_due=lambda t: True, restart=lambda: looks.append("none"),
-                                     look=lambda *_: looks.append("look") or "")
-    inertial._imu = SimpleNamespace(turn_error=lambda span: (0.0,) * 4)
-    inertial._wrong_turn(1.0, [0.0] * 10)
-    inertial._contradictions.add(1.0, 1.1)
-    inertial._wrong_turn(1.2, [0.0] * 10)
-    inertial._contradictions.close()
-    inertial._wrong_turn(2.0, [0.0] * 10)
-    assert looks == ["look", "none", "look"]

@@ -25,7 +25,7 @@ from ..signals.decode.input_state import MAX_REJECTED_SHARE, InputState
 from ..signals.decode.joint_parts import NOT_LATER
 from ..signals.filters.altitude import NEAR_FLOOR
 from ..signals.filters.body_motion import CONTRADICTS, DVL_CONTRADICTS
-from ..signals.filters.inertial import OUTLIER
+from ..signals.filters.dvl_fusion import OUTLIER
 from ..signals.filters.joints import (
     CONTRADICT,
     IMPOSSIBLE_EFFORT,

@@ -26,9 +26,9 @@ def clock(period):
 
 def test_windows_follow_a_slow_sensor_alone():
     """The settings apply to sensors that are fast enough, and before the rate is known."""
-    assert half_window(0.1, clock(0.25)) == 0.5 and longest_gap(0.1, clock(0.25)) == 0.375
+    assert half_window(0.1, 0.25) == 0.5 and longest_gap(0.1, 0.25) == 0.375
     for period in (0.01, None):
-        assert half_window(0.1, clock(period)) == longest_gap(0.1, clock(period)) == 0.1
+        assert half_window(0.1, period) == longest_gap(0.1, period) == 0.1
 
 
 @pytest.mark.parametrize("role, rate, slow", [

@@ -17,7 +17,7 @@
 import numpy as np
 import pytest
 
-from uvms_adaptive_dynamics.signals.filters.inertial import (
+from uvms_adaptive_dynamics.signals.filters.dvl_fusion import (
     DVL_FLOOR,
     DVL_LARGEST,
     DVL_PATIENCE,

@@ -238,7 +238,7 @@ class JointFilter:
                             for unused, v in zip(fit.unused, row[n:2 * n])), *row[2 * n:]]
 
     def _longest_gap(self) -> float:
-        return longest_gap(self._settings.timeout, self._clock)
+        return longest_gap(self._settings.timeout, self._clock.period)
 
     def motion(self, t: float) -> JointMotion | None:
         """State at t; None if no position was received before t.
@@ -249,7 +249,7 @@ class JointFilter:
         n, latest, fit = self._n, self._series.latest(t), None
         if latest is None:
             return None
-        half = half_window(self._half_window, self._clock)
+        half = half_window(self._half_window, self._clock.period)
         if any(self._velocity_fit.misplaced):
             return self._unseen(MISPLACED, latest[1])._replace(lost=MISPLACED)
         if self._contradictions.cover(t - half, t + half):

@@ -32,20 +32,22 @@ SAMPLED = {"imu": "the motion", "joint_states": "the arm's motion", "thrusters":
            "wrench": "the wrench"}
 
 
-def half_window(setting: float, clock: SensorClock) -> float:
-    """[s] Half of the window in which a sensor's readings are fitted: at least the setting."""
-    return max(setting, WINDOW_PERIODS * (clock.period or 0.0))
+def half_window(setting: float, period: float | None) -> float:
+    """[s] Half of the window in which readings are fitted that come every `period` [s], None if
+    that is unknown: at least the setting."""
+    return max(setting, WINDOW_PERIODS * (period or 0.0))
 
 
-def longest_gap(setting: float, clock: SensorClock) -> float:
-    """[s] Longest gap between readings that is bridged: the setting, or GAP_PERIODS if longer."""
-    return max(setting, GAP_PERIODS * (clock.period or 0.0))
+def longest_gap(setting: float, period: float | None, periods: float = GAP_PERIODS) -> float:
+    """[s] Longest gap between readings that is bridged: the setting, or so many periods [s] if
+    these are longer."""
+    return max(setting, periods * (period or 0.0))
 
 
 def window_wait(setting: float, clock: SensorClock) -> float:
     """[s] of data after a tick until its window is full and has passed the spike gate."""
     period = clock.period or 0.0
-    return (clock.delay + half_window(setting, clock)
+    return (clock.delay + half_window(setting, period)
             + min(SPIKE_NEIGHBOURS * period, LOOKAHEAD + period))
 
 

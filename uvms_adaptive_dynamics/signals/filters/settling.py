@@ -74,6 +74,11 @@ class SettlingAttitude:
         self.drifts = False
         self._values = Series(18)
 
+    @property
+    def has_ended(self) -> bool:
+        """Whether the attitude has drifted and does no longer, while its span is still open."""
+        return self.spans.is_open and not self.drifts
+
     def add(self, t: float, velocity: Sequence[float], row: Sequence[float],
             bias: Sequence[float], stddev: float) -> None:
         """Add a velocity (3,) [m/s] at the IMU in G with its standard deviation, the integral's row

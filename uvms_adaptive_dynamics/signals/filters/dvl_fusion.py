@@ -1,0 +1,350 @@
+# Copyright 2026 uvms_adaptive_dynamics developers
+#
+# Licensed under the Apache License, Version 2.0 (the "License");
+# you may not use this file except in compliance with the License.
+# You may obtain a copy of the License at
+#
+#     http://www.apache.org/licenses/LICENSE-2.0
+#
+# Unless required by applicable law or agreed to in writing, software
+# distributed under the License is distributed on an "AS IS" BASIS,
+# WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
+# See the License for the specific language governing permissions and
+# limitations under the License.
+
+"""Fusion of the DVL's velocities with the integrated IMU: gate, offset, linear motion.
+
+A velocity is judged by its offset from the IMU's integral C (module `inertial`). Accepted ones give
+the offset that is added to C; without a specific force, they give velocity and acceleration alone.
+"""
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Sequence
+from typing import NamedTuple
+
+import numpy as np
+
+from ...config import Config
+from ...model.rotations import FRD_FROM_FLU, cross, turned, turned_back
+from ..checks.bursts import BurstFilter
+from ..decode.input_state import REPEATED
+from ..decode.poses import lateness
+from ..decode.sensor_clock import SensorClock
+from ..gates.choose import innovation_gate
+from ..gates.frozen import FROZEN_AFTER
+from ..gates.innovations import JUMP_PATIENCE
+from ..gates.repeats import NewValues
+from .attitude_source import AttitudeSource
+from .body_motion import DVL_CONTRADICTS, NO_DVL, LinearMotion, at_body_origin, unknown
+from .imu_integral import ACC, N3, R_GB, RAW_C, C, ImuIntegral, W
+from .imu_trust import ImuTrust
+from .pace import longest_gap
+from .polynomials import polynomial_at
+from .series import Series
+from .settling import SettlingAttitude
+from .velocity_offset import BIAS_STDDEV, LARGEST_FORCE_BIAS, VelocityOffset
+
+DVL_DEGREE = 2
+DVL_PERIODS = 2.2         # periods of a slow DVL that the IMU bridges: one lost velocity
+MIN_DVL_VALUES = 3
+MAX_DVL_QUEUE = 64
+
+DVL_FLOOR = 0.003         # [m/s] smallest scale of the gate
+# [m/s] Largest noise of a DVL that is still informative at half a metre per second.
+DVL_LARGEST = 0.2
+DVL_WANDER = 0.02         # [m/s^2] change of the offset's slope in a second: 0.1 deg of attitude
+# For velocities without integrated force [m/s^2]: initial standard deviation of the acceleration,
+# its change in a second, its largest value (full thrust gives less than 1 g), and the noise of an
+# acceleration that is the velocity's slope.
+VEHICLE_SLOPE, VEHICLE_WANDER, LARGEST_ACCELERATION, SLOPE_STDDEV = 0.5, 1.0, 10.0, 0.03
+VELOCITY_MEMORY = 0.5     # [s] after which the last accepted velocity predicts nothing
+DVL_PATIENCE = 2.5        # [s] of rejected velocities after which the gate restarts
+
+OUTLIER = "does not fit the IMU (outlier)"
+
+
+class _DvlValue(NamedTuple):
+    """A DVL velocity still undecided by the gate, in all frames that need it."""
+
+    t: float
+    at_origin: Sequence[float]    # (3,) [m/s] at the body origin, body axes
+    at_imu: Sequence[float]       # (3,) [m/s] at the IMU, body axes
+    offset: Sequence[float]       # (3,) [m/s] at the IMU minus C, in G
+    R_Gb: Sequence[float]         # (9,)
+
+
+class DvlFusion:
+    """Fuses velocities with the integral `imu`; times [s] increase.
+
+    `gate` judges them; `offset` holds what is added to the integral, and the accelerometer's bias;
+    `settling`: whether they contradict an attitude that drifts; `last_velocity` [s]: time of the
+    last one.
+    """
+
+    def __init__(self, config: Config, clock: SensorClock, imu: ImuIntegral,
+                 source: AttitudeSource, trust: ImuTrust,
+                 on_reject: Callable[[str, str], None], log: Callable[..., None]):
+        self._imu, self._source, self._trust, self._clock = imu, source, trust, clock
+        self._on_reject, self._log = on_reject, BurstFilter("dvl", log)
+        self._settings, self._timeout = config.filter, config.dvl.timeout
+        self._type, self._stddev = config.dvl.type, config.dvl.stddev
+        self._gravity = config.robot.gravity
+        self._has_force = config.imu.measures_force
+        # Without specific force, only velocities give the acceleration.
+        self._acceleration = config.filter.linear_acceleration if self._has_force else "dvl"
+        self._r_imu = (FRD_FROM_FLU @ config.imu.xyz).tolist()
+        self._r_dvl = (FRD_FROM_FLU @ config.dvl.xyz).tolist()
+        self._imu_from_dvl = [a - b for a, b in zip(self._r_imu, self._r_dvl)]
+        self.settling = SettlingAttitude()
+        self.offset = VelocityOffset(config.filter.dvl_window, config.dvl.stddev)
+        self._make_gate()
+        self.reset()
+
+    def _make_gate(self) -> None:
+        slope, wander, steepest = ((BIAS_STDDEV, DVL_WANDER, LARGEST_FORCE_BIAS) if self._has_force
+                                   else (VEHICLE_SLOPE, VEHICLE_WANDER, LARGEST_ACCELERATION))
+        self.gate = innovation_gate(self._settings.gates, DVL_FLOOR, DVL_LARGEST, slope, wander,
+                                    DVL_PATIENCE, steepest)
+
+    def change_settings(self, config: Config, gates_change: bool) -> None:
+        """Use new settings from now on; gates_change: `filter.gates` has changed."""
+        self._settings, self._timeout = config.filter, config.dvl.timeout
+        if gates_change:
+            self._undecided.clear()
+            self._make_gate()
+
+    def reset(self) -> None:
+        """Forget all velocities."""
+        self.settling.reset()
+        self._log.reset()
+        self.gate.reset()
+        self.offset.reset()
+        self._at_origin = Series(3)      # accepted velocities at the body origin, body axes
+        self._queue: list[tuple[float, Sequence[float]]] = []   # later than the IMU's last reading
+        self._undecided: list[_DvlValue] = []
+        # [s] times of the last velocity and of the last rejected one
+        self.last_velocity = self._last_rejected = -math.inf
+        self._gap_end = -math.inf       # [s] end of the IMU's last gap
+        self._refused_since = math.inf      # [s] since when all velocities are rejected
+        self._measured = NewValues(FROZEN_AFTER["dvl"])
+        # (time [s], size [m/s^2] in body axes) of a jump of the force's bias
+        self._force_jump: tuple[float, np.ndarray] | None = None
+
+    def restart(self) -> None:
+        """Forget the offset, since the integral is meaningless across a gap in the IMU."""
+        self.offset.restart()
+        self._source.restart()
+        self._trust.gyro.restart()
+        self.settling.restart()
+        if self.settling.has_ended:
+            self._end_drift()
+        self._imu.restart_gravity()
+        self._queue.clear()
+        self._restart_gate()
+
+    def note_gap(self, t: float) -> None:
+        """Note a gap of the IMU that ends with the reading at t, the first after it."""
+        self.restart()
+        self._gap_end = t
+
+    def _restart_gate(self) -> None:
+        """Restart the gate; undecided velocities are lost."""
+        self._undecided.clear()
+        self.gate.reset()
+
+    def _begin_offset(self) -> None:
+        """Restart the offset with an attitude that has just become known."""
+        self.offset.reset()
+        self._imu.restart_gravity()
+        self._restart_gate()
+
+    def discard_after(self, t: float) -> None:
+        """Remove the velocities after t, from a frozen DVL."""
+        self._at_origin.discard_after(t)
+        self.offset.discard_after(t)
+
+    # --- velocities -------------------------------------------------------------------------------
+
+    def add(self, t: float, velocity: Sequence[float]) -> None:
+        """Add a velocity (3,) at the DVL; it waits for IMU readings up to its time.
+
+        A nonzero velocity that is bit-identical to the last is no measurement: it would drag the
+        gate along while the sensor is frozen, or published again and again.
+        """
+        if self._measured.repeats(t, velocity) and any(velocity) and self._settings.gates:
+            self._on_reject("dvl", REPEATED)
+            return
+        if t <= self._imu.series.last_time:
+            self._fuse(t, velocity)
+        else:
+            self._queue.append((t, velocity))
+            del self._queue[:-MAX_DVL_QUEUE]
+
+    def catch_up(self, t: float) -> None:
+        """Fuse the velocities that waited for the IMU's reading at t."""
+        while self._queue and self._queue[0][0] <= t:
+            self._fuse(*self._queue.pop(0))
+
+    def _fuse(self, t: float, velocity: Sequence[float]) -> None:
+        """Gate a DVL velocity by its offset from the IMU's integral, and keep accepted ones."""
+        interpolated = self._imu.series.interpolate(t)
+        # (a late velocity may have been measured before or in the IMU's last gap)
+        if interpolated is None or t < self._gap_end or t <= self._at_origin.last_time:
+            return
+        imu = interpolated.tolist()
+        w, R_Gb = imu[W], imu[R_GB]
+        at_imu = [v + c for v, c in zip(velocity, cross(w, self._imu_from_dvl))]
+        at_origin = [v - c for v, c in zip(velocity, cross(w, self._r_dvl))]
+        offset = [v - c for v, c in zip(turned(R_Gb, at_imu), imu[C])]
+        self.last_velocity = t
+        log = t, at_imu, w, imu[RAW_C], R_Gb, imu[N3]
+        if self._trust.distrusted:
+            self._log.add(True, *log)
+            return      # the offset from a distrusted IMU is meaningless
+        if self._follow_drift(t, turned(R_Gb, at_imu), imu):
+            self._log.add(True, *log)
+            return
+        if not self._source.known:
+            self._log.add(True, *log)
+            if self._source.find(t, at_imu):
+                self._begin_offset()
+            return
+        restarts = self.gate.restarts
+        self._undecided.append(_DvlValue(t, at_origin, at_imu, offset, R_Gb))
+        decided = self.gate.gate(t, np.array(offset), np.array(R_Gb).reshape(3, 3))
+        self._log.add(not (decided and decided[-1][1]), *log)
+        if self.gate.restarts > restarts:
+            self.offset.restart()      # (older values belong to another offset)
+        if self.gate.bend is not None:
+            self._force_jump = t - DVL_PATIENCE, self.gate.bend
+            self.offset.take_off(self.gate.bend.tolist())
+            self.settling.restart()
+            self._undecided = self._undecided[-1:]
+        for _, accepted in decided:
+            value = self._undecided.pop(0)
+            if accepted:
+                self._trust.prove()
+                self._source.keep(value.t, value.at_imu)
+                self._refused_since = math.inf
+                self._at_origin.append(value.t, value.at_origin)
+                if self._has_force:
+                    self.offset.stddev = max(self._stddev, self.gate.noise)
+                    self.offset.add(value.t, value.offset, value.R_Gb)
+            else:
+                self._source.doubt(value.t)
+                self._last_rejected = value.t
+                self._doubt_bias(value.t)
+                # After a contradiction of the IMU, the IMU has to be proven, not the DVL.
+                doubted = self._trust.unproven
+                self._on_reject(*(("imu", "contradicted itself, and has not fitted the DVL since")
+                                  if doubted else ("dvl", OUTLIER)))
+                if not self._has_force and value.t - self._at_origin.last_time > VELOCITY_MEMORY:
+                    self._restart_gate()
+                    break
+
+    def _follow_drift(self, t: float, velocity: Sequence[float], imu: Sequence[float]) -> bool:
+        """Whether the IMU's attitude drifts according to a velocity (3,) at the IMU in G; `imu`:
+        the integral's row at t. What was learnt with such an attitude is forgotten."""
+        if self._source.own or not self._has_force or not self._settings.gates:
+            return False
+        self.settling.add(t, velocity, imu, self.offset.bias, self._stddev)
+        if self.settling.has_ended:
+            self.restart()
+        return self.settling.drifts
+
+    def _end_drift(self) -> None:
+        """Forget biases that may have been learnt from an attitude that has drifted."""
+        begin = self.settling.begin
+        self.settling.spans.close()
+        self.offset.reset(self.settling.bias)
+        gyro = self._trust.gyro
+        if gyro.since is not None and gyro.since >= begin:
+            gyro.reset()
+        if self._force_jump is not None and self._force_jump[0] >= begin:
+            self._force_jump = None
+
+    def _doubt_bias(self, t: float) -> None:
+        """Forget the accelerometer's bias if no velocity has fitted it for longer than any burst of
+        garbage: it may have been learnt from an attitude that was still settling."""
+        self._refused_since = min(self._refused_since, t)
+        if t - self._refused_since > JUMP_PATIENCE:
+            self.offset.reset()
+            self._refused_since = t
+
+    # --- motion at a tick -------------------------------------------------------------------------
+
+    def wait(self) -> float:
+        """[s] of data after a tick until the velocities for its motion have arrived."""
+        return (self._clock.delay + DVL_PERIODS * self._period()
+                + lateness(self._type, self._clock.period))
+
+    def _period(self) -> float:
+        """Usual interval [s] between measurements."""
+        return max(self._clock.period or 0.0, self._measured.period or 0.0)
+
+    def longest_gap(self) -> float:
+        """[s] Longest gap between velocities that the IMU bridges."""
+        return longest_gap(self._timeout, self._period(), DVL_PERIODS)
+
+    def _half_window(self) -> float:
+        """[s] Half the window over which velocities are differentiated. Without specific force it
+        is as long as SLOPE_STDDEV requires of a slope's noise, sqrt(3 / 2 stddev^2 period /
+        half^3)."""
+        longest = self._settings.dvl_window / 2
+        if self._has_force:
+            return longest
+        period = self._clock.period or 0.0
+        variance = 1.5 * self._stddev ** 2 * period / SLOPE_STDDEV ** 2
+        return min(longest, max(self._settings.imu_window, variance ** (1 / 3)))
+
+    def motion(self, t: float, imu: Sequence[float], w: Sequence[float],
+               w_dot: Sequence[float]) -> LinearMotion:
+        """Linear motion of the body origin at t; `imu`: fitted columns of the IMU's series at t;
+        w, w_dot (3,): rates and their derivative."""
+        longest = self.longest_gap()
+        if self._at_origin.gap_around(t) > longest:
+            return unknown(DVL_CONTRADICTS if self._last_rejected > t - longest else NO_DVL)
+        if self._acceleration == "dvl":
+            return self._of_velocities(t)
+        fused = self.offset.at(t, self._clock.period or 0.0)
+        if fused is None:
+            return unknown(NO_DVL)
+        offset, drift, stddev = fused
+        if self._acceleration == "imu":
+            drift = [0.0, 0.0, 0.0]
+        R_Gb = self._imu.rotation_at(t)
+        at_imu = turned_back(R_Gb, [c + o for c, o in zip(imu[C], offset)])
+        acceleration = turned_back(R_Gb, [a + d for a, d in zip(imu[ACC], drift)])
+        v, v_dot = at_body_origin(at_imu, acceleration, w, w_dot, self._r_imu)
+        return LinearMotion(v, v_dot, "", stddev)
+
+    def _of_velocities(self, t: float) -> LinearMotion:
+        """The linear motion from accepted velocities alone."""
+        half = self._half_window()
+        times, rows = self._at_origin.window(t - half, t + half)
+        fit = polynomial_at(times, rows, t, DVL_DEGREE) if len(times) > MIN_DVL_VALUES else None
+        return unknown(NO_DVL) if fit is None else LinearMotion(*fit, "")
+
+    # --- reports ----------------------------------------------------------------------------------
+
+    def sentences(self) -> list[str]:
+        """Warnings for the operator about the messages."""
+        return self._measured.sentences("dvl", self._clock.rate)
+
+    def motion_sentences(self) -> list[str]:
+        """Warnings that follow from the IMU's integral and the velocities together."""
+        return [*self.settling.sentences(), *self._force_sentences()]
+
+    def _force_sentences(self) -> list[str]:
+        """A warning if the specific force has diverged from the DVL's velocity."""
+        if self._force_jump is None:
+            return []
+        since, slope = self._force_jump
+        shown = ", ".join(f"{-s:.2f}" for s in slope)
+        tilt = math.degrees(float(np.linalg.norm(slope)) / self._gravity)
+        return [f"imu linear acceleration: at {since:.0f} s the specific force changed by "
+                f"[{shown}] m/s^2 (front, right, down) relative to the DVL's velocity; this is "
+                "corrected. Either the accelerometer's bias has jumped (heat, a shock), or the "
+                f"attitude has tilted by {tilt:.1f} degrees: check the IMU's mount, and calibrate "
+                "it"]
