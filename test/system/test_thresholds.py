@@ -71,11 +71,11 @@ NO_THRESHOLDS = {
     "estimation/window.py": "REFORM",
     "model/normal.py": "NORMAL_MEDIAN",
     "uncertainty/added_direction.py": "REWEIGHING_ROUNDS ADDED_RIDGE",
-    "uncertainty/channel_noise.py": "BINS_PER_OCTAVE OCTAVES SCALE_EVERY",
     "uncertainty/gradient_covariance.py": "LAG_STRIDE BATCH",
     "uncertainty/identifiability.py": "FAR NARROW TERMS",
     "uncertainty/constrained_inverse.py": "EQUALITY_PUSH FAR_OUTSIDE",
     "uncertainty/motion_noise.py": "AXES COLUMNS_EVERY FULL THIRD",
+    "uncertainty/noise_scale.py": "BINS_PER_OCTAVE OCTAVES SCALE_EVERY",
     "uncertainty/parameter_covariance.py": "PENDING",
     "uncertainty/residual_autocovariance.py": "TIME_CONSTANTS TRACKED_LAGS FIT_EVERY",
     "uncertainty/trust.py": "TRUST_OK TRUST_DOUBTFUL TRUST_WRONG EFFORT_MEMORY ROWS SQUARES "
@@ -249,10 +249,10 @@ def test_a_patched_constant_is_changed_where_it_was_imported(script):
 
 def test_the_clipped_mean_follows_its_clip(script):
     """The scale stays correct for Gaussian noise when the clip changes."""
-    from uvms_adaptive_dynamics.uncertainty import channel_noise
-    assert abs(script.winsor_mean(channel_noise.WINSOR) - channel_noise.WINSOR_MEAN) < 5e-5
-    with script.patched("uncertainty.channel_noise", "WINSOR", script.times, 1.5):
-        assert script.winsor_mean(3.0) == channel_noise.WINSOR_MEAN
+    from uvms_adaptive_dynamics.uncertainty import channel_noise, noise_scale
+    assert abs(script.winsor_mean(noise_scale.WINSOR) - noise_scale.WINSOR_MEAN) < 5e-5
+    with script.patched("uncertainty.noise_scale", "WINSOR", script.times, 1.5):
+        assert script.winsor_mean(3.0) == noise_scale.WINSOR_MEAN == channel_noise.WINSOR_MEAN
 
 
 @pytest.mark.parametrize("value, larger", [(0.3, 0.45), (0.75, 1.0), (5, 8), (2.0, 3.0),

@@ -35,7 +35,8 @@ import numpy as np
 from ..config import Config
 from ..model.parameters import ParameterTable
 from ..model.robot import RobotModel
-from ..uncertainty.channel_noise import WINSOR, NoiseRecord
+from ..uncertainty.channel_noise import NoiseRecord
+from ..uncertainty.noise_scale import WINSOR
 from .accepted_change import EXTERNAL_FORCE, Change, Checkpoint, LoadChange, Restoration
 from .change_evidence import RecentRows, log_likelihood_ratio
 from .hypotheses import ALIKE_NATS, Hypothesis, Onset, hypotheses, without_load
