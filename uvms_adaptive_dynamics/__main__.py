@@ -22,6 +22,7 @@ import select
 import signal
 import sys
 from importlib import import_module
+from typing import Any
 
 # Before numpy is imported: for our 75 x 75 matrices BLAS threads cost more than they gain.
 os.environ.setdefault("OMP_NUM_THREADS", "1")
@@ -82,12 +83,18 @@ COMMANDS = {
 }
 
 
+class _CommandParser(Parser):
+    def _print_message(self, message: str, file: Any = None) -> None:
+        # argparse's own drops errors of the output, such as a full disk.
+        print(message or "", end="", file=file or sys.stderr)
+
+
 def main(arguments: list[str] | None = None) -> int:
     """Run a subcommand and return its exit status (2 for invalid input)."""
     arguments = sys.argv[1:] if arguments is None else arguments
-    parser = Parser(prog=_program(),
-                    description="Online estimation of the dynamics of underwater "
-                                "vehicle-manipulator robots.")
+    parser = _CommandParser(prog=_program(),
+                            description="Online estimation of the dynamics of underwater "
+                                        "vehicle-manipulator robots.")
     parser.add_argument("--version", action="version",
                         version=f"uvms_adaptive_dynamics {__version__}")
     subparsers = parser.add_subparsers(dest="command", required=True,

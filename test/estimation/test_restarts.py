@@ -136,7 +136,8 @@ def test_factors_on_efforts_are_saved_and_go_on(samples, tmp_path):
 
 def test_the_efforts_behind_the_noise_are_saved_and_go_on(samples, tmp_path):
     """An estimate started from a file knows at which efforts its noise was learned; without that
-    entry it starts from its assumed noise, and a restart from the prior forgets it."""
+    entry, or with one of the name it had at first, it starts from its assumed noise, and a restart
+    from the prior forgets it."""
     estimator = Estimator(CONFIG)
     for sample in samples:
         estimator.step(sample)
@@ -144,10 +145,12 @@ def test_the_efforts_behind_the_noise_are_saved_and_go_on(samples, tmp_path):
     learned = estimator.information.noise.effort
     again = Estimator(CONFIG, load_parameters(save_parameters(tmp_path / "state.yaml", saved)))
     np.testing.assert_allclose(again.information.noise.effort, learned, rtol=.1)
-    entries = {key: value for key, value in saved.learned.items() if key != "effort_scale"}
+    entries = {key: value for key, value in saved.learned.items() if key != "effort_size"}
+    old_name = {**entries, "effort_scale": saved.learned["effort_size"]}
     fresh = Estimator(CONFIG).information.noise.effort
     assert (np.abs(learned / fresh - 1) > .2).any()
-    for known in (replace(saved, learned=entries), Estimator(CONFIG).prior):
+    for known in (replace(saved, learned=entries), replace(saved, learned=old_name),
+                  Estimator(CONFIG).prior):
         again.restart(known)
         np.testing.assert_array_equal(again.information.noise.effort, fresh)
 

@@ -93,12 +93,15 @@ def test_output_that_is_no_longer_read_ends_the_command_quietly():
     assert (done.returncode, done.stderr) == (141, b"")
 
 
-def test_output_onto_a_full_disk_ends_the_command_with_a_sentence():
-    """Status 2, and no traceback."""
+@pytest.mark.parametrize("arguments", (["completion", "bash"], ["--help"], ["export", "--help"]))
+@pytest.mark.parametrize("unbuffered", ("", "1"))
+def test_output_onto_a_full_disk_ends_the_command_with_a_sentence(arguments, unbuffered):
+    """Status 2, and no traceback; `unbuffered`: of Python's output."""
     with open("/dev/full", "w") as full:
         done = subprocess.run(
-            [sys.executable, "-m", "uvms_adaptive_dynamics", "completion", "bash"],
-            stdout=full, stderr=subprocess.PIPE, text=True, check=False)
+            [sys.executable, "-m", "uvms_adaptive_dynamics", *arguments],
+            stdout=full, stderr=subprocess.PIPE, text=True, check=False,
+            env={**os.environ, "PYTHONUNBUFFERED": unbuffered})
     assert done.returncode == 2 and done.stderr.count("\n") == 1
     assert done.stderr.startswith("standard output cannot be written: No space left on device;")
 

@@ -46,7 +46,7 @@ from .estimate_uncertainty import EstimateUncertainty
 from .free_set import FreeSet
 from .information import InformationState
 from .learned import (
-    effort_scales,
+    effort_sizes,
     interval_factors,
     known_directions,
     known_rows,
@@ -393,7 +393,7 @@ class Estimator:
         self.information.restart(self._knowledge(values, saved), saved.noise_stddev,
                                  saved.row_noise_stddev, saved.systematic,
                                  saved.residual_products, rows_known,
-                                 effort=effort_scales(saved, self.robot.channels))
+                                 effort=effort_sizes(saved, self.robot.channels))
         # Nothing below raises: a set that cannot be used has changed nothing.
         self.prior, self.pi, self._spans = prior, values, spans
         if moved:

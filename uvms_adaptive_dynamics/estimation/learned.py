@@ -24,7 +24,7 @@ import numpy as np
 
 from ..config import Config
 from ..model.parameter_file import ParameterSet
-from ..model.scales import EFFORT_SCALE, Scales, stated_efforts, stated_factors
+from ..model.scales import EFFORT_SIZE, Scales, stated_efforts, stated_factors
 from ..uncertainty.identifiability import MEASURED_SHARE
 from .learned_spans import LearnedSpans
 
@@ -69,7 +69,7 @@ def learned_entries(rows: int, directions: int, config: Config, spans: LearnedSp
         "wrong": [channel for channel, is_wrong in zip(channels, wrong) if is_wrong],
         "interval_factor": ({} if interval_factor is None
                             else dict(zip(channels, interval_factor.round(4).tolist()))),
-        EFFORT_SCALE: dict(zip(channels, effort.tolist())),
+        EFFORT_SIZE: dict(zip(channels, effort.tolist())),
         "effort_factor": efforts,
         "velocity_factor": scales.velocity if scales.velocity != 1.0 else None,
         "thruster_factor": scales.thruster.tolist() if (scales.thruster != 1.0).any() else None
@@ -102,7 +102,7 @@ def interval_factors(parameters: ParameterSet, channels: Sequence[str]) -> np.nd
     return np.array([stated.get(channel, 1.0) for channel in channels])
 
 
-def effort_scales(parameters: ParameterSet, channels: Sequence[str]) -> np.ndarray | None:
+def effort_sizes(parameters: ParameterSet, channels: Sequence[str]) -> np.ndarray | None:
     """(C,) scale of the efforts [N, N m] at which the noise was learned; None if not stated for
     each channel."""
     stated = stated_efforts(parameters.learned, parameters.source)

@@ -27,7 +27,7 @@ from ..errors import ParameterError, brief
 # not weak: its sensor is dead, or another node commands the thrusters.
 LARGEST_CORRECTION = 5.0
 LEAST_CORRECTION = 1e-3     # no two units in use are further apart
-EFFORT_SCALE = "effort_scale"       # the entry of `ParameterSet.learned`
+EFFORT_SIZE = "effort_size"         # the entry of `ParameterSet.learned`
 
 
 class Scales(NamedTuple):
@@ -90,7 +90,7 @@ def stated_factors(learned: Mapping, key: str, what: str) -> dict[str, float]:
 def stated_efforts(learned: Mapping, what: str) -> dict[str, float]:
     """Scale of the efforts [N, N m] that `ParameterSet.learned` states by channel; raises
     ParameterError."""
-    return _by_channel(learned, EFFORT_SCALE, what,
+    return _by_channel(learned, EFFORT_SIZE, what,
                        lambda value: _is_number(value) and 0 < value < math.inf,
                        "positive numbers")
 
@@ -137,5 +137,5 @@ def _unusable(key: str, found: Any, expected: str, what: str) -> ParameterError:
 
 
 def _otherwise(key: str) -> str:
-    without = "is then learnt anew" if key == EFFORT_SCALE else "makes its factors one"
+    without = "is then learned again" if key == EFFORT_SIZE else "makes its factors one"
     return f"Save the parameters again, or delete '{key}', which {without}."

@@ -80,7 +80,7 @@ class IdentificationNode(SettingsNode):
         self._guide: Guide | None = None
         self._shown: Request | None = None      # request of a dry run in progress
         self._motion = self._last_stop = ""
-        self.nothing_shown = False      # a dry run has ended without a motion
+        self.exit_status = 0            # 1 once a dry run has ended without a motion
         self._armings = 0
         self._leads = self._may_move    # the estimator's stages, also after that was revoked
         self._waits_since = time.monotonic()    # start of a dry run, or of its last warning
@@ -342,7 +342,8 @@ class IdentificationNode(SettingsNode):
         self._motion = f"no motion: {why}"
         self.get_logger().error(self._motion)
         if self._shown is not None:
-            self._shown, self._ending, self.nothing_shown = None, self._dry_run, self._dry_run
+            self._shown, self._ending = None, self._dry_run
+            self.exit_status = int(self._dry_run)
         elif self._guide is not None and self._guide.designing:
             self.flight.stop(self._guide.failed(why))
 
@@ -376,13 +377,8 @@ def main(args: list[str] | None = None) -> int:
                          "Move the robot through the stages of an identification")
     parser.add_argument("--dry-run", action="store_true",
                         help="never move; show the motion of the current stage, then end")
-    dry_run, nodes = "--dry-run" in arguments, []
-
-    def make() -> IdentificationNode:
-        nodes.append(IdentificationNode(dry_run))
-        return nodes[-1]
-    status = run_node(arguments, make, parser, IDENTIFICATION_NODE, winds_down=True)
-    return status or int(any(node.nothing_shown for node in nodes))
+    return run_node(arguments, lambda: IdentificationNode("--dry-run" in arguments), parser,
+                    IDENTIFICATION_NODE, winds_down=True)
 
 
 if __name__ == "__main__":

@@ -55,9 +55,13 @@ def run_node(args: list[str] | None, make: Callable[[], Any], parser: argparse.A
 
     args: those of the process if None. The node has begin() and close(). winds_down: the node still
     has to publish after a signal: it gets wind_down() once per signal, or wind_down(error) after an
-    internal error, and the process ends when its `wound_down` is true.
+    internal error, and the process ends when its `wound_down` is true, with its `exit_status`.
     """
     arguments, node, begun = sys.argv if args is None else args, None, False
+
+    def interrupted() -> bool:
+        """Whether a signal has ended the context, so that what needs it fails."""
+        return begun and not rclpy.ok()
     try:
         files = read_parameter_files(arguments)     # before rcl, which would block on a FIFO
         parser.parse_args(remove_ros_args(list(arguments))[1:])
@@ -77,20 +81,20 @@ def run_node(args: list[str] | None, make: Callable[[], Any], parser: argparse.A
         executor.add_node(node)
         if winds_down:
             _spin_and_wind_down(executor, node)
-        else:
-            executor.spin()
+            return int(node.exit_status)
+        executor.spin()
         return 0
     except (KeyboardInterrupt, ExternalShutdownException):
         return 0
-    except (UvmsError, ParameterException, RuntimeError) as error:
-        if begun and not rclpy.ok():
-            return 0    # a signal came meanwhile: the context is gone, and what needs it fails
-        if not isinstance(error, RuntimeError):
-            return _refuse(name, str(error), node, arguments)
+    except (UvmsError, ParameterException) as error:
+        return 0 if interrupted() else _refuse(name, str(error), node, arguments)
+    except RuntimeError as error:
+        if interrupted():
+            return 0
         if node is None:    # raised by rcl for bad arguments and parameter files
             return _refuse(name, _without_places(str(error)), node, arguments)
         raise
-    except Exception as error:
+    except Exception as error:      # reported as ours before its traceback
         _refuse(name, f"internal error ({type(error).__name__}: {error}); please "
                 "report it with the traceback", node, arguments)
         raise

@@ -43,7 +43,7 @@ class TrustedLane:
         try:
             stamp, values = self._reader.parameters(message)
             self._feedforward.update(values, self._covariance, stamp, True)
-        except Exception as error:
+        except Exception as error:  # garbage may raise anything, and none of it may be trusted
             self._feedforward.refuse()
             self.refused = str(error)
             raise

@@ -27,6 +27,7 @@ from uvms_adaptive_dynamics.signals.decode.input_state import (
     OK,
     WARN,
     InputState,
+    NormalReason,
     input_status,
 )
 
@@ -114,6 +115,16 @@ def test_a_used_message_ends_the_row_and_an_outlier_does_not_start_one():
     state.count_outlier("spike")
     assert state.rejected_in_a_row == 0 and state.rejected == {"no bottom lock": 12}
     assert state.doubted == {"spike": 1}
+
+
+@pytest.mark.parametrize("kind, warns", [(str, True), (NormalReason, False)])
+def test_a_reason_says_whether_it_warns(kind, warns):
+    """A normal one is counted by its name all the same."""
+    state = state_after(used=100)
+    for _ in range(10):
+        state.count_outlier(kind("repeats"))
+    assert bool(state.doubts(state.last_receive)[0]) == warns
+    assert state.doubted == {"repeats": 10} and [type(name) for name in state.doubted] == [str]
 
 
 def test_what_was_refused_long_ago_is_forgotten():

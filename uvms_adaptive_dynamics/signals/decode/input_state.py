@@ -38,7 +38,10 @@ EVERY_SECOND = (0.35, 0.65)     # share of doubted messages if two drivers publi
 # Limits on reasons and characters of a sentence, so that diagnostics stay small whatever comes.
 MOST_REASONS_KEPT, LONGEST_SENTENCE = 20, 300
 OTHER_REASONS = "other reasons"
-REPEATED = "repeats the last message"   # normal at rest, so it causes no warning by itself
+
+
+class NormalReason(str):
+    """A reason for not using a value that is normal, so that it causes no warning by itself."""
 
 
 class InputStatus(NamedTuple):
@@ -94,8 +97,8 @@ class InputState:
 
     def count_outlier(self, reason: str) -> None:
         """Count a used message in which a gate later rejected a value."""
-        self.doubted[_bounded(self.doubted, reason)] += 1
-        if self.last_receive is not None and reason != REPEATED:
+        self.doubted[_bounded(self.doubted, str(reason))] += 1
+        if self.last_receive is not None and not isinstance(reason, NormalReason):
             self._doubts.append((self.last_receive, reason))
 
     def doubts(self, now: float) -> tuple[int, str]:

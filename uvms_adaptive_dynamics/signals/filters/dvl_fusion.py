@@ -28,13 +28,12 @@ import numpy as np
 from ...config import Config
 from ...model.rotations import FRD_FROM_FLU, cross, turned, turned_back
 from ..checks.bursts import BurstFilter
-from ..decode.input_state import REPEATED
 from ..decode.poses import lateness
 from ..decode.sensor_clock import SensorClock
 from ..gates.choose import innovation_gate
 from ..gates.frozen import FROZEN_AFTER
 from ..gates.innovations import JUMP_PATIENCE
-from ..gates.repeats import NewValues
+from ..gates.repeats import REPEATED, NewValues
 from .attitude_source import AttitudeSource
 from .body_motion import DVL_CONTRADICTS, NO_DVL, LinearMotion, at_body_origin, unknown
 from .imu_integral import ACC, N3, R_GB, RAW_C, C, ImuIntegral, W

@@ -25,12 +25,14 @@ from collections import deque
 from collections.abc import Sequence
 from statistics import median_high
 
+from ..decode.input_state import NormalReason
 from ..decode.sensor_clock import PERIOD_INTERVALS
 
 CHANCE = 1e-6       # probability below which a run of repeats is a fault
 PAIRS_REMEMBERED = 1000.0  # number of pairs of neighbours counted; older ones fade
 MOSTLY_REPEATED = 1.5   # messages for each new value from which this is reported
 PRIOR_PAIRS = 2.0   # pseudo-counts of the prior
+REPEATED = NormalReason("repeats the last message")     # as at rest, or from a fast bridge
 
 
 class RepeatGate:
