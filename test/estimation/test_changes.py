@@ -24,7 +24,6 @@ import pytest
 from scipy.stats import multivariate_normal
 
 from uvms_adaptive_dynamics.config import Config
-from uvms_adaptive_dynamics.estimation.change_evidence import RecentRows
 from uvms_adaptive_dynamics.estimation.changes import EvidenceChangeDetector
 from uvms_adaptive_dynamics.estimation.estimator import Estimator
 from uvms_adaptive_dynamics.estimation.hypotheses import (
@@ -33,6 +32,7 @@ from uvms_adaptive_dynamics.estimation.hypotheses import (
     ThrustScale,
     hypotheses,
 )
+from uvms_adaptive_dynamics.estimation.recent_rows import RecentRows
 from uvms_adaptive_dynamics.estimation.row_excitation import Excited
 from uvms_adaptive_dynamics.model.covariance import deviations
 from uvms_adaptive_dynamics.model.prior import perturbed, prior_from_config

@@ -195,7 +195,7 @@ def test_physics_agrees_with_the_regressors_where_both_hold():
         a = physics.acceleration(wrench, torque)
         state = (mu, mu_dot, a[6:], R, nu, a[:6])
         np.testing.assert_allclose(
-            vehicle_regressor(nu, a[:6], R) @ pi_v + arm.base_regressor(*state) @ pi_m,
+            vehicle_regressor(nu, a[:6], R) @ pi_v + arm.regressors(*state)[1] @ pi_m,
             wrench,
             atol=1e-8,
         )

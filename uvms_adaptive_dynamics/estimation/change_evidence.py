@@ -24,34 +24,12 @@ counts as noise, with its own correlation time.
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
 from typing import NamedTuple
 
 import numpy as np
 from scipy.linalg.lapack import dpotrf, dtrtrs
 
-
-@dataclass(frozen=True)
-class RecentRows:
-    """Rows of the last seconds, oldest first. Rows that do not count are zero but for `residual`
-    and `weight`: a vehicle that moves without being driven is moved from outside.
-
-    Y (T, C, p); predicted, residual (T, C): made before each row was used; weight (T, C):
-    reciprocal variance of a row, model error and correlation with its neighbours included;
-    by_velocity (T, C, 2): change of the predictions with the scale of the linear velocity; R_nb
-    (T, 3, 3): attitudes; load (T, 12): external force assumed in each prediction; by_thruster
-    (T, C, N): contribution of each thruster to the efforts; measured (T, C): the efforts, less
-    known loads."""
-
-    Y: np.ndarray
-    predicted: np.ndarray
-    residual: np.ndarray
-    weight: np.ndarray
-    by_velocity: np.ndarray | None = None
-    R_nb: np.ndarray | None = None
-    load: np.ndarray | None = None
-    by_thruster: np.ndarray | None = None
-    measured: np.ndarray | None = None
+from .recent_rows import RecentRows
 
 
 class LoadSums(NamedTuple):

@@ -26,8 +26,7 @@ from __future__ import annotations
 
 import math
 from collections import deque
-from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import NamedTuple, Protocol
 
 import numpy as np
@@ -36,12 +35,12 @@ from ..config import Config
 from ..model.parameters import ParameterTable
 from ..model.robot import RobotModel
 from ..uncertainty.channel_noise import NoiseRecord
-from ..uncertainty.noise_scale import WINSOR
 from .accepted_change import EXTERNAL_FORCE, Change, Checkpoint, LoadChange, Restoration
-from .change_evidence import RecentRows, log_likelihood_ratio
+from .change_evidence import log_likelihood_ratio
 from .hypotheses import ALIKE_NATS, Hypothesis, Onset, hypotheses, without_load
 from .information import InformationState
 from .prediction import Prediction
+from .recent_rows import RecentRows, RowHistory, SpanVariance
 from .row_excitation import Excited
 
 CHANGE_CHECK_PERIOD = 0.5           # [s] between two checks
@@ -100,101 +99,12 @@ class NoChangeDetection:
         """See `ChangeDetector`."""
 
 
-class _Variance(NamedTuple):
-    """Variances (C,) of the residuals: of one row, and that times the rows that carry the
-    information of an independent one; effort_square (C,): the largest square of efforts to which
-    these apply.
-
-    Noise and efforts are robust scales, to which values beyond WINSOR deviations contribute no more
-    than those at the clip. Of larger efforts nothing is known but that the model's error relative
-    to them was no larger, so the variances of a span grow with their square."""
-
-    row: np.ndarray
-    independent: np.ndarray
-    effort_square: np.ndarray
-
-    def growth(self, predicted: np.ndarray, counts: np.ndarray) -> np.ndarray:
-        """(C,) factor on the variances of a span with predicted efforts and rows that count (T, C).
-        """
-        square = (predicted ** 2).sum(axis=0) / np.maximum(counts.sum(axis=0), 1)
-        return np.maximum(square / self.effort_square, 1.0)
-
-
-class _Ring:
-    """The rows of the last seconds, every `stride`-th tick."""
-
-    def __init__(self, length: int, stride: int, channels: int, size: int, thrusters: int):
-        self.stride, self._length = stride, length
-        self._Y = np.zeros((length, channels, size))
-        # measured, predicted, residual, variance due to the parameters, counts, drifts
-        self._values = np.zeros((6, length, channels))
-        self._by_velocity = np.zeros((length, channels, 2))
-        self._R_nb, self._load = np.zeros((length, 3, 3)), np.zeros((length, 12))
-        self._by_thruster = np.zeros((length, channels, thrusters))
-        self._pi = np.zeros((length, size))
-        self.clear()
-
-    def clear(self) -> None:
-        self._next = self.filled = 0
-
-    def add(self, prediction: Prediction, counts: np.ndarray) -> None:
-        # What moves without its own effort is moved from outside, whatever its parameters.
-        k, drifts = self._next, prediction.valid & ~counts
-        self._Y[k] = prediction.regressor * counts[:, None]
-        self._values[:, k] = ((prediction.measured - prediction.tau_known) * counts,
-                              (prediction.predicted - prediction.tau_known) * counts,
-                              np.where(prediction.valid, prediction.residual, 0.0),
-                              prediction.parameter_variance, counts, drifts)
-        if prediction.by_velocity is not None:
-            self._by_velocity[k] = prediction.by_velocity * counts[:, None]
-        if prediction.by_thruster is not None:
-            self._by_thruster[k] = prediction.by_thruster * counts[:, None]
-        if prediction.R_nb is not None:
-            self._R_nb[k] = prediction.R_nb
-        self._load[k] = 0.0 if prediction.load is None else prediction.load
-        self._pi[k] = prediction.pi
-        self._next = (k + 1) % self._length
-        self.filled = min(self.filled + 1, self._length)
-
-    def newest(self, rows: int, variance: _Variance, as_then: bool = False) -> RecentRows:
-        """The newest `rows`. as_then: predict all of them with the estimate of the first one, which
-        has absorbed nothing of a change since."""
-        found = self.newest_of_each([rows], variance)[rows]
-        if not as_then:
-            return found
-        predicted = found.Y @ self._pi[(self._next - rows) % self._length]
-        return replace(found, predicted=predicted,
-                       residual=found.residual + found.predicted - predicted)
-
-    def newest_of_each(self, lengths: Sequence[int],
-                       variance: _Variance) -> dict[int, RecentRows]:
-        """`newest` for several numbers of rows, ascending, all views of the longest."""
-        order = (self._next - lengths[-1] + np.arange(lengths[-1])) % self._length
-        Y, by_velocity, R_nb, load, by_thruster = (values[order] for values in (
-            self._Y, self._by_velocity, self._R_nb, self._load, self._by_thruster))
-        measured, predicted, residual, parameter_variance, counts, drifts = self._values[:, order]
-        return {rows: RecentRows(Y[-rows:], predicted[-rows:], residual[-rows:],
-                                 self._weight(rows, variance, predicted[-rows:], counts[-rows:],
-                                              drifts[-rows:], parameter_variance[-rows:]),
-                                 by_velocity[-rows:], R_nb[-rows:], load[-rows:],
-                                 by_thruster[-rows:], measured[-rows:])
-                for rows in lengths}
-
-    def _weight(self, rows: int, variance: _Variance, predicted: np.ndarray, counts: np.ndarray,
-                drifts: np.ndarray, parameter_variance: np.ndarray) -> np.ndarray:
-        # The parameters' error is common to all rows of the span, so it does not average out; nor
-        # does the error of a row that is not driven.
-        span, growth = rows * self.stride, variance.growth(predicted, counts)
-        return self.stride * (counts / (growth * variance.independent + span * parameter_variance)
-                              + drifts / (span * (growth * variance.row + parameter_variance)))
-
-
 @dataclass
 class _Check:
     """One check of the rows of the last seconds, spread over several ticks."""
 
     since: dict[int, RecentRows]        # by number of rows
-    variance: _Variance
+    variance: SpanVariance
     found: list[tuple[float, int, np.ndarray]]      # (evidence, rows, change) of each hypothesis
 
 
@@ -217,7 +127,7 @@ class EvidenceChangeDetector:
         stride = max(1, round(overlap / 4))
         tick = period * stride
         self._since = sorted({max(1, round(seconds / tick)) for seconds in SINCE})
-        self._ring = _Ring(self._since[-1], stride, table.channels, table.size, thrusters)
+        self._rows = RowHistory(self._since[-1], stride, table.channels, table.size, thrusters)
         # at least three: the first tick begins a check, the last one ends it
         self._check_ticks = max(round(CHANGE_CHECK_PERIOD / period), 3)
         self._at_once = math.ceil(len(self._hypotheses) / (self._check_ticks - 2))
@@ -237,11 +147,11 @@ class EvidenceChangeDetector:
         """See `ChangeDetector`."""
         self._ticks += 1
         self._seen += excited.counts
-        if self._ticks % self._ring.stride == 0:
-            self._ring.add(prediction, excited.counts)
+        if self._ticks % self._rows.stride == 0:
+            self._rows.add(prediction, excited.counts)
         check = self._check
         if check is None:
-            settled = self._seen.max() > self._settling and self._ring.filled >= self._since[0]
+            settled = self._seen.max() > self._settling and self._rows.filled >= self._since[0]
             if settled and self._ticks % self._check_ticks == 0:
                 self._check = self._begin(information)
             return None
@@ -268,17 +178,15 @@ class EvidenceChangeDetector:
 
     def break_off(self) -> None:
         """See `ChangeDetector`."""
-        self._ring.clear()
+        self._rows.clear()
         self._check = None
         self._suspects.clear()
         self._better, self._free = [], False
 
     def _begin(self, information: InformationState) -> _Check:
-        row = information.noise.long_run ** 2
-        variance = _Variance(row, row * information.gradient.rows_per_independent(row),
-                             (WINSOR * information.noise.effort) ** 2)
-        lengths = [rows for rows in self._since if rows <= self._ring.filled]
-        since = self._ring.newest_of_each(lengths, variance)
+        variance = SpanVariance.of(information)
+        lengths = [rows for rows in self._since if rows <= self._rows.filled]
+        since = self._rows.newest_of_each(lengths, variance)
         return _Check(since, variance, [])
 
     def _best_since(self, hypothesis: Hypothesis, check: _Check) -> tuple[float, int, np.ndarray]:
@@ -308,7 +216,7 @@ class EvidenceChangeDetector:
 
     def _likely_cause(self, length: int, check: _Check) -> Change:
         """The change that began `length` rows ago, judged with the estimate from before it."""
-        then = self._ring.newest(length, check.variance, as_then=True)
+        then = self._rows.newest(length, check.variance, as_then=True)
         found = [one.evidence(then)[0] for one in self._hypotheses]
         order = sorted(range(len(found)), key=lambda k: -found[k])
         # (>=: beside enormous evidence, that difference is lost in rounding)
@@ -316,13 +224,13 @@ class EvidenceChangeDetector:
         alike = [one for one in alike if not any(one.holds(other) for other in alike)]
         odds = "; ".join(f"{self._hypotheses[k].name} 10^{found[k] / np.log(10):.0f} : 1"
                          for k in order[:3] if found[k] > 0)
-        onset = Onset(length * self._ring.stride, self._quiet[0], then, check.variance.independent,
+        onset = Onset(length * self._rows.stride, self._quiet[0], then, check.variance.independent,
                       odds)
         return min(alike, key=lambda one: one.preference).accepted(onset, alike)
 
     def _gain_since(self, suspect: _Suspect, check: _Check) -> float:
-        new = min(CONFIRMING * self._check_ticks // self._ring.stride, self._ring.filled)
-        return suspect.hypothesis.gain(suspect.change, self._ring.newest(new, check.variance))
+        new = min(CONFIRMING * self._check_ticks // self._rows.stride, self._rows.filled)
+        return suspect.hypothesis.gain(suspect.change, self._rows.newest(new, check.variance))
 
     def _released(self, check: _Check, information: InformationState) -> Change | None:
         """The end of an external force if the last rows are likelier without it, as in `_restored`.
@@ -334,7 +242,7 @@ class EvidenceChangeDetector:
             return None
         noise = self._quiet[0] if self._quiet else information.noise.record()
         self._restart()
-        return LoadChange(EXTERNAL_FORCE, length * self._ring.stride, noise, None, np.zeros(3), "")
+        return LoadChange(EXTERNAL_FORCE, length * self._rows.stride, noise, None, np.zeros(3), "")
 
     def _restored(self, check: _Check) -> Change | None:
         """Restore knowledge from before a change if it predicts better again: overwhelmingly, or
@@ -353,7 +261,7 @@ class EvidenceChangeDetector:
         best = max(restorable, key=lambda k: better[k][0])
         known = self._known.pop(best)
         self._restart()
-        return Restoration(known.part, better[best][1] * self._ring.stride,
+        return Restoration(known.part, better[best][1] * self._rows.stride,
                            known.information.noise, known)
 
     @staticmethod

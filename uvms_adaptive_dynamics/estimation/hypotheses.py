@@ -41,13 +41,8 @@ from .accepted_change import (
     ThrusterChange,
     VelocityChange,
 )
-from .change_evidence import (
-    LoadSums,
-    RecentRows,
-    bayes_factor,
-    log_likelihood_ratio,
-    normal_equations,
-)
+from .change_evidence import LoadSums, bayes_factor, log_likelihood_ratio, normal_equations
+from .recent_rows import RecentRows
 
 # Prior deviations of a change: half the prior's deviation for parameters, 15 % for a scale.
 SHARE_OF_PRIOR = 0.5

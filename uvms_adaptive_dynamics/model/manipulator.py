@@ -171,11 +171,6 @@ class ManipulatorModel:
         """Y_m (n, 12n); see `regressors`."""
         return self.regressors(mu, mu_dot, mu_ddot, R_nb, nu, nu_dot)[0]
 
-    def base_regressor(self, mu, mu_dot, mu_ddot, R_nb, nu, nu_dot) -> np.ndarray:
-        """Y_vm (6, 12n): the wrench that the vehicle must supply to carry the arm; see
-        `regressors`."""
-        return self.regressors(mu, mu_dot, mu_ddot, R_nb, nu, nu_dot)[1]
-
     def buoyancy(self, mu, R_nb, forces: np.ndarray,
                  centres: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
         """(joint efforts (n,), vehicle wrench (6,)) that the links' buoyancy *adds* to the

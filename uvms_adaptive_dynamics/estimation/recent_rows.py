@@ -1,0 +1,148 @@
+# Copyright 2026 uvms_adaptive_dynamics developers
+#
+# Licensed under the Apache License, Version 2.0 (the "License");
+# you may not use this file except in compliance with the License.
+# You may obtain a copy of the License at
+#
+#     http://www.apache.org/licenses/LICENSE-2.0
+#
+# Unless required by applicable law or agreed to in writing, software
+# distributed under the License is distributed on an "AS IS" BASIS,
+# WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
+# See the License for the specific language governing permissions and
+# limitations under the License.
+
+"""Rows of the last seconds and their weights, in which changes of the robot are sought
+(docs/mathematics.md, "Changes of the robot")."""
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from typing import NamedTuple
+
+import numpy as np
+
+from ..uncertainty.noise_scale import WINSOR
+from .information import InformationState
+from .prediction import Prediction
+
+
+@dataclass(frozen=True)
+class RecentRows:
+    """Rows of the last seconds, oldest first. Rows that do not count are zero but for `residual`
+    and `weight`: a vehicle that moves without being driven is moved from outside.
+
+    Y (T, C, p); predicted, residual (T, C): made before each row was used; weight (T, C):
+    reciprocal variance of a row, model error and correlation with its neighbours included;
+    by_velocity (T, C, 2): change of the predictions with the scale of the linear velocity; R_nb
+    (T, 3, 3): attitudes; load (T, 12): external force assumed in each prediction; by_thruster
+    (T, C, N): contribution of each thruster to the efforts; measured (T, C): the efforts, less
+    known loads."""
+
+    Y: np.ndarray
+    predicted: np.ndarray
+    residual: np.ndarray
+    weight: np.ndarray
+    by_velocity: np.ndarray | None = None
+    R_nb: np.ndarray | None = None
+    load: np.ndarray | None = None
+    by_thruster: np.ndarray | None = None
+    measured: np.ndarray | None = None
+
+
+class SpanVariance(NamedTuple):
+    """Variances (C,) of the residuals: of one row, and that times the rows that carry the
+    information of an independent one; effort_square (C,): the largest square of efforts to which
+    these apply.
+
+    Noise and efforts are robust scales, to which values beyond WINSOR deviations contribute no more
+    than those at the clip. Of larger efforts nothing is known but that the model's error relative
+    to them was no larger, so the variances of a span grow with their square."""
+
+    row: np.ndarray
+    independent: np.ndarray
+    effort_square: np.ndarray
+
+    @classmethod
+    def of(cls, information: InformationState) -> SpanVariance:
+        """That of the present noise."""
+        row = information.noise.long_run ** 2
+        return cls(row, row * information.gradient.rows_per_independent(row),
+                   (WINSOR * information.noise.effort) ** 2)
+
+    def growth(self, predicted: np.ndarray, counts: np.ndarray) -> np.ndarray:
+        """(C,) factor on the variances of a span with predicted efforts and rows that count (T, C).
+        """
+        square = (predicted ** 2).sum(axis=0) / np.maximum(counts.sum(axis=0), 1)
+        return np.maximum(square / self.effort_square, 1.0)
+
+
+class RowHistory:
+    """The last `length` rows, of every `stride`-th tick; `filled`: how many it holds."""
+
+    def __init__(self, length: int, stride: int, channels: int, size: int, thrusters: int):
+        self.stride, self._length = stride, length
+        self._Y = np.zeros((length, channels, size))
+        # measured, predicted, residual, variance due to the parameters, counts, drifts
+        self._values = np.zeros((6, length, channels))
+        self._by_velocity = np.zeros((length, channels, 2))
+        self._R_nb, self._load = np.zeros((length, 3, 3)), np.zeros((length, 12))
+        self._by_thruster = np.zeros((length, channels, thrusters))
+        self._pi = np.zeros((length, size))
+        self.clear()
+
+    def clear(self) -> None:
+        """Drop all rows."""
+        self._next = self.filled = 0
+
+    def add(self, prediction: Prediction, counts: np.ndarray) -> None:
+        """Add a tick's rows; counts (C,) bool: those to learn from."""
+        # What moves without its own effort is moved from outside, whatever its parameters.
+        k, drifts = self._next, prediction.valid & ~counts
+        self._Y[k] = prediction.regressor * counts[:, None]
+        self._values[:, k] = ((prediction.measured - prediction.tau_known) * counts,
+                              (prediction.predicted - prediction.tau_known) * counts,
+                              np.where(prediction.valid, prediction.residual, 0.0),
+                              prediction.parameter_variance, counts, drifts)
+        if prediction.by_velocity is not None:
+            self._by_velocity[k] = prediction.by_velocity * counts[:, None]
+        if prediction.by_thruster is not None:
+            self._by_thruster[k] = prediction.by_thruster * counts[:, None]
+        if prediction.R_nb is not None:
+            self._R_nb[k] = prediction.R_nb
+        self._load[k] = 0.0 if prediction.load is None else prediction.load
+        self._pi[k] = prediction.pi
+        self._next = (k + 1) % self._length
+        self.filled = min(self.filled + 1, self._length)
+
+    def newest(self, rows: int, variance: SpanVariance, as_then: bool = False) -> RecentRows:
+        """The newest `rows`. as_then: predict all of them with the estimate of the first one, which
+        has absorbed nothing of a change since."""
+        found = self.newest_of_each([rows], variance)[rows]
+        if not as_then:
+            return found
+        predicted = found.Y @ self._pi[(self._next - rows) % self._length]
+        return replace(found, predicted=predicted,
+                       residual=found.residual + found.predicted - predicted)
+
+    def newest_of_each(self, lengths: Sequence[int],
+                       variance: SpanVariance) -> dict[int, RecentRows]:
+        """`newest` for several numbers of rows, ascending, all views of the longest."""
+        order = (self._next - lengths[-1] + np.arange(lengths[-1])) % self._length
+        Y, by_velocity, R_nb, load, by_thruster = (values[order] for values in (
+            self._Y, self._by_velocity, self._R_nb, self._load, self._by_thruster))
+        measured, predicted, residual, parameter_variance, counts, drifts = self._values[:, order]
+        return {rows: RecentRows(Y[-rows:], predicted[-rows:], residual[-rows:],
+                                 self._weight(rows, variance, predicted[-rows:], counts[-rows:],
+                                              drifts[-rows:], parameter_variance[-rows:]),
+                                 by_velocity[-rows:], R_nb[-rows:], load[-rows:],
+                                 by_thruster[-rows:], measured[-rows:])
+                for rows in lengths}
+
+    def _weight(self, rows: int, variance: SpanVariance, predicted: np.ndarray, counts: np.ndarray,
+                drifts: np.ndarray, parameter_variance: np.ndarray) -> np.ndarray:
+        # The parameters' error is common to all rows of the span, so it does not average out; nor
+        # does the error of a row that is not driven.
+        span, growth = rows * self.stride, variance.growth(predicted, counts)
+        return self.stride * (counts / (growth * variance.independent + span * parameter_variance)
+                              + drifts / (span * (growth * variance.row + parameter_variance)))
