@@ -19,7 +19,7 @@ from functools import cache
 
 import numpy as np
 import pytest
-from analytic import AnalyticMotion
+from analytic import AnalyticMotion, MultiSine
 
 from uvms_adaptive_dynamics.config import Config
 from uvms_adaptive_dynamics.evaluation.arm_check import CHECKED_EVERY
@@ -120,3 +120,33 @@ def test_a_little_beside_another_effort_is_no_wrong_order():
         wrench[1] = 0.15 * wrench[0] + 0.1 * rng.normal()
         return replace(sample, wrench=wrench)
     assert said(ahead, np.where(np.arange(10) == 1, 0.4, 0.0)) == ([], {})
+
+
+@cache
+def in_swell(seed):
+    """Samples of a vehicle whose motion, and a force that the model lacks, have one tone of slowly
+    varying amplitude each, as in a swell."""
+    motion, rng = AnalyticMotion(seed, low=0.14, high=0.16), np.random.default_rng(seed)
+    swell = MultiSine(rng, 6, 0.14, 0.16, [20.0, 20.0, 20.0, 5.0, 5.0, 5.0])
+    return [replace(sample, wrench=sample.wrench + swell(PERIOD * k)
+                    + rng.normal(0.0, [1, 1, 1, .1, .1, .1]))
+            for k, sample in enumerate(motion.sample(1.0 + PERIOD * k, ROBOT, PI)
+                                       for k in range(round(SECONDS / PERIOD)))]
+
+
+@pytest.mark.parametrize("seed", range(6))
+def test_a_swell_accuses_nothing(seed):
+    """A few columns explain one tone whatever they mean, so no effect and no setting is named."""
+    found = explanations(in_swell(seed), CONFIG, ROBOT, POOR, True)
+    assert not found.findings
+    assert all(said.startswith("other parameters") for said in found.by_channel.values())
+
+
+def test_efforts_that_explain_ahead_of_time_are_no_wrong_wiring():
+    """A force that the model lacks and that drives two channels makes their efforts alike; if it is
+    slow, the efforts of half a second later explain now's too. A wiring acts at once."""
+    def pulled(sample):
+        pull = np.sin(0.9 * sample.t + 3.0 * np.sin(0.5 * sample.t))
+        return replace(sample, wrench=sample.wrench + pull * np.array([60, 0, 0, 10, 0, 0]))
+    found = said(pulled, np.where(np.arange(10) == 3, 0.9, 0.0))
+    assert found == ([], {})

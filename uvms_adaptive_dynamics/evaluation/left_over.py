@@ -17,7 +17,8 @@ rest").
 
 An unpredicted effort is either measured wrongly or caused by something that the model lacks. Each
 guess adds columns to the rows and is cross-validated on pieces of the recording, so that neither
-many columns nor smooth residuals give it an advantage.
+many columns nor smooth residuals give it an advantage. Where the effort has few degrees of freedom,
+as in a swell, whose one tone any other tone explains, nothing is named.
 """
 from __future__ import annotations
 
@@ -29,6 +30,7 @@ import numpy as np
 
 from ..config import Config
 from ..config.estimation import Filter
+from ..model.normal import chance_of
 from ..model.robot import RobotModel
 from ..model.sample import Sample
 from ..signals.checks.thrust_fit import COUPLING
@@ -41,6 +43,13 @@ from .arm_exchange import low_passed
 
 PIECE = 5.0         # [s] length of the cross-validated pieces: a few motions
 FEWEST_PIECES = 4
+# Chance that arbitrary columns explain as much as a guess, above which it is not named: some
+# seventy pairs of guess and channel are judged, so one recording in a hundred gets a false name.
+MOST_CHANCE = 1e-4
+# [s] A wrong wiring acts at once. If what the efforts will be this much later explains a channel
+# now, both have a cause in common: longer than the low-pass, shorter than a motion.
+AHEAD = 0.5
+COMBINED = ("together", "efforts", "ahead")     # guesses that are no single effect
 # [m/s] First guesses of a current; Gauss-Newton steps from the best of them.
 FIRST_CURRENTS = (0.1, 0.3, 0.9)
 CURRENT_STEPS = 4
@@ -75,6 +84,13 @@ class Explained(NamedTuple):
     by_channel: dict[str, str]
 
 
+class Guess(NamedTuple):
+    """(C,) share of each channel's power that a guess leaves; whether chance would leave more."""
+
+    share: np.ndarray
+    sure: np.ndarray
+
+
 class Columns(NamedTuple):
     """Low-passed rows: times (T,), columns of the model (T, C, p) and of each guess (T, C, k),
     efforts minus known loads and valid, both (T, C)."""
@@ -98,40 +114,48 @@ def explanations(samples: Sequence[Sample], config: Config, robot: RobotModel,
     rows = _columns(samples, config, robot, settings)
     if not len(rows.t) or rows.t[-1] - rows.t[0] < FEWEST_PIECES * PIECE:
         return Explained([], {})
-    plain, findings = _left(rows.own, rows), []
-    shares = {name: _left(np.concatenate([rows.own, columns], axis=2), rows)
-              for name, columns in rows.guesses.items()}
+    known, findings = _unseen(rows.own, rows), []
+    plain = _left(known, rows)
+    least = np.minimum(np.minimum(left, plain), 1.0)
+    guesses = {name: _judged(np.concatenate([rows.own, columns], axis=2), columns, rows, known,
+                             least) for name, columns in rows.guesses.items()}
     carried = poor[robot.vehicle_rows] & (plain[robot.vehicle_rows] > MATTERING_SHARE)
     current = _current(samples, settings, rows) if (
         carried.any() and "current" not in config.robot.terms) else None
     if current is not None:
-        shares["current"] = _left(current.Y, rows)
-        if (shares["current"][:6] < LEFT * plain[:6])[carried].any():
+        guesses["current"] = found = _judged(current.Y, current.by_component, rows, known, least)
+        best = found.share == np.min([one.share for name, one in guesses.items()
+                                      if name not in COMBINED], axis=0)
+        if (best & found.sure & (found.share < LEFT * plain))[:6][carried].any():
             findings.append(_advice(current, config.robot.current_ned))
-    words = {name: _explanation(left[c], plain[c], {guess: own[c] for guess, own in shares.items()},
-                                "estimate" if frozen else "unsettled")
-             for c, name in enumerate(robot.channels) if poor[c]}
+    words = {name: _explanation(left[c], plain[c], {
+        guess: Guess(one.share[c], one.sure[c]) for guess, one in guesses.items()},
+        "estimate" if frozen else "unsettled") for c, name in enumerate(robot.channels) if poor[c]}
     return Explained(findings, {name: said for name, said in words.items() if said})
 
 
-def _explanation(left: float, plain: float, shares: dict[str, float], other: str) -> str:
+def _explanation(left: float, plain: float, guesses: dict[str, Guess], other: str) -> str:
     """The sentence on a channel: the guess that leaves the smallest share of its power, if it
-    halves what is left; else ''. left, plain: shares left by the estimate, and by the best
-    parameters of the model; shares: those left by each guess; other: the guess that the estimate is
-    not the best."""
+    halves what is left by more than chance; else ''. left, plain: shares left by the estimate, and
+    by the best parameters of the model; guesses: what each leaves of this channel; other: the guess
+    that the estimate is not the best."""
     if plain < min(LEFT * left, MATTERING_SHARE):
         return EXPLANATIONS[other].format(1.0 - plain / left)
-    least, efforts = min(left, plain), shares.pop("efforts")
+    least = min(left, plain, 1.0)
+    efforts, ahead = guesses.pop("efforts"), guesses.pop("ahead")
     # Efforts are correlated with the motion, so they explain a little of everything.
-    if efforts < LEFT * min(least, *shares.values()):
-        return EXPLANATIONS["efforts"].format(1.0 - efforts / least)
-    together = shares.pop("together")
-    name = min(shares, key=lambda guess: shares[guess], default="together")
-    if name == "together" or LEFT * shares[name] > together:
-        name, shares = "together", {"together": together}
-    if shares[name] >= LEFT * least:
+    others = min(ahead.share, *(one.share for one in guesses.values()))
+    if (efforts.sure and efforts.share < LEFT * min(least, others)
+            and ahead.share >= LEFT * least):
+        return EXPLANATIONS["efforts"].format(1.0 - efforts.share / least)
+    together = guesses.pop("together")
+    name = min(guesses, key=lambda guess: guesses[guess].share, default="together")
+    if name == "together" or together.sure and LEFT * guesses[name].share > together.share:
+        name, guesses = "together", {"together": together}
+    best = guesses[name]
+    if not best.sure or best.share >= LEFT * least:
         return ""
-    return EXPLANATIONS[name].format(1.0 - shares[name] / least)
+    return EXPLANATIONS[name].format(1.0 - best.share / least)
 
 
 def _advice(current: Current, known: Sequence[float]) -> Finding:
@@ -146,11 +170,13 @@ def _advice(current: Current, known: Sequence[float]) -> Finding:
 
 class Current(NamedTuple):
     """A steady current north and east (2,) [m/s], the remaining change of each component with its
-    error, and the rows' columns in this current (T, C, p)."""
+    error, the rows' columns in this current (T, C, p), and the change of their efforts with each
+    component (T, C, 2)."""
 
     value: np.ndarray
     change: list[Added]
     Y: np.ndarray
+    by_component: np.ndarray
 
 
 def _current(samples: Sequence[Sample], settings: Filter, rows: Columns) -> Current | None:
@@ -191,17 +217,39 @@ def _current(samples: Sequence[Sample], settings: Filter, rows: Columns) -> Curr
              for k in range(2)]
     sure = (best.cost < still.cost - LEAST_COST_GAIN and error[0].clusters >= MIN_PIECES
             and np.linalg.norm(value) > max(one.error for one in error))
-    return Current(value, error, Y) if sure else None
+    return Current(value, error, Y, change) if sure else None
 
 
-def _left(Y: np.ndarray, rows: Columns) -> np.ndarray:
-    """(C,) share of each channel's power that columns Y (T, C, k) leave, cross-validated."""
-    residual = rows.tau - RobustFit(Y, rows.tau, rows.valid, rows.t).unseen(PIECE)
+def _unseen(Y: np.ndarray, rows: Columns) -> np.ndarray:
+    """(T, C) cross-validated predictions with columns Y (T, C, k)."""
+    return RobustFit(Y, rows.tau, rows.valid, rows.t).unseen(PIECE)
+
+
+def _left(predicted: np.ndarray, rows: Columns) -> np.ndarray:
+    """(C,) share of each channel's power that predictions (T, C) leave."""
+    residual = rows.tau - predicted
     found = np.full(rows.tau.shape[1], np.nan)
     for c, use in enumerate(rows.valid.T):
         if use.any():
             found[c] = np.mean(residual[use, c] ** 2) / max(np.var(rows.tau[use, c]), 1e-12)
     return found
+
+
+def _judged(Y: np.ndarray, added: np.ndarray, rows: Columns, known: np.ndarray,
+            least: np.ndarray) -> Guess:
+    """A guess with columns Y (T, C, p), of which it adds some (T, C, k); known (T, C), least (C,):
+    predictions without it, and the shares that they leave.
+
+    The degrees of freedom of what it explains are those of its spectrum P: 2 sum(P)^2 / sum(P^2),
+    two for a single tone."""
+    predicted = _unseen(Y, rows)
+    share = _left(predicted, rows)
+    explained = np.where(rows.valid, predicted - known, 0.0)
+    P = np.abs(np.fft.rfft(explained, axis=0)[1:]) ** 2
+    freedom = 2.0 * P.sum(axis=0) ** 2 / np.maximum((P ** 2).sum(axis=0), 1e-300)
+    acting = np.any(added != 0.0, axis=0).sum(axis=1)
+    chance = chance_of(1.0 - share / np.maximum(least, 1e-12), acting, freedom)
+    return Guess(share, chance < MOST_CHANCE)
 
 
 def _columns(samples: Sequence[Sample], config: Config, robot: RobotModel, settings: Filter
@@ -239,7 +287,9 @@ def _columns(samples: Sequence[Sample], config: Config, robot: RobotModel, setti
         allocation = np.reshape(config.thrusters.allocation, (6, -1))
         levers[:6] = np.maximum(np.linalg.norm(allocation, axis=1), 1e-9)
     others = _of_others(tau, levers, robot)
-    return Columns(t, own, guesses | {"together": together, "efforts": others}, tau, valid)
+    step = round(AHEAD / max(float(np.median(np.diff(t))), 1e-9)) if len(t) > 1 else 0
+    return Columns(t, own, guesses | {"together": together, "efforts": others,
+                                      "ahead": np.roll(others, -step, axis=0)}, tau, valid)
 
 
 def _of_others(tau: np.ndarray, levers: np.ndarray, robot: RobotModel) -> np.ndarray:
