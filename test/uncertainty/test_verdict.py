@@ -246,9 +246,9 @@ def test_a_failing_estimator_is_not_usable():
                for reason in answer.reasons)
 
 
-def test_what_is_known_of_the_thrusts_scale_is_told():
+def test_what_checks_tell_without_a_fault_is_told():
     """Beside the answer on sensors and settings, and it does not count against the estimate."""
-    judged = verdict(evidence(thrust_scale="the arm shows it"))
+    judged = verdict(evidence(facts=("the arm shows it",)))
     (answer,) = [one for one in judged.answers if "settings" in one.question]
     assert answer.sentence == "no check found a fault; the arm shows it"
     assert answer.verdict == judged.word == GOOD

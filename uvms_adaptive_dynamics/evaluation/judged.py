@@ -65,7 +65,7 @@ def evidence_of(done: Run) -> Evidence:
     return Evidence(channels, HELD_OUT if done.frozen else learnt, not done.frozen,
                     done.robot.table, done.final.known_from, findings, done.log.violations,
                     timing(done.log.cpu_ms)["median"], 1e3 * period, done.remedies, done.explained,
-                    thrust_scale=done.thrust_scale)
+                    facts=done.facts)
 
 
 def _last_change(rows: Rows, changes: Sequence[float]) -> int:

@@ -42,6 +42,7 @@ from ..uncertainty.statement import Statement
 from .arm_check import CHECKED_EVERY, arm_check, samples_kept
 from .bags import BagContents, check_bag
 from .causes import first_time, masked_rows, partly_masked, remedies
+from .drift_check import drifts
 from .failures import FailureLog, kind_of
 from .files import needed_bytes, write_json, write_samples
 from .judged import statement_of
@@ -162,16 +163,18 @@ def run(bags: Sequence[str | Path | Piece], config: Config, prior: ParameterSet 
     explained = Explained([], {}) if signals.doubted else explanations(
         list(recorder.samples), config, robot, recorder.log.left(later=not frozen), frozen)
     found += [RunFinding(*one) for one in explained.findings]
-    scale = ""
+    final, facts = estimator.parameter_set(), []
     if not (signals.doubted or recorder.changes or explained.findings):
         signs = [one for one in found if SIGN in one.sentence]
-        of_arm, scale = arm_check(list(recorder.samples), recorder.log,
-                                  estimator.parameter_set().values, config, robot, bool(signs))
+        of_arm, scale = arm_check(list(recorder.samples), recorder.log, final.values, config,
+                                  robot, bool(signs))
+        drifting = drifts(recorder.log, final, config, robot)
+        facts = [scale, *drifting.facts] if scale else drifting.facts
         if of_arm and len(signs) == 1:
             found.remove(signs[0])      # the coupling shows which of the two signs is wrong
-        found += [RunFinding(*one) for one in of_arm]
+        found += [RunFinding(*one) for one in (*of_arm, *drifting.findings)]
     return Run(
-        contents, config, robot, frozen, recorder.log, start, estimator.parameter_set(),
+        contents, config, robot, frozen, recorder.log, start, final,
         None if frozen else estimator.solver_name,
         None if frozen else estimator.identifiable_rank(), estimator.solver_failures,
         signals.counters, signals.masked, signals.ticks,
@@ -184,7 +187,7 @@ def run(bags: Sequence[str | Path | Piece], config: Config, prior: ParameterSet 
         signals.inputs, tuple(recorder.changes), tuple(failures.failures), signals.longest_gap,
         signals.mask_spans, recorder.stage_ends(),
         remedies(signals.masked, signals.states),
-        estimator.standing_change, explained.by_channel, scale)
+        estimator.standing_change, explained.by_channel, tuple(facts))
 
 
 def _prepared(recordings: Recordings,

@@ -66,8 +66,8 @@ class Run:
     with the initial parameters, or None; longest_gap [s]: longest time without a `sample` and
     without a `vehicle_row`; mask_spans (C,): when each channel's samples were masked, and why;
     remedies: mask reason -> its cause; explained: channel -> what explains its remaining effort;
-    standing_change: the last change of the robot, unless withdrawn; thrust_scale: what is known of
-    it, in words.
+    standing_change: the last change of the robot, unless withdrawn; facts: what checks tell that
+    found no fault, in words.
     """
 
     bags: tuple[BagContents, ...]
@@ -95,7 +95,7 @@ class Run:
     remedies: Mapping[str, str] = field(default_factory=dict)
     standing_change: str = ""
     explained: Mapping[str, str] = field(default_factory=dict)
-    thrust_scale: str = ""
+    facts: tuple[str, ...] = ()
     version: str = __version__
 
     @property

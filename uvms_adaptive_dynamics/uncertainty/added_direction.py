@@ -56,14 +56,17 @@ class Added(NamedTuple):
 class RobustFit:
     """Least squares whose channels are weighted by the noise that the fit leaves.
 
-    Y (T, C, p), tau (T, C), valid (T, C), t (T,) [s]. `solution` (p,) are the coefficients,
-    `predicted` (T, C) the efforts they predict, and `cost` is twice the negative log likelihood of
-    the residuals, for independent rows and up to a constant.
+    Y (T, C, p), tau (T, C), valid (T, C), t (T,) [s]; cluster: length [s] of the pieces that the
+    jackknife leaves out, over which errors of the model may be correlated. `solution` (p,) are the
+    coefficients, `predicted` (T, C) the efforts they predict, and `cost` is twice the negative log
+    likelihood of the residuals, for independent rows and up to a constant.
     """
 
-    def __init__(self, Y: np.ndarray, tau: np.ndarray, valid: np.ndarray, t: np.ndarray):
+    def __init__(self, Y: np.ndarray, tau: np.ndarray, valid: np.ndarray, t: np.ndarray,
+                 cluster: float = CLUSTER_LENGTH):
         self.tau, self.valid, self._t = tau, valid, t
-        self._Y, self._piece = Y, ((t - t[0]) // CLUSTER_LENGTH).astype(int)
+        self._Y, self._cluster = Y, cluster
+        self._piece = ((t - t[0]) // cluster).astype(int)
         power = np.sqrt(np.maximum(np.mean(Y ** 2, axis=(0, 1)), 1e-300))
         self._scale = 1.0 / np.maximum(power, 1e-9 * power.max())
         deviation = _by_channel(tau - tau.mean(axis=0), valid)
@@ -80,11 +83,12 @@ class RobustFit:
 
     def of(self, tau: np.ndarray) -> RobustFit:
         """The same rows fitted to other efforts tau (T, C)."""
-        return RobustFit(self._Y, tau, self.valid, self._t)
+        return RobustFit(self._Y, tau, self.valid, self._t, self._cluster)
 
     def beside(self, columns: np.ndarray) -> RobustFit:
         """The fit with further columns (T, C, k)."""
-        return RobustFit(np.concatenate([self._Y, columns], axis=2), self.tau, self.valid, self._t)
+        return RobustFit(np.concatenate([self._Y, columns], axis=2), self.tau, self.valid, self._t,
+                         self._cluster)
 
     def unseen(self, length: float) -> np.ndarray:
         """(T, C) cross-validated predictions: each piece of `length` [s] by a fit to all others."""

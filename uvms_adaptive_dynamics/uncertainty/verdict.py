@@ -124,8 +124,7 @@ class Evidence:
     duration of an update, None if none was timed (recordings use processor time, since they share
     the computer with other programs); period_ms: tick period; remedies: mask reason -> its cause;
     explained: channel -> what explains its remaining effort, in words; failed: why the estimator
-    fails at present, '' if it does not; thrust_scale: what is known of it, in words, '' if it was
-    not checked.
+    fails at present, '' if it does not; facts: what checks tell that found no fault, in words.
     """
 
     channels: Mapping[str, ChannelEvidence]
@@ -140,7 +139,7 @@ class Evidence:
     remedies: Mapping[str, str] = field(default_factory=dict)
     explained: Mapping[str, str] = field(default_factory=dict)
     failed: str = ""
-    thrust_scale: str = ""
+    facts: Sequence[str] = ()
 
 
 # `Evidence.which` for parameters that were held fixed.
@@ -340,7 +339,7 @@ def _inputs(evidence: Evidence) -> Answer:
     problems = _merged(found)
     return _answer("Are sensors and settings right?", problems,
                    f"problems found: {len(problems)}" if found else
-                   "; ".join(["no check found a fault", *filter(None, [evidence.thrust_scale])]))
+                   "; ".join(["no check found a fault", *evidence.facts]))
 
 
 def _misset(evidence: Evidence) -> list[Finding]:

@@ -1,0 +1,143 @@
+# Copyright 2026 uvms_adaptive_dynamics developers
+#
+# Licensed under the Apache License, Version 2.0 (the "License");
+# you may not use this file except in compliance with the License.
+# You may obtain a copy of the License at
+#
+#     http://www.apache.org/licenses/LICENSE-2.0
+#
+# Unless required by applicable law or agreed to in writing, software
+# distributed under the License is distributed on an "AS IS" BASIS,
+# WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
+# See the License for the specific language governing permissions and
+# limitations under the License.
+
+"""Find what changed slowly while a recording was made: thrust and weight (docs/statement.md, "What
+drifts").
+
+An estimate that forgets follows a battery that sags or a hull that leaks, and never sees a change.
+Here the whole recording is fitted at once by constant parameters and a linear trend.
+"""
+from __future__ import annotations
+
+import math
+from typing import NamedTuple
+
+import numpy as np
+
+from ..config import Config
+from ..model.normal import Z95
+from ..model.parameter_file import ParameterSet
+from ..model.robot import RobotModel
+from ..uncertainty.added_direction import CLUSTER_LENGTH, Added, RobustFit
+from ..uncertainty.verdict import Finding
+from .log import RunLog
+
+# Pieces that the jackknife leaves out: as long as possible, since tethers and currents wander over
+# minutes, but enough for a standard error.
+CLUSTERS = 16
+SHORTEST = CLUSTERS * CLUSTER_LENGTH  # [s]
+LARGEST_FIT = 6000  # rows; bounds memory and time; the low-pass makes nearer rows alike
+ROWS_APART = 5
+# Codes of the findings.
+THRUST_DRIFT, WEIGHT_DRIFT = "battery.enabled", "weight"
+
+
+class Drifts(NamedTuple):
+    """Findings on trends that the parameters' intervals do not allow for, and smaller but certain
+    ones, in words."""
+
+    findings: list[Finding]
+    facts: list[str]
+
+
+def drifts(log: RunLog, final: ParameterSet, config: Config, robot: RobotModel) -> Drifts:
+    """The trends of thrust and weight over the last recording of the log that are certain to
+    99.9 %; final: the estimate."""
+    found = Drifts([], [])
+    trends = _trends(log, robot)
+    if trends is None:
+        return found
+    thrust, weight = trends
+    if robot.thrusters and thrust.exceeds(0.0):
+        sentence = _thrust_sentence(thrust, config)
+        if thrust.exceeds(2 * Z95 * config.uncertainty.scale_stddev):
+            found.findings.append(Finding(
+                THRUST_DRIFT, f"{THRUST_DRIFT}: {sentence}. {_remedy(config)}"))
+        else:
+            found.facts.append(sentence)
+    if weight.exceeds(0.0):
+        sentence = _weight_sentence(weight)
+        if weight.exceeds(2 * Z95 * _weight_stddev(final, robot)):
+            found.findings.append(Finding(WEIGHT_DRIFT, (
+                f"{WEIGHT_DRIFT}: {sentence}. Check for a leak, trapped air and lost ballast; the "
+                "estimate is an average over that time")))
+        else:
+            found.facts.append(sentence)
+    return found
+
+
+def _trends(log: RunLog, robot: RobotModel) -> tuple[Added, Added] | None:
+    """Change of the thrust that a motion needs, as a share, and of the weight in water [N], from
+    the beginning to the end of the last recording; None if it is too short to show them."""
+    rows = log.rows()
+    last = np.flatnonzero(rows.bag == rows.bag[-1])
+    places = last[::max(ROWS_APART, math.ceil(last.size / LARGEST_FIT))]
+    t, valid = rows.t[places], rows.valid[places]
+    duration = t[-1] - t[0]
+    if not robot.vehicle or duration < SHORTEST or not valid.any():
+        return None
+    Y, share = log.regressors(places), (t - t[0]) / duration - 0.5
+    tau, length = (rows.measured - rows.tau_known)[places], duration / CLUSTERS * (1 + 1e-9)
+    fit = RobustFit(Y, tau, valid, t, length)
+    thrust, weight = np.zeros((2, *valid.shape, 1))
+    thrust[:, :6, 0] = share[:, None] * fit.predicted[:, :6]
+    weight[:, :, 0] = share[:, None] * Y[:, :, robot.table.index["W"]]
+    # Forces that wander over many pieces look like a trend of anything: what a motion needs is
+    # compared within pieces.
+    of_motion, change, efforts = (_within(one, valid, ((t - t[0]) // length).astype(int))
+                                  for one in (Y, thrust, tau[:, :, None]))
+    return (RobustFit(of_motion, efforts[:, :, 0], valid, t, length).added(change)[0],
+            fit.beside(thrust).added(weight)[0])
+
+
+def _within(values: np.ndarray, valid: np.ndarray, pieces: np.ndarray) -> np.ndarray:
+    """(T, C, k) values less their mean over the valid rows of the same piece (T,) and channel."""
+    found = np.where(valid[:, :, None], values, 0.0)
+    for piece in np.unique(pieces):
+        rows = pieces == piece
+        count = np.maximum(valid[rows].sum(axis=0), 1)
+        found[rows] -= found[rows].sum(axis=0) / count[:, None]
+    return np.where(valid[:, :, None], found, 0.0)
+
+
+def _thrust_sentence(thrust: Added, config: Config) -> str:
+    """A motion that needs more commanded thrust at the end gets less true thrust per command."""
+    ratio = (1 - thrust.value / 2) / (1 + thrust.value / 2)
+    error = thrust.error / (1 + thrust.value / 2) ** 2
+    voltage = ("although the battery's voltage is used" if config.battery.enabled else
+               "as with a battery whose voltage the settings hold constant")
+    return (f"the thrust per command {'fell' if ratio < 1 else 'rose'} by {abs(1 - ratio):.0%} (+- "
+            f"{error:.0%}) from the beginning of the recording to its end, {voltage}")
+
+
+def _remedy(config: Config) -> str:
+    return ("Check the voltages of thrusters.curve, and the thrusters" if config.battery.enabled
+            else "Record the battery's voltage and set battery.enabled, or use shorter recordings "
+                 "with the thrusters.voltage of each")
+
+
+def _weight_sentence(weight: Added) -> str:
+    return (f"the vehicle became {'heavier' if weight.value > 0 else 'lighter'} in water by "
+            f"{abs(weight.value):.2g} N (+- {weight.error:.2g} N) from the beginning of the "
+            "recording to its end, or a line pulls")
+
+
+def _weight_stddev(final: ParameterSet, robot: RobotModel) -> float:
+    """Standard deviation of W - B [N]; infinite without a covariance."""
+    if final.covariance is None:
+        return math.inf
+    net = np.zeros(robot.table.size)
+    net[robot.table.places(["W", "B"])] = 1.0, -1.0
+    off = 0.0 if final.systematic is None else float(np.sum((final.systematic @ net) ** 2))
+    return math.sqrt(max(float(net @ final.covariance @ net), 0.0) + off)
