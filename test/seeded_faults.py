@@ -138,6 +138,13 @@ FAULTS = (
           "information.noise.record()",
           "estimation/test_changes.py::"
           "test_a_payload_is_found_in_seconds_and_forgotten_when_it_is_put_down"),
+    Fault("what was known is judged by measurements corrected since", "estimation/changes.py",
+          "rows.residual_of(predicted, known.scales, scales)",
+          "rows.residual_of(predicted, scales, scales)", "estimation/test_changes.py::"
+          "test_what_was_known_is_restored_with_its_factors_on_measurements"),
+    Fault("a burst of changes displaces what was known before it", "estimation/changes.py",
+          "del self._known[-2]", "del self._known[-1]",
+          "estimation/test_changes.py::test_the_oldest_knowledge_is_kept"),
     Fault("a hypothesis pays nothing for its parameters", "estimation/change_evidence.py",
           "- np.log(L.diagonal()).sum()", "", "estimation/test_changes.py"),
     Fault("a stamp that comes twice is a jump of time", "estimation/estimator.py",

@@ -24,6 +24,7 @@ import pytest
 from scipy.stats import multivariate_normal
 
 from uvms_adaptive_dynamics.config import Config
+from uvms_adaptive_dynamics.estimation.accepted_change import Checkpoint, Restoration
 from uvms_adaptive_dynamics.estimation.changes import EvidenceChangeDetector
 from uvms_adaptive_dynamics.estimation.estimator import Estimator
 from uvms_adaptive_dynamics.estimation.hypotheses import (
@@ -37,6 +38,7 @@ from uvms_adaptive_dynamics.estimation.row_excitation import Excited
 from uvms_adaptive_dynamics.model.covariance import deviations
 from uvms_adaptive_dynamics.model.prior import perturbed, prior_from_config
 from uvms_adaptive_dynamics.model.robot import RobotModel
+from uvms_adaptive_dynamics.model.scales import Scales
 from uvms_adaptive_dynamics.model.vehicle import load_columns
 from uvms_adaptive_dynamics.solvers import choose_solver
 from uvms_adaptive_dynamics.studies.linear_data import linear_samples
@@ -122,6 +124,9 @@ def test_a_factor_on_the_thrust_relates_commands_and_motion_either_way():
     assert odds(np.zeros((100, 6)), needed)[0] < 5
 
 
+SAME = Scales(np.ones(10), 1.0, np.ones(0))
+
+
 class Settled:
     """What the detector asks of the information state: noise of .3 in each channel, learned at
     efforts of 10."""
@@ -130,13 +135,13 @@ class Settled:
     gradient = SimpleNamespace(rows_per_independent=lambda variance: np.full(10, 20.0))
 
 
-def settled_detector():
+def settled_detector(thrusters=0):
     """A robot's parameter table, and its detector long after the start."""
     config = Config()
     table = RobotModel.from_config(config).table
     return table, EvidenceChangeDetector(
         table, np.ones(table.size, bool), config.filter.period, 20.0,
-        np.maximum(table.scale, 1.0), 1e6, 9810.0, 0)
+        np.maximum(table.scale, 1.0), 1e6, 9810.0, thrusters)
 
 
 @pytest.mark.parametrize(("size", "error", "found"), ((10.0, .1, 0), (200.0, .1, 0),
@@ -155,8 +160,66 @@ def test_an_error_that_is_no_larger_for_its_effort_is_no_change(size, error, fou
             residual=residual, valid=every, parameter_variance=np.zeros(10),
             by_velocity=None, by_thruster=None, R_nb=np.eye(3), load=np.zeros(12),
             pi=np.zeros(table.size))
-        changes += detector.judge(row, Excited(every, every), Settled) is not None
+        changes += detector.judge(row, Excited(every, every), Settled, SAME) is not None
     assert min(changes, 1) == found
+
+
+@pytest.mark.parametrize(("efforts", "second"), ((0.4, 1.0), (1.0, 0.2), (2.0, 0.5)))
+def test_what_was_known_is_restored_with_its_factors_on_measurements(efforts, second):
+    """A burst of errors was taken for a change of efforts and of the second thruster. As it is
+    over, the corrected efforts contradict what was known before, those that come do not."""
+    table, detector = settled_detector(thrusters=2)
+    before = Scales(np.ones(10), 1.0, np.ones(2))
+    present = Scales(np.r_[efforts, np.ones(9)], 1.0, np.array([1.0, second]))
+    known, learnt = np.zeros((2, table.size))
+    known[0], learnt[0], learnt[1] = 2.0, 2.0 * efforts * (0.5 + 0.5 * second), 1.0
+    checkpoint = Checkpoint("burst", known, before, SimpleNamespace(noise=None))
+    detector.remember(checkpoint)
+    every, found, rng = np.ones(10, bool), [], np.random.default_rng(5)
+    for k in range(300):
+        Y, thrust = np.zeros((10, table.size)), 5.0 * np.sin(.1 * k)     # of each thruster
+        Y[0, :2] = thrust, 1.0
+        measured = .1 * rng.normal(size=10)
+        measured[0] += efforts * (thrust + second * thrust)
+        by_thruster = np.zeros((10, 2))
+        by_thruster[0] = efforts * thrust
+        row = SimpleNamespace(
+            regressor=Y, measured=measured, predicted=Y @ learnt, tau_known=np.zeros(10),
+            residual=measured - Y @ learnt, valid=every, parameter_variance=np.zeros(10),
+            by_velocity=None, by_thruster=by_thruster, R_nb=np.eye(3), load=np.zeros(12),
+            pi=learnt)
+        found.append(detector.judge(row, Excited(every, every), Settled, present))
+    first = next(one for one in found if one is not None)
+    assert isinstance(first, Restoration) and first.known is checkpoint
+
+
+def test_residuals_of_other_predictions_and_factors():
+    """Those of the measurements that the other factors would have given."""
+    rng = np.random.default_rng(6)
+    raw, predicted, others = rng.normal(size=(3, 20, 3))
+    share, slope = rng.normal(size=(20, 3, 2)), rng.normal(size=(20, 3, 2))
+    present, other = (Scales(rng.uniform(.5, 2, 3), velocity, rng.uniform(.5, 2, 2))
+                      for velocity in (1.2, 0.9))
+
+    def measured(scales):
+        return (raw + share @ (scales.thruster - 1)) * scales.effort
+    rows = RecentRows(np.zeros((20, 3, 1)), predicted, measured(present) - predicted,
+                      np.ones((20, 3)), slope, by_thruster=share * present.effort[:, None],
+                      measured=measured(present))
+    faster = other.velocity / present.velocity - 1
+    moved = others + slope[..., 0] * faster + slope[..., 1] * faster ** 2
+    assert rows.residual_of(others, other, present) == pytest.approx(measured(other) - moved)
+    assert rows.residual_of(others, present, present) == pytest.approx(
+        measured(present) - others)
+
+
+def test_the_oldest_knowledge_is_kept():
+    """It rests on most data: changes believed in a burst of errors do not displace it."""
+    table, detector = settled_detector()
+    kept = [Checkpoint(str(k), np.full(table.size, k), SAME, None) for k in range(6)]
+    for one in kept:
+        detector.remember(one)
+    assert detector._known == [kept[5], kept[4], kept[0]]
 
 
 def test_a_vehicle_that_nothing_drives_is_moved_from_outside():
@@ -171,7 +234,7 @@ def test_a_vehicle_that_nothing_drives_is_moved_from_outside():
             regressor=Y, measured=np.zeros(10), predicted=known + needed, tau_known=known,
             residual=-known - needed, valid=~undriven, parameter_variance=np.zeros(10),
             by_velocity=None, by_thruster=None, R_nb=np.eye(3), load=load, pi=np.zeros(table.size))
-        change = detector.judge(row, Excited(undriven, undriven), Settled)
+        change = detector.judge(row, Excited(undriven, undriven), Settled, SAME)
         if change is not None:
             found.append(change)
             load = np.zeros(12) if change.sums is None else change.sums.solution()[1]

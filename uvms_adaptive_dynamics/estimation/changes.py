@@ -34,6 +34,7 @@ import numpy as np
 from ..config import Config
 from ..model.parameters import ParameterTable
 from ..model.robot import RobotModel
+from ..model.scales import Scales
 from ..uncertainty.channel_noise import NoiseRecord
 from .accepted_change import EXTERNAL_FORCE, Change, Checkpoint, LoadChange, Restoration
 from .change_evidence import log_likelihood_ratio
@@ -65,9 +66,10 @@ class ChangeDetector(Protocol):
 
     nearest: float
 
-    def judge(self, prediction: Prediction, excited: Excited,
-              information: InformationState) -> Change | None:
-        """Add a row; the change that is accepted with it, if any."""
+    def judge(self, prediction: Prediction, excited: Excited, information: InformationState,
+              scales: Scales) -> Change | None:
+        """Add a row; the change that is accepted with it, if any. scales: the factors on its
+        measurements."""
 
     def remember(self, known: Checkpoint) -> None:
         """Keep the knowledge from before a change."""
@@ -84,8 +86,8 @@ class NoChangeDetection:
 
     nearest = 0.0
 
-    def judge(self, prediction: Prediction, excited: Excited,
-              information: InformationState) -> Change | None:
+    def judge(self, prediction: Prediction, excited: Excited, information: InformationState,
+              scales: Scales) -> Change | None:
         """See `ChangeDetector`."""
         return None
 
@@ -142,8 +144,8 @@ class EvidenceChangeDetector:
         self._better: list[int] = []        # kept states that predicted better at the last check
         self._free = False                  # likelier without the external force at the last check
 
-    def judge(self, prediction: Prediction, excited: Excited,
-              information: InformationState) -> Change | None:
+    def judge(self, prediction: Prediction, excited: Excited, information: InformationState,
+              scales: Scales) -> Change | None:
         """See `ChangeDetector`."""
         self._ticks += 1
         self._seen += excited.counts
@@ -161,7 +163,7 @@ class EvidenceChangeDetector:
                            for one in self._hypotheses[tried:tried + self._at_once]]
             return None
         self._check = None
-        change = (self._released(check, information) or self._restored(check)
+        change = (self._released(check, information) or self._restored(check, scales)
                   or self._accepted(check))
         # Once a change is accepted, the noise learned until now contains its residuals.
         self._quiet.append(information.noise.record() if change is None else change.noise)
@@ -169,7 +171,9 @@ class EvidenceChangeDetector:
 
     def remember(self, known: Checkpoint) -> None:
         """See `ChangeDetector`."""
-        self._known = [known, *self._known][:KNOWLEDGE_KEPT]
+        self._known = [known, *self._known]
+        if len(self._known) > KNOWLEDGE_KEPT:
+            del self._known[-2]     # the oldest rests on most data, the others on a burst of errors
 
     def withdraw(self, known: Checkpoint) -> None:
         """See `ChangeDetector`."""
@@ -244,12 +248,12 @@ class EvidenceChangeDetector:
         self._restart()
         return LoadChange(EXTERNAL_FORCE, length * self._rows.stride, noise, None, np.zeros(3), "")
 
-    def _restored(self, check: _Check) -> Change | None:
+    def _restored(self, check: _Check, scales: Scales) -> Change | None:
         """Restore knowledge from before a change if it predicts better again: overwhelmingly, or
         at two checks in a row. It has nothing to fit, so every row that it explains is evidence."""
         better = {}
         for k, known in enumerate(self._known):
-            odds, length = max((self._gain_of(known, rows), length)
+            odds, length = max((_gain_of(known, rows, scales), length)
                                for length, rows in check.since.items())
             if odds > RESTORED_NATS:
                 better[k] = odds, length
@@ -264,15 +268,19 @@ class EvidenceChangeDetector:
         return Restoration(known.part, better[best][1] * self._rows.stride,
                            known.information.noise, known)
 
-    @staticmethod
-    def _gain_of(known: Checkpoint, rows: RecentRows) -> float:
-        """ln likelihood ratio of the rows by the kept estimate, against the present one."""
-        return log_likelihood_ratio(rows, rows.residual + rows.predicted - rows.Y @ known.pi)
-
     def _restart(self) -> None:
         """Start over: earlier rows belong to the decision just made."""
         self.break_off()
         self._quiet.clear()
+
+
+def _gain_of(known: Checkpoint, rows: RecentRows, scales: Scales) -> float:
+    """ln likelihood ratio of the rows by the kept estimate with its factors on measurements,
+    against the present one with its own (`scales`) or with the kept ones: where these are enough,
+    what was learnt since is not given up."""
+    kept, present = (rows.residual_of(predicted, known.scales, scales)
+                     for predicted in (rows.Y @ known.pi, rows.predicted))
+    return log_likelihood_ratio(rows, kept) - max(log_likelihood_ratio(rows, present), 0.0)
 
 
 def change_detector(config: Config, robot: RobotModel, free: np.ndarray, directional: bool,

@@ -22,6 +22,7 @@ from typing import NamedTuple
 
 import numpy as np
 
+from ..model.scales import Scales
 from ..uncertainty.noise_scale import WINSOR
 from .information import InformationState
 from .prediction import Prediction
@@ -48,6 +49,22 @@ class RecentRows:
     load: np.ndarray | None = None
     by_thruster: np.ndarray | None = None
     measured: np.ndarray | None = None
+
+    def residual_of(self, predicted: np.ndarray, scales: Scales, present: Scales) -> np.ndarray:
+        """(T, C) residuals of other predictions (T, C), or the same, if the factors on measurements
+        were `scales`; those behind these rows are `present`. The change of the predictions with the
+        velocity is that of the present parameters."""
+        change = np.zeros_like(self.residual)
+        if self.measured is not None:
+            change -= self.measured
+            measured = self.measured.copy()
+            if self.by_thruster is not None:
+                measured += self.by_thruster @ (scales.thruster - present.thruster)
+            change += measured * (scales.effort / present.effort)
+        if self.by_velocity is not None:
+            faster = scales.velocity / present.velocity - 1.0
+            change -= self.by_velocity @ np.array([faster, faster ** 2])
+        return self.residual + self.predicted - predicted + change
 
 
 class SpanVariance(NamedTuple):
