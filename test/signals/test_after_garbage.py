@@ -181,6 +181,25 @@ def test_a_fast_imu_gives_the_same_motion(recorded):
     assert np.isfinite(found[late, 0]).mean() > 0.9 and np.nanmax(found[late, 0]) < 0.2
 
 
+def test_velocities_that_are_lost_prove_no_attitude(recorded):
+    """The attitude stays turned, and after three seconds no sensor contradicts itself any more.
+    Then only velocities can show that it is wrong. While some of them are lost, the attitude is an
+    expected one, for the arm too."""
+    config, robot, _, messages = recorded
+
+    def change(r, m, t):
+        at = t - START
+        if r == "dvl" and at > 6.0 and at % 1.0 < 0.5:
+            return None
+        return (r, turned(m) if r == "imu" and at >= 4.0 else m, t)
+    _, samples = run(config, robot, messages, change)
+    late = [s for s in samples if 5.0 < s.t - START < SECONDS - 1.5]
+    assert late and all(s.down_doubt is not None for s in late)
+    _, samples = run(config, robot, messages, lambda r, m, t: None if r == "dvl" else (
+        r, turned(m) if r == "imu" and t - START >= 4.0 else m, t))
+    assert samples[-1].down_doubt is None       # without a DVL it is all there is
+
+
 def rolled_from(onset, seconds=np.inf):
     """Attitude, rates and force turned by 10 degrees about the body's x axis from `onset` [s] on,
     as after a knock of the mount."""

@@ -282,6 +282,10 @@ class DvlFusion:
         """Usual interval [s] between measurements."""
         return max(self._clock.period or 0.0, self._measured.period or 0.0)
 
+    def is_silent(self, t: float) -> bool:
+        """Whether there is no DVL at t [s]. Velocities lost one by one are no silence."""
+        return t - self.last_velocity > max(self.longest_gap(), DVL_PATIENCE)
+
     def longest_gap(self) -> float:
         """[s] Longest gap between velocities that the IMU bridges."""
         return longest_gap(self._timeout, self._period(), DVL_PERIODS)

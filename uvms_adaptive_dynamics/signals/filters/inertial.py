@@ -174,7 +174,7 @@ class InertialFilter:
             dvl.restart()
         if trust.distrusted:
             self._on_reject("imu", "attitude, gyro and accelerometer do not fit each other")
-        elif trust.unproven and t - dvl.last_velocity > dvl.longest_gap():
+        elif trust.unproven and dvl.is_silent(t):
             trust.prove()           # without a DVL, nothing can prove the IMU
         if t - self._logged > IMU_LOG_PERIOD:
             self._logged = t
