@@ -55,26 +55,27 @@ def test_a_promise_is_stated_anew_and_held_to(tmp_path):
                                   MotionDesigner(CONFIG, None, tmp_path), said.append)
         flown, stddev = motion(estimator.stddev), estimator.stddev
         ros.until(promises._estimate.service_is_ready)
-        promises.look(flown, -1.0, stddev)
-        promises.look(flown, 5.9, stddev)
+        promises.check(flown, -1.0, stddev)
+        promises.check(flown, 5.9, stddev)
         assert promises._asked is None
-        promises.look(flown, 6.0, stddev)
+        promises.check(flown, 6.0, stddev)
 
         def look():
-            promises.look(flown, 8.0, stddev)   # the design process needs time
-            return promises.said
+            promises.check(flown, 8.0, stddev)   # the design process needs time
+            return promises.sentence
         try:
             ros.until(look, what="the promise")
-            assert said == [promises.said] and "after 6 of 12 s this motion promises: " in said[0]
+            assert said == [promises.sentence]
+            assert "after 6 of 12 s this motion promises: " in said[0]
             assert f"of {FREE.sum()} parameters shrink by a fifth or more" in said[0]
             restated = load_trajectory(tmp_path / "trajectory.yaml").promise
             np.testing.assert_allclose(restated.present, stddev)
             assert restated.improved.any() and not restated.improved[~FREE].any()
-            promises.look(None, 12.0, 1.1 * restated.promised)
+            promises.check(None, 12.0, 1.1 * restated.promised)
             assert len(said) == 2 and "times the promised ones (median), 100% of them" in said[1]
             assert " 1.10 times" in said[1]
-            promises.look(flown, 7.0, stddev)
-            promises.look(None, 12.0, stddev)
+            promises.check(flown, 7.0, stddev)
+            promises.check(None, 12.0, stddev)
             assert said[2:] == ["the motion ended before its promise could be updated"]
         finally:
             promises.drop()
@@ -91,7 +92,7 @@ def test_a_promise_that_cannot_be_stated_is_said(tmp_path, why):
         flown = motion(estimator.stddev)
         ros.until(promises._estimate.service_is_ready)
         try:
-            ros.until(lambda: promises.look(flown, 6.0, estimator.stddev) or said)
+            ros.until(lambda: promises.check(flown, 6.0, estimator.stddev) or said)
             assert said[0].startswith("the promise could not be updated: ")
             assert ("busy" if why == "refused" else "holds no mapping 'parameters'") in said[0]
         finally:

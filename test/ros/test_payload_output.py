@@ -33,10 +33,10 @@ def test_a_failed_request_is_no_answer():
         asked.append(Future())
         return asked[-1]
     output = PayloadOutput(lambda name, message: published.append(name), request, "node")
-    output.look()
+    output.check()
     asked[0].set_exception(np.linalg.LinAlgError("singular"))
-    output.look()
+    output.check()
     assert len(asked) == 2 and not published
     asked[1].set_result((1.0, None))
-    output.look()
+    output.check()
     assert len(asked) == 3 and published == ["payload"]

@@ -110,7 +110,7 @@ NO_THRESHOLDS = {
     "signals/filters/attitude_source.py": "LEVEL_DOWN",
     "signals/filters/depth.py": "DEPTH_LOOKAHEAD",
     "signals/filters/expected_attitude.py": "ATTITUDE_SPACING",
-    "signals/filters/gyro_bias.py": "LOOKS",
+    "signals/filters/gyro_bias.py": "COMPARISONS",
     "signals/filters/imu_integral.py": "YAW SERIES_COLUMNS",
     "signals/filters/dvl_fusion.py": "DVL_DEGREE MAX_DVL_QUEUE",
     "signals/filters/imu_trust.py": "NO_TURN",

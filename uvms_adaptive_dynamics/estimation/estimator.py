@@ -169,8 +169,10 @@ class Estimator:
         a repeated stamp. Raises ParameterError for a sample that does not fit this robot.
         """
         self._check.require_form(sample)
-        if not self._is_new_instant(sample.t):
+        if self._repeats(sample.t):
+            self.repeated_stamps += 1
             return None
+        self._follow_time(sample.t)
         if self.learn:
             self._note_repeated_data(sample)
         self._follow_sensors(sample)
@@ -237,22 +239,21 @@ class Estimator:
         return Estimate(self.prediction, self.pi, recent.covariance, self.status, 1e3 * seconds,
                         1e3 * (time.perf_counter() - begin), recent.systematic)
 
-    def _is_new_instant(self, t: float) -> bool:
-        """False for a repeated stamp. A gap or a jump of time separates this row from earlier
-        ones."""
-        last = self._last_t
-        if last is not None:
-            ticks = (t - last) / self.config.filter.period
-            if abs(ticks) < SAME_INSTANT:
-                self.repeated_stamps += 1
-                return False
-            self._progress.advance(t - last)
-            if not 0 < ticks < 1 + SAME_INSTANT:
-                self._break_off(close_window=not 0 < t - last < self.config.filter.gap)
+    def _repeats(self, t: float) -> bool:
+        """Whether the stamp t [s] is that of the last sample."""
+        return self._last_t is not None and abs(t - self._last_t) < (
+            SAME_INSTANT * self.config.filter.period)
+
+    def _follow_time(self, t: float) -> None:
+        """Separate the row at t [s] from earlier ones if a gap or a jump of time lies between."""
+        if self._last_t is not None:
+            passed, period = t - self._last_t, self.config.filter.period
+            self._progress.advance(passed)
+            if not 0 < passed < (1 + SAME_INSTANT) * period:
+                self._break_off(close_window=not 0 < passed < self.config.filter.gap)
         if self._first_t is None:
             self._first_t = t
         self._last_t = t
-        return True
 
     def _note_repeated_data(self, sample: Sample) -> None:
         """Report once that data are being learnt from a second time."""

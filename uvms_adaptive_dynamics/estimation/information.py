@@ -208,11 +208,11 @@ class InformationState:
 
     def learn_noise(self, prediction: Prediction, excited: Excited) -> None:
         """Learn the noise, for weights and intervals, from an instant's residuals."""
-        telling = excited.moves & ~self._frozen_doubt.dominates(self.noise.long_run)
+        informative = excited.moves & ~self._frozen_doubt.dominates(self.noise.long_run)
         self.noise.add_residual(prediction.residual, prediction.valid, prediction.predicted_stddev,
-                                telling, prediction.unlearnt_variance)
+                                informative, prediction.unlearnt_variance)
         self.noise.add_effort(prediction.predicted - prediction.tau_known,
-                              prediction.valid & telling)
+                              prediction.valid & informative)
 
     def refresh_weights(self) -> None:
         """Apply new channel weights if the noise has moved away from the one in use."""
@@ -405,9 +405,10 @@ class InformationState:
                          excited: Excited) -> None:
         weight = excited.counts * self._robust.of_instant(excited.counts, residual * self.scale)
         Y, _ = self._coupling.rows(Y, residual, prediction.pi)
-        telling = excited.counts & excited.moves & (prediction.unlearnt_variance < LIMITED_BY_NOISE
-                                                    * prediction.noise_stddev ** 2)
-        self.gradient.add_row(Y, residual * weight, telling, self.scale ** 2,
+        by_noise = (prediction.unlearnt_variance < LIMITED_BY_NOISE
+                    * prediction.noise_stddev ** 2)
+        informative = excited.counts & excited.moves & by_noise
+        self.gradient.add_row(Y, residual * weight, informative, self.scale ** 2,
                               self.noise.long_run ** 2)
         self.systematic.add_row(Y, prediction.measured, prediction.valid, weight)
 

@@ -126,9 +126,9 @@ class PayloadTracker:
             self._pi, self._covariance, self.known = pi.copy(), covariance.copy(), known
             self.name = name
         self.held = True
-        self.begin_rows_anew(t)
+        self.restart_rows(t)
 
-    def begin_rows_anew(self, t: float) -> None:
+    def restart_rows(self, t: float) -> None:
         """Forget the payload's rows, and sum those from t [s] on."""
         self.since = t
         self._rows, size = 0, self._table.size

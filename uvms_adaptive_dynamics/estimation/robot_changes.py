@@ -178,7 +178,7 @@ class RobotChanges:
         if self._payload.since > until:
             self._payload.end()
         else:
-            self._payload.begin_rows_anew(now)
+            self._payload.restart_rows(now)
         self.renew_detector()
         self.load.end()
         return Revision(known.pi, (

@@ -136,7 +136,7 @@ class EstimatorNode(SettingsNode):
             self._stage_timer = self.create_timer(SPEAK_S, self._state_stages, clock=self._wall)
         if self.robot.joints:
             payload = PayloadOutput(self._outputs.publish, worker.request, node_name)
-            self._payload_timer = self.create_timer(PERIOD_S, payload.look, clock=self._wall)
+            self._payload_timer = self.create_timer(PERIOD_S, payload.check, clock=self._wall)
         self.worker = worker
         self._log_start(worker.snapshot, inputs, start.sentence)
         self._parameter_outputs.announce()

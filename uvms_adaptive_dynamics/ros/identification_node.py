@@ -302,7 +302,7 @@ class IdentificationNode(SettingsNode):
             return
         covariance = known[0].covariance
         assert covariance is not None
-        self._promises.look(trajectory, flown, deviations(covariance))
+        self._promises.check(trajectory, flown, deviations(covariance))
 
     def _let_stages_run(self, go: bool) -> None:
         """Let the stages run only while this node is armed and moves the robot."""
@@ -366,7 +366,7 @@ class IdentificationNode(SettingsNode):
             "armings": self._armings, "stage": stage.name if stage else "",
             "designing": str(self._designer.busy).lower(),
             "motions": len(self._guide.flown) if self._guide else 0, "motion": self._motion,
-            "promise": self._promises.said,
+            "promise": self._promises.sentence,
             **{f"dropped {role}": count for role, count in self.flight.dropped.items()}})
 
 

@@ -32,19 +32,19 @@ RESTATED_AFTER = 20.0
 
 
 class MotionPromises:
-    """Call `look` regularly on the executor; said: message on the current or last motion."""
+    """Call `check` regularly on the executor; sentence: on the current or last motion."""
 
     def __init__(self, node: Node, estimator: str, designer: MotionDesigner,
                  say: Callable[[str], None]):
         """designer: used for this only; its folder keeps the trajectory with the updated
         promise."""
-        self._designer, self._say, self.said = designer, say, ""
+        self._designer, self._say, self.sentence = designer, say, ""
         self._estimate = node.create_client(Trigger, f"{estimator}/parameter_file")
         self._trajectory: Trajectory | None = None
         self._asked: float | None = None    # [s] into the motion when the estimate was requested
         self._promise: Promise | None = None
 
-    def look(self, trajectory: Trajectory | None, flown: float, deviations: np.ndarray) -> None:
+    def check(self, trajectory: Trajectory | None, flown: float, deviations: np.ndarray) -> None:
         """Follow a trajectory flown for `flown` [s] (negative: not started), None without one.
 
         deviations (p,): present standard deviations of the estimator.
@@ -91,5 +91,5 @@ class MotionPromises:
             self._report(f"the promise could not be updated: {error}")
 
     def _report(self, sentence: str) -> None:
-        self.said = sentence
+        self.sentence = sentence
         self._say(sentence)

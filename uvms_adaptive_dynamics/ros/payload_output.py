@@ -41,7 +41,7 @@ class PayloadOutput:
         self._asked: Future | None = None
         self._said_empty = False
 
-    def look(self) -> None:
+    def check(self) -> None:
         """Publish an answer received since the last call, and request again."""
         if (self._asked is not None and self._asked.done() and not self._asked.cancelled()
                 and self._asked.exception() is None):

@@ -158,19 +158,20 @@ class ChannelNoise:
             self._lasting.put_back(record.lasting)
             self._effort.put_back(record.effort)
 
-    def add_effort(self, predicted: np.ndarray, telling: np.ndarray) -> None:
-        """Add predicted efforts (C,) of rows whose residuals inform the noise: telling (C,)."""
+    def add_effort(self, predicted: np.ndarray, informative: np.ndarray) -> None:
+        """Add predicted efforts (C,); informative (C,) bool: rows whose residuals inform the noise.
+        """
         if self._adapt:
-            self._effort.add_residual(predicted, telling)
+            self._effort.add_residual(predicted, informative)
 
     def add_residual(self, residual: np.ndarray, valid: np.ndarray, predicted_stddev: np.ndarray,
-                     telling: np.ndarray | None = None,
+                     informative: np.ndarray | None = None,
                      unlearnt: np.ndarray | None = None) -> None:
         """Add residuals (C,) of predictions made before their rows were seen, with their predicted
         deviations (C,).
 
-        telling (C,) bool: rows whose residuals inform the noise, all valid ones if None. A row at
-        rest repeats one error: its residual sets only the width of the next interval. unlearnt
+        informative (C,) bool: rows whose residuals inform the noise, all valid ones if None. A row
+        at rest repeats one error: its residual sets only the width of the next interval. unlearnt
         (C,): the predicted variance due to what has not been learnt (`Prediction`), None: all that
         is due to the parameters."""
         square = residual ** 2
@@ -178,7 +179,7 @@ class ChannelNoise:
         self._square = self._square + valid / np.maximum(self._seen, 1) * (square - self._square)
         if not self._adapt:
             return
-        telling = valid if telling is None else valid & telling
+        informative = valid if informative is None else valid & informative
         parameter_variance = np.maximum(predicted_stddev ** 2 - self.interval_stddev ** 2, 0.0)
         expected = self._variance + parameter_variance
         # Only what has not been learnt takes its share of a residual. The rest of the parameters'
@@ -187,11 +188,11 @@ class ChannelNoise:
         unlearnt = parameter_variance if unlearnt is None else unlearnt
         noise = self.long_run ** 2
         noise_share = noise / (noise + unlearnt)
-        self._long_run.add_residual(residual * np.sqrt(noise_share), telling)
+        self._long_run.add_residual(residual * np.sqrt(noise_share), informative)
         # The whole residual, because the parameters' variance does not include model error; its
         # weight is the noise's share.
         share = np.abs(residual) / predicted_stddev
-        ordinary = telling & (share < GROSS)
+        ordinary = informative & (share < GROSS)
         self._lasting.add_residual(residual, ordinary * noise_share)
         size = np.minimum(square / expected, WINSOR ** 2) / WINSOR_MEAN
         self._recent = np.where(valid, self._recent + self._recent_rate * (size - self._recent),
@@ -201,8 +202,8 @@ class ChannelNoise:
         # It favours newer rows, because the first residuals are the prior's error, not noise.
         rate = np.maximum(self._rate, 2 / (self._count + 2))
         new = (1 - rate) * self._variance + rate * clipped
-        self._count = self._count + telling
-        self._variance = np.where(telling, np.maximum(new, self._floor ** 2), self._variance)
+        self._count = self._count + informative
+        self._variance = np.where(informative, np.maximum(new, self._floor ** 2), self._variance)
         least, most = FACTOR_RANGE
         step = self._quantile_rate * ((share > Z95) - (1 - COVERED))
         # np.clip would take five times as long

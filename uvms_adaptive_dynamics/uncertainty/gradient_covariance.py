@@ -86,14 +86,14 @@ class GradientCovariance:
         self._filtered[:] = 0.0
         self._recent[:] = 0.0
 
-    def add_row(self, Y: np.ndarray, residual: np.ndarray, telling: np.ndarray, weights: np.ndarray,
-                variance: np.ndarray) -> None:
+    def add_row(self, Y: np.ndarray, residual: np.ndarray, informative: np.ndarray,
+                weights: np.ndarray, variance: np.ndarray) -> None:
         """Add one tick; call it at every tick.
 
-        Y (C, p): rows, zero where they do not count; residual (C,): their robust residuals; telling
-        (C,) bool: residuals that inform the noise; weights (C,) of the rows in the cost; variance
-        (C,) of residuals, for channels that have too few."""
-        self.autocovariance.add_residual(residual, telling)
+        Y (C, p): rows, zero where they do not count; residual (C,): their robust residuals;
+        informative (C,) bool: those that inform the noise; weights (C,) of the rows in the cost;
+        variance (C,) of residuals, for channels that have too few."""
+        self.autocovariance.add_residual(residual, informative)
         self._filtered *= self._ar
         self._filtered += Y
         self._recent[self._tick % len(self._kernel)] = self._filtered.ravel()

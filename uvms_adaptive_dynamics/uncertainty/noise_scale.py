@@ -80,16 +80,16 @@ class LongRunNoise:
         self._histogram += np.diff(2 * ndtr(edges) - 1)
         self._seen += min(rows, 1 / self._rate)
 
-    def add_residual(self, residual: np.ndarray, telling: np.ndarray) -> None:
-        """Add a tick's residuals (C,); telling (C,): the weight of each for the noise, 0 to 1."""
+    def add_residual(self, residual: np.ndarray, weight: np.ndarray) -> None:
+        """Add a tick's residuals (C,); weight (C,): the weight of each for the noise, 0 to 1."""
         # One channel's scale per tick, so that no tick pays for all of them.
         self._turn = (self._turn + 1) % max(SCALE_EVERY, self._each.size)
         if self._turn < self._each.size and self._seen[self._turn]:
             self._stddev[self._turn] = self._scale(self._turn)
-        rate = self._rate_at(self._seen) * telling
+        rate = self._rate_at(self._seen) * weight
         self._histogram *= (1 - rate)[:, None]
         self._histogram[self._each, self._places(residual)] += rate
-        self._seen += telling
+        self._seen += weight
 
     def _rate_at(self, seen: np.ndarray) -> np.ndarray:
         """Weight of a residual in the histogram after so many others. All rows count alike except
@@ -144,9 +144,9 @@ class GatheredScale(LongRunNoise):
         # residuals and their weights that are not in the histogram yet
         self._waiting, self._count = np.zeros((2, SCALE_EVERY, initial.size)), 0
 
-    def add_residual(self, residual: np.ndarray, telling: np.ndarray) -> None:
+    def add_residual(self, residual: np.ndarray, weight: np.ndarray) -> None:
         """See `LongRunNoise.add_residual`."""
-        self._waiting[:, self._count] = residual, telling
+        self._waiting[:, self._count] = residual, weight
         self._count += 1
         if self._count == SCALE_EVERY:
             self._add_waiting()
@@ -154,15 +154,15 @@ class GatheredScale(LongRunNoise):
     def _add_waiting(self) -> None:
         if not self._count:
             return
-        residual, telling = self._waiting[:, :self._count]
+        residual, weight = self._waiting[:, :self._count]
         self._count = 0
-        seen = self._seen + telling.cumsum(axis=0) - telling
-        rate = self._rate_at(seen) * telling
+        seen = self._seen + weight.cumsum(axis=0) - weight
+        rate = self._rate_at(seen) * weight
         left = (1 - rate)[::-1].cumprod(axis=0)[::-1]     # by each row and all later ones
         self._histogram *= left[0, :, None]
         later = np.append(left[1:], np.ones_like(left[:1]), axis=0)
         np.add.at(self._histogram, (self._each, self._places(residual)), rate * later)
-        self._seen = self._seen + telling.sum(axis=0)
+        self._seen = self._seen + weight.sum(axis=0)
 
     @property
     def stddev(self) -> np.ndarray:

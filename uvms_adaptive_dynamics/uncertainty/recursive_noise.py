@@ -53,10 +53,10 @@ class RecursiveNoise(ChannelNoise):
         return self.long_run
 
     def add_residual(self, residual: np.ndarray, valid: np.ndarray, predicted_stddev: np.ndarray,
-                     telling: np.ndarray | None = None,
+                     informative: np.ndarray | None = None,
                      unlearnt: np.ndarray | None = None) -> None:
         """See `ChannelNoise.add_residual`."""
-        super().add_residual(residual, valid, predicted_stddev, telling, unlearnt)
+        super().add_residual(residual, valid, predicted_stddev, informative, unlearnt)
         if self._adapt:
             new = (1 - self._alpha) * self._recursive + self._alpha * residual ** 2
             self._recursive = np.where(valid, new, self._recursive)

@@ -19,9 +19,9 @@ import pytest
 
 from uvms_adaptive_dynamics.signals.filters.gyro_bias import (
     BIAS_SPAN,
+    COMPARISONS,
     HEADING,
     HEADING_PATIENCE,
-    LOOKS,
     RATES,
     GyroBias,
 )
@@ -34,13 +34,13 @@ def looked(error, seconds=60.0, stddev=0.004):
     """(gyro, [(t, what is wrong)]) with noisy attitudes and rates off by error(t) (3,) less the
     bias found, over windows of a span."""
     gyro, rng, wrong = GyroBias(), np.random.default_rng(1), []
-    for t in np.arange(0.0, seconds, BIAS_SPAN / LOOKS):
+    for t in np.arange(0.0, seconds, BIAS_SPAN / COMPARISONS):
         past = np.linspace(t - BIAS_SPAN, t, 21)
         b = np.mean([error(at) for at in past], axis=0) - gyro.bias
         turn = BIAS_SPAN * np.array([*np.cross(b, DOWN), -(b @ DOWN)])
         turn = turn + stddev * rng.standard_normal(4)
         assert gyro.is_due(t)
-        found = gyro.look(t, turn, DOWN.tolist())
+        found = gyro.compare(t, turn, DOWN.tolist())
         if found:
             wrong.append((t, found))
     return gyro, wrong

@@ -30,7 +30,7 @@ def test_a_gyro_is_not_judged_by_an_attitude_that_has_not_been_proven():
     imu, looks = SimpleNamespace(turn_error=lambda span: (0.0,) * 4), []
     trust = ImuTrust(Config(), imu, AttitudeSource(Config()), SensorClock())
     trust.gyro = SimpleNamespace(is_due=lambda t: True, restart=lambda: looks.append("none"),
-                                 look=lambda *_: looks.append("look") or "")
+                                 compare=lambda *_: looks.append("look") or "")
     trust._wrong_turn(1.0, LEVEL, settling=False)
     trust.contradictions.add(1.0, 1.1)
     trust._wrong_turn(1.2, LEVEL, settling=False)

@@ -99,9 +99,9 @@ class SensorClock:
     def reset(self) -> None:
         """Forget everything."""
         self._shared.reset()
-        self._begin_anew()
+        self._forget_clock()
 
-    def _begin_anew(self) -> None:
+    def _forget_clock(self) -> None:
         self.offset: float | None = None
         self.period: float | None = None
         self.lateness = 0.0
@@ -211,7 +211,7 @@ class SensorClock:
             told = self.tells_time
             self._shared.add(stamp, receive, copy)
             if self.tells_time != told:     # (the offset is one of stamps that tell nothing)
-                self._begin_anew()
+                self._forget_clock()
         if stamp is None or not self.tells_time:
             self._measure_period(receive - self._receive)
             self._receive = receive

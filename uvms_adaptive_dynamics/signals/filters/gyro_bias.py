@@ -32,7 +32,7 @@ from ...model.rotations import cross
 from ..checks.imu_check import MIN_GYRO_BIAS
 
 BIAS_SPAN = 1.0           # [s] over which turns are compared
-LOOKS = 4                 # comparisons per span
+COMPARISONS = 4                 # comparisons per span
 SIGMAS = 5.0              # of the scatter, beyond which an error is not chance
 SCATTER_FLOOR = 0.003     # [rad/s] attitude noise of .1 degrees at both ends
 DIFFERENCES_REMEMBERED = 60  # differences between spans from which the scatter is estimated,
@@ -60,7 +60,7 @@ class GyroBias:
 
     def restart(self) -> None:
         """Forget the turns, as across a gap or a contradiction; the bias stays."""
-        self._errors: deque[np.ndarray] = deque(maxlen=LOOKS + 1)
+        self._errors: deque[np.ndarray] = deque(maxlen=COMPARISONS + 1)
         self._next = -math.inf
         self._heading_since: float | None = None
 
@@ -68,7 +68,7 @@ class GyroBias:
         """Whether a comparison is due at t, for which the turn error is needed."""
         return t >= self._next
 
-    def look(self, t: float, turn_error: Sequence[float], down: Sequence[float]) -> str:
+    def compare(self, t: float, turn_error: Sequence[float], down: Sequence[float]) -> str:
         """Compare attitude and rates; returns what has been wrong for two spans.
 
         RATES: the rates; unless the error is too large, it becomes the bias now. HEADING: possibly
@@ -76,10 +76,10 @@ class GyroBias:
         `turn_error` (4,) [rad]: down vector and heading less their predictions by the rates over
         BIAS_SPAN; `down` (3,): the measured down vector.
         """
-        self._next = t + BIAS_SPAN / LOOKS
+        self._next = t + BIAS_SPAN / COMPARISONS
         tilt = cross(down, turn_error[:3])
         error = np.array([(a - turn_error[3] * n) / BIAS_SPAN for a, n in zip(tilt, down)])
-        if len(self._errors) < LOOKS + 1:
+        if len(self._errors) < COMPARISONS + 1:
             self._errors.append(error)
             return ""
         before = self._errors[1]

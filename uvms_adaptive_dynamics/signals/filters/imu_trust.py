@@ -142,7 +142,7 @@ class ImuTrust:
             return ""
         if not self.gyro.is_due(t):
             return ""
-        wrong = self.gyro.look(t, self._imu.turn_error(BIAS_SPAN), row[:3])
+        wrong = self.gyro.compare(t, self._imu.turn_error(BIAS_SPAN), row[:3])
         if wrong == HEADING:
             self.turned_heading.add(t - 2 * BIAS_SPAN, t)
         elif self.turned_heading.is_open:

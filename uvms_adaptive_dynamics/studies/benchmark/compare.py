@@ -111,7 +111,7 @@ class Comparison:
         )
         self._timed = case.timed
         self._once: Baseline | None = None
-        self._anew: Baseline | None = None
+        self._recompiled: Baseline | None = None
         self._oracle: Oracle | None = None
         self._excess: list[float] = []
         self._prediction: list[float] = []
@@ -124,16 +124,16 @@ class Comparison:
     ) -> None:
         """Compare one tick; update, solve: our times for it. `recompile`: also time the formulation
         compiled for this tick alone."""
-        if self._oracle is None or self._anew is None:
+        if self._oracle is None or self._recompiled is None:
             self._oracle = Oracle(self._once_allowed)
-            self._anew = Baseline(compile_once=False)
+            self._recompiled = Baseline(compile_once=False)
             if self._once_allowed and self._timed:
                 self._once = Baseline(compile_once=True)
                 quietly(self._once.solver, problem)  # compiles; not timed
         if self._once is not None:
             self._once.take(problem, update, solve)
         if recompile:
-            self._anew.take(problem, update, solve)
+            self._recompiled.take(problem, update, solve)
         self._check(problem, solution, self._oracle)
 
     def _check(self, problem: HorizonProblem, solution: Solution, oracle: Oracle) -> None:
@@ -159,7 +159,7 @@ class Comparison:
         return {
             "compared": len(found),
             "cvxpy_compiled_once": self._once.figures() if self._once else None,
-            "cvxpy_compiled_each_tick": self._anew.figures() if self._anew else None,
+            "cvxpy_compiled_each_tick": self._recompiled.figures() if self._recompiled else None,
             "objective_excess": [min(found), max(found)] if found else None,
             "prediction_difference": max(self._prediction, default=None),
             "oracle_statuses": self._statuses,
