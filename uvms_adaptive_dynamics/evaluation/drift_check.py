@@ -113,8 +113,8 @@ def _within(values: np.ndarray, valid: np.ndarray, pieces: np.ndarray) -> np.nda
 
 def _thrust_sentence(thrust: Added, config: Config) -> str:
     """A motion that needs more commanded thrust at the end gets less true thrust per command."""
-    ratio = (1 - thrust.value / 2) / (1 + thrust.value / 2)
-    error = thrust.error / (1 + thrust.value / 2) ** 2
+    ratio = math.exp(-thrust.value)
+    error = ratio * thrust.error
     voltage = ("although the battery's voltage is used" if config.battery.enabled else
                "as with a battery whose voltage the settings hold constant")
     return (f"the thrust per command {'fell' if ratio < 1 else 'rose'} by {abs(1 - ratio):.0%} (+- "
