@@ -138,6 +138,12 @@ FAULTS = (
           "information.noise.record()",
           "estimation/test_changes.py::"
           "test_a_payload_is_found_in_seconds_and_forgotten_when_it_is_put_down"),
+    Fault("noise of the motion is evidence of a change", "estimation/recent_rows.py",
+          "+ self.by_motion(len(counts)) / self.row", "", "estimation/test_changes.py::"
+          "test_what_noise_of_the_motion_explains_is_no_change"),
+    Fault("a burst of noise becomes usual", "uncertainty/motion_noise.py",
+          "if self._blocks > FIRST else square", "if self._blocks < 0 else square",
+          "uncertainty/test_motion_noise.py"),
     Fault("what was known is judged by measurements corrected since", "estimation/changes.py",
           "rows.residual_of(predicted, known.scales, scales)",
           "rows.residual_of(predicted, scales, scales)", "estimation/test_changes.py::"

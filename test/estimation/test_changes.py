@@ -134,6 +134,10 @@ class Settled:
     noise = SimpleNamespace(long_run=np.full(10, .3), effort=np.full(10, 10.0), record=lambda: None)
     gradient = SimpleNamespace(rows_per_independent=lambda variance: np.full(10, 20.0))
 
+    @staticmethod
+    def sudden_variance(pi, seconds):
+        return np.zeros(10)
+
 
 def settled_detector(thrusters=0):
     """A robot's parameter table, and its detector long after the start."""
@@ -220,6 +224,28 @@ def test_the_oldest_knowledge_is_kept():
     for one in kept:
         detector.remember(one)
     assert detector._known == [kept[5], kept[4], kept[0]]
+
+
+@pytest.mark.parametrize(("noisy", "found"), ((0.0, True), (16.0, False)))
+def test_what_noise_of_the_motion_explains_is_no_change(noisy, found):
+    """A loose IMU: the regressor's noise looks like another inertia. As large an error is a change
+    if the motion is as quiet as ever."""
+    class Loose(Settled):
+        sudden_variance = staticmethod(lambda pi, seconds: np.r_[noisy, np.zeros(9)])
+
+    table, detector = settled_detector()
+    every, changes, rng = np.ones(10, bool), [], np.random.default_rng(7)
+    smooth = np.convolve(rng.normal(size=400), np.hanning(21), "valid") / 5.0
+    for k in range(300):
+        Y, residual = np.zeros((10, table.size)), .1 * rng.normal(size=10)
+        residual[0] = 4.0 * smooth[k]
+        Y[0, 0] = -smooth[k]
+        row = SimpleNamespace(
+            regressor=Y, measured=residual, predicted=np.zeros(10), tau_known=np.zeros(10),
+            residual=residual, valid=every, parameter_variance=np.zeros(10), by_velocity=None,
+            by_thruster=None, R_nb=np.eye(3), load=np.zeros(12), pi=np.zeros(table.size))
+        changes.append(detector.judge(row, Excited(every, every), Loose, SAME))
+    assert any(change is not None for change in changes) == found
 
 
 def test_a_vehicle_that_nothing_drives_is_moved_from_outside():

@@ -74,7 +74,7 @@ NO_THRESHOLDS = {
     "uncertainty/gradient_covariance.py": "LAG_STRIDE BATCH",
     "uncertainty/identifiability.py": "FAR NARROW TERMS",
     "uncertainty/constrained_inverse.py": "EQUALITY_PUSH FAR_OUTSIDE",
-    "uncertainty/motion_noise.py": "AXES COLUMNS_EVERY FULL THIRD",
+    "uncertainty/motion_noise.py": "AXES COLUMNS_EVERY CORRELATED FIRST FULL NOISIER RECENT THIRD",
     "uncertainty/noise_scale.py": "BINS_PER_OCTAVE OCTAVES SCALE_EVERY",
     "uncertainty/parameter_covariance.py": "PENDING",
     "uncertainty/residual_autocovariance.py": "TIME_CONSTANTS TRACKED_LAGS FIT_EVERY",

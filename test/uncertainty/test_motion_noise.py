@@ -57,6 +57,36 @@ def test_noise_is_seen_and_smooth_motion_is_not():
     assert fed(motion, motion).variance[0] < .003 * motion.var()
 
 
+def sudden(nu_dot, seconds=2.0):
+    """The variance of surge's predicted effort due to noise that the last seconds alone have."""
+    return fed(nu_dot, np.zeros(len(nu_dot))).sudden_effort_variance(np.array([MASS, DRAG]),
+                                                                     seconds)[0]
+
+
+@pytest.mark.parametrize("seconds", [0.5, 1.0, 2.0, 6.0])
+def test_noise_that_is_usual_is_not_sudden(seconds):
+    """In one of a thousand cases chance looks like more."""
+    assert np.mean([sudden(white(k, .05, 1500), seconds) > 0 for k in range(200)]) <= .015
+
+
+@pytest.mark.parametrize("lasts", [2.0, 10.0, 30.0])
+def test_a_burst_of_noise_is_told_with_its_effort_while_it_lasts(lasts):
+    """Thirty seconds of it have not become usual after a minute without; when it is over, so is its
+    effect."""
+    series = [np.r_[white(k, .01, 3000), white(50 + k, .5, round(lasts / PERIOD))]
+              for k in range(20)]
+    behind = MASS ** 2 * np.convolve(white(2, .5), KERNEL, "valid").var()
+    assert 1.0 < np.mean([sudden(one) for one in series]) / behind < 2.6
+    assert sudden(np.r_[series[0], white(3, .01, 200)]) == 0.0
+
+
+def test_smooth_motion_after_rest_is_hardly_sudden_noise():
+    """A vehicle that begins to move: its own effort is four hundred times as large."""
+    t = PERIOD * np.arange(500)
+    motion = .2 * np.sin(2 * np.pi * .2 * t)
+    assert sudden(np.r_[white(0, .003, 3000), motion]) < .0025 * MASS ** 2 * motion.var()
+
+
 def test_a_gap_is_no_noise():
     """No differences are formed across a gap."""
     noise = fed(np.zeros(100), np.zeros(100))

@@ -131,6 +131,7 @@ class EvidenceChangeDetector:
         self._since = sorted({max(1, round(seconds / tick)) for seconds in SINCE})
         self._rows = RowHistory(self._since[-1], stride, table.channels, table.size, thrusters)
         # at least three: the first tick begins a check, the last one ends it
+        self._period = period
         self._check_ticks = max(round(CHANGE_CHECK_PERIOD / period), 3)
         self._at_once = math.ceil(len(self._hypotheses) / (self._check_ticks - 2))
         self._settling = FIRST_CHANGE_CHECK / period
@@ -155,7 +156,7 @@ class EvidenceChangeDetector:
         if check is None:
             settled = self._seen.max() > self._settling and self._rows.filled >= self._since[0]
             if settled and self._ticks % self._check_ticks == 0:
-                self._check = self._begin(information)
+                self._check = self._begin(information, prediction.pi)
             return None
         if len(check.found) < len(self._hypotheses):
             tried = len(check.found)
@@ -187,8 +188,8 @@ class EvidenceChangeDetector:
         self._suspects.clear()
         self._better, self._free = [], False
 
-    def _begin(self, information: InformationState) -> _Check:
-        variance = SpanVariance.of(information)
+    def _begin(self, information: InformationState, pi: np.ndarray) -> _Check:
+        variance = SpanVariance.of(information, pi, self._rows.stride * self._period)
         lengths = [rows for rows in self._since if rows <= self._rows.filled]
         since = self._rows.newest_of_each(lengths, variance)
         return _Check(since, variance, [])

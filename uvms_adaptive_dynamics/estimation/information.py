@@ -36,6 +36,7 @@ from ..solvers.problem import HorizonProblem
 from ..uncertainty.channel_noise import NoiseRecord
 from ..uncertainty.constrained_inverse import ConstrainedInverse
 from ..uncertainty.gradient_covariance import GradientCovariance
+from ..uncertainty.motion_noise import AXES
 from ..uncertainty.recursive_noise import channel_noise
 from ..uncertainty.systematic_gradient import SystematicGradient
 from .arrival import ArrivalCost, DirectionalArrival, arrival_cost
@@ -179,6 +180,14 @@ class InformationState:
         axis = motion.add_motion(sample.nu_dot, sample.nu, sample.velocity_stddev)
         if axis is not None:
             motion.set_columns(axis, robot.by_own_motion(sample, pi, axis, motion.speed[axis]))
+
+    def sudden_variance(self, pi: np.ndarray, seconds: float) -> np.ndarray:
+        """(C,) variance of the efforts predicted by pi (p,) since the vehicle's motion has been
+        noisier than usual over the last `seconds`."""
+        found, motion = np.zeros_like(self.noise.long_run), self.systematic.motion
+        if motion is not None:
+            found[:AXES] = motion.sudden_effort_variance(pi, seconds)
+        return found
 
     def observe(self, prediction: Prediction) -> Excited:
         """Which rows of an instant are informative; updates the excitation."""

@@ -16,7 +16,7 @@
 (docs/mathematics.md, "Changes of the robot")."""
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from typing import NamedTuple
 
@@ -70,28 +70,32 @@ class RecentRows:
 class SpanVariance(NamedTuple):
     """Variances (C,) of the residuals: of one row, and that times the rows that carry the
     information of an independent one; effort_square (C,): the largest square of efforts to which
-    these apply.
+    these apply; by_motion: rows of a span -> (C,) variance since its motion is noisier than usual.
 
     Noise and efforts are robust scales, to which values beyond WINSOR deviations contribute no more
     than those at the clip. Of larger efforts nothing is known but that the model's error relative
-    to them was no larger, so the variances of a span grow with their square."""
+    to them was no larger, so the variances of a span grow with their square. Noise of the measured
+    motion, as of a loose IMU, is in the regressor too, where it looks like another inertia."""
 
     row: np.ndarray
     independent: np.ndarray
     effort_square: np.ndarray
+    by_motion: Callable[[int], np.ndarray]
 
     @classmethod
-    def of(cls, information: InformationState) -> SpanVariance:
-        """That of the present noise."""
+    def of(cls, information: InformationState, pi: np.ndarray, spacing: float) -> SpanVariance:
+        """That of the present noise with the estimate pi (p,), for rows `spacing` [s] apart."""
         row = information.noise.long_run ** 2
         return cls(row, row * information.gradient.rows_per_independent(row),
-                   (WINSOR * information.noise.effort) ** 2)
+                   (WINSOR * information.noise.effort) ** 2,
+                   lambda rows: information.sudden_variance(pi, rows * spacing))
 
     def growth(self, predicted: np.ndarray, counts: np.ndarray) -> np.ndarray:
         """(C,) factor on the variances of a span with predicted efforts and rows that count (T, C).
         """
         square = (predicted ** 2).sum(axis=0) / np.maximum(counts.sum(axis=0), 1)
-        return np.maximum(square / self.effort_square, 1.0)
+        return (np.maximum(square / self.effort_square, 1.0)
+                + self.by_motion(len(counts)) / self.row)
 
 
 class RowHistory:

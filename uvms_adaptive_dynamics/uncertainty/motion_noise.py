@@ -24,7 +24,11 @@ motion").
 """
 from __future__ import annotations
 
+import math
+from collections import deque
+
 import numpy as np
+from scipy.special import chdtri
 
 from .constrained_inverse import ConstrainedInverse
 
@@ -37,7 +41,22 @@ BLOCK = 0.2
 SEEN = 0.5
 COLUMNS_EVERY = 5   # blocks between refreshes of an axis' columns, which follow the arm's posture
 THIRD = np.array([-1.0, 3.0, -3.0, 1.0])    # third difference, which hardly sees smooth motion
+RECENT = 6.0        # [s] of noise kept one by one: the oldest change of the robot that is sought
+# Successive third differences of independent values per independent one, for sums of squares:
+# 1 + 2 sum of squared correlations.
+CORRELATED = 1 + 2 * float(np.sum((np.correlate(THIRD, THIRD, "full")[4:] / 20) ** 2))
+FIRST = 5           # differences after which the usual noise is known
+SUDDEN_CHANCE = 0.001      # probability that usual noise counts as sudden
 FULL = 1 - 1e-9     # largest share of an axis' motion that may be noise
+
+
+def _by_chance(count: int) -> float:
+    """Mean square of so many differences over the usual one, exceeded by SUDDEN_CHANCE."""
+    freedom = max(count / CORRELATED, 1.0)
+    return float(chdtri(freedom, SUDDEN_CHANCE)) / freedom
+
+
+NOISIER = [math.inf, *map(_by_chance, range(1, 1 + round(RECENT / BLOCK)))]
 
 
 class MotionNoise:
@@ -57,6 +76,8 @@ class MotionNoise:
         self._to_row = self._block * float(kernel @ kernel) / (SEEN * float(THIRD @ THIRD))
         self._decay = decay
         self._squares, self._speeds, self._blocks = np.zeros(2 * AXES), np.zeros(AXES), 0.0
+        self._usual = np.zeros(2 * AXES)        # of squares without bursts
+        self._recent: deque[np.ndarray] = deque(maxlen=round(RECENT / BLOCK))
         self._velocity_variance = 0.0
         self._columns = np.zeros((2 * AXES, size))
         self._new = np.zeros(AXES)              # robust weights of rows since the last mapping
@@ -75,6 +96,18 @@ class MotionNoise:
         found = self._squares * (self._to_row / max(self._blocks, 1.0))
         found[AXES:AXES + 3] = np.maximum(found[AXES:AXES + 3], self._velocity_variance)
         return found
+
+    def sudden_effort_variance(self, pi: np.ndarray, seconds: float) -> np.ndarray:
+        """(6,) variance of the predicted efforts with parameters pi (p,) due to noise of the motion
+        over the last `seconds` beyond the usual noise, where that is no chance (99.9 %)."""
+        count = min(max(1, math.ceil(seconds / BLOCK)), len(self._recent))
+        if not count:
+            return np.zeros(AXES)
+        now = np.mean(list(self._recent)[-count:], axis=0)
+        usual = self._usual / max(self._blocks, 1.0)
+        excess = np.where(now > NOISIER[count] * usual, now - usual, 0.0) * self._to_row
+        change = (self._columns @ pi) ** 2 * excess
+        return change[:AXES] + change[AXES:]
 
     @property
     def speed(self) -> np.ndarray:
@@ -95,7 +128,13 @@ class MotionNoise:
         self._means = [*self._means[-3:], mean]
         if len(self._means) < THIRD.size:
             return None
-        self._squares = self._keep * self._squares + (THIRD @ self._means) ** 2
+        square = (THIRD @ self._means) ** 2
+        self._recent.append(square)
+        usual = self._usual / max(self._blocks, 1.0)
+        # (the first ones have nothing to be compared with)
+        clipped = np.minimum(square, NOISIER[1] * usual) if self._blocks > FIRST else square
+        self._usual = self._keep * self._usual + clipped
+        self._squares = self._keep * self._squares + square
         self._speeds = self._keep * self._speeds + np.abs(mean[AXES:])
         self._blocks = self._keep * self._blocks + 1
         self._velocity_variance = velocity_stddev ** 2

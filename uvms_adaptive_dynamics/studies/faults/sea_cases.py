@@ -66,8 +66,7 @@ STATED = {
     "imu shaken for 10 s":
         "Noise on all axes at once contradicts nothing: the rows are noisier, 4 % of them by six "
         "times, and the DVL is doubted instead, since it does not fit the integral of noise. The "
-        "estimate tolerates it (.0007). On a robot in livelier motion it is mistaken for changes "
-        "of the robot, which are withdrawn two seconds after it (6 % of the rows, .002).",
+        "estimate tolerates it (.0007; .006 on a livelier robot).",
     "gyro at its limit of .1 rad/s for 10 s":
         "A range far below the vehicle's rates looks like an intermittent bias: 1 % of the rows "
         "are wrong. It is reported after 2 s; the estimate tolerates it (.0007).",
