@@ -23,6 +23,7 @@ from uvms_adaptive_dynamics.config import Config
 from uvms_adaptive_dynamics.control.stage_runner import AT_MOST, BY_HAND, DONE, StageRunner
 from uvms_adaptive_dynamics.control.stages import Schedule, Stage
 from uvms_adaptive_dynamics.model.parameters import ParameterTable
+from uvms_adaptive_dynamics.model.sample import BY_SETTING, NO_THRUSTER
 
 TABLE = ParameterTable(True, ("a", "b"), (False,) * 2, (1.0,) * 2, (.3,) * 2)
 CHANNELS = ("surge", "sway", "heave", "roll", "pitch", "yaw", "a", "b")
@@ -36,6 +37,7 @@ class Learner:
     def __init__(self, pace):
         self.config = Config()
         self.table, self.learn, self.prediction = TABLE, True, None
+        self.left_out = ("",) * len(CHANNELS)
         self.fresh_stddev = np.array(TABLE.scale)
         self.moves = self.counts = np.zeros(len(CHANNELS), bool)
         self.information = np.ones(TABLE.size)
@@ -145,8 +147,7 @@ def test_what_was_learnt_before_the_motion_is_no_pace_of_it(said):
 def test_a_stage_whose_channels_are_all_masked_waits_for_its_motion_too(said):
     """Their rows never count, but the stage still waits for its motion to be flown."""
     learner, runner = run_of(lambda name: 0.0, said)
-    learner.config = SimpleNamespace(filter=learner.config.filter,
-                                     joint_states=SimpleNamespace(effort_masked=("a",)))
+    learner.left_out = tuple(BY_SETTING if name == "a" else "" for name in CHANNELS)
     runner.flown = ""
     runner.restart()
     assert play(runner, learner, 30.0) is None
@@ -264,14 +265,14 @@ def test_nothing_happens_while_nothing_is_learnt_and_a_restart_begins_anew(said)
     assert list(np.array(TABLE.names)[learner.free]) == ["a.fv", "a.fs"]
 
 
-def test_a_joint_whose_effort_is_masked_holds_up_nothing(said):
-    """The rows of such a joint never count; the stage only waits for the other channel."""
-    stage = replace(FIRST, move=("a", "b"))
+@pytest.mark.parametrize("idle, why", [("b", BY_SETTING), ("sway", NO_THRUSTER)])
+def test_a_channel_that_is_left_out_holds_up_nothing(said, idle, why):
+    """The rows of such a channel never count; the stage only waits for the other one."""
+    stage = replace(FIRST, move=("a", idle))
     learner = Learner(lambda name: 1.0)
     runner = StageRunner(Schedule("s", (stage,)), learner, said.append)
     assert play(runner, learner, 30, "a") is None
-    learner.config = SimpleNamespace(filter=learner.config.filter,
-                                     joint_states=SimpleNamespace(effort_masked=("b",)))
+    learner.left_out = tuple(why if name == idle else "" for name in CHANNELS)
     runner.restart()
     assert play(runner, learner, 60, "a") is not None and runner.ended[0].why == DONE
     assert runner.progress().moved.keys() == {"a"}

@@ -30,7 +30,7 @@ from uvms_adaptive_dynamics.model.parameter_file import (
 )
 from uvms_adaptive_dynamics.model.prior import perturbed, prior_from_config
 from uvms_adaptive_dynamics.model.robot import RobotModel
-from uvms_adaptive_dynamics.model.sample import Misread
+from uvms_adaptive_dynamics.model.sample import NO_THRUSTER, Misread
 from uvms_adaptive_dynamics.solvers.problem import Solution
 from uvms_adaptive_dynamics.studies.linear_data import linear_samples
 
@@ -731,3 +731,19 @@ def test_what_is_found_wrong_reaches_the_channels_trust(robot, data, saved):
             said = estimator.snapshot()
             assert [name == "doubtful" for name in said.trust[:2]] == [k == 99] * 2
             assert ("surge, sway doubtful because of dvl.frame" in said.trust_cause) == (k == 99)
+
+
+@pytest.mark.parametrize("acts", [True, False])
+def test_an_axis_without_a_thruster_is_not_judged(robot, data, truth, acts):
+    """Whatever its residuals, of sway here, and whatever a check says of its sensors."""
+    allocation = np.reshape(Config().thrusters.allocation, (6, -1)).copy()
+    allocation[1] *= acts
+    estimator = Estimator(settings(thrusters__allocation=tuple(allocation.ravel())),
+                          truth, robot, learn=False)
+    for sample in data:
+        wrench = sample.wrench + 300.0 * (np.arange(6) == 1)
+        estimator.add(replace(sample, wrench=wrench, misread=(Misread("dvl.frame", (1,)),)))
+    said = estimator.snapshot()
+    assert said.trust[1] == ("wrong" if acts else NO_THRUSTER)
+    found = " ".join([said.trust_cause, *estimator.residual_findings()])
+    assert ("sway" in found) == acts

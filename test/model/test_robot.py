@@ -12,13 +12,15 @@
 # See the License for the specific language governing permissions and
 # limitations under the License.
 
-"""The robot's identity, which separates its files from those of other robots."""
+"""The robot's identity, which separates its files from those of other robots; channels that are
+not judged."""
 from pathlib import Path
 
 import pytest
 
 from uvms_adaptive_dynamics.config import Config
 from uvms_adaptive_dynamics.model.robot import RobotModel, resolve_urdf
+from uvms_adaptive_dynamics.model.sample import BY_SETTING, NO_THRUSTER
 
 
 def identity(**values):
@@ -47,3 +49,15 @@ def test_what_does_not_change_the_robot_does_not_change_its_name(tmp_path):
 def test_another_robot_has_another_name(change):
     """Mount, joints, or parameters."""
     assert identity(**change) != identity()
+
+
+@pytest.mark.parametrize("source, idle", [("thrusters", {1, 3, 4}), ("wrench", set())])
+def test_an_axis_without_a_thruster_is_left_out(source, idle):
+    """Two thrusters ahead and a vertical one do not act in sway, roll and pitch. A measured wrench
+    may, whatever the allocation."""
+    config = Config().with_values({
+        "thrusters.source": source, "thrusters.signs": (1.0,) * 3,
+        "thrusters.allocation": (1., 1., 0., 0., 0., 0., 0., 0., -1.) + (0.,) * 6 + (.2, -.2, 0.),
+        "joint_states.effort_masked": ("axis_b",)})
+    assert RobotModel.from_config(config).left_out(config) == tuple(
+        NO_THRUSTER if k in idle else "" for k in range(6)) + ("", "", "", BY_SETTING)

@@ -25,6 +25,7 @@ from uvms_adaptive_dynamics.estimation.progress import ProgressRecord
 from uvms_adaptive_dynamics.estimation.snapshot import EstimatorSnapshot
 from uvms_adaptive_dynamics.estimation.validity import Validity
 from uvms_adaptive_dynamics.model.robot import RobotModel
+from uvms_adaptive_dynamics.model.sample import NO_THRUSTER
 from uvms_adaptive_dynamics.ros.diagnostics import ERROR, OK, WARN, Diagnostics
 from uvms_adaptive_dynamics.ros.recent_fit import RecentFit
 from uvms_adaptive_dynamics.ros.worker import Knowledge
@@ -33,7 +34,8 @@ PERIOD = 0.02
 QUIET = EstimatorSnapshot(
     learn=True, t=5.0, status="optimal", solver="native", solver_counts={"active set": 100},
     failures=0, noise_stddev=np.ones(2), window_filled=100, changes=0, last_change="",
-    started_from_file=False, parameters=None, progress=ProgressRecord(np.zeros(2)))
+    started_from_file=False, parameters=None, progress=ProgressRecord(np.zeros(2)),
+    trust=("ok", "ok"))
 
 
 @pytest.fixture(scope="module")
@@ -156,6 +158,14 @@ def test_bad_predictions_and_unknown_blocks_are_warned_of(table):
     assert "surge" in found["predictions"].message
     assert "vehicle damping" in found["estimate"].message
     assert found["estimate"].values["links"].startswith("links of axis_e")
+
+
+def test_a_channel_that_is_left_out_is_not_warned_of(table):
+    """No thruster can move such an axis more."""
+    world = World(table, filled(scale=3.0))
+    assert world.report()["predictions"].level == WARN
+    world.set(trust=(NO_THRUSTER, "ok"))
+    assert world.report()["predictions"].level == OK
 
 
 def test_a_loaded_estimate_is_not_called_unknown(table):

@@ -23,9 +23,9 @@ from uvms_adaptive_dynamics.config import Config
 from uvms_adaptive_dynamics.model.metrics import channel_metrics
 from uvms_adaptive_dynamics.model.parameter_file import ParameterSet
 from uvms_adaptive_dynamics.model.robot import RobotModel
+from uvms_adaptive_dynamics.model.sample import BY_SETTING, NO_THRUSTER
 from uvms_adaptive_dynamics.uncertainty.statement import statement
 from uvms_adaptive_dynamics.uncertainty.verdict import (
-    BY_SETTING,
     GOOD,
     NOT_USABLE,
     USABLE,
@@ -82,13 +82,25 @@ def test_nothing_wrong_is_good():
     (channel(seconds=1.0), USABLE, "less than 3 s of motion"),
     (channel(masked={"no dvl": 1500}), USABLE, "masked 75% of the time"),
     (channel(masked={"joint at rest": 1500}), GOOD, ""),
-    (channel(masked={BY_SETTING: 2000}, seconds=0.0), GOOD, "")])
+    (channel(masked={BY_SETTING: 2000}, seconds=0.0), GOOD, ""),
+    (channel(0.7, trust="doubtful", unused=NO_THRUSTER), GOOD, "")])
 def test_one_channel_turns_it(changed, word, said):
     """A channel that is unexplained, wrong, badly calibrated, silent or masked."""
     judged = verdict(evidence({"axis_d": changed}))
     assert judged.word == word
     assert (word == GOOD) == (judged.reasons == ())
     assert said in " ".join(judged.reasons) and ("axis_d" in " ".join(judged.reasons)) == bool(said)
+
+
+def test_channels_that_are_left_out_are_named_with_their_reason():
+    """That is no reason against the estimate, unless no channel is left."""
+    idle = channel(unused=NO_THRUSTER)
+    judged = verdict(evidence({"roll": idle, "pitch": idle, "axis_d": channel(unused=BY_SETTING)}))
+    assert judged.word == GOOD
+    assert ("on 7 of 10 channels (roll, pitch: no thruster acts on it; axis_d: effort masked by "
+            "setting)" in judged.answers[0].sentence)
+    none = verdict(evidence({name: idle for name in ROBOT.channels}))
+    assert none.word == NOT_USABLE and "no thruster acts on it" in " ".join(none.reasons)
 
 
 def test_channels_with_the_same_reason_share_it():

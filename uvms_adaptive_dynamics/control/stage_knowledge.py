@@ -17,7 +17,7 @@ reveal (docs/identification.md, "When a stage is done")."""
 from __future__ import annotations
 
 from collections import deque
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any, NamedTuple, Protocol
 
 import numpy as np
@@ -41,6 +41,10 @@ class Learner(Protocol):
     moves: np.ndarray
     counts: np.ndarray
     learn: bool
+
+    @property
+    def left_out(self) -> Sequence[str]:
+        """(C,) why each channel is neither judged nor mentioned in advice; '' if it is."""
 
     @property
     def covariance(self) -> np.ndarray:

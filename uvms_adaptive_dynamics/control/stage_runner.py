@@ -284,13 +284,12 @@ class StageRunner:
                             self._stage.free, self._before, after)})
 
     def _moved_of_stage(self) -> dict[str, float]:
-        """[s] in motion of each channel that is to move, without joints whose effort the settings
-        mask, since these never give a row."""
-        table, config = self._estimator.table, self._estimator.config
-        masked = {self._channels[table.channels - table.n + table.joints.index(joint)]
-                  for joint in config.joint_states.effort_masked}
-        return {channel: float(self._moved[self._channels.index(channel)])
-                for channel in self._stage.move if channel not in masked}
+        """[s] in motion of each channel that is to move, without those that are left out, since
+        these never give a row in motion."""
+        places = {channel: self._channels.index(channel) for channel in self._stage.move}
+        left_out = self._estimator.left_out
+        return {channel: float(self._moved[place]) for channel, place in places.items()
+                if not left_out[place]}
 
 
 def _counted(parameters: int) -> str:

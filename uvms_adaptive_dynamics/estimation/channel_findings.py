@@ -21,7 +21,7 @@ import numpy as np
 from ..config import Config
 from ..model.parameter_file import ParameterSet
 from ..model.robot import RobotModel
-from ..model.sample import BY_SETTING, Misread
+from ..model.sample import Misread
 from ..uncertainty.constant_residual import ResidualMean, noise_findings
 from ..uncertainty.trust import TRUST_OK, TRUST_STATES, ChannelTrust
 from ..uncertainty.trust_cause import likely_cause
@@ -58,13 +58,15 @@ class ChannelFindings:
 
     def change_settings(self, config: Config) -> None:
         """Adopt other settings."""
-        self._config, self._left_out = config, self._robot.left_out(config)
+        self._config, self._why_left_out = config, self._robot.left_out(config)
+        self._left_out = np.array([bool(why) for why in self._why_left_out])
 
     def add_row(self, prediction: Prediction, excited: Excited, learn: bool) -> None:
         """Judge a row. While learning, the parameters' own variance excuses a residual; frozen
         parameters excuse nothing."""
-        self._trust.add_row(prediction.measured, prediction.predicted, prediction.valid,
-                            excited.moves, prediction.parameter_variance * learn,
+        self._trust.add_row(prediction.measured, prediction.predicted,
+                            prediction.valid & ~self._left_out, excited.moves,
+                            prediction.parameter_variance * learn,
                             self._information.noise.long_run)
         self._residual_mean.add_row(prediction.residual, excited.moves)
 
@@ -75,14 +77,14 @@ class ChannelFindings:
             self._trust.misread(place for one in misread for place in one.places)
 
     def of_residuals(self) -> list[str]:
-        """Sentences about constant residuals and about noise assumed too large; channels with
-        faulty readings are left out."""
+        """Sentences about constant residuals and about noise assumed too large, except for channels
+        that are left out or have faulty readings."""
         robot, table, noise = self._robot, self._robot.table, self._information.noise
         estimated = np.zeros(table.channels, bool)
         estimated[robot.vehicle_rows] = "vehicle_offsets" in table.terms
         estimated[robot.arm_rows] = "joint_offsets" in table.terms
         rows = self._information.gradient.rows_per_independent(noise.long_run ** 2)
-        misread = np.zeros(table.channels, bool)
+        misread = self._left_out.copy()
         misread[[place for one in self._misread for place in one.places]] = True
         return (self._residual_mean.findings(robot.channels, robot.units, estimated | misread, rows)
                 + noise_findings(robot.channels, robot.units, np.where(misread, 0.0, noise.stddev),
@@ -90,8 +92,7 @@ class ChannelFindings:
                                  self._config.estimation.adapt_noise))
 
     def trust_cause(self) -> str:
-        """The likely cause if a channel is not `ok`, in a sentence; '' if all are ok or excluded by
-        a setting."""
+        """The likely cause if a channel is neither `ok` nor left out, in a sentence; else ''."""
         levels = self._trust.levels
         if self._cause[0] is not levels:     # levels change twice a second, ticks are more frequent
             misread = [one._replace(places=places) for one in self._misread
@@ -103,6 +104,6 @@ class ChannelFindings:
         return self._cause[1]
 
     def trust_words(self) -> tuple[str, ...]:
-        """(C,) trust state of each channel, BY_SETTING if a setting excludes it."""
-        return tuple(BY_SETTING if unused else TRUST_STATES[level] for level, unused
-                     in zip(self._trust.levels.tolist(), self._left_out.tolist()))
+        """(C,) trust state of each channel, or why it is left out."""
+        return tuple(why or TRUST_STATES[level] for level, why
+                     in zip(self._trust.levels.tolist(), self._why_left_out))

@@ -575,6 +575,11 @@ class Estimator:
         misread sensors."""
         return self._findings.of_residuals()
 
+    @property
+    def left_out(self) -> tuple[str, ...]:
+        """(C,) why each channel is neither judged nor mentioned in advice; '' if it is."""
+        return self.robot.left_out(self.config)
+
     def mass_findings(self) -> list[tuple[str, str]]:
         """Estimated masses that contradict the robot's own: (setting, sentence) each."""
         return mass_findings(self.table, self.pi, self._uncertainty.recent.covariance, self.config,

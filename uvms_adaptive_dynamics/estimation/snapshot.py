@@ -58,7 +58,7 @@ class EstimatorSnapshot:
     whether the estimate continues a saved one with a covariance; implausible: rows rejected as
     absurd or not finite; repeated_stamps: samples refused because of a repeated stamp; recoveries:
     restarts after solves that failed in a row; trust (C,): per channel 'ok', 'doubtful', 'wrong',
-    or BY_SETTING if a setting excludes it; trust_cause: the likely cause if one is not ok
+    or one of LEFT_OUT if it is not judged; trust_cause: the likely cause if one is not ok
     (docs/uncertainty.md); judged: whether any channel has been judged since the values last jumped;
     progress: ages of rows and solves, and jumps of the values; parameters: the present ones;
     tilted: rows not learnt from because the vehicle's attitude was too uncertain; corrections:

@@ -24,7 +24,7 @@ import numpy as np
 
 from ..errors import require
 from ..model.arguments import array
-from ..model.sample import BY_SETTING
+from ..model.sample import LEFT_OUT
 from ..uncertainty.trust import TRUST_STATES, TRUST_WRONG
 from .snapshot import EstimatorSnapshot
 
@@ -49,7 +49,7 @@ class Situation:
     residuals contradict the model; failed_solves, lost_samples: in a row, up to now; stuck [s]: how
     long the estimator has worked on one sample. Ages [s], inf before the first: tick_age: of the
     newest tick; row_age (C,): of the newest learnt row of each of `channels`; solve_age: data
-    learnt since the newest successful solve. left_out: channels excluded by a setting.
+    learnt since the newest successful solve. left_out: channels that are not judged.
     """
 
     channels: Sequence[str]
@@ -82,7 +82,7 @@ class Situation:
                     if level == TRUST_STATES[TRUST_WRONG]],
                    progress.failed_in_a_row, lost_samples, stuck,
                    [channel for channel, level in zip(channels, snapshot.trust)
-                    if level == BY_SETTING])
+                    if level in LEFT_OUT])
 
 
 class Validity(NamedTuple):

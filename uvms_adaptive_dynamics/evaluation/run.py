@@ -211,8 +211,8 @@ def _learn(made: Iterable[Batch | Signals], bags: Sequence[BagContents], recorde
 
 def _masked_findings(log: RunLog, robot: RobotModel, config: Config, signals: Signals,
                      bags: Sequence[BagContents]) -> list[RunFinding]:
-    """Why no row of a channel counts, or why a large share does not; channels that a setting leaves
-    out are not reported."""
+    """Why no row of a channel counts, or why a large share does not; channels that are left out are
+    not reported."""
     valid, left_out = log.rows().valid, robot.left_out(config)
     places = {name: c for c, name in enumerate(robot.channels) if not left_out[c]}
     empty = [name for name, c in places.items() if not valid[:, c].any()]

@@ -32,7 +32,6 @@ from ..model.metrics import all_channels, timing
 from ..model.normal import Z95
 from ..model.parameter_file import ParameterSet
 from ..model.robot import RobotModel
-from ..model.sample import BY_SETTING
 from ..uncertainty.trust import TRUST_STATES
 from .bags import BagContents
 from .failures import Failure
@@ -185,16 +184,16 @@ def stage_entry(stage: StageEnd, first: float) -> dict[str, Any]:
                        for name, (before, after) in stage.deviations.items()}}
 
 
-def trust_of(rows: Rows, left_out: np.ndarray) -> list[dict[str, Any]]:
+def trust_of(rows: Rows, left_out: Sequence[str]) -> list[dict[str, Any]]:
     """Per channel: 'trust' at the end, 'trust_share' of the rows in each state, and 'trust_since_s'
     [s], the time since the first row at which each state was first reached, or None. A channel
-    that a setting leaves out (left_out (C,)) has only that as its trust."""
+    that is left out (left_out (C,): why, or '') has only that as its trust."""
     found = []
-    for levels, unused in zip(rows.trust.T, left_out):
-        levels = levels[:0] if unused else levels
+    for levels, why in zip(rows.trust.T, left_out):
+        levels = levels[:0] if why else levels
         places = [np.flatnonzero(levels == level) for level in range(len(TRUST_STATES))]
         found.append({
-            "trust": BY_SETTING if unused else TRUST_STATES[levels[-1]] if levels.size else None,
+            "trust": why or (TRUST_STATES[levels[-1]] if levels.size else None),
             "trust_share": {state: place.size / max(levels.size, 1)
                             for state, place in zip(TRUST_STATES, places)},
             "trust_since_s": {state: float(rows.t[place[0]] - rows.t[0]) if place.size else None

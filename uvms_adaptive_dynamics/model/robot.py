@@ -34,7 +34,7 @@ from ..errors import RobotError, require
 from .link_geometry import LinkGeometry
 from .manipulator import ManipulatorModel, Mount
 from .parameters import RIGID, ParameterTable
-from .sample import VEHICLE_UNITS, Sample, channel_names
+from .sample import BY_SETTING, NO_THRUSTER, VEHICLE_UNITS, Sample, channel_names
 from .term_sets import Instant
 from .vehicle import by_linear_velocity, through_water, vehicle_regressor
 from .vehicle_size import size_factors
@@ -246,10 +246,16 @@ class RobotModel:
                                 nu=self._still if self._tilt_only else nu,
                                 by_current=np.column_stack(by_current))
 
-    def left_out(self, config: Config) -> np.ndarray:
-        """(C,) bool: channels excluded by the setting joint_states.effort_masked."""
-        joints = [joint in config.joint_states.effort_masked for joint in self.joints]
-        return np.array([False] * self.vehicle_rows.stop + joints, bool)
+    def left_out(self, config: Config) -> tuple[str, ...]:
+        """(C,) why a channel is neither judged nor mentioned in advice, one of LEFT_OUT: a joint of
+        joint_states.effort_masked, or a vehicle axis on which no commanded thruster acts; ''
+        otherwise."""
+        acting = np.ones((6, 1))
+        if self.thrusters:
+            acting = np.reshape(config.thrusters.allocation, (6, -1))
+        return (*("" if row.any() else NO_THRUSTER for row in acting[self.vehicle_rows]),
+                *(BY_SETTING if joint in config.joint_states.effort_masked else ""
+                  for joint in self.joints))
 
     @property
     def knows_buoyancy(self) -> bool:

@@ -27,6 +27,10 @@ VEHICLE_UNITS = ("N", "N", "N", "N m", "N m", "N m")
 
 # Mask reason of a joint that the operator excludes (joint_states.effort_masked).
 BY_SETTING = "effort masked by setting"
+# Of a vehicle axis: its effort is always zero, so that nothing can be said of its predictions.
+NO_THRUSTER = "no thruster acts on it"
+# Trust words of channels that are neither judged nor mentioned in advice.
+LEFT_OUT = (BY_SETTING, NO_THRUSTER)
 # Mask reason of a joint at rest, whose friction is undetermined; not a fault.
 JOINT_AT_REST = "joint at rest"
 # Mask reason of ticks before a sensor's filter has its first window; not a fault.

@@ -27,7 +27,7 @@ from ..estimation.snapshot import EstimatorSnapshot
 from ..estimation.validity import FAILED, Validity
 from ..model.metrics import timing
 from ..model.parameters import ParameterTable
-from ..model.sample import JOINT_AT_REST
+from ..model.sample import JOINT_AT_REST, LEFT_OUT
 from ..uncertainty.advisories import block_warnings, channel_warnings, link_note
 from .memory import Memory
 from .recent_fit import RecentFit
@@ -88,7 +88,7 @@ class Diagnostics:
         self._learning = state.learn and samples < self._learning_samples
         found = [self._input(Status(*status), now_s, topics) for status in front_end.status(now_s)]
         found += [self._rows(front_end), self._solver(state, samples),
-                  self._estimate(state), self._predictions(), self._trust(state),
+                  self._estimate(state), self._predictions(state), self._trust(state),
                   *self._unused.statuses(front_end, state, samples, dropped)]
         if recorder is not None:
             found.append(Status(ERROR if recorder.error else OK, "recorder",
@@ -241,7 +241,7 @@ class Diagnostics:
                 found[f"known from: {source}"] = f"{len(names)}: {', '.join(names)}"
         return found
 
-    def _predictions(self) -> Status:
+    def _predictions(self, state: EstimatorSnapshot) -> Status:
         values: dict[str, object] = {}
         fits = self._fit.metrics()
         for channel, fit in fits.items():
@@ -249,7 +249,9 @@ class Diagnostics:
                 values |= {f"{channel} R^2": fit["r2"], f"{channel} coverage": fit["coverage95"],
                            f"{channel} width [{fit['unit']}]": fit["interval_width"],
                            f"{channel} NLL [nats]": fit["nll"]}
-        if warnings := channel_warnings(fits, self._fit.seconds, MIN_ROWS):
+        judged = {channel: fit for (channel, fit), trust in zip(fits.items(), state.trust)
+                  if trust not in LEFT_OUT}
+        if warnings := channel_warnings(judged, self._fit.seconds, MIN_ROWS):
             said = "; ".join(warnings)
             return Status(OK if self._learning else WARN, "predictions",
                           f"learning: {said}" if self._learning else said, values)

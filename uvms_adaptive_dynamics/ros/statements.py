@@ -29,7 +29,7 @@ from ..estimation.saved_state import dated
 from ..model.parameter_file import ParameterSet, save_parameters
 from ..model.physical_set import PhysicalSet
 from ..model.robot import RobotModel
-from ..model.sample import BY_SETTING
+from ..model.sample import LEFT_OUT
 from ..uncertainty.statement import Statement, statement
 from ..uncertainty.verdict import HELD_OUT, ChannelEvidence, Evidence, finding_of
 from .inputs import NodeInputs
@@ -113,7 +113,7 @@ class Statements:
         period = self._config().filter.period
         channels = {
             name: ChannelEvidence(figures, float(figures["n"]) * period, masked.get(name, {}),
-                                  ticks, trust, by_setting=trust == BY_SETTING)
+                                  ticks, trust, unused=trust if trust in LEFT_OUT else "")
             for (name, figures), trust in zip(self._fit.metrics().items(), asked.trust)}
         update_ms = list(self._worker.update_ms)
         which = f"the last {JUDGED:g} s of rows in motion" + (

@@ -25,7 +25,7 @@ from typing import Any, NamedTuple
 from ..model.normal import Z95
 from ..model.parameter_file import ParameterSet
 from .advisories import block_warnings, link_note, measured_blocks, motion_for
-from .verdict import BY_SETTING, Evidence, Verdict, verdict
+from .verdict import Evidence, Verdict, verdict
 
 
 class KnownValue(NamedTuple):
@@ -181,7 +181,7 @@ def _channels(evidence: Evidence) -> tuple[Predicted, ...]:
         f = channel.figures
         found.append(Predicted(name, f["unit"], channel.seconds, f["r2"], f["rmse"],
                                f["coverage95"], f["interval_width"], channel.width_ratio,
-                               BY_SETTING if channel.left_out else channel.trust))
+                               channel.left_out or channel.trust))
     return tuple(found)
 
 

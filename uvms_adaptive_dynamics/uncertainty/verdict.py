@@ -72,8 +72,8 @@ class ChannelEvidence(NamedTuple):
     figures: `channel_metrics` of the judged rows; seconds: their duration [s]; masked: mask reason
     -> ticks; rows: ticks in all; trust: current state; moved: whether the judged rows
     are rows in motion (False: too few of them, so all valid rows are judged); counted: rows that
-    counted in the end, None if only the masks are known; by_setting: whether a setting leaves the
-    channel out.
+    counted in the end, None if only the masks are known; unused: why the channel is left out, one
+    of LEFT_OUT, '' if it is not.
     """
 
     figures: Mapping[str, Any]
@@ -83,7 +83,7 @@ class ChannelEvidence(NamedTuple):
     trust: str
     moved: bool = True
     counted: int | None = None
-    by_setting: bool = False
+    unused: str = ""
 
     @property
     def lost(self) -> int:
@@ -99,9 +99,10 @@ class ChannelEvidence(NamedTuple):
         return None if width is None or not rmse else width / (2 * Z95 * rmse)
 
     @property
-    def left_out(self) -> bool:
-        """Whether a setting leaves the channel out."""
-        return self.by_setting or self.masked.get(BY_SETTING, 0) > MOST_MASKED * max(self.rows, 1)
+    def left_out(self) -> str:
+        """Why the channel is left out; '' if it is not."""
+        masked = self.masked.get(BY_SETTING, 0) > MOST_MASKED * max(self.rows, 1)
+        return self.unused or (BY_SETTING if masked else "")
 
     @property
     def faults(self) -> dict[str, int]:
@@ -213,14 +214,17 @@ def _answer(question: str, found: Sequence[tuple[str, str]], sentence: str) -> A
 
 def _judged(evidence: Evidence) -> dict[str, ChannelEvidence]:
     return {name: channel for name, channel in evidence.channels.items()
-            if channel.seconds >= JUDGED_SECONDS and channel.figures["r2"] is not None}
+            if channel.seconds >= JUDGED_SECONDS and channel.figures["r2"] is not None
+            and not channel.left_out}
 
 
 def _fits(evidence: Evidence) -> Answer:
     judged, found = _judged(evidence), []
     wanted = [name for name, channel in evidence.channels.items() if not channel.left_out]
     silent = [name for name in wanted if name not in judged]
-    if 2 * len(silent) > len(wanted) or not judged:
+    if not wanted:
+        found.append((NOT_USABLE, f"no channel is judged{_left_out(evidence)}"))
+    elif 2 * len(silent) > len(wanted) or not judged:
         found.append((NOT_USABLE, "most channels could not be judged: "
                                   f"{_not_judged(evidence, silent)}"))
     elif silent:
@@ -256,8 +260,11 @@ def _fits(evidence: Evidence) -> Answer:
 
 
 def _left_out(evidence: Evidence) -> str:
-    count = sum(channel.left_out for channel in evidence.channels.values())
-    return f" ({count} left out by a setting)" if count else ""
+    """The channels that are left out, grouped by reason, in brackets."""
+    found = _by_reason((name, channel.left_out) for name, channel in evidence.channels.items()
+                       if channel.left_out)
+    said = "; ".join(f"{', '.join(names)}: {why}" for why, names in found.items())
+    return f" ({said})" if said else ""
 
 
 def _by_trust(channel: ChannelEvidence) -> str:
@@ -266,10 +273,16 @@ def _by_trust(channel: ChannelEvidence) -> str:
 
 def _not_judged(evidence: Evidence, names: Sequence[str]) -> str:
     """The channels that are not judged, grouped by reason."""
-    by_reason: dict[str, list[str]] = {}
-    for name in names:
-        by_reason.setdefault(_why_not_judged(evidence.channels[name]), []).append(name)
-    return "; ".join(f"{', '.join(found)} ({why})" for why, found in by_reason.items())
+    return "; ".join(f"{', '.join(found)} ({why})" for why, found in _by_reason(
+        (name, _why_not_judged(evidence.channels[name])) for name in names).items())
+
+
+def _by_reason(channels: Iterable[tuple[str, str]]) -> dict[str, list[str]]:
+    """Reason -> names, from (name, reason) pairs."""
+    found: dict[str, list[str]] = {}
+    for name, why in channels:
+        found.setdefault(why, []).append(name)
+    return found
 
 
 def _why_not_judged(channel: ChannelEvidence) -> str:
