@@ -127,11 +127,10 @@ class EvidenceChangeDetector:
         from before; weight_density [N/m^3] of water; thrusters: their number."""
         self._hypotheses = hypotheses(table, free, prior_stddev, weight_density, thrusters)
         stride = max(1, round(overlap / 4))
-        tick = period * stride
-        self._since = sorted({max(1, round(seconds / tick)) for seconds in SINCE})
+        self._spacing = period * stride     # [s] of the rows
+        self._since = sorted({max(1, round(seconds / self._spacing)) for seconds in SINCE})
         self._rows = RowHistory(self._since[-1], stride, table.channels, table.size, thrusters)
         # at least three: the first tick begins a check, the last one ends it
-        self._period = period
         self._check_ticks = max(round(CHANGE_CHECK_PERIOD / period), 3)
         self._at_once = math.ceil(len(self._hypotheses) / (self._check_ticks - 2))
         self._settling = FIRST_CHANGE_CHECK / period
@@ -189,7 +188,7 @@ class EvidenceChangeDetector:
         self._better, self._free = [], False
 
     def _begin(self, information: InformationState, pi: np.ndarray) -> _Check:
-        variance = SpanVariance.of(information, pi, self._rows.stride * self._period)
+        variance = SpanVariance.of(information, pi, self._spacing)
         lengths = [rows for rows in self._since if rows <= self._rows.filled]
         since = self._rows.newest_of_each(lengths, variance)
         return _Check(since, variance, [])

@@ -32,7 +32,9 @@ from .row_excitation import Excited
 
 
 class ChannelFindings:
-    """Judges the channels of a robot and words the findings."""
+    """Judges the channels of a robot and words the findings.
+
+    left_out (C,): why each channel is neither judged nor mentioned in advice; '' if it is."""
 
     def __init__(self, config: Config, robot: RobotModel, trust: ChannelTrust,
                  information: InformationState):
@@ -58,14 +60,14 @@ class ChannelFindings:
 
     def change_settings(self, config: Config) -> None:
         """Adopt other settings."""
-        self._config, self._why_left_out = config, self._robot.left_out(config)
-        self._left_out = np.array([bool(why) for why in self._why_left_out])
+        self._config, self.left_out = config, self._robot.left_out(config)
+        self._unused = np.array([bool(why) for why in self.left_out])
 
     def add_row(self, prediction: Prediction, excited: Excited, learn: bool) -> None:
         """Judge a row. While learning, the parameters' own variance excuses a residual; frozen
         parameters excuse nothing."""
         self._trust.add_row(prediction.measured, prediction.predicted,
-                            prediction.valid & ~self._left_out, excited.moves,
+                            prediction.valid & ~self._unused, excited.moves,
                             prediction.parameter_variance * learn,
                             self._information.noise.long_run)
         self._residual_mean.add_row(prediction.residual, excited.moves)
@@ -84,7 +86,7 @@ class ChannelFindings:
         estimated[robot.vehicle_rows] = "vehicle_offsets" in table.terms
         estimated[robot.arm_rows] = "joint_offsets" in table.terms
         rows = self._information.gradient.rows_per_independent(noise.long_run ** 2)
-        misread = self._left_out.copy()
+        misread = self._unused.copy()
         misread[[place for one in self._misread for place in one.places]] = True
         return (self._residual_mean.findings(robot.channels, robot.units, estimated | misread, rows)
                 + noise_findings(robot.channels, robot.units, np.where(misread, 0.0, noise.stddev),
@@ -96,14 +98,14 @@ class ChannelFindings:
         levels = self._trust.levels
         if self._cause[0] is not levels:     # levels change twice a second, ticks are more frequent
             misread = [one._replace(places=places) for one in self._misread
-                       if (places := tuple(c for c in one.places if not self._left_out[c]))]
+                       if (places := tuple(c for c in one.places if not self._unused[c]))]
             vehicle_rows = 6 if self._robot.vehicle else 0
             self._cause = levels, likely_cause(self._robot.channels, vehicle_rows,
-                                               np.where(self._left_out, TRUST_OK, levels),
+                                               np.where(self._unused, TRUST_OK, levels),
                                                self._trust.batches, misread)
         return self._cause[1]
 
     def trust_words(self) -> tuple[str, ...]:
         """(C,) trust state of each channel, or why it is left out."""
         return tuple(why or TRUST_STATES[level] for level, why
-                     in zip(self._trust.levels.tolist(), self._why_left_out))
+                     in zip(self._trust.levels.tolist(), self.left_out))

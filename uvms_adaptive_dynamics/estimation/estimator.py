@@ -578,7 +578,7 @@ class Estimator:
     @property
     def left_out(self) -> tuple[str, ...]:
         """(C,) why each channel is neither judged nor mentioned in advice; '' if it is."""
-        return self.robot.left_out(self.config)
+        return self._findings.left_out
 
     def mass_findings(self) -> list[tuple[str, str]]:
         """Estimated masses that contradict the robot's own: (setting, sentence) each."""

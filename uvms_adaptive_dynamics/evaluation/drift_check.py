@@ -29,7 +29,7 @@ from ..config import Config
 from ..model.normal import Z95
 from ..model.parameter_file import ParameterSet
 from ..model.robot import RobotModel
-from ..uncertainty.added_direction import CLUSTER_LENGTH, Added, RobustFit
+from ..uncertainty.added_direction import CLUSTER_LENGTH, Added, RobustFit, pieces_of
 from ..uncertainty.verdict import Finding
 from .log import RunLog
 
@@ -95,7 +95,7 @@ def _trends(log: RunLog, robot: RobotModel) -> tuple[Added, Added] | None:
     weight[:, :, 0] = share[:, None] * Y[:, :, robot.table.index["W"]]
     # Forces that wander over many pieces look like a trend of anything: what a motion needs is
     # compared within pieces.
-    of_motion, change, efforts = (_within(one, valid, ((t - t[0]) // length).astype(int))
+    of_motion, change, efforts = (_within(one, valid, pieces_of(t, length))
                                   for one in (Y, thrust, tau[:, :, None]))
     return (RobustFit(of_motion, efforts[:, :, 0], valid, t, length).added(change)[0],
             fit.beside(thrust).added(weight)[0])

@@ -66,7 +66,7 @@ class RobustFit:
                  cluster: float = CLUSTER_LENGTH):
         self.tau, self.valid, self._t = tau, valid, t
         self._Y, self._cluster = Y, cluster
-        self._piece = ((t - t[0]) // cluster).astype(int)
+        self._piece = pieces_of(t, cluster)
         power = np.sqrt(np.maximum(np.mean(Y ** 2, axis=(0, 1)), 1e-300))
         self._scale = 1.0 / np.maximum(power, 1e-9 * power.max())
         deviation = _by_channel(tau - tau.mean(axis=0), valid)
@@ -92,7 +92,7 @@ class RobustFit:
 
     def unseen(self, length: float) -> np.ndarray:
         """(T, C) cross-validated predictions: each piece of `length` [s] by a fit to all others."""
-        pieces = ((self._t - self._t[0]) // length).astype(int)
+        pieces = pieces_of(self._t, length)
         A = self._Y * self._scale * self._weight[:, None]
         found, parts = self.predicted.copy(), []
         for rows in (pieces == k for k in np.unique(pieces)):
@@ -150,6 +150,11 @@ class RobustFit:
         # The tiny ridge gives an unexcited direction the coefficient zero.
         ridge[-1, -1] = 1e-12 * max(float(np.trace(N)), 1e-300)
         return np.linalg.solve(N + ridge, b)
+
+
+def pieces_of(t: np.ndarray, length: float) -> np.ndarray:
+    """(T,) number of the piece of `length` [s] to which each of the times t (T,) belongs."""
+    return ((t - t[0]) // length).astype(int)
 
 
 def _by_channel(residual: np.ndarray, valid: np.ndarray) -> np.ndarray:

@@ -28,8 +28,8 @@ import math
 from collections import deque
 
 import numpy as np
-from scipy.special import chdtri
 
+from ..model.normal import chi_squared
 from .constrained_inverse import ConstrainedInverse
 
 AXES = 6
@@ -53,7 +53,7 @@ FULL = 1 - 1e-9     # largest share of an axis' motion that may be noise
 def _by_chance(count: int) -> float:
     """Mean square of so many differences over the usual one, exceeded by SUDDEN_CHANCE."""
     freedom = max(count / CORRELATED, 1.0)
-    return float(chdtri(freedom, SUDDEN_CHANCE)) / freedom
+    return chi_squared(1.0 - SUDDEN_CHANCE, freedom) / freedom
 
 
 NOISIER = [math.inf, *map(_by_chance, range(1, 1 + round(RECENT / BLOCK)))]

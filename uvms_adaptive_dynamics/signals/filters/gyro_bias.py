@@ -32,7 +32,7 @@ from ...model.rotations import cross
 from ..checks.imu_check import MIN_GYRO_BIAS
 
 BIAS_SPAN = 1.0           # [s] over which turns are compared
-COMPARISONS = 4                 # comparisons per span
+COMPARISONS = 4           # comparisons per span
 SIGMAS = 5.0              # of the scatter, beyond which an error is not chance
 SCATTER_FLOOR = 0.003     # [rad/s] attitude noise of .1 degrees at both ends
 DIFFERENCES_REMEMBERED = 60  # differences between spans from which the scatter is estimated,
