@@ -151,6 +151,13 @@ FAULTS = (
     Fault("a burst of changes displaces what was known before it", "estimation/changes.py",
           "del self._known[-2]", "del self._known[-1]",
           "estimation/test_changes.py::test_the_oldest_knowledge_is_kept"),
+    Fault("another robot's factors are kept", "estimation/accepted_change.py",
+          "followed is None or not scales.any", "True", "estimation/test_changes.py::"
+          "test_a_start_from_another_robots_estimate_is_named_and_given_up"),
+    Fault("another robot's file still counts", "estimation/estimator.py",
+          "if np.isin(np.flatnonzero(self.free), places).all():", "if False:",
+          "estimation/test_changes.py::"
+          "test_a_start_from_another_robots_estimate_is_named_and_given_up"),
     Fault("a hypothesis pays nothing for its parameters", "estimation/change_evidence.py",
           "- np.log(L.diagonal()).sum()", "", "estimation/test_changes.py"),
     Fault("a stamp that comes twice is a jump of time", "estimation/estimator.py",

@@ -28,8 +28,10 @@ from uvms_adaptive_dynamics.estimation.accepted_change import Checkpoint, Restor
 from uvms_adaptive_dynamics.estimation.changes import EvidenceChangeDetector
 from uvms_adaptive_dynamics.estimation.estimator import Estimator
 from uvms_adaptive_dynamics.estimation.hypotheses import (
+    SHARES_OF_ROBOT,
     EffortScale,
     PartHypothesis,
+    RobotHypothesis,
     ThrustScale,
     hypotheses,
 )
@@ -41,7 +43,7 @@ from uvms_adaptive_dynamics.model.robot import RobotModel
 from uvms_adaptive_dynamics.model.scales import Scales
 from uvms_adaptive_dynamics.model.vehicle import load_columns
 from uvms_adaptive_dynamics.solvers import choose_solver
-from uvms_adaptive_dynamics.studies.linear_data import linear_samples
+from uvms_adaptive_dynamics.studies.linear_data import linear_samples, true_parameters
 
 
 def recent_rows(rng, ticks=12, channels=2, size=3, change=None, noise=0.5):
@@ -74,6 +76,18 @@ def test_evidence_is_the_ratio_of_marginal_likelihoods():
                                                      4 * columns.T @ residual))
     after = residual - columns @ mean
     assert hypothesis.gain(mean, rows) == pytest.approx(2 * (residual @ residual - after @ after))
+
+
+def test_the_difference_between_robots_may_be_small_or_large():
+    """The evidence is the mean of the likelihoods of both shares of the prior, written out."""
+    rng = np.random.default_rng(0)
+    rows = recent_rows(rng, change=np.array([.07, -.02]))
+    whole = RobotHypothesis("another robot", np.array([.5, .3]), np.array([0, 1]))
+    each = [of_parameters(share * whole.stddev).evidence(rows) for share in SHARES_OF_ROBOT]
+    evidence, mean = whole.evidence(rows)
+    assert np.exp(evidence) == pytest.approx(np.mean([np.exp(one) for one, _ in each]))
+    np.testing.assert_array_equal(mean, max(each, key=lambda one: one[0])[1])
+    assert whole.holds(of_parameters([.5, .3])) and not whole.holds(whole)
 
 
 def test_a_change_that_is_not_there_has_evidence_against_it():
@@ -428,6 +442,50 @@ def test_nothing_is_found_where_nothing_changes(setup):
         if k % 10 == 9:
             estimator.solve()
     assert estimator.changes == 0
+
+
+def started(setup, saved, truth, seconds=15.0, spoil=lambda sample: sample):
+    """(estimator, RMS of the last five seconds' residuals over the noise) that continues from a
+    saved estimate on a robot with parameters `truth`, in another motion than the saved one's."""
+    estimator = Estimator(setup.config, saved, setup.robot)
+    last = deque(maxlen=round(5.0 / setup.config.filter.period))
+    for k, sample in enumerate(linear_samples(setup.config, setup.robot, truth, seconds, 7)):
+        prediction = estimator.add(spoil(sample))
+        if prediction is not None:
+            last.append(prediction.residual / saved.noise_stddev)
+        if k % 10 == 9:
+            estimator.solve()
+    return estimator, np.sqrt(np.mean(np.square(last), axis=0))
+
+
+@pytest.mark.parametrize("factors", [False, True])
+def test_a_start_from_another_robots_estimate_is_named_and_given_up(setup, factors):
+    """Parameters, factors on measurements, flags and the data behind them; no sensor is blamed.
+    """
+    saved = setup.before().parameter_set()
+    if factors:
+        saved = replace(saved, learned=saved.learned | {"velocity_factor": .8})
+    other = true_parameters(setup.config, setup.robot, np.random.default_rng(3)).values
+    estimator, off = started(setup, saved, other)
+    assert estimator.changes == 1, estimator.notes
+    assert estimator.last_change.startswith("another robot: the saved estimate does not describe")
+    assert (off < 2.0).all(), off
+    assert not estimator.scales.words(setup.robot.channels)
+    again = estimator.parameter_set()
+    assert again.learned["rows"] < 16.0 / setup.config.filter.period * setup.robot.table.channels
+    assert again.learned["rows"] < saved.learned["rows"]
+    assert again.learned["spans"] != saved.learned["spans"]
+    assert again.known_from.count("measured") < saved.known_from.count("measured")
+
+
+def test_a_start_from_the_robots_own_estimate_is_no_other_robot(setup):
+    """With another motion, and with one thing changed since, which is named as what it is."""
+    saved = setup.before().parameter_set()
+    estimator, _ = started(setup, saved, setup.truth)
+    assert estimator.changes == 0
+    estimator, _ = started(setup, saved, setup.truth,
+                           spoil=lambda one: replace(one, wrench=1.25 * one.wrench))
+    assert estimator.changes == 1 and estimator.last_change.startswith("thrust scale")
 
 
 @pytest.mark.parametrize("mass, within", [(.38, 2.0), (.19, 4.0)])

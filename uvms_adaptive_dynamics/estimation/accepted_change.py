@@ -113,6 +113,27 @@ class PartChange(Change):
                 f"re-estimating. Evidence: {self.odds}")
 
 
+@dataclass(frozen=True)
+class RobotChange(PartChange):
+    """The estimate at the start was another robot's: all parameters are re-estimated, and the
+    factors on measurements that came with it are dropped."""
+
+    def follow(self, information: InformationState, pi: np.ndarray,
+               scales: Scales) -> Followed | None:
+        """See `Change.follow`."""
+        followed = super().follow(information, pi, scales)
+        if followed is None or not scales.any:
+            return followed
+        information.drop_window()       # its rows have these factors
+        return followed._replace(scales=scales.none())
+
+    def sentence(self, since: float) -> str:
+        """See `Change.sentence`."""
+        return (f"{self.part}: the saved estimate does not describe this one (another robot's "
+                "file, other ballast, payload or settings?); re-estimating everything. Evidence: "
+                f"{self.odds}")
+
+
 class ScaleChange(Change):
     """The scale of a measurement has changed: it is corrected, and only the window's rows are
     dropped."""

@@ -36,9 +36,23 @@ from ..model.parameters import ParameterTable
 from ..model.robot import RobotModel
 from ..model.scales import Scales
 from ..uncertainty.channel_noise import NoiseRecord
-from .accepted_change import EXTERNAL_FORCE, Change, Checkpoint, LoadChange, Restoration
+from .accepted_change import (
+    EXTERNAL_FORCE,
+    Change,
+    Checkpoint,
+    LoadChange,
+    Restoration,
+    RobotChange,
+)
 from .change_evidence import log_likelihood_ratio
-from .hypotheses import ALIKE_NATS, Hypothesis, Onset, hypotheses, without_load
+from .hypotheses import (
+    ALIKE_NATS,
+    Hypothesis,
+    Onset,
+    another_robot,
+    hypotheses,
+    without_load,
+)
 from .information import InformationState
 from .prediction import Prediction
 from .recent_rows import RecentRows, RowHistory, SpanVariance
@@ -46,7 +60,9 @@ from .row_excitation import Excited
 
 CHANGE_CHECK_PERIOD = 0.5           # [s] between two checks
 SINCE = (1.0, 2.0, 3.5, 6.0)        # [s] hypothetical ages of a change
-FIRST_CHANGE_CHECK = 20.0           # [s] of rows that count before the first check
+# [s] of rows that count before the first check, and before the robot of a saved estimate is taken
+# for granted
+FIRST_CHANGE_CHECK = 20.0
 # ln odds to accept a change. 20 would do if residuals were pure noise: about a hundred hypotheses
 # and onsets are tried at each of a hundred thousand checks a day, and one false change a month is
 # too many. Model error of a rough robot reached 13 within a minute; a change worth following
@@ -126,6 +142,9 @@ class EvidenceChangeDetector:
         information of one independent row; prior_stddev (p,); rows_known: rows per channel learnt
         from before; weight_density [N/m^3] of water; thrusters: their number."""
         self._hypotheses = hypotheses(table, free, prior_stddev, weight_density, thrusters)
+        self._rows_known = rows_known
+        if rows_known:
+            self._hypotheses += another_robot(free, prior_stddev),
         stride = max(1, round(overlap / 4))
         self._spacing = period * stride     # [s] of the rows
         self._since = sorted({max(1, round(seconds / self._spacing)) for seconds in SINCE})
@@ -137,7 +156,7 @@ class EvidenceChangeDetector:
         self._quiet: deque[NoiseRecord] = deque(
             maxlen=1 + round(SINCE[-1] / (self._check_ticks * period)))
         self._known: list[Checkpoint] = []
-        self._ticks, self._seen = 0, np.full(table.channels, rows_known)
+        self._ticks, self._seen = 0, np.zeros(table.channels)
         self._check: _Check | None = None
         self._suspects: deque[_Suspect] = deque(maxlen=CONFIRMING)
         self.nearest = 0.0
@@ -153,7 +172,8 @@ class EvidenceChangeDetector:
             self._rows.add(prediction, excited.counts)
         check = self._check
         if check is None:
-            settled = self._seen.max() > self._settling and self._rows.filled >= self._since[0]
+            settled = (self._rows_known + self._seen.max() > self._settling
+                       and self._rows.filled >= self._since[0])
             if settled and self._ticks % self._check_ticks == 0:
                 self._check = self._begin(information, prediction.pi)
             return None
@@ -187,16 +207,24 @@ class EvidenceChangeDetector:
         self._suspects.clear()
         self._better, self._free = [], False
 
+    def _end_start(self) -> None:
+        """Test only changes that happen while the robot is watched."""
+        self._hypotheses = tuple(one for one in self._hypotheses if not one.from_start)
+
     def _begin(self, information: InformationState, pi: np.ndarray) -> _Check:
+        if self._seen.max() > self._settling:
+            self._end_start()
         variance = SpanVariance.of(information, pi, self._spacing)
         lengths = [rows for rows in self._since if rows <= self._rows.filled]
         since = self._rows.newest_of_each(lengths, variance)
         return _Check(since, variance, [])
 
     def _best_since(self, hypothesis: Hypothesis, check: _Check) -> tuple[float, int, np.ndarray]:
-        columns = hypothesis.columns(check.since[max(check.since)])
-        tried = [(*hypothesis.evidence(rows, columns[-length:]), length)
-                 for length, rows in check.since.items()]
+        longest = max(check.since)
+        columns = hypothesis.columns(check.since[longest])
+        lengths = [longest] if hypothesis.from_start else check.since
+        tried = [(*hypothesis.evidence(check.since[length], columns[-length:]), length)
+                 for length in lengths]
         best, change, length = max(tried, key=lambda one: one[0])
         return best, length, change
 
@@ -216,6 +244,9 @@ class EvidenceChangeDetector:
             return None
         accepted = self._likely_cause(length, check)
         self._restart()
+        if isinstance(accepted, RobotChange):   # as after a start from nothing
+            self._rows_known, self._seen[:] = 0.0, 0.0
+            self._end_start()
         return accepted
 
     def _likely_cause(self, length: int, check: _Check) -> Change:

@@ -93,6 +93,7 @@ class Estimator:
     solved: bool
     undone: str
     standing_change: str
+    _saved_words: tuple[str, ...]
     _first_t: float | None
     _last_t: float | None
 
@@ -302,6 +303,8 @@ class Estimator:
         self.changes += 1
         self.last_change, self.standing_change = revision.sentence, revision.standing
         self._revise(revision)
+        if revision.restarted.size:
+            self._forget_saved(revision.restarted)
 
     def _revise(self, revision: Revision) -> None:
         """Continue from revised knowledge; earlier residuals do not apply to it."""
@@ -310,6 +313,16 @@ class Estimator:
         if revision.jumps:
             self._progress.note_jump(revision.sentence)
         self._note(revision.sentence)
+
+    def _forget_saved(self, places: np.ndarray) -> None:
+        """Drop what the file at the start says of parameters at `places` (k,) and, if these are all
+        that are estimated, of the data behind it: the state belongs to a robot of its own now."""
+        self._saved_words = tuple(
+            word if word == "frozen" or k not in places else "prior"
+            for k, word in enumerate(self._saved_words))
+        if np.isin(np.flatnonzero(self.free), places).all():
+            self.prior = replace(self.prior, learned={})
+            self._spans = LearnedSpans()
 
     def _elapsed(self, t: float) -> float:
         """[s] from the first sample to stamp t."""
@@ -397,6 +410,7 @@ class Estimator:
                                  effort=effort_sizes(saved, self.robot.channels))
         # Nothing below raises: a set that cannot be used has changed nothing.
         self.prior, self.pi, self._spans = prior, values, spans
+        self._saved_words = prior.known_from
         if moved:
             self._note(moved)
         if self._adapt_intervals:
@@ -620,7 +634,7 @@ class Estimator:
         """Where each parameter's value comes from: 'measured', 'weak', 'prior' or 'frozen'
         (docs/uncertainty.md)."""
         words, solved = self._uncertainty.known_from(self.pi)
-        return self._free_set.flags(at_least(self.prior.known_from, words), solved)
+        return self._free_set.flags(at_least(self._saved_words, words), solved)
 
     def identifiability(self) -> Identifiability:
         """What the data so far determine: rank, conditioning, blocks, and a summary with warnings

@@ -38,6 +38,7 @@ from .accepted_change import (
     EffortChange,
     LoadChange,
     PartChange,
+    RobotChange,
     ThrusterChange,
     VelocityChange,
 )
@@ -46,6 +47,8 @@ from .recent_rows import RecentRows
 
 # Prior deviations of a change: half the prior's deviation for parameters, 15 % for a scale.
 SHARE_OF_PRIOR = 0.5
+# The same for all parameters at once: two robots of one type, or of two types.
+SHARES_OF_ROBOT = (0.05, 0.5)
 SCALE_STDDEV = 0.15
 THRUSTER_STDDEV = 0.5       # of its thrust: a rope, a broken blade, a faulty speed controller
 ALIKE_NATS = 4.6            # ln 100: hypotheses this close explain the data equally well
@@ -73,12 +76,15 @@ class Onset(NamedTuple):
 class Hypothesis(ABC):
     """What may have changed. stddev (k,): prior deviation of such a change.
 
-    preference: among hypotheses that explain the data equally well, the lowest is accepted."""
+    preference: among hypotheses that explain the data equally well, the lowest is accepted;
+    from_start: whether it holds for all rows since the start, and is judged by as many as are
+    kept."""
 
     name: str
     stddev: np.ndarray
 
     preference: ClassVar[int]
+    from_start: ClassVar[bool] = False
 
     @abstractmethod
     def columns(self, rows: RecentRows) -> np.ndarray:
@@ -127,6 +133,33 @@ class PartHypothesis(Hypothesis):
         """See `Hypothesis.holds`."""
         return (isinstance(other, PartHypothesis) and other.places.size < self.places.size
                 and bool(np.isin(other.places, self.places).all()))
+
+
+@dataclass(frozen=True)
+class RobotHypothesis(PartHypothesis):
+    """The estimate at the start was another robot's: all parameters differ, by a share of stddev
+    (k,) that is one of SHARES_OF_ROBOT, each as likely."""
+
+    preference = 3          # all that was known is given up for it
+    from_start = True
+
+    def evidence(self, rows: RecentRows,
+                 columns: np.ndarray | None = None) -> tuple[float, np.ndarray]:
+        """See `Hypothesis.evidence`; the mean is that of the likelier share."""
+        columns = self.columns(rows) if columns is None else columns
+        sums = normal_equations(columns, rows)
+        found = [bayes_factor(*sums, share * self.stddev) for share in SHARES_OF_ROBOT]
+        odds = [one for one, _ in found]
+        mixed = float(np.logaddexp.reduce(odds)) - np.log(len(odds))
+        return mixed, found[int(np.argmax(odds))][1]
+
+    def accepted(self, onset: Onset, alike: Sequence[Hypothesis]) -> Change:
+        """See `Hypothesis.accepted`."""
+        return RobotChange(self.name, onset.ticks, onset.noise, self.places, onset.odds)
+
+    def holds(self, other: Hypothesis) -> bool:
+        """See `Hypothesis.holds`: any other cause is simpler."""
+        return not isinstance(other, RobotHypothesis)
 
 
 @dataclass(frozen=True)
@@ -337,3 +370,10 @@ def hypotheses(table: ParameterTable, free: np.ndarray, prior_stddev: np.ndarray
     found += [EffortScale(f"{joint} effort scale", factor, every[first_joint + j:][:1])
               for j, joint in enumerate(table.joints)]
     return tuple(found)
+
+
+def another_robot(free: np.ndarray, prior_stddev: np.ndarray) -> RobotHypothesis:
+    """The hypothesis that the estimate at the start was another robot's. free (p,): estimated
+    parameters; prior_stddev (p,)."""
+    places = np.flatnonzero(free)
+    return RobotHypothesis("another robot", prior_stddev[places], places)

@@ -55,12 +55,13 @@ from .row_excitation import Excited
 class Revision(NamedTuple):
     """Consequence for the estimate: its values pi (p,); the reason, in a sentence; jumps: whether
     the values were replaced rather than updated; standing: the sentence about the last change not
-    withdrawn, or ''."""
+    withdrawn, or ''; restarted (k,): places of parameters that are estimated from the start."""
 
     pi: np.ndarray
     sentence: str
     jumps: bool
     standing: str
+    restarted: np.ndarray = np.zeros(0, int)
 
 
 class RobotChanges:
@@ -169,7 +170,8 @@ class RobotChanges:
         jumps = not isinstance(change, LoadChange)      # an external load leaves the values
         if jumps:
             self._standing = "" if isinstance(change, Restoration) else sentence
-        return Revision(followed.pi, sentence, jumps, self._standing)
+        restarted = change.places if isinstance(change, PartChange) else np.zeros(0, int)
+        return Revision(followed.pi, sentence, jumps, self._standing, restarted)
 
     def _undo(self, until: float, known: Checkpoint, now: float) -> Revision:
         """Return to the checkpoint `known` of stamp `until` [s]; now [s]: stamp of the sample."""

@@ -58,6 +58,15 @@ class Scales(NamedTuple):
         return cls(np.array([by_channel.get(channel, 1.0) for channel in channels]),
                    _velocity_factor(learned, what), np.array(by_thruster or [1.0] * thrusters))
 
+    def none(self) -> Scales:
+        """Factors of one, for the same measurements."""
+        return Scales(np.ones_like(self.effort), 1.0, np.ones_like(self.thruster))
+
+    @property
+    def any(self) -> bool:
+        """Whether a factor is not one."""
+        return bool((self.effort != 1).any() or self.velocity != 1 or (self.thruster != 1).any())
+
     @property
     def usable(self) -> bool:
         """Whether the corrected measurements are still worth using."""
