@@ -87,6 +87,19 @@ def test_a_line_passes_unchanged(start, slope, offset):
     assert [row.row for row in gated(rows)] == rows
 
 
+@pytest.mark.parametrize("share, least", [(0.2, 0.9), (0.4, 0.65)])
+def test_the_gate_stays_shut_where_many_values_are_wrong(share, least):
+    """Outliers of 10 to 60 standard deviations on a slow sine: most are found for a minute, and no
+    good value is rejected for them. (A scale that follows the median finds 5 % of two in five.)"""
+    rng, ticks = np.random.default_rng(0), 3000
+    good = 5.0 * np.sin(0.05 * np.arange(ticks)) + rng.normal(size=ticks)
+    wrong = (rng.random(ticks) < share) & (np.arange(ticks) > 200)
+    rows = good + wrong * rng.uniform(10, 60, ticks) * rng.choice([-1, 1], ticks)
+    found = np.array([row.spikes is not None for row in gated([[x] for x in rows])])
+    assert found[wrong].mean() > least
+    assert found[~wrong].mean() < 1e-3
+
+
 @pytest.mark.parametrize("place", range(5, 35))
 def test_a_spike_is_replaced_by_its_neighbours(place):
     """One far value in a noisy sine is marked and replaced; its neighbours stay."""

@@ -22,7 +22,7 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 
-from .scale import SCALE_STEP, MedianScale, judged
+from .scale import SCALE_STEP, RunningScale, judged
 
 TURN_SPAN = 0.1           # [s] over which attitude and gyro are compared
 # [rad] Smallest scale of their difference over that time: 0.2 degrees of noise at both ends, and an
@@ -44,8 +44,8 @@ class ImuConsistency:
 
     def reset(self) -> None:
         """Forget all readings and the scales."""
-        self._turn_scale = MedianScale([TURN_FLOOR] * 4, SCALE_STEP, start=1.0)
-        self._step_scale = MedianScale([STEP_FLOOR] * 3, SCALE_STEP, start=1.0)
+        self._turn_scale = RunningScale([TURN_FLOOR] * 4, SCALE_STEP, start=1.0)
+        self._step_scale = RunningScale([STEP_FLOOR] * 3, SCALE_STEP, start=1.0)
         self.restart()
 
     def restart(self) -> None:

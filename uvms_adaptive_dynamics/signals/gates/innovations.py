@@ -20,7 +20,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from .scale import START_FACTOR, MedianScale
+from .scale import START_FACTOR, RunningScale
 
 INNOVATION_SIGMAS = 5.0
 INNOVATION_SCALE_STEP = 0.05   # relative step of the running scale per value
@@ -274,9 +274,9 @@ class InnovationGate:
     def _begin_scale(self, spread: float) -> None:
         """Initialize the scales with standard deviation `spread`, within the allowed bounds."""
         first = min(max(spread / self._floor, START_FACTOR), self._largest / self._floor)
-        self._scale = MedianScale([self._floor] * 3, INNOVATION_SCALE_STEP, first, START_VALUES)
+        self._scale = RunningScale([self._floor] * 3, INNOVATION_SCALE_STEP, first, START_VALUES)
         # of accepted values; never widened
-        self._accepted_scale = MedianScale([self._floor] * 3, INNOVATION_SCALE_STEP, first,
+        self._accepted_scale = RunningScale([self._floor] * 3, INNOVATION_SCALE_STEP, first,
                                            START_VALUES)
 
     def _line(self) -> tuple[np.ndarray, np.ndarray, np.ndarray]:

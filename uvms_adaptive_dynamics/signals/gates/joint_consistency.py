@@ -21,7 +21,7 @@ from collections.abc import Sequence
 from typing import NamedTuple
 
 from .resolution import Resolution
-from .scale import CONTRADICTION_SCALES, SCALE_STEP, MedianScale, judged
+from .scale import CONTRADICTION_SCALES, SCALE_STEP, RunningScale, judged
 
 COMPARED_SPAN = 0.1       # [s] over which positions and velocities are compared
 # Standard deviation of the difference by noise alone, in those of a position: two positions, and
@@ -67,7 +67,7 @@ class JointConsistency:
 
     def reset(self) -> None:
         """Forget all readings and the scale."""
-        self._scale = MedianScale([self._floor] * self._n, SCALE_STEP)
+        self._scale = RunningScale([self._floor] * self._n, SCALE_STEP)
         self._resolution = Resolution(self._n)
         self._past: deque[_Reading] = deque()
         self._judged: Sequence[bool] = ()       # (n,) joints with a velocity

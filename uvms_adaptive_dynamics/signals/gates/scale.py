@@ -18,7 +18,7 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 
-from ...model.normal import NORMAL_MEDIAN
+from ...model.normal import chi_squared
 
 START_FACTOR = 5.0        # times the floor: wide until the signal is known
 # [s] in which nothing but rejected values doubles a scale: a sensor that is always like that is
@@ -30,8 +30,9 @@ SCALE_STEP = 0.02           # relative step of a running scale per value, for fa
 CONTRADICTION_SCALES = 6.0
 
 
-class MedianScale:
-    """Running standard deviations (W,) of centred values, from their median magnitudes.
+class RunningScale:
+    """Running standard deviations (W,) of centred normal values, from a quantile of their
+    magnitudes, by default the median.
 
     Each value moves the logarithm of the scale by a fixed step up or down, so a burst of outliers
     counts no more than as many small values, however large they are. Never below `floor` (W,).
@@ -39,11 +40,14 @@ class MedianScale:
     """
 
     def __init__(self, floor: Sequence[float], step: float, start: float = START_FACTOR,
-                 known: int = 0):
-        """`start`: initial scale in floors, as if determined from `known` values."""
+                 known: int = 0, share: float = 0.5):
+        """`start`: initial scale in floors, as if determined from `known` values; `share`: of the
+        magnitudes that are below the quantile."""
         self._least, self._step = [float(f) for f in floor], step
         self._floor = self._least
         self._count = known
+        self._up, self._down = 2.0 * share, 2.0 * (1.0 - share)     # balanced at the quantile
+        self._quantile = math.sqrt(chi_squared(share, 1))
         self.value = [start * f for f in self._floor]
 
     @property
@@ -65,13 +69,14 @@ class MedianScale:
         """Update with the magnitudes (W,) of one measurement."""
         self._count += 1
         step = max(self._step, 1.0 / (self._count + 2))
-        up, down = 1.0 + step, 1.0 - step
-        moved = [v * up if s > NORMAL_MEDIAN * v else v * down if s == s else v
+        up, down = 1.0 + self._up * step, 1.0 - self._down * step
+        quantile = self._quantile
+        moved = [v * up if s > quantile * v else v * down if s == s else v
                  for s, v in zip(size, self.value)]      # (NaN changes nothing)
         self.value = [v if v > f else f for v, f in zip(moved, self._floor)]
 
 
-def judged(scale: MedianScale, size: Sequence[float], spacing: float,
+def judged(scale: RunningScale, size: Sequence[float], spacing: float,
            known: Sequence[bool] = ()) -> bool:
     """Whether magnitudes (W,) are within the scale, which is updated if they are, else widened.
 

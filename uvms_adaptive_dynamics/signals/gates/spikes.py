@@ -26,14 +26,16 @@ from typing import NamedTuple
 import numpy as np
 
 from .resolution import Resolution
-from .scale import SCALE_STEP, MedianScale
+from .scale import SCALE_STEP, RunningScale
 
 SPIKE_NEIGHBOURS = 3    # neighbours on either side of a value
 LOOKAHEAD = 0.1         # [s] that a value waits for later neighbours
 SPIKE_SIGMAS = 5.0      # catches errors of ten deviations, and rejects one good value in a million
 LOCAL_SIGMAS = 6.0      # median deviations of the window: a curved or stepping signal is no spike
 ERRATIC_SIGMAS = 6.0    # of the typical second difference, from which a whole window is erratic
-BEFORE = 1.5            # cap on the scale's input, times the distance from the previous value
+# Share of its inputs that are below the quantile that the scale follows. Where two of five values
+# are wrong, half of the inputs are as soon as some of these values are missed.
+SMALLEST_INPUTS = 0.35
 MAX_SPACING = 0.25      # [s] beyond which neighbours are unrelated
 
 
@@ -64,7 +66,7 @@ class SpikeGate:
 
     def reset(self) -> None:
         """Forget all rows and the scale."""
-        self._scale = MedianScale(self._floor, SCALE_STEP)
+        self._scale = RunningScale(self._floor, SCALE_STEP, share=SMALLEST_INPUTS)
         self._resolution = Resolution(len(self._floor))
         self._times: list[float] = []
         self._rows: list[Sequence[float]] = []
@@ -104,7 +106,7 @@ class SpikeGate:
         return [self._decide() for _ in range(len(self._times) - self._next)]
 
     def _decide(self) -> GatedRow:
-        """Decide on the next row by the mean of its two neighbours.
+        """Decide on the next row by second differences with its neighbours.
 
         This is cheap and enough for nearly all rows. Whether a far value is a spike, is next to one
         or lies at a step, is decided by the median of the window.
@@ -116,11 +118,14 @@ class SpikeGate:
         if half == 0:
             return GatedRow(t, row, None, None)
         scale = self._scale.value
-        size = [abs(x - 0.5 * (a + b)) for x, a, b in zip(row, rows[c - 1], rows[c + 1])]
-        # The previous row is free of spikes: its distance caps a later spike's effect on the scale.
-        # (An identical value comes from a coarse sensor and says nothing of noise.)
-        self._scale.add([s if x == a else min(s, BEFORE * abs(x - a))
-                         for s, x, a in zip(size, row, rows[c - 1])])
+        before, after = rows[c - 1], rows[c + 1]
+        size = [abs(x - 0.5 * (a + b)) for x, a, b in zip(row, before, after)]
+        if c > 1:
+            # The second difference with the two rows before, which are free of spikes, is wrong
+            # only if this row is; the mean of the neighbours also if the next one is.
+            bend = [0.5 * abs(x - 2.0 * a + b) for x, a, b in zip(row, before, rows[c - 2])]
+            self._scale.add(bend)
+            size = list(map(max, size, bend))
         for s, v in zip(size, scale):
             if s > SPIKE_SIGMAS * v:
                 return self._compare_with_median(c, half, np.array(size), np.array(scale))
@@ -130,7 +135,7 @@ class SpikeGate:
                              scale: np.ndarray) -> GatedRow:
         """Decide on row c by its window of `half` rows on either side.
 
-        `size` (W,): distance from the mean of the two neighbours; `scale` (W,): its standard
+        `size` (W,): half a second difference with its neighbours; `scale` (W,): its standard
         deviation.
         """
         limit = SPIKE_SIGMAS * scale

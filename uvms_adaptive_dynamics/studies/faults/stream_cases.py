@@ -60,9 +60,6 @@ UNSEEN = {
     "thrusters at 5 Hz": "The data do not show if the thrusters were commanded more often than the "
                          "topic shows: if not, all rows are right. It is reported; if they were, "
                          "8.5 % of the rows are wrong."}
-UNTOLD = ("With two of five efforts wrong, most have a wrong neighbour, and the gate, which learns "
-          "its scale from them, opens: a third are found (1,800 of 6,000). The cost function "
-          "tolerates the rest (.03).")
 RATE_SAID = (r"\brate\b|Hz|slow|latency",)
 
 
@@ -199,8 +196,7 @@ def _outliers(onset: float) -> list[Case]:
     return [
         *(Case(f"{share:.0%} outliers in efforts", "outliers", behaviour,
                (altered("effort", effort_outliers(share)),), Expected("joint_states", ("effort",)),
-               limits[share], short=share == 0.2, counted="effort",
-               stated=UNTOLD if share == 0.4 else "") for share in limits),
+               limits[share], short=share == 0.2, counted="effort") for share in limits),
         Case("10 % outliers of the dvl", "outliers", behaviour,
              (altered("velocity", velocity_outliers(0.1)),), None,
              Limits(samples=0.95, recover=None)),
