@@ -20,6 +20,7 @@ from types import SimpleNamespace
 import numpy as np
 import pytest
 from analytic import AnalyticMotion
+from logged_rows import logged_rows
 
 from uvms_adaptive_dynamics.config import Config
 from uvms_adaptive_dynamics.estimation.low_pass import RowFilter
@@ -63,8 +64,8 @@ def recorded(lag=0.0, scale=1.0, offset=0.0, constant=0.0, change=lambda sample:
             found.append(row)
     t, Y, measured, known, valid = (np.array([getattr(row, name) for row in found])
                                     for name in ("t", "Y", "tau", "tau_known", "valid"))
-    rows = SimpleNamespace(t=t, bag=np.zeros(len(t), int), measured=measured,
-                           tau_known=known, valid=valid)
+    rows = logged_rows(t=t, bag=np.zeros(len(t), int), measured=measured,
+                       tau_known=known, valid=valid)
     return samples[::CHECKED_EVERY], SimpleNamespace(rows=lambda: rows, regressors=lambda k: Y[k])
 
 
@@ -162,7 +163,7 @@ def test_a_gap_breaks_the_rows_off():
     assert found.code == "joint_states.delay"
     # rows of an earlier recording with the same times must not be confused
     rows = log.rows()
-    twice = SimpleNamespace(
+    twice = logged_rows(
         t=np.r_[rows.t, rows.t], bag=np.repeat([0, 1], len(rows.t)),
         **{name: np.concatenate([np.zeros_like(getattr(rows, name)), getattr(rows, name)])
            for name in ("measured", "tau_known", "valid")})

@@ -19,6 +19,7 @@ from types import SimpleNamespace
 import numpy as np
 import pytest
 from analytic import AnalyticMotion
+from logged_rows import logged_rows
 
 from uvms_adaptive_dynamics.config import Config
 from uvms_adaptive_dynamics.estimation.low_pass import RowFilter
@@ -60,8 +61,8 @@ def said(fall=0.0, weight=0.0, wander=0.0, seconds=60.0, settings=None, final=FI
     measured[:, :6] += wander * swell * [1, 1, 1, 0.1, 0.1, 0.1]
     measured[:, :6] /= 1 - fall * share[:, None]
     measured = measured + rng.normal(size=tau.shape) * NOISE
-    made = SimpleNamespace(t=t, bag=np.zeros(len(t), int), measured=measured, tau_known=known,
-                           valid=valid)
+    made = logged_rows(t=t, bag=np.zeros(len(t), int), measured=measured, tau_known=known,
+                       valid=valid)
     log = SimpleNamespace(rows=lambda: made, regressors=lambda k: Y[k])
     return drifts(log, final, CONFIG.with_values(settings or {}), ROBOT)
 
@@ -136,8 +137,8 @@ def test_a_force_that_wanders_is_no_drift_of_the_thrust(seed):
 def test_a_robot_without_a_vehicle_has_nothing_to_drift():
     """Nor has one whose rows do not count."""
     t, Y, tau, known, valid = rows(60.0)
-    made = SimpleNamespace(t=t, bag=np.zeros(len(t), int), measured=tau, tau_known=known,
-                           valid=np.zeros_like(valid))
+    made = logged_rows(t=t, bag=np.zeros(len(t), int), measured=tau, tau_known=known,
+                       valid=np.zeros_like(valid))
     log = SimpleNamespace(rows=lambda: made, regressors=lambda k: Y[k])
     assert drifts(log, FINAL, CONFIG, ROBOT) == ([], [])
     config = CONFIG.with_values({"robot.vehicle": False})

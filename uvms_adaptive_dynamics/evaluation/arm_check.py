@@ -69,7 +69,7 @@ def arm_check(samples: Sequence[Sample], log: RunLog, pi: np.ndarray, config: Co
     n, whole = len(robot.joints), _with_lacking(config, robot)
     t, columns = _low_passed(samples, pi, config, robot, whole)
     rows = log.rows()
-    last = np.flatnonzero(rows.bag == rows.bag[-1])
+    last = rows.last_recording
     last = last[np.argsort(rows.t[last], kind="stable")]
     places = last[np.minimum(np.searchsorted(rows.t[last], t), len(last) - 1)]
     same = np.abs(rows.t[places] - t) < 0.5 * config.filter.period

@@ -81,7 +81,7 @@ def _trends(log: RunLog, robot: RobotModel) -> tuple[Added, Added] | None:
     """Change of the thrust that a motion needs, as a share, and of the weight in water [N], from
     the beginning to the end of the last recording; None if it is too short to show them."""
     rows = log.rows()
-    last = np.flatnonzero(rows.bag == rows.bag[-1])
+    last = rows.last_recording
     places = last[::max(ROWS_APART, math.ceil(last.size / LARGEST_FIT))]
     t, valid = rows.t[places], rows.valid[places]
     duration = t[-1] - t[0]
@@ -135,9 +135,7 @@ def _weight_sentence(weight: Added) -> str:
 
 def _weight_stddev(final: ParameterSet, robot: RobotModel) -> float:
     """Standard deviation of W - B [N]; infinite without a covariance."""
-    if final.covariance is None:
-        return math.inf
-    net = np.zeros(robot.table.size)
-    net[robot.table.places(["W", "B"])] = 1.0, -1.0
-    off = 0.0 if final.systematic is None else float(np.sum((final.systematic @ net) ** 2))
-    return math.sqrt(max(float(net @ final.covariance @ net), 0.0) + off)
+    net = np.zeros((1, robot.table.size))
+    net[0, robot.table.places(["W", "B"])] = 1.0, -1.0
+    found = final.stddev_of(net)
+    return math.inf if found is None else float(found[0])

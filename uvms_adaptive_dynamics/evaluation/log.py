@@ -59,6 +59,11 @@ class Rows(NamedTuple):
     speed: np.ndarray
     moves: np.ndarray
 
+    @property
+    def last_recording(self) -> np.ndarray:
+        """(k,) indices of the last recording's rows."""
+        return np.flatnonzero(self.bag == self.bag[-1])
+
 
 class Trajectory(NamedTuple):
     """Estimates over time: t (k,), bag (k,), pi (k, p) and its stddev (k, p)."""
@@ -144,9 +149,9 @@ class RunLog:
         """(C,) unpredicted share of each effort's power in the last recording, over its rows or
         (later) their later half; 0 if no row counts."""
         rows = self.rows()
-        found = np.zeros(rows.valid.shape[1])
+        found, last = np.zeros(rows.valid.shape[1]), rows.last_recording
         for c, valid in enumerate(rows.valid.T):
-            places = np.flatnonzero(valid & (rows.bag == rows.bag[-1]))
+            places = last[valid[last]]
             places = places[places.size // 2:] if later else places
             if places.size and np.ptp(rows.measured[places, c]):
                 measured = rows.measured[places, c]

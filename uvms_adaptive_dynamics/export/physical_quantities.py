@@ -69,7 +69,7 @@ def physical_quantities(identified: Identified) -> tuple[Quantity, ...]:
     formulas = _formulas(identified)
     values = identified.values
     J = _jacobian(formulas, values, np.array(identified.robot.table.scale))
-    stddev = _deviations(identified, J)
+    stddev = identified.parameters.stddev_of(J)
     words = _flags(identified, formulas, J, stddev)
     return tuple(
         Quantity(formula.name, formula.unit, float(formula.of(values)),
@@ -185,17 +185,6 @@ def _jacobian(formulas: Sequence[_Formula], values: np.ndarray, scale: np.ndarra
         down[i] -= step
         J[:, i] = [(f.of(up) - f.of(down)) / (2 * step) for f in formulas]
     return J
-
-
-def _deviations(identified: Identified, J: np.ndarray) -> np.ndarray | None:
-    """(k,) standard deviations, including errors of delays and scales."""
-    covariance, systematic = identified.parameters.covariance, identified.parameters.systematic
-    if covariance is None:
-        return None
-    variance = np.einsum("kp,pq,kq->k", J, covariance, J)
-    if systematic is not None:
-        variance = variance + np.sum((J @ systematic.T) ** 2, axis=1)
-    return np.sqrt(np.maximum(variance, 0.0))
 
 
 def _flags(identified: Identified, formulas: Sequence[_Formula], J: np.ndarray,

@@ -106,6 +106,13 @@ class ParameterSet:
         off = 0.0 if self.systematic is None else np.sum(self.systematic ** 2, axis=0)
         return np.sqrt(np.maximum(np.diag(self.covariance), 0.0) + off)
 
+    def stddev_of(self, J: np.ndarray) -> np.ndarray | None:
+        """(k,) standard deviations of the sums J @ values, J (k, p), as `stddev`."""
+        if self.covariance is None:
+            return None
+        off = 0.0 if self.systematic is None else np.sum((J @ self.systematic.T) ** 2, axis=1)
+        return np.sqrt(np.maximum(np.einsum("kp,pq,kq->k", J, self.covariance, J), 0.0) + off)
+
     def for_table(self, table: ParameterTable, what: str = "parameters") -> ParameterSet:
         """The same set in the order of `table`.
 
