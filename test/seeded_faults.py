@@ -151,6 +151,11 @@ FAULTS = (
     Fault("a burst of changes displaces what was known before it", "estimation/changes.py",
           "del self._known[-2]", "del self._known[-1]",
           "estimation/test_changes.py::test_the_oldest_knowledge_is_kept"),
+    Fault("another driver's joints stand for the own", "signals/decode/readings.py",
+          "self._joints_received > self._joints.timeout", "self._joints_received > 1e9",
+          "signals/decode/test_readings.py"),
+    Fault("the next value enters a spike's scale", "signals/gates/spikes.py",
+          "self._scale.add(bend)", "self._scale.add(size)", "signals/gates/test_spikes.py"),
     Fault("another robot's factors are kept", "estimation/accepted_change.py",
           "followed is None or not scales.any", "True", "estimation/test_changes.py::"
           "test_a_start_from_another_robots_estimate_is_named_and_given_up"),

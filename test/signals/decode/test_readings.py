@@ -135,6 +135,29 @@ def test_rejections_are_counted_and_explained():
     assert "depth.unit" in state.last_error
 
 
+def joints(t, names):
+    """A message of joints at rest at t [s], with its role and time of reception."""
+    still = [0.0] * len(names)
+    return ("joint_states", Message(header=stamp(t), name=list(names), position=still,
+                                    velocity=still, effort=still), t + 0.01)
+
+
+def test_joints_under_other_names_are_refused_unless_the_robots_own_come_too():
+    """A gripper on the same topic is another's business; a driver that restarts with a prefix has
+    taken the arm with it."""
+    config = Config()
+    own, times = config.robot.joints, 1000.5 + 0.02 * np.arange(100)
+    reader = MessageReader(config)
+    both = [item for t in times for item in (joints(t, own), joints(t + 0.005, ["jaw"]))]
+    assert len(read(reader, both)) == 100
+    state = reader.inputs["joint_states"]
+    assert not state.rejected
+    read(reader, [joints(t + 2.0, [f"arm/{name}" for name in own]) for t in times])
+    refused, = state.rejected.values()
+    assert 100 - config.joint_states.timeout / 0.02 <= refused <= 100
+    assert "the message has arm/axis_e" in state.last_error
+
+
 def test_reasons_are_few_whatever_comes():
     """Numbers go into the sentence, not into the counter's name."""
     reader = MessageReader(Config())

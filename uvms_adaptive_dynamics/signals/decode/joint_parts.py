@@ -62,11 +62,6 @@ class JointParts:
         self._waiting: deque[_State] = deque()     # of the leading part
         self._begin = self._whole = self._made = -math.inf      # [s]
 
-    @property
-    def heard(self) -> bool:
-        """Whether any message contained one of the joints."""
-        return bool(self._parts) or not math.isinf(self._whole)
-
     def add(self, t: float, values: Sequence[float]) -> list[tuple[float, list[float]]]:
         """(time [s], values (3 n,)) of the whole readings that a message at t [s] completes. Raises
         MessageError if it is not later than the last, or if a joint is missing."""

@@ -91,6 +91,7 @@ class MessageReader:
         self._newest: dict[str, _Held] = {}
         self.clocks.reset()
         self._joints.reset()
+        self._joints_received = -math.inf   # [s] last message with joints of this robot
         for poses in self._poses.values():
             poses.reset()
         for state in self.inputs.values():
@@ -205,13 +206,15 @@ class MessageReader:
             values = self._decoder.decode(role, message)
             altitude, = self._decoder.decode("altitude", message) if role == "dvl" else [math.nan]
         except OtherJointsError as error:
-            # Another driver's message on the same topic, if ours come too.
-            if not self._joints.heard:
+            # Another driver's message on the same topic, as long as ours come too.
+            if receive - self._joints_received > self._joints.timeout:
                 state.count_rejected(_short_reason(role, str(error)), str(error))
             return None
         except MessageError as error:
             state.count_rejected(_short_reason(role, str(error)), str(error))
             return None
+        if role == "joint_states":
+            self._joints_received = receive
         t = self.clocks.data_time(role, stamp, receive)
         if t <= state.last_stamp and role != "joint_states":     # (by part, in `_whole`)
             state.count_rejected(NOT_LATER)

@@ -159,6 +159,9 @@ def _structure(onset: float) -> list[Case]:
         Case("a joint is missing for 5 s", "structure", "arm's and vehicle's rows masked",
              (Rewritten("joint_states", onset, end, _one_less),),
              Expected("joint_states", ("missing",)), gone),
+        Case("joints under other names for 5 s", "structure", "each message is rejected",
+             (Rewritten("joint_states", onset, end, _renamed),),
+             Expected("joint_states", ("missing",)), gone),
         Case("joint messages truncated for 5 s", "structure", "each message is rejected",
              (Rewritten("joint_states", onset, end, _truncated),),
              Expected("joint_states", ("expected|values",)), gone),
@@ -229,6 +232,10 @@ def _one_more(message: Any) -> None:
     message.name = ["gripper_left", *message.name, "gripper_right"]
     for name in JOINT_FIELDS[1:]:
         setattr(message, name, np.concatenate([[9.0], getattr(message, name), [-9.0]]))
+
+
+def _renamed(message: Any) -> None:
+    message.name = [f"arm/{name}" for name in message.name]     # as by a driver with a prefix
 
 
 def _one_less(message: Any) -> None:
