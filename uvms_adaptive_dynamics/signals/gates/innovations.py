@@ -63,12 +63,14 @@ class _Track(NamedTuple):
 
 
 class _Return(NamedTuple):
-    """Consecutive fitting values: the track updated with them, the time [s] of the first, and their
-    errors (k, 3) in standard deviations."""
+    """Consecutive fitting values: the track updated with them, the time [s] of the first, their
+    errors (k, 3) in standard deviations, and whether the first jumped away from the rejected value
+    before it."""
 
     track: _Track
     begin: float
     errors: np.ndarray
+    jumped: bool
 
 
 class InnovationGate:
@@ -83,6 +85,8 @@ class InnovationGate:
     If values leave the prediction faster than that, they have jumped, and the measurement is
     assumed to be wrong for up to JUMP_PATIENCE. After several rejected values, several in a row
     must fit before values are accepted again, since a wrong scale crosses the truth now and then.
+    As soon as the prediction is too uncertain to tell from half the jump whether values are back,
+    only a second jump can bring them back: what continues wrong values is wrong, wherever it leads.
 
     If values leave the prediction without a jump and follow a slope that is constant in the
     sensor's axes, they are right, and their reference has changed. `bend` (3,) is that slope in the
@@ -129,17 +133,20 @@ class InnovationGate:
             return self._start() if len(self._rejected) >= START_VALUES else []
         spacing = t - self._track.t
         self._track = self._track.at(t, self._q)
-        back = self._return or _Return(self._track, t, np.zeros((0, 3)))
+        jumped = self._has_jumped(value, axes)
+        back = self._return
+        if back is None or jumped:
+            back = _Return(self._track, t, np.zeros((0, 3)), jumped)
         track = back.track.at(t, self._q)
-        scale = np.array(self._scale.value)
+        # Rejected values widen the scale, by which no second jump can be proven.
+        scale = np.array((self._accepted_scale if back.jumped else self._scale).value)
         error = (value - track.state[0]) @ axes
         spread = np.sqrt(track.variances[0] + scale ** 2)
         limit = INNOVATION_SIGMAS * spread
-        if self._jump:
-            limit = np.minimum(limit, 0.5 * self._jump)
-        if (np.abs(error) < limit).all():
+        is_clear = back.jumped or not self._jump or limit.max() < 0.5 * self._jump
+        if is_clear and (np.abs(error) < limit).all():
             self._return = _Return(track.with_value(value, float(np.mean(scale ** 2))), back.begin,
-                                   np.vstack([back.errors, np.abs(error) / spread]))
+                                   np.vstack([back.errors, np.abs(error) / spread]), back.jumped)
             if not self._is_doubted(t):
                 return self._accept(np.abs(error))
         else:
@@ -159,6 +166,14 @@ class InnovationGate:
         while t - self._rejected[0][0] > self._patience:
             del self._rejected[0], self._axes[0]
         return self._restart(t) if waited and self._rejected_agree() else [(t, False)]
+
+    def _has_jumped(self, value: np.ndarray, axes: np.ndarray) -> bool:
+        """Whether values that had jumped have jumped again, from the last one to this."""
+        if not (self._jump and self._rejected):
+            return False
+        step = np.abs((value - self._rejected[-1][1]) @ axes)
+        noise = math.sqrt(2.0) * np.array(self._accepted_scale.value)
+        return bool((step > INNOVATION_SIGMAS * noise).any())
 
     def _constant_slope(self) -> np.ndarray | None:
         """(3,) constant slope in the sensor's axes by which the rejected values continue from the
@@ -202,7 +217,7 @@ class InnovationGate:
         """Whether the fitting values are still too few to outweigh the rejected ones before them.
         """
         assert self._return is not None
-        _, begin, errors = self._return
+        begin, errors = self._return.begin, self._return.errors
         if len(self._rejected) - len(errors) < DOUBTED_VALUES - 1:
             return False
         return bool(len(errors) < FITTING_VALUES or np.mean(errors ** 2) > FITTING_SQUARE
