@@ -152,8 +152,7 @@ class InnovationGate:
         else:
             self._scale.doubt(spacing)
             self._return = None
-        if not self._rejected and np.linalg.norm(error) > (
-                np.linalg.norm(limit) + self._steepest * (t - self._accepted)):
+        if not self._jump and self._leaves_by_jump(t, value, float(np.linalg.norm(limit))):
             self._jump = float(np.linalg.norm(error))
         self._axes = [*self._axes[-len(self._rejected):], axes] if self._rejected else [axes]
         self._rejected.append((t, value))
@@ -166,6 +165,21 @@ class InnovationGate:
         while t - self._rejected[0][0] > self._patience:
             del self._rejected[0], self._axes[0]
         return self._restart(t) if waited and self._rejected_agree() else [(t, False)]
+
+    def _leaves_by_jump(self, t: float, value: np.ndarray, limit: float) -> bool:
+        """Whether the values from the first rejected one to this have left the prediction by more
+        than `limit` before their slope could lead them there. One alone may have any slope; several
+        show theirs."""
+        assert self._track is not None
+        if math.isinf(self._steepest) or len(self._rejected) not in (0, DOUBTED_VALUES - 1):
+            return False
+        begin, first = self._rejected[0] if self._rejected else (t, value)
+        error = first - self._track.state[0] + (t - begin) * self._track.state[1]
+        slope = self._steepest
+        if self._rejected:
+            rise = (value - first) / (t - begin) - self._track.state[1]
+            slope = min(slope, float(np.linalg.norm(rise)))
+        return float(np.linalg.norm(error)) > limit + slope * (begin - self._accepted)
 
     def _has_jumped(self, value: np.ndarray, axes: np.ndarray) -> bool:
         """Whether values that had jumped have jumped again, from the last one to this."""
