@@ -23,7 +23,8 @@ network stall, reception is irregular while the stamps are regular.
 
 A driver that reads its sensor in batches, and stamps the measurements when it has them, gives most
 of them almost the same time. Such stamps are spread: each measurement is one period later than the
-last, but not earlier than the batch before its own arrived, nor later than its own stamp.
+last, but not earlier than the batch before its own arrived, nor later than its own stamp. A sensor
+measures no faster because it is read in batches: where the rate has risen, a second node publishes.
 """
 from __future__ import annotations
 
@@ -34,6 +35,7 @@ from enum import Enum
 from statistics import fmean, median_high, pstdev  # (median_high is one of the values)
 from typing import NamedTuple
 
+from ..gates.publishers import RATE_RATIO, UNEVEN
 from .clock_drift import ClockDrift
 from .shared_stamps import SharedStamps
 
@@ -114,6 +116,7 @@ class SensorClock:
         self._stamped: deque[float] = deque(maxlen=JITTER_INTERVALS)     # intervals of stamps
         self._first: list[tuple[float, float]] = []  # (stamp, reception) before `begin`
         self.batches: Batches | None = None
+        self._even: float | None = None         # [s] mean interval while they were even
         # [s] stamp of the last message, of the last one of the batch before, time given to the last
         self._in_batch = self._batch_before = self._spread = -math.inf
         self._applied, self._dated = 0.0, -math.inf     # [s] correction, time of the last message
@@ -294,8 +297,12 @@ class SensorClock:
         ordered = sorted(self._stamped)
         longest = ordered[int(LONGEST_BATCH * JITTER_INTERVALS)]
         count = bisect_left(ordered, OUTAGE_PERIODS * longest)      # without outages
-        short = SHORT_INTERVAL * fmean(ordered[:count])
-        if bisect_left(ordered, short) < BATCH_SHARE * count:
+        mean = fmean(ordered[:count])
+        short = SHORT_INTERVAL * mean
+        if fmean(abs(each - mean) for each in ordered[:count]) < UNEVEN * mean:
+            self._even = mean
+        if (bisect_left(ordered, short) < BATCH_SHARE * count
+                or (self._even is not None and self._even > RATE_RATIO * mean)):
             return
         used = [each for each in self._stamped if each < OUTAGE_PERIODS * longest]
         ends = [k for k, each in enumerate(used) if each >= short]      # of whole batches

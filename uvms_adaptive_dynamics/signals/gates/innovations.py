@@ -33,6 +33,9 @@ LEAST_SCATTER = 0.48
 # mean square in standard deviations that one in 3000 sets of twelve normal values exceeds.
 DOUBTED_VALUES, FITTING_VALUES = 3, 4
 FITTING_SHARE, FITTING_SQUARE = 0.1, 3.0
+# Odds by which a value without a second jump has to be nearer to the prediction than to wrong
+# values as far from it as the jump led.
+RETURN_ODDS = 1000.0
 JUMP_PATIENCE = 15.0           # [s] longer than any burst of garbage
 BEND_FLOORS = 4.0              # distance from a bend, in floors, that is allowed besides the noise
 BEND_LEAD = 0.2                # [s] by which the reference may be ahead of the values
@@ -85,8 +88,8 @@ class InnovationGate:
     If values leave the prediction faster than that, they have jumped, and the measurement is
     assumed to be wrong for up to JUMP_PATIENCE. After several rejected values, several in a row
     must fit before values are accepted again, since a wrong scale crosses the truth now and then.
-    As soon as the prediction is too uncertain to tell from half the jump whether values are back,
-    only a second jump can bring them back: what continues wrong values is wrong, wherever it leads.
+    Once the prediction is too uncertain to tell by their distance whether they are back, only a
+    second jump can bring them back: what continues wrong values is wrong, wherever it leads.
 
     If values leave the prediction without a jump and follow a slope that is constant in the
     sensor's axes, they are right, and their reference has changed. `bend` (3,) is that slope in the
@@ -138,13 +141,14 @@ class InnovationGate:
         if back is None or jumped:
             back = _Return(self._track, t, np.zeros((0, 3)), jumped)
         track = back.track.at(t, self._q)
-        # Rejected values widen the scale, by which no second jump can be proven.
-        scale = np.array((self._accepted_scale if back.jumped else self._scale).value)
+        scale = self._scale_of(back)
         error = (value - track.state[0]) @ axes
         spread = np.sqrt(track.variances[0] + scale ** 2)
         limit = INNOVATION_SIGMAS * spread
-        is_clear = back.jumped or not self._jump or limit.max() < 0.5 * self._jump
-        if is_clear and (np.abs(error) < limit).all():
+        if self._jump and not back.jumped:
+            nearer = 0.5 * self._jump - math.log(RETURN_ODDS) * spread ** 2 / self._jump
+            limit = np.minimum(limit, nearer)
+        if (np.abs(error) < limit).all():
             self._return = _Return(track.with_value(value, float(np.mean(scale ** 2))), back.begin,
                                    np.vstack([back.errors, np.abs(error) / spread]), back.jumped)
             if not self._is_doubted(t):
@@ -165,6 +169,11 @@ class InnovationGate:
         while t - self._rejected[0][0] > self._patience:
             del self._rejected[0], self._axes[0]
         return self._restart(t) if waited and self._rejected_agree() else [(t, False)]
+
+    def _scale_of(self, values: _Return) -> np.ndarray:
+        """(3,) standard deviation expected of these values. Rejected values widen the scale, which
+        then proves no second jump."""
+        return np.array((self._accepted_scale if values.jumped else self._scale).value)
 
     def _leaves_by_jump(self, t: float, value: np.ndarray, limit: float) -> bool:
         """Whether the values from the first rejected one to this have left the prediction by more
@@ -244,7 +253,7 @@ class InnovationGate:
         self.restarts += (not self._jump and len(self._rejected) >= 2 * START_VALUES
                           and self._rejected_agree())
         for error in self._return.errors:
-            self._scale.add((error * self._scale.value).tolist())
+            self._scale.add((error * self._scale_of(self._return)).tolist())
         self._accepted_scale.add(size.tolist())
         self._track = self._return.track
         self._accepted, self._return, self._jump = self._track.t, None, 0.0
