@@ -162,7 +162,6 @@ def test_a_jump_beside_a_lost_value_is_still_a_jump():
     assert not kept[150:250].any() and kept[264:].mean() > 0.97
 
 
-
 @pytest.mark.parametrize("period", [2.0, 3.0, 4.0, 5.0])
 def test_a_wrong_scale_that_crosses_the_truth_is_not_followed(period):
     """Ten seconds of a tripled velocity, which is right whenever the robot reverses: a few values

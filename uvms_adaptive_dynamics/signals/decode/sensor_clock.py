@@ -120,6 +120,8 @@ class SensorClock:
         # [s] stamp of the last message, of the last one of the batch before, time given to the last
         self._in_batch = self._batch_before = self._spread = -math.inf
         self._applied, self._dated = 0.0, -math.inf     # [s] correction, time of the last message
+        # [s/s] growth of `correction`, and the stamp at which it was right
+        self._growth, self._right_at = 0.0, 0.0
         self._restart()
 
     def _restart(self) -> None:
@@ -193,17 +195,21 @@ class SensorClock:
         self._spread = min(max(after, self._batch_before), stamp)
         return self._spread
 
+    def correct(self, correction: float, growth: float) -> None:
+        """Set the correction [s] at the last stamp, and its growth [s/s] since."""
+        self.correction, self._growth, self._right_at = correction, growth, self._stamp
+
     def corrected(self, stamp: float) -> float:
         """The time [s] of a message's measurement on the common clock; to be called once for each
         message, in order.
 
         A small change of the correction is spread over time: at once, it would look like a joint
         that slips."""
-        at, wanted = self.spread(stamp), self.correction or 0.0
-        gap = wanted - self._applied
+        at, gap = self.spread(stamp), -self._applied
+        if self.correction is not None:
+            gap += self.correction + self._growth * (at - self._right_at)
         most = (SLEW + abs(self.drift)) * max(at - self._dated, 0.0)
-        self._applied = (wanted if abs(gap) > CLOCK_STEP
-                         else self._applied + min(max(gap, -most), most))
+        self._applied += gap if abs(gap) > CLOCK_STEP else min(max(gap, -most), most)
         self._dated = max(at, self._dated)
         return at + self._applied
 
