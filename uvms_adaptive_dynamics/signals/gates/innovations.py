@@ -33,13 +33,11 @@ LEAST_SCATTER = 0.48
 # mean square in standard deviations that one in 3000 sets of twelve normal values exceeds.
 DOUBTED_VALUES, FITTING_VALUES = 3, 4
 FITTING_SHARE, FITTING_SQUARE = 0.1, 3.0
-# Odds by which a value without a second jump has to be nearer to the prediction than to wrong
-# values as far from it as the jump led.
-RETURN_ODDS = 1000.0
 JUMP_PATIENCE = 15.0           # [s] longer than any burst of garbage
 BEND_FLOORS = 4.0              # distance from a bend, in floors, that is allowed besides the noise
 BEND_LEAD = 0.2                # [s] by which the reference may be ahead of the values
 AGREED = 3.0                   # usual deviations within which values count as on a line
+WHITE = 1.5                    # ratio of two medians of noise beyond which one is of something else
 
 
 class _Track(NamedTuple):
@@ -88,8 +86,8 @@ class InnovationGate:
     If values leave the prediction faster than that, they have jumped, and the measurement is
     assumed to be wrong for up to JUMP_PATIENCE. After several rejected values, several in a row
     must fit before values are accepted again, since a wrong scale crosses the truth now and then.
-    Once the prediction is too uncertain to tell by their distance whether they are back, only a
-    second jump can bring them back: what continues wrong values is wrong, wherever it leads.
+    Once the prediction is so uncertain that it would accept what it has rejected, only a jump can
+    bring them back: what continues wrong values is wrong, wherever it leads.
 
     If values leave the prediction without a jump and follow a slope that is constant in the
     sensor's axes, they are right, and their reference has changed. `bend` (3,) is that slope in the
@@ -114,6 +112,7 @@ class InnovationGate:
         self._rejected: list[tuple[float, np.ndarray]] = []
         self._axes: list[np.ndarray] = []    # (3, 3) of the rejected values
         self._jump = 0.0            # size of the jump with which the rejections began
+        self._away = 0.0            # largest distance of a rejected value from the prediction
         self._return: _Return | None = None
 
     @property
@@ -146,9 +145,8 @@ class InnovationGate:
         spread = np.sqrt(track.variances[0] + scale ** 2)
         limit = INNOVATION_SIGMAS * spread
         if self._jump and not back.jumped:
-            nearer = 0.5 * self._jump - math.log(RETURN_ODDS) * spread ** 2 / self._jump
-            limit = np.minimum(limit, nearer)
-        if (np.abs(error) < limit).all():
+            limit = np.minimum(limit, 0.5 * self._jump)
+        if self._may_begin(back) and (np.abs(error) < limit).all():
             self._return = _Return(track.with_value(value, float(np.mean(scale ** 2))), back.begin,
                                    np.vstack([back.errors, np.abs(error) / spread]), back.jumped)
             if not self._is_doubted(t):
@@ -156,6 +154,7 @@ class InnovationGate:
         else:
             self._scale.doubt(spacing)
             self._return = None
+            self._away = max(self._away, float(np.linalg.norm(value - self._track.state[0])))
         if not self._jump and self._leaves_by_jump(t, value, float(np.linalg.norm(limit))):
             self._jump = float(np.linalg.norm(error))
         self._axes = [*self._axes[-len(self._rejected):], axes] if self._rejected else [axes]
@@ -169,6 +168,11 @@ class InnovationGate:
         while t - self._rejected[0][0] > self._patience:
             del self._rejected[0], self._axes[0]
         return self._restart(t) if waited and self._rejected_agree() else [(t, False)]
+
+    def _may_begin(self, back: _Return) -> bool:
+        """Whether the next value may be the first to fit, or continues those that do."""
+        return bool(back.jumped or len(back.errors) or len(self._rejected) < DOUBTED_VALUES - 1
+                    or INNOVATION_SIGMAS * math.sqrt(back.track.variances[0]) < self._away)
 
     def _scale_of(self, values: _Return) -> np.ndarray:
         """(3,) standard deviation expected of these values. Rejected values widen the scale, which
@@ -191,8 +195,8 @@ class InnovationGate:
         return float(np.linalg.norm(error)) > limit + slope * (begin - self._accepted)
 
     def _has_jumped(self, value: np.ndarray, axes: np.ndarray) -> bool:
-        """Whether values that had jumped have jumped again, from the last one to this."""
-        if not (self._jump and self._rejected):
+        """Whether doubted values have jumped from the last one to this."""
+        if len(self._rejected) < DOUBTED_VALUES - 1:
             return False
         step = np.abs((value - self._rejected[-1][1]) @ axes)
         noise = math.sqrt(2.0) * np.array(self._accepted_scale.value)
@@ -226,7 +230,7 @@ class InnovationGate:
         # The caller may not have subtracted all of the bend yet.
         spread = max(self._floor, self.noise) + BEND_LEAD * float(np.linalg.norm(self.bend))
         self._track = _Track(t, np.array([newest, slope]), (spread ** 2, 0.0, self._slope_variance))
-        self._accepted, self._return = t, None
+        self._accepted, self._return, self._away = t, None, 0.0
         self._rejected, self._axes = [], []
         return [(t, True)]
 
@@ -256,7 +260,7 @@ class InnovationGate:
             self._scale.add((error * self._scale_of(self._return)).tolist())
         self._accepted_scale.add(size.tolist())
         self._track = self._return.track
-        self._accepted, self._return, self._jump = self._track.t, None, 0.0
+        self._accepted, self._return, self._jump, self._away = self._track.t, None, 0.0, 0.0
         self._rejected.clear()
         return [(self._track.t, True)]
 
@@ -270,7 +274,7 @@ class InnovationGate:
         near = size <= max(5 * np.median(size), 10 * self._floor)
         self._begin_scale(self._scatter(near) / LEAST_SCATTER)
         decided = [(t, bool(ok)) for (t, _), ok in zip(self._rejected, near)]
-        self._accepted, self._jump, self._return = self._rejected[-1][0], 0.0, None
+        self._accepted, self._return, self._jump, self._away = self._rejected[-1][0], None, 0.0, 0.0
         # The median belongs to the middle of the values; predict it to the last one.
         age, scale = self._accepted - self._rejected[len(size) // 2][0], self._scale.value[0]
         self._track = _Track(self._accepted - age, np.array([median, np.zeros(3)]), (
@@ -279,15 +283,17 @@ class InnovationGate:
         return decided
 
     def _rejected_agree(self) -> bool:
-        """Whether the rejected values lie near a line, as noise does not, with a slope to which the
-        track's may have drifted, as that of a wrong scale, which follows the motion, is not."""
+        """Whether the rejected values lie near a line, as garbage does not, about which they scatter
+        no more than from one to the next, as motion does not, with a slope to which the track's may
+        have drifted, as that of a wrong scale, which follows the motion, is not."""
         if len(self._rejected) < START_VALUES:
             return False
         assert self._track is not None
         t, values, slope = self._line()
         spread = self._spread(t, values, slope)
         turned = np.abs(slope - self._track.state[1])
-        near = spread < max(10 * self._floor, AGREED * self.noise)
+        near = (spread < max(10 * self._floor, AGREED * self.noise)
+                and spread < max(BEND_FLOORS * self._floor, WHITE * self._spread_of_steps(values)))
         return bool(near and not self._is_steep(slope) and (
             turned < INNOVATION_SIGMAS * math.sqrt(self._track.variances[2])).all())
 
@@ -308,6 +314,12 @@ class InnovationGate:
         """Median distance of values (k, 3) from their line, on the axis with the largest one."""
         left = values - slope * (t - t[0])[:, None]
         return float(np.max(np.median(np.abs(left - np.median(left, axis=0)), axis=0)))
+
+    @staticmethod
+    def _spread_of_steps(values: np.ndarray) -> float:
+        """Median distance from their line, on the axis with the largest one, that values (k, 3) of
+        white noise would have with these steps."""
+        return float(np.max(np.median(np.abs(np.diff(values, axis=0)), axis=0))) / math.sqrt(2.0)
 
     def _begin_scale(self, spread: float) -> None:
         """Initialize the scales with standard deviation `spread`, within the allowed bounds."""
