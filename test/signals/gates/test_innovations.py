@@ -148,6 +148,21 @@ def test_values_are_back_after_a_second_jump_and_not_before(slope):
     assert not accepted[150:250].any() and accepted[264:].mean() > 0.97 and gate.restarts == 0
 
 
+@pytest.mark.parametrize("seed", range(12))
+def test_what_moves_smoothly_is_no_new_line_to_start_from(seed):
+    """A DVL without bottom lock whose velocity decays in two seconds: its offset from the IMU moves
+    as the vehicle does, smoothly and without a jump. The gate never starts from such values, and
+    those that jump back count."""
+    t, rng = 0.1 * np.arange(400), np.random.default_rng(seed)
+    velocity = sum(0.15 * np.sin(2 * np.pi * rng.uniform(0.15, 0.4, 3) * t[:, None]
+                                 + rng.uniform(0, 2 * np.pi, 3)) for _ in range(3))
+    values, coasts = noise(400, seed=seed), slice(150, 250)
+    left = np.exp(-(t[coasts] - 15.0) / 2.0)[:, None]
+    values[coasts] = left * values[150] - (1 - left) * velocity[coasts]
+    gate, accepted = decisions(values, patience=2.5, steepest=1.0)
+    assert gate.restarts == 0 and accepted[264:].mean() > 0.97
+
+
 def test_a_jump_beside_a_lost_value_is_still_a_jump():
     """.25 m/s in .3 s is less than the steepest slope; that the next values do not go on by it
     shows the jump."""

@@ -283,9 +283,9 @@ class InnovationGate:
         return decided
 
     def _rejected_agree(self) -> bool:
-        """Whether the rejected values lie near a line, as garbage does not, about which they scatter
-        no more than from one to the next, as motion does not, with a slope to which the track's may
-        have drifted, as that of a wrong scale, which follows the motion, is not."""
+        """Whether the rejected values lie near a line, as garbage does not, scatter about it no
+        more than from one to the next, as motion does not, and have a slope to which the track's
+        may have drifted, as a wrong scale, which follows the motion, has not."""
         if len(self._rejected) < START_VALUES:
             return False
         assert self._track is not None
