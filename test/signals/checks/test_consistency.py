@@ -115,7 +115,7 @@ def test_depth_is_not_judged_by_a_dvls_noise(seed):
 @pytest.mark.parametrize("spoil", [lambda v, k: 3.0 * v if k % 300 >= 200 else v,
                                    lambda v, k: v * (k % 2)], ids=["times three", "two publishers"])
 def test_velocities_that_are_wrong_at_times_judge_no_depth(seed, spoil):
-    """The depth does not follow such velocities, and neither does the IMU: its unit is right."""
+    """The depth does not follow such velocities, and the IMU as little: its unit is right."""
     log, nu, _ = dvl_log(seed, rate=20.0)
     level = np.column_stack([log[:, 0], 5.0 + np.cumsum(nu[:, 2]) / 20.0])
     wrong = log.copy()

@@ -133,7 +133,7 @@ def check_depth(logs: dict[str, np.ndarray], config: Config, turn: np.ndarray) -
             "topic (depth.topic) and its unit (depth.unit)"), harm=Harm.SLIGHT)
     if fit.is_outside(SCALE_TOLERANCE):
         of_imu = velocity_map(logs["dvl"])
-        if of_imu is not None and (of_imu.is_of_other_motion or fit.blames_dvl(of_imu)):
+        if of_imu is not None and fit.blames_dvl(of_imu):
             return UNDECIDED        # velocities that are wrong themselves judge no depth
         return mismatch("depth unit", (
             f"depth changes by {fit.gain:.2f} +- {fit.error:.2f} m per metre of descent; check its "

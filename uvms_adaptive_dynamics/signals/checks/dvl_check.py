@@ -37,9 +37,13 @@ from .finding import (
 )
 from .fits import SIGNED_AXES, axis_name, degrees, nearest_axes, to_rpy
 from .thruster_check import turned_sensor
-from .velocity_map import MIN_EXPLAINED, MIN_VELOCITY_RMS, VelocityMap, velocity_map
+from .velocity_map import VelocityMap, velocity_map
 
 VELOCITY_AXES = ("surge", "sway", "heave")
+MIN_VELOCITY_RMS = 0.05   # [m/s] RMS change over CHANGE_WINDOW on a judged axis
+# Share of the integrated IMU's power that an axis of the DVL has to explain: if the robot hardly
+# moves, the DVL shows only noise.
+MIN_EXPLAINED = 0.5
 DVL_GAIN = 0.6, 1.6       # range of the velocities' gain if their unit is right
 AXES_ODDS = 1000.0        # required odds of signed axes, or of world axes, against each alternative
 MAX_OFF_AXES = 0.35       # distance from signed axes beyond which the axes are tilted

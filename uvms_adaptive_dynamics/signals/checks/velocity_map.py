@@ -26,10 +26,6 @@ from .fits import ROBUST_QUANTILE, integral, regression
 
 MIN_VELOCITY_WINDOWS = 30  # of three values each, for sixteen unknowns
 UNKNOWNS = 16             # Q, lever arm, lag, accelerometer bias
-MIN_VELOCITY_RMS = 0.05   # [m/s] RMS change over CHANGE_WINDOW on a judged axis
-# Share of the integrated IMU's power that an axis of the DVL has to explain: if the robot hardly
-# moves, the DVL shows only noise.
-MIN_EXPLAINED = 0.5
 
 
 class VelocityMap(NamedTuple):
@@ -60,12 +56,6 @@ class VelocityMap(NamedTuple):
             squares = float(q @ np.linalg.lstsq(C, q, rcond=None)[0])    # in standard errors
             found.append(squares / (squares + self.free))
         return np.array(found)
-
-    @property
-    def is_of_other_motion(self) -> bool:
-        """Whether DVL and IMU move on all axes, but the DVL explains most of the IMU's motion on
-        none: it is wrong at times, or there are two of it."""
-        return bool((self.moved > MIN_VELOCITY_RMS).all() and (self.by_axis < MIN_EXPLAINED).all())
 
     @property
     def errors(self) -> np.ndarray:
