@@ -111,6 +111,21 @@ def test_depth_is_not_judged_by_a_dvls_noise(seed):
     assert said(log, 5.0 + noise) == ["depth"]
 
 
+@pytest.mark.parametrize("seed", range(5))
+@pytest.mark.parametrize("spoil", [lambda v, k: 3.0 * v if k % 300 >= 200 else v,
+                                   lambda v, k: v * (k % 2)], ids=["times three", "two publishers"])
+def test_velocities_that_are_wrong_at_times_judge_no_depth(seed, spoil):
+    """The depth does not follow such velocities, and the IMU as little: its unit is right."""
+    log, nu, _ = dvl_log(seed, rate=20.0)
+    level = np.column_stack([log[:, 0], 5.0 + np.cumsum(nu[:, 2]) / 20.0])
+    wrong = log.copy()
+    wrong[:, 1:4] = [spoil(v, k) for k, v in enumerate(log[:, 1:4])]
+    assert check_depth({"dvl": wrong, "depth": level}, Config(), np.eye(3)).findings == []
+    level[:, 1] *= 1.1
+    found = check_depth({"dvl": log, "depth": level}, Config(), np.eye(3)).findings
+    assert [finding.setting for finding in found] == ["depth unit"]
+
+
 @pytest.mark.parametrize("seed", range(10))
 @pytest.mark.parametrize("noise", [0.02, 0.05, 0.1])
 def test_a_dvl_that_shows_little_but_noise_has_no_wrong_unit(noise, seed):

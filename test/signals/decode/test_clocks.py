@@ -14,6 +14,7 @@
 
 """Conversion of all sensors to one clock."""
 
+import numpy as np
 import pytest
 
 from uvms_adaptive_dynamics.signals.decode.clocks import START_TIME, Clocks, Verdict
@@ -72,6 +73,22 @@ def test_a_wrong_clock_is_corrected_and_touches_no_other(role, ahead):
     assert clocks.sentences()[0].startswith(f"{role}: its clock is ")
     assert clocks.sensors[role].error == pytest.approx(ahead, abs=0.05)
     assert clocks.now() == pytest.approx(found[-1][2])
+
+
+@pytest.mark.parametrize("rate", [-0.02, -0.005, 0.01])
+def test_a_drifting_clock_is_followed_between_two_comparisons_too(rate):
+    """Clocks are compared once a second, in which 20 ms/s are a whole tick: once the drift is
+    known, no measurement is dated more than the unknown transport delay wrong."""
+    clocks, errors = Clocks(SENSORS), []
+    for role, stamp, receive in events(40.0):
+        if role != "imu":
+            clocks.observe(role, stamp, receive)
+            continue
+        drifted = stamp + rate * (stamp - START)
+        clocks.observe(role, drifted, receive)
+        if stamp > START + 1.0:
+            errors.append(clocks.data_time(role, drifted, receive) - stamp)
+    assert np.abs(errors[2000:]).max() < 0.006
 
 
 @pytest.mark.parametrize("role", SENSORS)

@@ -190,6 +190,16 @@ def test_messages_in_batches_get_the_times_of_a_regular_sensor(size):
     assert clock.delay >= clock.batches.interval
 
 
+def test_a_second_publisher_is_no_batch():
+    """Pairs look like batches, but a sensor measures no faster because it is read in batches: where
+    the rate has doubled, no stamp is moved."""
+    both = [START + 0.1 * k for k in range(150)]
+    both += [START + 15.0 + 0.1 * k + after for k in range(150) for after in (0.0, 0.02)]
+    clock = stamped(both)
+    assert clock.batches is None
+    assert clock.spread(both[-1] + 0.08) == both[-1] + 0.08
+
+
 def test_commands_are_not_spread():
     """A pilot's commands come many at once, and then none, without being late."""
     clock, errors = in_batches(5, regularly=False)

@@ -135,6 +135,48 @@ def test_a_step_steeper_than_any_bias_is_garbage_for_ten_seconds_and_believed_af
     assert not accepted[150:299].any() and accepted[310:].mean() > 0.97 and gate.restarts == 1
 
 
+@pytest.mark.parametrize("slope", [0.03, -0.03])
+def test_values_are_back_after_a_second_jump_and_not_before(slope):
+    """For ten seconds all values are .3 m/s off, while the reference wanders as far away. Values
+    that wander across the prediction without a jump are not back; those that jump back are, though
+    the prediction is off by more than half the first jump."""
+    t = 0.1 * np.arange(400)
+    values = noise(400)
+    values[:, 0] += slope * np.clip(t - 15.0, 0.0, None)
+    values[150:250, 0] += 0.3
+    gate, accepted = decisions(values, steepest=1.0)
+    assert not accepted[150:250].any() and accepted[264:].mean() > 0.97 and gate.restarts == 0
+
+
+@pytest.mark.parametrize("seed", range(12))
+def test_what_moves_smoothly_is_no_new_line_to_start_from(seed):
+    """A DVL without bottom lock whose velocity decays in two seconds: its offset from the IMU moves
+    as the vehicle does, smoothly and without a jump. The gate never starts from such values, and
+    those that jump back count."""
+    t, rng = 0.1 * np.arange(400), np.random.default_rng(seed)
+    velocity = sum(0.15 * np.sin(2 * np.pi * rng.uniform(0.15, 0.4, 3) * t[:, None]
+                                 + rng.uniform(0, 2 * np.pi, 3)) for _ in range(3))
+    values, coasts = noise(400, seed=seed), slice(150, 250)
+    left = np.exp(-(t[coasts] - 15.0) / 2.0)[:, None]
+    values[coasts] = left * values[150] - (1 - left) * velocity[coasts]
+    gate, accepted = decisions(values, patience=2.5, steepest=1.0)
+    assert gate.restarts == 0 and accepted[264:].mean() > 0.97
+
+
+def test_a_jump_beside_a_lost_value_is_still_a_jump():
+    """.25 m/s in .3 s is less than the steepest slope; that the next values do not go on by it
+    shows the jump."""
+    values = np.delete(noise(300), (150, 151), axis=0)
+    values[150:250] += [0.25, 0.0, 0.0]
+    gate = InnovationGate(0.003, 0.2, 0.1, 0.02, 2.5, 1.0)
+    times = 0.1 * np.delete(np.arange(300), (150, 151))
+    accepted = {}
+    for t, value in zip(times, values):
+        accepted |= dict(gate.gate(t, value, np.eye(3)))
+    kept = np.array([accepted[t] for t in times])
+    assert not kept[150:250].any() and kept[264:].mean() > 0.97
+
+
 @pytest.mark.parametrize("period", [2.0, 3.0, 4.0, 5.0])
 def test_a_wrong_scale_that_crosses_the_truth_is_not_followed(period):
     """Ten seconds of a tripled velocity, which is right whenever the robot reverses: a few values

@@ -36,6 +36,7 @@ from .finding import (
     outside,
 )
 from .fits import integral, regression
+from .velocity_map import VelocityMap, velocity_map
 
 MIN_DEPTH_RMS = 0.03      # [m] RMS change over CHANGE_WINDOW; below it depth is not judged
 # Largest share of the heave's power that may be DVL noise: the fitted scale is biased low by about
@@ -62,6 +63,14 @@ class DepthFit(NamedTuple):
         """Whether the gain is outside `bounds` with 99.9 % certainty. Velocity noise biases the fit
         low, at most by the share that it leaves unexplained."""
         return outside(self.gain, self.gain / max(self.explained, 1e-3), self.error, bounds)
+
+    def blames_dvl(self, of_imu: VelocityMap) -> bool:
+        """Whether `of_imu`, the fit of the IMU to the same velocities, shows that these have a
+        wrong scale, not the depth: IMU and depth agree with each other."""
+        size = max(self.gain, 1e-3)
+        low, high, error = of_imu.scale()
+        return (outside(low, high, error, (1.0, 1.0))
+                and not outside(low / size, high / size, error / size, (1.0, 1.0)))
 
 
 def depth_fit(logs: dict[str, np.ndarray], turn: np.ndarray, config: Config) -> DepthFit | None:
@@ -123,6 +132,9 @@ def check_depth(logs: dict[str, np.ndarray], config: Config, turn: np.ndarray) -
             f"depth does not follow the heave velocity {seen}; check that the sensor works, its "
             "topic (depth.topic) and its unit (depth.unit)"), harm=Harm.SLIGHT)
     if fit.is_outside(SCALE_TOLERANCE):
+        of_imu = velocity_map(logs["dvl"])
+        if of_imu is not None and fit.blames_dvl(of_imu):
+            return UNDECIDED        # velocities that are wrong themselves judge no depth
         return mismatch("depth unit", (
             f"depth changes by {fit.gain:.2f} +- {fit.error:.2f} m per metre of descent; check its "
             "unit (metres, or Pa at robot.water_density) and the DVL's scale"), harm=Harm.SLIGHT)

@@ -244,10 +244,9 @@ def _scaled(fit: VelocityMap, logs: dict[str, np.ndarray], config: Config) -> Ch
             f"{seen}, but the depth agrees with the DVL ({depth.gain:.2f} +- {depth.error:.2f}); "
             "the accelerometer's scale is probably wrong: calibrate it"), harm=Harm.FOLLOWED)
     if depth is not None and depth_differs:
-        size = max(depth.gain, 1e-3)
-        fits_depth = not outside(low / size, high / size, error / size, (1.0, 1.0))
-        if not fits_depth or not (imu_differs or outside(low, high, error, (1.0, 1.0))):
+        if not depth.blames_dvl(fit):
             return CONSISTENT
+        size = max(depth.gain, 1e-3)
         seen += f", and {1 / size:.2f} +- {depth.error / size ** 2:.2f} times those of the depth"
     elif not imu_differs:
         return CONSISTENT

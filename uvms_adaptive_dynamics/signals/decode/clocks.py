@@ -187,14 +187,14 @@ class Clocks:
             self.reference = best
         drifting = self.drifts()
         for role, offset in offsets.items():
-            self._place(role, self.sensors[role], offset - self.reference, role in drifting)
+            self._place(role, self.sensors[role], offset - self.reference, drifting.get(role, 0.0))
         self._transport = min((max(sensor.latency, 0.0) for sensor in self.sensors.values()
                                if sensor.latency is not None and sensor.correction is None),
                               default=0.0)
         return True
 
     @staticmethod
-    def _place(role: str, sensor: SensorClock, latency: float, drifts: bool) -> None:
+    def _place(role: str, sensor: SensorClock, latency: float, drift: float) -> None:
         """Use a sensor's stamps unchanged, or correct them to the common clock. A clock that was
         wrong once is corrected from then on."""
         if sensor.correction is None:
@@ -203,13 +203,13 @@ class Clocks:
                 sensor.latency = latency
                 if sensor.first_latency is None:
                     sensor.first_latency = latency
-                if not drifts:
+                if not drift:
                     return
             first, last = sensor.first_latency, sensor.latency
             # The first one may be that of a queue, and the last one has drifted with the clock.
             sensor.latency = (usual if first is None or last is None
                               else median((first, last, usual)))
-        sensor.correction = latency - max(sensor.latency or 0.0, 0.0)
+        sensor.correct(latency - max(sensor.latency or 0.0, 0.0), -drift)
 
 
 def delays(config: Config) -> dict[str, float]:

@@ -23,7 +23,8 @@ network stall, reception is irregular while the stamps are regular.
 
 A driver that reads its sensor in batches, and stamps the measurements when it has them, gives most
 of them almost the same time. Such stamps are spread: each measurement is one period later than the
-last, but not earlier than the batch before its own arrived, nor later than its own stamp.
+last, but not earlier than the batch before its own arrived, nor later than its own stamp. A sensor
+measures no faster because it is read in batches: where the rate has risen, a second node publishes.
 """
 from __future__ import annotations
 
@@ -34,6 +35,7 @@ from enum import Enum
 from statistics import fmean, median_high, pstdev  # (median_high is one of the values)
 from typing import NamedTuple
 
+from ..gates.publishers import RATE_RATIO, UNEVEN
 from .clock_drift import ClockDrift
 from .shared_stamps import SharedStamps
 
@@ -114,9 +116,12 @@ class SensorClock:
         self._stamped: deque[float] = deque(maxlen=JITTER_INTERVALS)     # intervals of stamps
         self._first: list[tuple[float, float]] = []  # (stamp, reception) before `begin`
         self.batches: Batches | None = None
+        self._even: float | None = None         # [s] mean interval while they were even
         # [s] stamp of the last message, of the last one of the batch before, time given to the last
         self._in_batch = self._batch_before = self._spread = -math.inf
         self._applied, self._dated = 0.0, -math.inf     # [s] correction, time of the last message
+        # [s/s] growth of `correction`, and the stamp at which it was right
+        self._growth, self._right_at = 0.0, 0.0
         self._restart()
 
     def _restart(self) -> None:
@@ -190,17 +195,21 @@ class SensorClock:
         self._spread = min(max(after, self._batch_before), stamp)
         return self._spread
 
+    def correct(self, correction: float, growth: float) -> None:
+        """Set the correction [s] at the last stamp, and its growth [s/s] since."""
+        self.correction, self._growth, self._right_at = correction, growth, self._stamp
+
     def corrected(self, stamp: float) -> float:
         """The time [s] of a message's measurement on the common clock; to be called once for each
         message, in order.
 
         A small change of the correction is spread over time: at once, it would look like a joint
         that slips."""
-        at, wanted = self.spread(stamp), self.correction or 0.0
-        gap = wanted - self._applied
+        at, gap = self.spread(stamp), -self._applied
+        if self.correction is not None:
+            gap += self.correction + self._growth * (at - self._right_at)
         most = (SLEW + abs(self.drift)) * max(at - self._dated, 0.0)
-        self._applied = (wanted if abs(gap) > CLOCK_STEP
-                         else self._applied + min(max(gap, -most), most))
+        self._applied += gap if abs(gap) > CLOCK_STEP else min(max(gap, -most), most)
         self._dated = max(at, self._dated)
         return at + self._applied
 
@@ -294,8 +303,12 @@ class SensorClock:
         ordered = sorted(self._stamped)
         longest = ordered[int(LONGEST_BATCH * JITTER_INTERVALS)]
         count = bisect_left(ordered, OUTAGE_PERIODS * longest)      # without outages
-        short = SHORT_INTERVAL * fmean(ordered[:count])
-        if bisect_left(ordered, short) < BATCH_SHARE * count:
+        mean = fmean(ordered[:count])
+        short = SHORT_INTERVAL * mean
+        if fmean(abs(each - mean) for each in ordered[:count]) < UNEVEN * mean:
+            self._even = mean
+        if (bisect_left(ordered, short) < BATCH_SHARE * count
+                or (self._even is not None and self._even > RATE_RATIO * mean)):
             return
         used = [each for each in self._stamped if each < OUTAGE_PERIODS * longest]
         ends = [k for k, each in enumerate(used) if each >= short]      # of whole batches

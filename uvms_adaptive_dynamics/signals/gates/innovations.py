@@ -37,6 +37,7 @@ JUMP_PATIENCE = 15.0           # [s] longer than any burst of garbage
 BEND_FLOORS = 4.0              # distance from a bend, in floors, that is allowed besides the noise
 BEND_LEAD = 0.2                # [s] by which the reference may be ahead of the values
 AGREED = 3.0                   # usual deviations within which values count as on a line
+WHITE = 1.5                    # ratio of two medians of noise beyond which one is of something else
 
 
 class _Track(NamedTuple):
@@ -63,12 +64,14 @@ class _Track(NamedTuple):
 
 
 class _Return(NamedTuple):
-    """Consecutive fitting values: the track updated with them, the time [s] of the first, and their
-    errors (k, 3) in standard deviations."""
+    """Consecutive fitting values: the track updated with them, the time [s] of the first, their
+    errors (k, 3) in standard deviations, and whether the first jumped away from the rejected value
+    before it."""
 
     track: _Track
     begin: float
     errors: np.ndarray
+    jumped: bool
 
 
 class InnovationGate:
@@ -83,6 +86,8 @@ class InnovationGate:
     If values leave the prediction faster than that, they have jumped, and the measurement is
     assumed to be wrong for up to JUMP_PATIENCE. After several rejected values, several in a row
     must fit before values are accepted again, since a wrong scale crosses the truth now and then.
+    Once the prediction is so uncertain that it would accept what it has rejected, only a jump can
+    bring them back: what continues wrong values is wrong, wherever it leads.
 
     If values leave the prediction without a jump and follow a slope that is constant in the
     sensor's axes, they are right, and their reference has changed. `bend` (3,) is that slope in the
@@ -107,6 +112,7 @@ class InnovationGate:
         self._rejected: list[tuple[float, np.ndarray]] = []
         self._axes: list[np.ndarray] = []    # (3, 3) of the rejected values
         self._jump = 0.0            # size of the jump with which the rejections began
+        self._away = 0.0            # largest distance of a rejected value from the prediction
         self._return: _Return | None = None
 
     @property
@@ -129,24 +135,27 @@ class InnovationGate:
             return self._start() if len(self._rejected) >= START_VALUES else []
         spacing = t - self._track.t
         self._track = self._track.at(t, self._q)
-        back = self._return or _Return(self._track, t, np.zeros((0, 3)))
+        jumped = self._has_jumped(value, axes)
+        back = self._return
+        if back is None or jumped:
+            back = _Return(self._track, t, np.zeros((0, 3)), jumped)
         track = back.track.at(t, self._q)
-        scale = np.array(self._scale.value)
+        scale = self._scale_of(back)
         error = (value - track.state[0]) @ axes
         spread = np.sqrt(track.variances[0] + scale ** 2)
         limit = INNOVATION_SIGMAS * spread
-        if self._jump:
+        if self._jump and not back.jumped:
             limit = np.minimum(limit, 0.5 * self._jump)
-        if (np.abs(error) < limit).all():
+        if self._may_begin(back) and (np.abs(error) < limit).all():
             self._return = _Return(track.with_value(value, float(np.mean(scale ** 2))), back.begin,
-                                   np.vstack([back.errors, np.abs(error) / spread]))
+                                   np.vstack([back.errors, np.abs(error) / spread]), back.jumped)
             if not self._is_doubted(t):
                 return self._accept(np.abs(error))
         else:
             self._scale.doubt(spacing)
             self._return = None
-        if not self._rejected and np.linalg.norm(error) > (
-                np.linalg.norm(limit) + self._steepest * (t - self._accepted)):
+            self._away = max(self._away, float(np.linalg.norm(value - self._track.state[0])))
+        if not self._jump and self._leaves_by_jump(t, value, float(np.linalg.norm(limit))):
             self._jump = float(np.linalg.norm(error))
         self._axes = [*self._axes[-len(self._rejected):], axes] if self._rejected else [axes]
         self._rejected.append((t, value))
@@ -159,6 +168,39 @@ class InnovationGate:
         while t - self._rejected[0][0] > self._patience:
             del self._rejected[0], self._axes[0]
         return self._restart(t) if waited and self._rejected_agree() else [(t, False)]
+
+    def _may_begin(self, back: _Return) -> bool:
+        """Whether the next value may be the first to fit, or continues those that do."""
+        return bool(back.jumped or len(back.errors) or len(self._rejected) < DOUBTED_VALUES - 1
+                    or INNOVATION_SIGMAS * math.sqrt(back.track.variances[0]) < self._away)
+
+    def _scale_of(self, values: _Return) -> np.ndarray:
+        """(3,) standard deviation expected of these values. Rejected values widen the scale, which
+        then proves no second jump."""
+        return np.array((self._accepted_scale if values.jumped else self._scale).value)
+
+    def _leaves_by_jump(self, t: float, value: np.ndarray, limit: float) -> bool:
+        """Whether the values from the first rejected one to this have left the prediction by more
+        than `limit` before their slope could lead them there. One alone may have any slope; several
+        show theirs."""
+        assert self._track is not None
+        if math.isinf(self._steepest) or len(self._rejected) not in (0, DOUBTED_VALUES - 1):
+            return False
+        begin, first = self._rejected[0] if self._rejected else (t, value)
+        error = first - self._track.state[0] + (t - begin) * self._track.state[1]
+        slope = self._steepest
+        if self._rejected:
+            rise = (value - first) / (t - begin) - self._track.state[1]
+            slope = min(slope, float(np.linalg.norm(rise)))
+        return float(np.linalg.norm(error)) > limit + slope * (begin - self._accepted)
+
+    def _has_jumped(self, value: np.ndarray, axes: np.ndarray) -> bool:
+        """Whether doubted values have jumped from the last one to this."""
+        if len(self._rejected) < DOUBTED_VALUES - 1:
+            return False
+        step = np.abs((value - self._rejected[-1][1]) @ axes)
+        noise = math.sqrt(2.0) * np.array(self._accepted_scale.value)
+        return bool((step > INNOVATION_SIGMAS * noise).any())
 
     def _constant_slope(self) -> np.ndarray | None:
         """(3,) constant slope in the sensor's axes by which the rejected values continue from the
@@ -188,7 +230,7 @@ class InnovationGate:
         # The caller may not have subtracted all of the bend yet.
         spread = max(self._floor, self.noise) + BEND_LEAD * float(np.linalg.norm(self.bend))
         self._track = _Track(t, np.array([newest, slope]), (spread ** 2, 0.0, self._slope_variance))
-        self._accepted, self._return = t, None
+        self._accepted, self._return, self._away = t, None, 0.0
         self._rejected, self._axes = [], []
         return [(t, True)]
 
@@ -202,7 +244,7 @@ class InnovationGate:
         """Whether the fitting values are still too few to outweigh the rejected ones before them.
         """
         assert self._return is not None
-        _, begin, errors = self._return
+        begin, errors = self._return.begin, self._return.errors
         if len(self._rejected) - len(errors) < DOUBTED_VALUES - 1:
             return False
         return bool(len(errors) < FITTING_VALUES or np.mean(errors ** 2) > FITTING_SQUARE
@@ -215,10 +257,10 @@ class InnovationGate:
         self.restarts += (not self._jump and len(self._rejected) >= 2 * START_VALUES
                           and self._rejected_agree())
         for error in self._return.errors:
-            self._scale.add((error * self._scale.value).tolist())
+            self._scale.add((error * self._scale_of(self._return)).tolist())
         self._accepted_scale.add(size.tolist())
         self._track = self._return.track
-        self._accepted, self._return, self._jump = self._track.t, None, 0.0
+        self._accepted, self._return, self._jump, self._away = self._track.t, None, 0.0, 0.0
         self._rejected.clear()
         return [(self._track.t, True)]
 
@@ -232,7 +274,7 @@ class InnovationGate:
         near = size <= max(5 * np.median(size), 10 * self._floor)
         self._begin_scale(self._scatter(near) / LEAST_SCATTER)
         decided = [(t, bool(ok)) for (t, _), ok in zip(self._rejected, near)]
-        self._accepted, self._jump, self._return = self._rejected[-1][0], 0.0, None
+        self._accepted, self._return, self._jump, self._away = self._rejected[-1][0], None, 0.0, 0.0
         # The median belongs to the middle of the values; predict it to the last one.
         age, scale = self._accepted - self._rejected[len(size) // 2][0], self._scale.value[0]
         self._track = _Track(self._accepted - age, np.array([median, np.zeros(3)]), (
@@ -241,15 +283,17 @@ class InnovationGate:
         return decided
 
     def _rejected_agree(self) -> bool:
-        """Whether the rejected values lie near a line, as noise does not, with a slope to which the
-        track's may have drifted, as that of a wrong scale, which follows the motion, is not."""
+        """Whether the rejected values lie near a line, as garbage does not, scatter about it no
+        more than from one to the next, as motion does not, and have a slope to which the track's
+        may have drifted, as a wrong scale, which follows the motion, has not."""
         if len(self._rejected) < START_VALUES:
             return False
         assert self._track is not None
         t, values, slope = self._line()
         spread = self._spread(t, values, slope)
         turned = np.abs(slope - self._track.state[1])
-        near = spread < max(10 * self._floor, AGREED * self.noise)
+        near = (spread < max(10 * self._floor, AGREED * self.noise)
+                and spread < max(BEND_FLOORS * self._floor, WHITE * self._spread_of_steps(values)))
         return bool(near and not self._is_steep(slope) and (
             turned < INNOVATION_SIGMAS * math.sqrt(self._track.variances[2])).all())
 
@@ -270,6 +314,12 @@ class InnovationGate:
         """Median distance of values (k, 3) from their line, on the axis with the largest one."""
         left = values - slope * (t - t[0])[:, None]
         return float(np.max(np.median(np.abs(left - np.median(left, axis=0)), axis=0)))
+
+    @staticmethod
+    def _spread_of_steps(values: np.ndarray) -> float:
+        """Median distance from their line, on the axis with the largest one, that values (k, 3) of
+        white noise would have with these steps."""
+        return float(np.max(np.median(np.abs(np.diff(values, axis=0)), axis=0))) / math.sqrt(2.0)
 
     def _begin_scale(self, spread: float) -> None:
         """Initialize the scales with standard deviation `spread`, within the allowed bounds."""
