@@ -41,6 +41,9 @@ from .vehicle_size import size_factors, weight_limits
 
 CURRENT_STEP = 1e-3      # [m/s] step of central differences; exact for terms of second degree
 SPEED_STEP = 1e-3        # [m/s, rad/s] likewise
+# Share of the usual noise that is nothing: .2 N of the 140 N and .05 N m of the 10 N m that a
+# BlueROV2 Heavy can exert, half a per cent of a joint's effort limit.
+NEGLIGIBLE_NOISE = 0.1
 LONGEST_ROBOT_NAME = 40  # characters of a URDF's robot name used in a folder's name
 
 
@@ -338,10 +341,21 @@ class RobotModel:
         """(C,) initial noise standard deviation [N, N m]."""
         if config.estimation.noise_stddev:
             return np.array(config.estimation.noise_stddev)
+        return self._usual_noise
+
+    @cached_property
+    def negligible(self) -> np.ndarray:
+        """(C,) effort [N, N m] on each channel that is nothing for a robot of this size."""
+        return NEGLIGIBLE_NOISE * self._usual_noise
+
+    @cached_property
+    def _usual_noise(self) -> np.ndarray:
         head = np.array([2.0] * 3 + [0.5] * 3)[self.vehicle_rows] * size_factors(
             self.table.weight_limits, self.units[self.vehicle_rows])
         limits = np.where(np.isfinite(self.effort_limits), self.effort_limits, 2.0)
-        return np.concatenate([head, 0.05 * limits])
+        usual = np.concatenate([head, 0.05 * limits])
+        usual.setflags(write=False)
+        return usual
 
 
 def _table(config: Config, arm: ManipulatorModel | None) -> ParameterTable:

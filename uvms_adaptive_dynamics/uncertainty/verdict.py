@@ -73,7 +73,7 @@ class ChannelEvidence(NamedTuple):
     -> ticks; rows: ticks in all; trust: current state; moved: whether the judged rows
     are rows in motion (False: too few of them, so all valid rows are judged); counted: rows that
     counted in the end, None if only the masks are known; unused: why the channel is left out, one
-    of LEFT_OUT, '' if it is not.
+    of LEFT_OUT, '' if it is not; negligible: effort that is nothing for such a robot [N, N m].
     """
 
     figures: Mapping[str, Any]
@@ -84,6 +84,18 @@ class ChannelEvidence(NamedTuple):
     moved: bool = True
     counted: int | None = None
     unused: str = ""
+    negligible: float = 0.0
+
+    @property
+    def idle(self) -> bool:
+        """Whether effort and errors are both negligible, and the effort not explained either: what
+        the thrusters do in the dead zone of their curve, say, proves nothing about the model."""
+        r2 = self.figures["r2"]
+        if r2 is None or 1 - r2 <= MATTERING_SHARE:
+            return False
+        rmse = self.figures["rmse"]
+        effort = rmse / np.sqrt(1 - r2)     # standard deviation
+        return max(rmse, effort) < self.negligible
 
     @property
     def lost(self) -> int:
@@ -215,7 +227,7 @@ def _answer(question: str, found: Sequence[tuple[str, str]], sentence: str) -> A
 def _judged(evidence: Evidence) -> dict[str, ChannelEvidence]:
     return {name: channel for name, channel in evidence.channels.items()
             if channel.seconds >= JUDGED_SECONDS and channel.figures["r2"] is not None
-            and not channel.left_out}
+            and not channel.left_out and not channel.idle}
 
 
 def _fits(evidence: Evidence) -> Answer:
@@ -224,7 +236,7 @@ def _fits(evidence: Evidence) -> Answer:
     silent = [name for name in wanted if name not in judged]
     if not wanted:
         found.append((NOT_USABLE, f"no channel is judged{_left_out(evidence)}"))
-    elif 2 * len(silent) > len(wanted) or not judged:
+    elif not judged or 2 * sum(not evidence.channels[name].idle for name in silent) > len(wanted):
         found.append((NOT_USABLE, "most channels could not be judged: "
                                   f"{_not_judged(evidence, silent)}"))
     elif silent:
@@ -287,13 +299,17 @@ def _by_reason(channels: Iterable[tuple[str, str]]) -> dict[str, list[str]]:
 
 def _why_not_judged(channel: ChannelEvidence) -> str:
     """Why a channel is not judged: what removes most of its rows, or what its rows lack."""
+    if channel.seconds >= JUDGED_SECONDS and channel.idle:
+        return (f"effort and errors below {channel.negligible:.2g} {channel.figures['unit']}, too "
+                "little to judge: move it more")
     if channel.seconds >= JUDGED_SECONDS:
         return f"effort varies by less than {STILL_SHARE:.0%} of its predicted deviation"
     masked = channel.masked
     if channel.lost > MOST_MASKED * channel.rows:
         if sum(masked.values()) > MOST_MASKED * channel.lost:
             return f"masked for '{max(masked, key=lambda reason: masked[reason])}'"
-        return "most rows are implausible or next to masked rows"
+        return ("most rows are implausible (check limits.*, robot.dry_mass) or next to masked "
+                "rows")
     return f"less than {JUDGED_SECONDS:g} s of " + ("motion" if channel.moved else "rows to judge")
 
 
