@@ -25,7 +25,7 @@ import numpy as np
 from ..model.metrics import STILL_SHARE
 from ..model.normal import Z95
 from ..model.parameters import ParameterTable
-from ..model.sample import BY_SETTING, FILTERS_START, JOINT_AT_REST
+from ..model.sample import BY_SETTING, FILTERS_START, JOINT_AT_REST, VEHICLE_CHANNELS
 from .advisories import LEAST_COVERAGE, block_warnings
 from .trust import BLOCK_TIME, MATTERS_BY_STATE, MIN_BLOCKS, UNEXPLAINED_BY_STATE
 
@@ -96,6 +96,16 @@ class ChannelEvidence(NamedTuple):
         rmse = self.figures["rmse"]
         effort = rmse / np.sqrt(1 - r2)     # standard deviation
         return max(rmse, effort) < self.negligible
+
+    @property
+    def narrow_by_factor(self) -> bool:
+        """Whether intervals that are too narrow would be wide enough if a constant factor on the
+        effort were known."""
+        r2, slope, ratio = self.figures["r2"], self.figures["slope"], self.width_ratio
+        if r2 is None or ratio is None:
+            return False
+        by_factor = (1 - slope) ** 2 / (1 - r2)     # share of the squared error
+        return bool(ratio ** 2 >= 1 - by_factor)
 
     @property
     def lost(self) -> int:
@@ -325,7 +335,7 @@ def _calibrated(evidence: Evidence) -> Answer:
         if held < GOOD_COVERAGE:
             of_channels.append((USABLE if held >= LEAST_COVERAGE else NOT_USABLE, name,
                                 f"{held:.0%}", "the 95 % intervals cover only {} of the rows; do "
-                                f"not use them as bounds. {_how_to_widen(evidence)}"))
+                                f"not use them as bounds. {_how_to_widen(evidence, name)}"))
         elif ratio > WIDEST and share > MATTERING_SHARE:
             of_channels.append((USABLE, name, f"{ratio:.1f}", "the 95 % intervals are {} times as "
                                 "wide as the errors require"
@@ -338,10 +348,15 @@ def _calibrated(evidence: Evidence) -> Answer:
     return _answer("Is it calibrated?", found, sentence)
 
 
-def _how_to_widen(evidence: Evidence) -> str:
-    """What widens intervals that are too narrow."""
-    return ("They widen with more and livelier motion" if evidence.learnt else
-            "Frozen intervals do not widen: the robot or its motion differs from what was learnt; "
+def _how_to_widen(evidence: Evidence, name: str) -> str:
+    """What widens the intervals of channel `name`, which are too narrow, or reduces its errors."""
+    if evidence.learnt:
+        return "They widen with more and livelier motion"
+    if name in VEHICLE_CHANNELS and evidence.channels[name].narrow_by_factor:
+        return ("Without a constant factor on the thrust, as of a battery that empties, they would "
+                "be wide enough: give its voltage (battery.enabled, thrusters.voltage), or learn "
+                "from this recording too")
+    return ("Frozen intervals do not widen: the robot or its motion differs from what was learnt; "
             "learn from this recording too")
 
 
