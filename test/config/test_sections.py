@@ -91,7 +91,9 @@ def test_limits_of_plausibility_have_unit_and_reason():
 
 def test_checks_between_settings_name_both_sides():
     """Wrong counts per joint, channel and thruster; contradictory bounds."""
-    assert "at least estimation.weight_min (90 N)" in refused(estimation__weight_max=50)
+    assert "at least estimation.weight_min (90 N)" in refused(
+        estimation__weight_min=90, estimation__weight_max=50)
+    assert "'estimation.weight_max' is 0" in refused(estimation__weight_min=90)
     assert "each of robot.joints" in refused(joint_states__effort_scale=[1.0])
     assert "10 numbers" in refused(estimation__noise_stddev=[1.0] * 9)
     assert "names from robot.joints" in refused(joint_states__effort_masked=["elbow"])

@@ -56,7 +56,7 @@ def inside_P(rng, size=1.0):
     for places in table.blocks.values():
         pi[places] *= math.exp(size * rng.normal())
     weight = table.index["W"]
-    pi[weight] = np.clip(pi[weight], CONFIG.estimation.weight_min, CONFIG.estimation.weight_max)
+    pi[weight] = np.clip(pi[weight], *table.weight_limits)
     return pi
 
 

@@ -141,6 +141,19 @@ def test_a_thrusters_share_is_corrected_and_undone(changed):
     assert "thrust down by 80 %, up by 10 % of nominal since" in both.sentence(3.0)
 
 
+@pytest.mark.parametrize("share, said", [(-1.06, 100), (-0.97, 97), (-1.4, 100), (-1.96, 196)])
+def test_a_thruster_loses_no_more_than_all_its_thrust(changed, share, said):
+    """A stopped one was "down by 106 %"; a reversed one loses twice its thrust. The correction is
+    as found, so that a recovery by the same share gives one again."""
+    state, noise = changed
+    scales = UNITY._replace(thruster=np.ones(2))
+    lost = ThrusterChange("thruster 2", 40, noise, np.array([1]), np.array([share]), "")
+    assert f"thrust down by {said} % of nominal" in lost.sentence(3.0)
+    lost_scales = lost.follow(state, PI, scales).scales
+    back = ThrusterChange("thruster 2", 40, noise, np.array([1]), np.array([-share]), "")
+    np.testing.assert_array_equal(back.follow(state, PI, lost_scales).scales.thruster, [1.0, 1.0])
+
+
 def test_sentences_name_part_time_and_evidence(changed):
     """What happened, to what, since when, and what is done about it."""
     _, noise = changed

@@ -240,7 +240,7 @@ def test_many_restarts_take_no_uncertainty_away():
 
     once, often = learnt(len(rows)), learnt(150)
     weight = robot.table.names.index("W")
-    assert often.pi[weight] == pytest.approx(config.estimation.weight_min, abs=0.1)
+    assert often.pi[weight] == pytest.approx(robot.table.weight_limits[0], abs=0.1)
     ratio = np.sqrt(np.diag(often.covariance) / np.diag(once.covariance))
     assert ratio[weight] > 0.98 and ratio.min() > 0.5
     known = [one.known_from().count("measured") for one in (once, often)]

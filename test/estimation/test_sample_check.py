@@ -12,7 +12,7 @@
 # See the License for the specific language governing permissions and
 # limitations under the License.
 
-"""Effect of an unmeasured attitude on the arm's rows."""
+"""Effect of an unmeasured attitude on the arm's rows, and limits that grow with the vehicle."""
 
 from dataclasses import replace
 
@@ -22,7 +22,7 @@ from analytic import START, AnalyticMotion
 
 from uvms_adaptive_dynamics.config import Config
 from uvms_adaptive_dynamics.estimation.estimator import Estimator
-from uvms_adaptive_dynamics.estimation.sample_check import attitude_variance
+from uvms_adaptive_dynamics.estimation.sample_check import SampleCheck, attitude_variance
 from uvms_adaptive_dynamics.model.prior import prior_from_config
 from uvms_adaptive_dynamics.model.robot import RobotModel
 from uvms_adaptive_dynamics.model.rotations import from_down
@@ -70,6 +70,19 @@ def test_rows_go_on_until_the_tilt_outweighs_their_noise(setup):
     assert few.all(axis=1).mean() > 0.9 and estimator.tilted == 0
     many, estimator = valid(30.0)
     assert not many[:, 1].any() and estimator.tilted > 50 and estimator.implausible == 0
+
+
+@pytest.mark.parametrize(("mass", "expected"), [(0.0, False), (4.0, False), (2000.0, True)])
+def test_the_largest_thrust_is_that_of_the_vehicle_s_size(setup, mass, expected):
+    """3 kN and 3 kN m are implausible on a BlueROV2 or smaller, and usual on 2000 kg; torques of
+    the joints have the same limit everywhere."""
+    _, robot, _, motion = setup
+    config = Config().with_values({"robot.dry_mass": mass})
+    sample = replace(motion.sample(3.0, robot), wrench=np.full(6, 3000.0))
+    sample.joint_torque[0] = 3000.0
+    plausible = SampleCheck(config, RobotModel.from_config(config), 1.0).plausible(sample)
+    assert plausible[:6].tolist() == [expected] * 6
+    assert plausible[6:].tolist() == [False, True, True, True]
 
 
 def test_what_an_imu_said_before_it_was_found_to_be_wrong_is_no_evidence_of_a_change(setup):

@@ -26,6 +26,7 @@ from uvms_adaptive_dynamics.model.vehicle_size import (
     BLUEROV2_WU2018,
     POWER_OF_WEIGHT,
     size_factors,
+    weight_limits,
     weight_ratio,
 )
 from uvms_adaptive_dynamics.studies.linear_data import (
@@ -42,10 +43,42 @@ def settings(low, high):
 
 def test_the_weights_allowed_say_the_size():
     """The built-in vehicle's if its weight is within the limits, else their geometric mean."""
-    assert weight_ratio(Config().estimation) == 1.0
-    assert weight_ratio(settings(BLUEROV2_WEIGHT, 5000.0).estimation) == 1.0
-    assert weight_ratio(settings(20.0, 80.0).estimation) == pytest.approx(40 / BLUEROV2_WEIGHT)
-    assert 0.0 < weight_ratio(settings(0.0, 80.0).estimation) < 1.0
+    assert weight_limits(Config()) == (90.0, 180.0)
+    assert weight_limits(settings(20.0, 80.0)) == (20.0, 80.0)
+    assert weight_ratio((90.0, 180.0)) == weight_ratio((BLUEROV2_WEIGHT, 5000.0)) == 1.0
+    assert weight_ratio((20.0, 80.0)) == pytest.approx(40 / BLUEROV2_WEIGHT)
+    assert 0.0 < weight_ratio((0.0, 80.0)) < 1.0
+
+
+def test_the_weighed_mass_says_the_size():
+    """Without limits of its own: the vehicle's weight is within a factor of 1.4 of what vehicle and
+    arm weigh together. A BlueROV2 stays the built-in one; limits that are set win."""
+    weighed = {"robot.dry_mass": 300.0}
+    low, high = weight_limits(Config().with_values(weighed))
+    assert np.sqrt(low * high) == pytest.approx(300.0 * 9.80665)
+    assert high / low == pytest.approx(1.4 ** 2)
+    assert weight_ratio(weight_limits(Config().with_values({"robot.dry_mass": 12.0}))) == 1.0
+    limits = {"estimation.weight_min": 20.0, "estimation.weight_max": 80.0}
+    assert weight_limits(Config().with_values(weighed | limits)) == (20.0, 80.0)
+
+
+@pytest.mark.parametrize("mass", [1.0, 4.0, 60.0, 300.0, 2000.0])
+def test_prior_bounds_deviations_and_noise_follow_the_weighed_mass(mass):
+    """Each scales as its unit says, the arm's not at all; the scaled prior is physical."""
+    config = Config().with_values({"robot.dry_mass": mass})
+    robot, usual = RobotModel.from_config(config), RobotModel.from_config(Config())
+    prior, own = prior_from_config(config, robot).values, prior_from_config(Config(), usual).values
+    ratio = mass * config.robot.gravity / BLUEROV2_WEIGHT
+    powers = [POWER_OF_WEIGHT[unit] for unit in robot.table.units[:27]]
+    factors = np.concatenate([ratio ** np.array(powers), np.ones(robot.table.size - 27)])
+    assert prior == pytest.approx(factors * own)
+    assert prior_stddev(prior, robot, 1.0) == pytest.approx(factors * prior_stddev(own, usual, 1.0))
+    noise = robot.default_noise(config) / usual.default_noise(Config())
+    assert noise == pytest.approx([ratio] * 3 + [ratio ** (4 / 3)] * 3 + [1.0] * 4)
+    physical = PhysicalSet(robot.table, config.estimation)
+    assert physical.violation(prior) <= 0.0
+    weight = robot.table.index["W"]
+    assert physical.lower[weight] < mass * config.robot.gravity < physical.upper[weight]
 
 
 def test_similar_vehicles_by_hand():
@@ -54,7 +87,7 @@ def test_similar_vehicles_by_hand():
     twice = 8 * BLUEROV2_WEIGHT
     asked = {"kg": 8, "kg m": 16, "kg m^2": 32, "N": 8, "N m": 16, "N s/m": 4, "N s/rad": 8,
              "N m s/rad": 16, "N s^2/m^2": 4, "N s^2/m": 8, "N m s^2/rad^2": 32, "m/s": 1, "1": 1}
-    found = size_factors(settings(twice / 2, 2 * twice).estimation, list(asked))
+    found = size_factors((twice / 2, 2 * twice), list(asked))
     assert found == pytest.approx(list(asked.values()))
 
 

@@ -102,13 +102,10 @@ def test_two_sets_used_in_turn_are_told_apart(name):
     is inside its own set."""
     rng, solver = np.random.default_rng(4), SOLVERS[name]()
     for k in range(60 if name == "native" else 8):
-        estimation = (
-            Estimation(weight_min=90.0, weight_max=100.0)
-            if k % 2
-            else Estimation(weight_min=120.0, weight_max=130.0)
-        )
+        limits = (90.0, 100.0) if k % 2 else (120.0, 130.0)
+        table = replace(TABLE, weight_limits=limits)
         problem = make_problem(TABLE, rng, N=4)
-        problem = replace(problem, physical=PhysicalSet(TABLE, estimation))
+        problem = replace(problem, physical=PhysicalSet(table, Estimation()))
         assert problem.physical.violation(solver.solve(problem).pi) < 1e-7
 
 
@@ -311,8 +308,8 @@ def test_a_set_without_an_interior_keeps_the_previous_estimate_at_the_deadline()
     """Two equal bounds: an answer is on the edge up to rounding, and feasible enough to be kept."""
     rng = np.random.default_rng(14)
     for _ in range(8):
-        weighed = Estimation(weight_min=115.0, weight_max=115.0)
-        problem = make_problem(TABLE, rng, N=10, estimation=weighed)
+        weighed = replace(TABLE, weight_limits=(115.0, 115.0))
+        problem = make_problem(weighed, rng, N=10)
         problem = replace(problem, pi=NativeSolver().solve(problem).pi)
         solution = NativeSolver().solve(problem, 1e-9)
         assert solution.status == "deadline"

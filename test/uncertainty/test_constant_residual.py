@@ -22,7 +22,8 @@ from uvms_adaptive_dynamics.uncertainty.constant_residual import ResidualMean, n
 CHANNELS, UNITS = ("surge", "axis_e", "axis_b"), ("N", "N m", "N m")
 
 
-def findings(offsets, count=2000, estimated=(False,) * 3, overlap=12.0, moves=(True,) * 3):
+def findings(offsets, count=2000, estimated=(False,) * 3, overlap=12.0, moves=(True,) * 3,
+             negligible=(0.0,) * 3):
     """Findings for residuals of unit noise about `offsets` (3,), with `overlap` rows per
     independent one."""
     rng, mean = np.random.default_rng(0), ResidualMean(3)
@@ -30,7 +31,8 @@ def findings(offsets, count=2000, estimated=(False,) * 3, overlap=12.0, moves=(T
         residual = rng.normal(size=3) + offsets
         for _ in range(12):
             mean.add_row(residual, np.array(moves))
-    return mean.findings(CHANNELS, UNITS, np.array(estimated), np.full(3, overlap))
+    return mean.findings(CHANNELS, UNITS, np.array(estimated), np.full(3, overlap),
+                         np.array(negligible))
 
 
 def test_a_constant_residual_is_named_with_value_error_and_setting():
@@ -52,6 +54,13 @@ def test_what_is_estimated_small_or_of_too_few_rows_is_not_named():
     assert findings([0, 0, 0.3], count=20000) == []
     assert findings([0, 0, 2.0], overlap=1000.0) == []
     assert findings([0, 0, 2.0], moves=(True, True, False)) == []
+
+
+def test_an_offset_that_is_nothing_for_the_robot_is_not_worth_a_setting():
+    """.008 N m on an axis that hardly moved was advised against, since it was most of the little
+    effort there."""
+    assert findings([0, 0, 2.0], negligible=(0.0, 0.0, 2.5)) == []
+    assert len(findings([0, 0, 2.0], negligible=(0.0, 0.0, 1.5))) == 1
 
 
 @pytest.mark.parametrize(("adapts", "advice"), (

@@ -71,18 +71,21 @@ def test_an_axis_whose_efforts_are_not_explained_tells_no_mass(table):
     """Arm and tether move a vehicle in sway that is driven only in heave: the estimate was 1.6 kg.
     """
     pi, covariance = estimate(table, 0.005, 0.05)
-    config = Config().with_values({"estimation.weight_min": 90.0})
+    config = Config()
     assert mass_findings(table, pi, covariance, config, (False, True, True)) == []
     assert mass_findings(table, pi, covariance, config, (True, False, False))
 
 
 def test_a_robot_that_was_not_weighed_is_no_lighter_than_the_settings_allow(table):
     """For a real vehicle that no thruster moved the estimate was 5 g, flagged as measured."""
-    config = Config().with_values({"estimation.weight_min": 90.0})
+    config = Config().with_values({"estimation.weight_min": 90.0, "estimation.weight_max": 180.0})
     found = mass_findings(table, *estimate(table, 0.005, 0.05), config)
     (_, sentence), = found
     assert "estimation.weight_min allows (9.18 kg)" in sentence
     assert "or the vehicle lighter than that setting says" in sentence
+    (_, sentence), = mass_findings(table, *estimate(table, 0.005, 0.05), Config())
+    assert "is assumed without robot.dry_mass (9.18 kg)" in sentence
+    assert "lighter: set robot.dry_mass" in sentence
 
 
 def test_a_vehicle_far_heavier_than_the_settings_allow_is_told_which_to_set(table):
@@ -93,8 +96,26 @@ def test_a_vehicle_far_heavier_than_the_settings_allow_is_told_which_to_set(tabl
     (setting, sentence), = found
     assert setting == "estimation.weight_max" and "as 501 +- 22 kg in surge, more" in sentence
     assert "set estimation.weight_min and weight_max" in sentence
+    (_, sentence), = mass_findings(table, *estimate(table, 500.0, 10.0), Config())
+    assert "weigh at most without robot.dry_mass (18.4 kg): set robot.dry_mass" in sentence
+    (_, sentence), = mass_findings(table, *estimate(table, 500.0, 10.0), weighed(12.0))
+    assert "than 6 times what robot.dry_mass allows the vehicle (16.8 kg): correct" in sentence
     assert mass_findings(table, *estimate(table, 5 * 18.0, 1.0), config) == []
     assert mass_findings(table, *estimate(table, 500.0, 150.0), config) == []
+    found = mass_findings(table, *estimate(table, 500.0, 10.0), weighed(300.0))
+    assert "estimation.weight_max" not in dict(found)
+
+
+def test_thrust_that_would_lift_the_vehicle_in_air_tells_a_wrong_weight(table):
+    """2000 kg under the default weights: its mass was never learnt, since the misfit of a prior of
+    12 kg counted as noise, and nothing was said but "move it more"."""
+    pi, covariance = estimate(table, 15.0, 5.0)
+    (setting, sentence), = mass_findings(table, pi, covariance, Config(), (False,) * 3,
+                                         (600.0, 170.0, 0.0))
+    assert setting == "estimation.weight_max" and "is 600 N in surge, more than" in sentence
+    assert "(180 N)" in sentence and "sway" not in sentence and "set robot.dry_mass" in sentence
+    assert mass_findings(table, pi, covariance, Config(), (False,) * 3, (170.0,) * 3) == []
+    assert mass_findings(table, pi, covariance, weighed(2000.0), (False,) * 3, (600.0,) * 3) == []
 
 
 def test_without_coupling_links_are_not_counted_twice(table):

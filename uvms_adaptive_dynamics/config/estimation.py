@@ -88,10 +88,13 @@ class Limits(Section):
                 "speed limit in 10 ms.", "rad/s^2", 0.1, 1e6)
     force: float = setting(
         2000.0, "Largest component of the thrusters' force, and largest force of a prismatic "
-                "joint. Default: ten times four T200 thrusters side by side.", "N", 1.0, 1e6)
+                "joint. For a vehicle heavier than a BlueROV2 (estimation.weight_max), as many "
+                "times larger. Default: ten times four T200 thrusters side by side.",
+        "N", 1.0, 1e6)
     torque: float = setting(
         1000.0, "Largest component of the thrusters' moment, and largest torque of a revolute "
-                "joint. Default: twenty times the roll moment of a BlueROV2 Heavy.",
+                "joint. For a heavier vehicle, larger like `force`, and longer levers count. "
+                "Default: twenty times the roll moment of a BlueROV2 Heavy.",
         "N m", 1.0, 1e6)
 
 
@@ -171,11 +174,12 @@ class Estimation(Section):
               "pseudo-inertias.",
         "", 0.0, 0.1)
     weight_min: float = setting(
-        90.0, "Lower bound of the vehicle's weight W in air. If the bounds exclude the built-in "
-              "prior's 113 N, that prior is scaled to a similar vehicle whose weight is their "
-              "geometric mean.",
-        "N", 0.0)
-    weight_max: float = setting(180.0, "Upper bound of the vehicle's weight W in air.", "N", 0.0)
+        0.0, "Lower bound of the vehicle's weight W in air; see weight_max.", "N", 0.0)
+    weight_max: float = setting(
+        0.0, "Upper bound of the vehicle's weight W in air; 0: both bounds follow from "
+             "robot.dry_mass (its weight, less or more by a factor of 1.4) or, if that is unknown, "
+             "are 90 and 180 N. If they exclude the built-in prior's 113 N, that prior is scaled "
+             "to a similar vehicle whose weight is their geometric mean.", "N", 0.0)
     frozen: tuple[str, ...] = setting(
         (), "Parameters that stay at their prior: names, or patterns such as 'axis_b.*'.",
         kind="strings")

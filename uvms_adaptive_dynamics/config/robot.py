@@ -63,8 +63,9 @@ class Robot(Section):
     surface_pressure: float = setting(101325.0, "Absolute pressure at the water surface.",
                                       "Pa", 0.0)
     dry_mass: float = setting(
-        0.0, "Mass of vehicle and arm together, weighed in air; 0: unknown. An estimated mass "
-             "below it is reported as wrong, since added mass is positive.", "kg", 0.0, 1e5)
+        0.0, "Mass of vehicle and arm together, weighed in air; 0: unknown. The prior is scaled to "
+             "it (estimation.weight_max), and an estimated mass below it is reported as wrong, "
+             "since added mass is positive.", "kg", 0.0, 1e5)
     link_volumes: tuple[float, ...] = setting(
         (), "Displaced volume of each link; empty: link parameters are effective values that "
             "include buoyancy.", "m^3", 0.0, 1.0)

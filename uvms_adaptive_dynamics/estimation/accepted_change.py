@@ -208,8 +208,12 @@ class ThrusterChange(ScaleChange):
 
     def sentence(self, since: float) -> str:
         """See `Change.sentence`."""
+        # The model's own thrust may be some per cent off, and so a share lost above one. It is
+        # corrected as found, since a recovery then gains the same; but a loss nearer to all thrust
+        # than to that of a reversed thruster (two) is said as all thrust.
+        plausible = np.where(self.share > -1.5, np.maximum(self.share, -1.0), self.share)
         sizes = ", ".join(f"{'down' if share < 0 else 'up'} by {100 * abs(share):.0f} %"
-                          for share in self.share)
+                          for share in plausible)
         return (f"{self.part}: thrust {sizes} of nominal since {since:.1f} s (propeller, rope, "
                 f"speed controller?); corrected. Evidence: {self.odds}")
 

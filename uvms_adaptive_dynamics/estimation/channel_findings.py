@@ -88,7 +88,8 @@ class ChannelFindings:
         rows = self._information.gradient.rows_per_independent(noise.long_run ** 2)
         misread = self._unused.copy()
         misread[[place for one in self._misread for place in one.places]] = True
-        return (self._residual_mean.findings(robot.channels, robot.units, estimated | misread, rows)
+        return (self._residual_mean.findings(robot.channels, robot.units, estimated | misread,
+                                             rows, robot.negligible)
                 + noise_findings(robot.channels, robot.units, np.where(misread, 0.0, noise.stddev),
                                  noise.at_most, np.sqrt(self._trust.effort_power),
                                  self._config.estimation.adapt_noise))

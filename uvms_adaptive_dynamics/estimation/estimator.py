@@ -597,7 +597,8 @@ class Estimator:
     def mass_findings(self) -> list[tuple[str, str]]:
         """Estimated masses that contradict the robot's own: (setting, sentence) each."""
         return mass_findings(self.table, self.pi, self._uncertainty.recent.covariance, self.config,
-                             self.trust.levels[:3] == TRUST_OK)
+                             self.trust.levels[:3] == TRUST_OK,
+                             np.sqrt(self.trust.effort_power[:3]).tolist())
 
     def trust_cause(self) -> str:
         """The likely cause of channels that are not `ok`, in a sentence; '' if all are, apart from

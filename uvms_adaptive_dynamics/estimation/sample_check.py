@@ -31,6 +31,7 @@ from ..errors import ParameterError
 from ..model.robot import RawRows, RobotModel
 from ..model.rotations import from_down
 from ..model.sample import Sample
+from ..model.vehicle_size import size_factors
 from ..uncertainty.parameter_covariance import ParameterCovariance
 
 ORTHONORMAL = 1e-3    # largest entry of R R^T - 1 explained by rounding and drift
@@ -80,7 +81,9 @@ class SampleCheck:
         if vehicle:
             self._motion = np.append(self._motion, np.repeat(
                 [limits.speed, limits.rate, limits.acceleration, limits.angular_acceleration], 3))
-        self._wrench, self._torque = np.repeat([limits.force, limits.torque], 3), limits.torque
+        larger = np.maximum(size_factors(self._robot.table.weight_limits, ("N", "N m")), 1.0)
+        self._wrench = np.repeat(larger * [limits.force, limits.torque], 3)
+        self._torque = limits.torque
 
     def require_form(self, sample: Sample) -> None:
         """Raise ParameterError if a field does not have the shape and type of this robot's samples.

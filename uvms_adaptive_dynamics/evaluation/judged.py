@@ -59,7 +59,7 @@ def evidence_of(done: Run) -> Evidence:
         masked = done.masked.get(name, {})
         channels[name] = ChannelEvidence(figures, judged.size * period, dict(masked), done.ticks,
                                          trust[c]["trust"] or "", moved, int(valid.sum()),
-                                         left_out[c])
+                                         left_out[c], float(done.robot.negligible[c]))
     findings = [Finding(found.code, found.sentence) for found in done.findings]
     learnt = LEARNT + (", after the robot changed" if begin else "")
     return Evidence(channels, HELD_OUT if done.frozen else learnt, not done.frozen,

@@ -52,6 +52,9 @@ VEHICLE_PARAMETERS = VEHICLE_INERTIA + VEHICLE_DAMPING + VEHICLE_RESTORING
 # Place of each inertia parameter in M_v (row, column).
 INERTIA_PLACES = ((0, 0), (1, 1), (2, 2), (0, 4), (1, 3), (3, 1), (4, 0), (3, 3), (4, 4), (5, 5))
 
+# [N] of a BlueROV2, bare or with arm and payload, whose mass is unknown.
+USUAL_WEIGHT_LIMITS = 90.0, 180.0
+
 LINK_PARAMETERS = ("m", "mlx", "mly", "mlz", "Ixx", "Iyy", "Izz", "Ixy", "Ixz", "Iyz", "fv", "fs")
 RIGID = slice(0, 10)
 FRICTION = slice(10, 12)
@@ -64,6 +67,7 @@ class ParameterTable:
     reference_mass m [kg] and reference_length l [m], one per joint, make the pseudo-inertias of
     different links and their entries comparable: S J S with S = diag(1/l, 1/l, 1/l, 1) / sqrt(m).
     terms: names of the sets beyond the paper's parameters (`term_sets`), in any order.
+    weight_limits: least and largest weight W [N] of the vehicle in air.
     """
 
     vehicle: bool
@@ -72,6 +76,7 @@ class ParameterTable:
     reference_mass: tuple[float, ...]
     reference_length: tuple[float, ...]
     terms: tuple[str, ...] = ()
+    weight_limits: tuple[float, float] = USUAL_WEIGHT_LIMITS
 
     @cached_property
     def size(self) -> int:

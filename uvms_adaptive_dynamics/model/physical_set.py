@@ -62,7 +62,7 @@ class PhysicalSet:
         self.lower[further], self.upper[further] = low, high
         if table.vehicle:
             weight = table.index["W"]
-            self.lower[weight], self.upper[weight] = estimation.weight_min, estimation.weight_max
+            self.lower[weight], self.upper[weight] = table.weight_limits
             for name in ALONE:
                 self.lower[table.index[name]] = self.epsilon
 

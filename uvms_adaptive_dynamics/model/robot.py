@@ -37,10 +37,13 @@ from .parameters import RIGID, ParameterTable
 from .sample import BY_SETTING, NO_THRUSTER, VEHICLE_UNITS, Sample, channel_names
 from .term_sets import Instant
 from .vehicle import by_linear_velocity, through_water, vehicle_regressor
-from .vehicle_size import size_factors
+from .vehicle_size import size_factors, weight_limits
 
 CURRENT_STEP = 1e-3      # [m/s] step of central differences; exact for terms of second degree
 SPEED_STEP = 1e-3        # [m/s, rad/s] likewise
+# Share of the usual noise that is nothing: .2 N of the 140 N and .05 N m of the 10 N m that a
+# BlueROV2 Heavy can exert, half a per cent of a joint's effort limit.
+NEGLIGIBLE_NOISE = 0.1
 LONGEST_ROBOT_NAME = 40  # characters of a URDF's robot name used in a folder's name
 
 
@@ -99,7 +102,7 @@ class RobotModel:
         self._tilt_only = config.estimation.base_motion == "tilt"
         self.table = _table(config, arm)
         # (k,) ratio of the vehicle's parameters to those of the built-in vehicle
-        self.vehicle_size = size_factors(config.estimation,
+        self.vehicle_size = size_factors(self.table.weight_limits,
                                          self.table.units[self.table.vehicle_slice])
         self.channels = channel_names(self.vehicle, self.joints)
         twice = [name for name in self.channels if self.channels.count(name) > 1]
@@ -338,16 +341,27 @@ class RobotModel:
         """(C,) initial noise standard deviation [N, N m]."""
         if config.estimation.noise_stddev:
             return np.array(config.estimation.noise_stddev)
+        return self._usual_noise
+
+    @cached_property
+    def negligible(self) -> np.ndarray:
+        """(C,) effort [N, N m] on each channel that is nothing for a robot of this size."""
+        return NEGLIGIBLE_NOISE * self._usual_noise
+
+    @cached_property
+    def _usual_noise(self) -> np.ndarray:
         head = np.array([2.0] * 3 + [0.5] * 3)[self.vehicle_rows] * size_factors(
-            config.estimation, self.units[self.vehicle_rows])
+            self.table.weight_limits, self.units[self.vehicle_rows])
         limits = np.where(np.isfinite(self.effort_limits), self.effort_limits, 2.0)
-        return np.concatenate([head, 0.05 * limits])
+        usual = np.concatenate([head, 0.05 * limits])
+        usual.setflags(write=False)
+        return usual
 
 
 def _table(config: Config, arm: ManipulatorModel | None) -> ParameterTable:
     robot = config.robot
     if arm is None:
-        return ParameterTable(robot.vehicle, (), (), (), (), robot.all_terms)
+        return ParameterTable(robot.vehicle, (), (), (), (), robot.all_terms, weight_limits(config))
     links = arm.inertials()[:, RIGID]
     mass = np.where(links[:, 0] > 1e-6, links[:, 0], 1.0)
     # Radius of gyration about the link's origin: tr(I) / 2 = integral of r^2 dm.
@@ -356,4 +370,4 @@ def _table(config: Config, arm: ManipulatorModel | None) -> ParameterTable:
     return ParameterTable(robot.vehicle, robot.joints, arm.prismatic,
                           robot.link_reference_mass or tuple(mass.tolist()),
                           robot.link_reference_length or tuple(length.tolist()),
-                          robot.all_terms)
+                          robot.all_terms, weight_limits(config))

@@ -25,8 +25,8 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from ..config import Estimation
-from .parameters import VEHICLE_PARAMETERS
+from ..config import Config
+from .parameters import USUAL_WEIGHT_LIMITS, VEHICLE_PARAMETERS
 
 # BlueROV2 by C.-J. Wu, "6-DoF modelling and control of a remotely operated vehicle" (2018), in the
 # table's order; values as published with the paper's code.
@@ -34,6 +34,9 @@ BLUEROV2_WU2018 = (17.0, 24.2, 26.07, 0.23, -0.23, -0.23, 0.23, 0.28, 0.28, 0.28
                    -5.18, -0.07, -0.07, -0.07, -18.18, -21.66, -36.99, -1.55, -1.55, -1.55, 112.815,
                    114.8, 0.0, 0.0, 2.2563)
 BLUEROV2_WEIGHT = BLUEROV2_WU2018[[name for name, _, _ in VEHICLE_PARAMETERS].index("W")]   # [N]
+# Factor within which the weighed mass of vehicle and arm is the vehicle's: the usual limits are as
+# wide. The arm is part of what was weighed; ballast is added and taken off.
+WEIGHED_WITHIN = 1.4
 # Exponent of the weight by which quantities of similar vehicles scale, by unit: lengths with the
 # cube root, drag with area; each moment and each angular rate adds one length.
 POWER_OF_WEIGHT = {
@@ -42,17 +45,29 @@ POWER_OF_WEIGHT = {
     "N s^2/m^2": 2 / 3, "N s^2/m": 1.0, "N m s^2/rad^2": 5 / 3}
 
 
-def weight_ratio(estimation: Estimation) -> float:
+def weight_limits(config: Config) -> tuple[float, float]:
+    """Least and largest weight [N] of the vehicle in air: as set, else from the mass weighed with
+    the arm, else the usual ones."""
+    robot, estimation = config.robot, config.estimation
+    if estimation.weight_max > 0:
+        return estimation.weight_min, estimation.weight_max
+    if robot.dry_mass > 0:
+        weight = robot.gravity * robot.dry_mass
+        return weight / WEIGHED_WITHIN, weight * WEIGHED_WITHIN
+    return USUAL_WEIGHT_LIMITS
+
+
+def weight_ratio(limits: tuple[float, float]) -> float:
     """Weight of the configured vehicle over that of the built-in prior: 1 if the prior's weight is
-    within the weight limits, else from the geometric mean of the limits."""
-    low, high = estimation.weight_min, estimation.weight_max
+    within the weight limits [N], else from the geometric mean of the limits."""
+    low, high = limits
     if low <= BLUEROV2_WEIGHT <= high:
         return 1.0
     return float(np.sqrt(max(low, 1e-3 * high) * high)) / BLUEROV2_WEIGHT
 
 
-def size_factors(estimation: Estimation, units: Sequence[str]) -> np.ndarray:
-    """(k,) factors from the built-in vehicle's quantities of these units to the configured one's; 1
-    for units that do not scale with size, such as a current's speed."""
-    ratio = weight_ratio(estimation)
+def size_factors(limits: tuple[float, float], units: Sequence[str]) -> np.ndarray:
+    """(k,) factors from the built-in vehicle's quantities of these units to one of a weight within
+    the limits [N]; 1 for units that do not scale with size, such as a current's speed."""
+    ratio = weight_ratio(limits)
     return np.array([ratio ** POWER_OF_WEIGHT.get(unit, 0.0) for unit in units])

@@ -113,8 +113,10 @@ class Statements:
         period = self._config().filter.period
         channels = {
             name: ChannelEvidence(figures, float(figures["n"]) * period, masked.get(name, {}),
-                                  ticks, trust, unused=trust if trust in LEFT_OUT else "")
-            for (name, figures), trust in zip(self._fit.metrics().items(), asked.trust)}
+                                  ticks, trust, unused=trust if trust in LEFT_OUT else "",
+                                  negligible=negligible)
+            for (name, figures), trust, negligible in zip(
+                self._fit.metrics().items(), asked.trust, self._robot.negligible.tolist())}
         update_ms = list(self._worker.update_ms)
         which = f"the last {JUDGED:g} s of rows in motion" + (
             ", each predicted before it was learnt" if asked.learn else f", {HELD_OUT}")

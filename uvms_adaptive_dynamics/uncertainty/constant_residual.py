@@ -42,14 +42,16 @@ class ResidualMean:
         self._square += rate * (residual ** 2 - self._square)
 
     def findings(self, channels: Sequence[str], units: Sequence[str], estimated: np.ndarray,
-                 rows_per_independent: np.ndarray) -> list[str]:
+                 rows_per_independent: np.ndarray, negligible: np.ndarray) -> list[str]:
         """A sentence for each channel with a constant residual whose offset is not yet estimated.
 
-        estimated (C,) bool; rows_per_independent (C,): rows per independent one."""
+        estimated (C,) bool; rows_per_independent (C,): rows per independent one; negligible (C,):
+        effort that is nothing for such a robot [N, N m], and no reason to change a setting."""
         independent = self._count / np.maximum(rows_per_independent, 1.0)
         variance = np.maximum(self._square - self._mean ** 2, 0.0)
         error = np.sqrt(variance / np.maximum(independent, 1.0))
-        constant = ((independent > 2) & (np.abs(self._mean) > Z999 * error) & ~estimated
+        constant = ((independent > 2) & ~estimated
+                    & (np.abs(self._mean) > np.maximum(Z999 * error, negligible))
                     & (self._mean ** 2 > CONSTANT_SHARE * self._square))
         return [self._sentence(channels[c], units[c], c, error[c])
                 for c in np.flatnonzero(constant).tolist()]

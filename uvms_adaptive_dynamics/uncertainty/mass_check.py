@@ -22,6 +22,7 @@ import numpy as np
 from ..config import Config
 from ..model.normal import Z999_ABOVE
 from ..model.parameters import ParameterTable
+from ..model.vehicle_size import weight_limits
 from .parameter_covariance import ParameterCovariance
 
 # (Mass + added mass) / mass in air. The added mass of open-frame vehicles is .4 to 3 times the mass
@@ -31,23 +32,27 @@ TRANSLATION = (("m_X_du", "surge"), ("m_Y_dv", "sway"), ("m_Z_dw", "heave"))
 
 
 def mass_findings(table: ParameterTable, pi: np.ndarray, covariance: ParameterCovariance,
-                  config: Config, explained: Sequence[bool] = (True,) * len(TRANSLATION)
-                  ) -> list[tuple[str, str]]:
+                  config: Config, explained: Sequence[bool] = (True,) * len(TRANSLATION),
+                  thrust: Sequence[float] = (0.0,) * len(TRANSLATION)) -> list[tuple[str, str]]:
     """(setting, sentence) for each axis whose mass is below the robot's mass in air, and one for
-    all axes whose added mass is implausibly large.
+    all axes whose added mass, or else whose thrust, is too large for the weight allowed.
 
-    pi (p,) with its covariance; explained (3,): axes whose efforts the estimate explains. An axis
+    pi (p,) with its covariance; thrust (3,): standard deviation of the measured force [N];
+    explained (3,): axes whose efforts the estimate explains. An axis
     that is moved by an unmeasured force, such as a tether, seems to need no effort and says nothing
     about the mass. The mass in air is `robot.dry_mass` or, without it, that of the lightest vehicle
-    the settings allow. The links' mass is added, except with coupling 'none', where the vehicle's
-    parameters include it."""
+    allowed (`weight_limits`). The links' mass is added, except with coupling 'none', where the
+    vehicle's parameters include it."""
     if not table.vehicle:
         return []
     dry_mass, source, lighter = config.robot.dry_mass, "robot.dry_mass", ""
     if dry_mass <= 0:
-        dry_mass = config.estimation.weight_min / config.robot.gravity
-        source = "estimation.weight_min allows"
-        lighter = ", or the vehicle lighter than that setting says"
+        dry_mass = weight_limits(config)[0] / config.robot.gravity
+        source, lighter = (("estimation.weight_min allows",
+                            ", or the vehicle lighter than that setting says")
+                           if config.estimation.weight_max > 0 else
+                           ("is assumed without robot.dry_mass",
+                            ", or the vehicle lighter: set robot.dry_mass"))
     coupling = config.estimation.coupling
     links = [] if coupling == "none" else [f"{joint}.m" for joint in table.joints]
     sums = np.zeros((len(TRANSLATION), table.size))
@@ -55,7 +60,7 @@ def mass_findings(table: ParameterTable, pi: np.ndarray, covariance: ParameterCo
         row[table.places([name, *links])] = 1.0
     masses = sums @ pi
     stddevs = np.sqrt(np.maximum(np.diagonal(covariance.of_rows(sums)), 0.0))
-    return [*_too_heavy(masses, stddevs, config), *((
+    return [*_too_heavy(masses, stddevs, thrust, config), *((
         "robot.dry_mass",
         f"{axis}: mass plus added mass is estimated as {mass:.3g} +- {stddev:.2g} kg, less than "
         f"{source} ({dry_mass:.3g} kg), although added mass is positive: the true thrust "
@@ -65,16 +70,39 @@ def mass_findings(table: ParameterTable, pi: np.ndarray, covariance: ParameterCo
         if usable and mass + Z999_ABOVE * stddev < dry_mass)]
 
 
-def _too_heavy(masses: np.ndarray, stddevs: np.ndarray, config: Config) -> list[tuple[str, str]]:
-    """One sentence for all axes, since one setting causes it."""
-    allowed = config.estimation.weight_max / config.robot.gravity
+def _too_heavy(masses: np.ndarray, stddevs: np.ndarray, thrust: Sequence[float],
+               config: Config) -> list[tuple[str, str]]:
+    """One sentence for all axes, since one setting causes it.
+
+    An estimate whose prior is far too small may not learn the mass, because it takes the misfit for
+    noise. The thrust needs no estimate: no vehicle's thrusters lift it in air, let alone on
+    average."""
+    weight = weight_limits(config)[1]
+    allowed = weight / config.robot.gravity
     found = [f"{mass:.3g} +- {stddev:.2g} kg in {axis}"
              for (_, axis), mass, stddev in zip(TRANSLATION, masses, stddevs)
              if mass - Z999_ABOVE * stddev > MOST_WITH_WATER * allowed]
-    if not found:
+    strong = [f"{force:.3g} N in {axis}" for (_, axis), force in zip(TRANSLATION, thrust)
+              if force > weight]
+    source, remedy = _limit_on_weight(config)
+    if found:
+        excess = (f"mass plus added mass is estimated as {', '.join(found)}, more than "
+                  f"{MOST_WITH_WATER:g} times what {source} ({allowed:.3g} kg)")
+    elif strong:
+        excess = (f"the thrust's standard deviation is {', '.join(strong)}, more than what {source}"
+                  f" ({weight:.3g} N), although no vehicle's thrusters lift it in air")
+    else:
         return []
-    return [("estimation.weight_max",
-             f"mass plus added mass is estimated as {', '.join(found)}, more than "
-             f"{MOST_WITH_WATER:g} times what estimation.weight_max allows the vehicle "
-             f"({allowed:.3g} kg): set estimation.weight_min and weight_max around its weight in "
-             "air, which scales the prior, or check the thrust (thrusters.curve)")]
+    return [("estimation.weight_max", f"{excess}: {remedy}, which scales the prior, or check the "
+                                      "thrust (thrusters.curve)")]
+
+
+def _limit_on_weight(config: Config) -> tuple[str, str]:
+    """What limits the vehicle's weight, and how to set it, as parts of a sentence."""
+    if config.estimation.weight_max > 0:
+        return ("estimation.weight_max allows the vehicle",
+                "set estimation.weight_min and weight_max around its weight in air")
+    if config.robot.dry_mass > 0:
+        return "robot.dry_mass allows the vehicle", "correct robot.dry_mass"
+    return ("the vehicle is assumed to weigh at most without robot.dry_mass",
+            "set robot.dry_mass to the mass of vehicle and arm in air")

@@ -25,7 +25,7 @@ import numpy as np
 from ..model.metrics import STILL_SHARE
 from ..model.normal import Z95
 from ..model.parameters import ParameterTable
-from ..model.sample import BY_SETTING, FILTERS_START, JOINT_AT_REST
+from ..model.sample import BY_SETTING, FILTERS_START, JOINT_AT_REST, VEHICLE_CHANNELS
 from .advisories import LEAST_COVERAGE, block_warnings
 from .trust import BLOCK_TIME, MATTERS_BY_STATE, MIN_BLOCKS, UNEXPLAINED_BY_STATE
 
@@ -73,7 +73,7 @@ class ChannelEvidence(NamedTuple):
     -> ticks; rows: ticks in all; trust: current state; moved: whether the judged rows
     are rows in motion (False: too few of them, so all valid rows are judged); counted: rows that
     counted in the end, None if only the masks are known; unused: why the channel is left out, one
-    of LEFT_OUT, '' if it is not.
+    of LEFT_OUT, '' if it is not; negligible: effort that is nothing for such a robot [N, N m].
     """
 
     figures: Mapping[str, Any]
@@ -84,6 +84,28 @@ class ChannelEvidence(NamedTuple):
     moved: bool = True
     counted: int | None = None
     unused: str = ""
+    negligible: float = 0.0
+
+    @property
+    def idle(self) -> bool:
+        """Whether effort and errors are both negligible, and the effort not explained either: what
+        the thrusters do in the dead zone of their curve, say, proves nothing about the model."""
+        r2 = self.figures["r2"]
+        if r2 is None or 1 - r2 <= MATTERING_SHARE:
+            return False
+        rmse = self.figures["rmse"]
+        effort = rmse / np.sqrt(1 - r2)     # standard deviation
+        return max(rmse, effort) < self.negligible
+
+    @property
+    def narrow_by_factor(self) -> bool:
+        """Whether intervals that are too narrow would be wide enough if a constant factor on the
+        effort were known."""
+        r2, slope, ratio = self.figures["r2"], self.figures["slope"], self.width_ratio
+        if r2 is None or ratio is None:
+            return False
+        by_factor = (1 - slope) ** 2 / (1 - r2)     # share of the squared error
+        return bool(ratio ** 2 >= 1 - by_factor)
 
     @property
     def lost(self) -> int:
@@ -215,7 +237,7 @@ def _answer(question: str, found: Sequence[tuple[str, str]], sentence: str) -> A
 def _judged(evidence: Evidence) -> dict[str, ChannelEvidence]:
     return {name: channel for name, channel in evidence.channels.items()
             if channel.seconds >= JUDGED_SECONDS and channel.figures["r2"] is not None
-            and not channel.left_out}
+            and not channel.left_out and not channel.idle}
 
 
 def _fits(evidence: Evidence) -> Answer:
@@ -224,7 +246,7 @@ def _fits(evidence: Evidence) -> Answer:
     silent = [name for name in wanted if name not in judged]
     if not wanted:
         found.append((NOT_USABLE, f"no channel is judged{_left_out(evidence)}"))
-    elif 2 * len(silent) > len(wanted) or not judged:
+    elif not judged or 2 * sum(not evidence.channels[name].idle for name in silent) > len(wanted):
         found.append((NOT_USABLE, "most channels could not be judged: "
                                   f"{_not_judged(evidence, silent)}"))
     elif silent:
@@ -287,13 +309,17 @@ def _by_reason(channels: Iterable[tuple[str, str]]) -> dict[str, list[str]]:
 
 def _why_not_judged(channel: ChannelEvidence) -> str:
     """Why a channel is not judged: what removes most of its rows, or what its rows lack."""
+    if channel.seconds >= JUDGED_SECONDS and channel.idle:
+        return (f"effort and errors below {channel.negligible:.2g} {channel.figures['unit']}, too "
+                "little to judge: move it more")
     if channel.seconds >= JUDGED_SECONDS:
         return f"effort varies by less than {STILL_SHARE:.0%} of its predicted deviation"
     masked = channel.masked
     if channel.lost > MOST_MASKED * channel.rows:
         if sum(masked.values()) > MOST_MASKED * channel.lost:
             return f"masked for '{max(masked, key=lambda reason: masked[reason])}'"
-        return "most rows are implausible or next to masked rows"
+        return ("most rows are implausible (check limits.*, robot.dry_mass) or next to masked "
+                "rows")
     return f"less than {JUDGED_SECONDS:g} s of " + ("motion" if channel.moved else "rows to judge")
 
 
@@ -309,7 +335,7 @@ def _calibrated(evidence: Evidence) -> Answer:
         if held < GOOD_COVERAGE:
             of_channels.append((USABLE if held >= LEAST_COVERAGE else NOT_USABLE, name,
                                 f"{held:.0%}", "the 95 % intervals cover only {} of the rows; do "
-                                f"not use them as bounds. {_how_to_widen(evidence)}"))
+                                f"not use them as bounds. {_how_to_widen(evidence, name)}"))
         elif ratio > WIDEST and share > MATTERING_SHARE:
             of_channels.append((USABLE, name, f"{ratio:.1f}", "the 95 % intervals are {} times as "
                                 "wide as the errors require"
@@ -322,10 +348,15 @@ def _calibrated(evidence: Evidence) -> Answer:
     return _answer("Is it calibrated?", found, sentence)
 
 
-def _how_to_widen(evidence: Evidence) -> str:
-    """What widens intervals that are too narrow."""
-    return ("They widen with more and livelier motion" if evidence.learnt else
-            "Frozen intervals do not widen: the robot or its motion differs from what was learnt; "
+def _how_to_widen(evidence: Evidence, name: str) -> str:
+    """What widens the intervals of channel `name`, which are too narrow, or reduces its errors."""
+    if evidence.learnt:
+        return "They widen with more and livelier motion"
+    if name in VEHICLE_CHANNELS and evidence.channels[name].narrow_by_factor:
+        return ("Without a constant factor on the thrust, as of a battery that empties, they would "
+                "be wide enough: give its voltage (battery.enabled, thrusters.voltage), or learn "
+                "from this recording too")
+    return ("Frozen intervals do not widen: the robot or its motion differs from what was learnt; "
             "learn from this recording too")
 
 
