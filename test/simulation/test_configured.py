@@ -14,6 +14,7 @@
 
 """The robot of a configuration: its arm, and messages that its decoder converts back."""
 from pathlib import Path
+from xml.etree import ElementTree
 
 import foreign_vehicle
 import numpy as np
@@ -76,6 +77,26 @@ def test_another_arm_comes_from_its_urdf():
     assert np.linalg.norm(arm.jointPlacements[arm.getJointId("axis_c")].translation) > 0.1
     messages = [message for message in simulated if message.topic == "joint_states"]
     assert np.isfinite(messages[-1].payload["effort"]).all()
+
+
+def test_an_arm_with_continuous_joints_is_simulated(tmp_path):
+    """Such joints have no limits, and two coordinates in Pinocchio; `simulate` ended in an
+    IndexError. They turn by half a turn either way."""
+    file = tmp_path / "alpha.urdf"
+    root = ElementTree.parse(resolve_urdf(Config().robot.urdf)).getroot()
+    for joint in root.iter("joint"):
+        if joint.get("name") in ("axis_e", "axis_b"):
+            joint.set("type", "continuous")
+            for limit in joint.findall("limit"):
+                del limit.attrib["lower"], limit.attrib["upper"]
+    file.write_bytes(ElementTree.tostring(root))
+    robot = true_robot_of(Config().with_values({"robot.urdf": str(file)}))
+    simulated = SimulatedRobot(1, 1.0, robot)
+    physics = simulated.physics
+    np.testing.assert_allclose([physics.lower[0], physics.upper[3]], [-np.pi, np.pi])
+    efforts = [message.payload["effort"] for message in simulated
+               if message.topic == "joint_states"]
+    assert np.isfinite(efforts).all() and np.shape(efforts)[1] == 4
 
 
 @pytest.mark.parametrize("settings, said", [

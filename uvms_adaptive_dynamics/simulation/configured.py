@@ -87,7 +87,7 @@ def _arm(urdf: str, joints: tuple[str, ...], density: float) -> dict[str, Any]:
     """Links and joints of the URDF; other joints are locked at zero, as in the estimator."""
     try:
         arm = arm_model(urdf, joints)
-    except (ValueError, RuntimeError) as error:       # from Pinocchio, for an invalid URDF
+    except (ValueError, RuntimeError, SyntaxError) as error:     # from Pinocchio or the XML parser
         raise ConfigError(f"simulate: robot.urdf '{urdf}' cannot be read ({error}).") from None
     missing = [joint for joint in joints if not arm.existJointName(joint)]
     if missing:

@@ -26,12 +26,16 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 from typing import NamedTuple
+from xml.etree import ElementTree
 
 import numpy as np
 import pinocchio as pin
 from scipy.linalg.lapack import dposv
 
+from ..disk.reading import read_text
+from ..errors import ConfigError
 from ..model.rotations import cross
+from ..model.urdf import LARGEST_URDF
 from .friction import joint_friction, joint_stops
 from .mishaps import PulledWater
 from .rough import RoughWater, StillWater, Surroundings
@@ -70,8 +74,19 @@ def inertia_matrix(entries) -> np.ndarray:
 
 
 def arm_model(urdf: str, joints: Sequence[str]) -> pin.Model:
-    """The arm of a URDF, with all other joints locked at zero."""
-    whole = pin.buildModelFromUrdf(urdf)
+    """The arm of a URDF, with all other joints locked at zero.
+
+    Continuous joints turn half a turn either way: Pinocchio would give them two coordinates."""
+    text = read_text(urdf, f"robot.urdf '{urdf}'", LARGEST_URDF, ConfigError, "an arm's URDF")
+    root = ElementTree.fromstring(text.encode())
+    for joint in root.iter("joint"):
+        if joint.get("type") == "continuous":
+            joint.set("type", "revolute")
+            limit = joint.find("limit")
+            limit = ElementTree.SubElement(joint, "limit") if limit is None else limit
+            limit.set("lower", str(-math.pi))
+            limit.set("upper", str(math.pi))
+    whole = pin.buildModelFromXML(ElementTree.tostring(root, encoding="unicode"))
     locked = [k for k in range(1, whole.njoints) if whole.names[k] not in joints]
     return pin.buildReducedModel(whole, locked, pin.neutral(whole)) if locked else whole
 

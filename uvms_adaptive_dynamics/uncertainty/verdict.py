@@ -100,9 +100,9 @@ class ChannelEvidence(NamedTuple):
     @property
     def narrow_by_factor(self) -> bool:
         """Whether intervals that are too narrow would be wide enough if a constant factor on the
-        effort were known."""
+        effort were known. Predictions that do not fit, such as none at all, have no such factor."""
         r2, slope, ratio = self.figures["r2"], self.figures["slope"], self.width_ratio
-        if r2 is None or ratio is None:
+        if r2 is None or ratio is None or 1 - r2 > MATTERING_SHARE:
             return False
         by_factor = (1 - slope) ** 2 / (1 - r2)     # share of the squared error
         return bool(ratio ** 2 >= 1 - by_factor)
