@@ -154,6 +154,20 @@ def test_sensors_are_not_found_right_while_much_is_doubted():
     assert frames.right_until < 62.0
 
 
+def test_thrusters_are_not_judged_by_a_dvl_whose_finding_stands(monkeypatch):
+    """A check without enough of its data does not withdraw the finding, so it may not conclude
+    from that DVL that thrusters are swapped either."""
+    frames, right = followed(until=62.0), []
+    logs = {name: np.array(rows) for name, rows in frames._logs.items() if rows}
+    monkeypatch.setattr(frames, "_check_velocities", lambda *_: ({"DVL": UNDECIDED}, np.eye(3)))
+    monkeypatch.setattr(frames, "_check_thrusters",
+                        lambda _, sensors_right: right.append(sensors_right) or UNDECIDED)
+    for standing in (UNDECIDED, mismatch("dvl.frame", "the DVL's axes are swapped")):
+        frames._results["DVL"] = standing
+        list(frames._check_all(logs))
+    assert right == [True, False]
+
+
 def test_nothing_is_said_of_sensors_that_stay_right():
     """No false alarm in ten checks."""
     assert checked() == []

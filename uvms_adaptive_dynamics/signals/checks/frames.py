@@ -364,7 +364,8 @@ class FrameChecks:
         if "thrusters" in self._checked:
             # (`turn` is None where the vehicle hardly moves: there thrust works against a tether.)
             sensors_right = turn is not None and not any(
-                result.findings for result in results.values())
+                result.findings or not result.complete and self._results[name].findings
+                for name, result in results.items())
             checked = self._check_thrusters(logs, sensors_right)
             yield
             if checked.complete and not checked.findings and "tried" in logs:

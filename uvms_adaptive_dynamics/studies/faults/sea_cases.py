@@ -60,9 +60,6 @@ DOUBTED = ("reject|refus|wrong|implausib|outlier|spike|finite|range|fit|frozen|i
            "contradict|doubt|turn|rotated|masked",)
 
 STATED = {
-    "dvl coasts to zero for 10 s without a bottom lock":
-        "A decaying velocity starts like a drift of its offset from the IMU: the rows of a second "
-        "or two count, 1 % of all. It is reported within .6 s and costs no R^2 (.0006).",
     "imu shaken for 10 s":
         "Noise on all axes at once contradicts nothing: the rows are noisier, 4 % of them by six "
         "times, and the DVL is doubted instead, since it does not fit the integral of noise. The "
