@@ -61,7 +61,7 @@ DOUBTED = ("reject|refus|wrong|implausib|outlier|spike|finite|range|fit|frozen|i
 
 STATED = {
     "imu shaken for 10 s":
-        "Noise on all axes at once contradicts nothing: the rows are noisier, 4 % of them by six "
+        "Noise on all axes at once contradicts nothing: the rows are noisier, 5 % of them by six "
         "times, and the DVL is doubted instead, since it does not fit the integral of noise. The "
         "estimate tolerates it (.0007; .006 on a livelier robot).",
     "gyro at its limit of .1 rad/s for 10 s":
