@@ -136,3 +136,26 @@ def test_a_vehicle_without_an_arm_is_simulated():
     messages = {message.topic: message for message in robot}
     assert robot.truth().mu.shape[1] == 0 and np.abs(robot.truth().nu).max() > 0.05
     assert not messages["joint_states"].payload["name"]
+
+
+def test_an_arm_moves_within_its_own_limits(tmp_path):
+    """A linear first joint with .3 m of travel stays clear of its stops. Any arm of four joints was
+    moved about the Alpha's posture, and servos had the same stiffness whatever the motor, so that
+    this joint was pushed against a stop all the time."""
+    file = tmp_path / "rail.urdf"
+    root = ElementTree.parse(resolve_urdf(Config().robot.urdf)).getroot()
+    rail = root.find("joint[@name='axis_e']")
+    rail.set("type", "prismatic")
+    rail.find("axis").set("xyz", "1 0 0")
+    for name, value in (("lower", "-0.15"), ("upper", "0.15"), ("effort", "20"),
+                        ("velocity", "0.15")):
+        rail.find("limit").set(name, value)
+    file.write_bytes(ElementTree.tostring(root))
+    robot = true_robot_of(Config().with_values({"robot.urdf": str(file)}))
+    simulated = SimulatedRobot(1, 20.0, robot)
+    messages = [message for message in simulated if message.topic == "joint_states"]
+    states = {name: np.array([message.payload[name] for message in messages])
+              for name in ("position", "velocity", "effort")}
+    assert np.abs(states["position"][:, 0]).max() < 0.15
+    assert states["position"][:, 0].std() > 0.02
+    assert (np.abs(states["effort"][:, 0]) > 19.0).mean() < 0.1

@@ -53,6 +53,8 @@ DRAG_COEFFICIENT, SLENDERNESS = 1.1, 4.0     # cylinder in cross flow; length ov
 # Coulomb friction at any speed; rotor inertia per torque limit [s^2/rad]. On the Alpha they are .44
 # to .68, .05 to .09 and 6e-4 to .012.
 VISCOUS_SHARE, COULOMB_SHARE, ROTOR_SHARE = 0.55, 0.07, 8e-3
+# [rad or m] position error at which a servo uses all of its joint's torque; Alpha: .03 to .07
+SERVO_ERROR = 0.05
 USUAL_SPEED = 0.5   # [rad/s or m/s] limit of a joint whose URDF has none, amid those of the Alpha
 
 
@@ -106,12 +108,19 @@ def _arm(urdf: str, joints: tuple[str, ...], density: float) -> dict[str, Any]:
         place = arm.joints[k].idx_v
         limits.append((arm.effortLimit[place], arm.velocityLimit[place]))
     torque, speed = np.reshape(limits, (-1, 2)).T
-    speed = np.where((speed > 0) & np.isfinite(speed), speed, USUAL_SPEED)
+    speed = top_speeds(speed)
     return {"urdf": urdf, "joints": tuple(joints), "links": tuple(links),
+            "posture": (), "top_speed": tuple(speed),
+            "servo_stiffness": tuple(torque / SERVO_ERROR),
             "viscous": tuple(VISCOUS_SHARE * torque / speed),
             "coulomb": tuple(COULOMB_SHARE * torque),
             "static": tuple(1.3 * COULOMB_SHARE * torque),
             "rotor_inertia": tuple(ROTOR_SHARE * torque)}
+
+
+def top_speeds(limits: np.ndarray) -> np.ndarray:
+    """(n,) speed limits of a URDF, USUAL_SPEED where it states none."""
+    return np.where((limits > 0) & np.isfinite(limits), limits, USUAL_SPEED)
 
 
 class Publication:

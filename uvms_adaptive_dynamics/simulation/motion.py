@@ -31,9 +31,8 @@ TOP_SPEED = 0.55  # [m/s] of the reference; the vehicle does not quite reach it
 TOP_TILT = np.radians(18.0)  # combined roll and pitch, 20 deg with tracking errors
 TOP_YAW_RATE = 0.7  # [rad/s]
 MEAN_DEPTH = 5.0  # [m]
-JOINT_CENTRE = np.array([3.1, 2.3, 1.6, 2.85])  # [rad]
-JOINT_TOP_SPEED = np.array([0.40, 0.30, 0.50, 0.90])  # [rad/s]
-JOINT_MARGIN = 0.25  # [rad] to the position limits
+JOINT_MARGIN = 0.25  # [rad or m] to the position limits, if the joint has the room for it
+MARGIN_SHARE = 0.25  # largest share of the way to a position limit that is left as a margin
 
 
 class Reference(NamedTuple):
@@ -56,15 +55,17 @@ class Motion(Protocol):
 class ExcitingMotion:
     """Sum of tones between 0.05 and 0.7 Hz on every axis, of similar rate; phases by seed.
 
-    No two axes share a tone. `lower`, `upper` (n,) [rad] are the joint limits. Peaks are normalized
-    over the first three minutes; a longer run may exceed them.
+    No two axes share a tone. `lower`, `upper` (n,) [rad or m] are the joint limits, `top_speed`
+    (n,) [per s] the joints' largest speeds, `posture` (n,) their mean positions, the middle of the
+    limits if empty. Peaks are normalized over the first three minutes; a longer run may exceed
+    them.
     """
 
-    def __init__(self, rng: np.random.Generator, lower: np.ndarray, upper: np.ndarray):
+    def __init__(self, rng: np.random.Generator, lower: np.ndarray, upper: np.ndarray,
+                 top_speed: Sequence[float] | np.ndarray, posture: Sequence[float] = ()):
         n = lower.size
         axes = 6 + n
-        centre = JOINT_CENTRE if n == JOINT_CENTRE.size else (lower + upper) / 2
-        top = JOINT_TOP_SPEED if n == JOINT_TOP_SPEED.size else np.full(n, 0.4)
+        centre = np.array(posture) if len(posture) else (lower + upper) / 2
         tones = TONES_PER_AXIS
         slots = np.tile((np.arange(axes) + 0.5) / axes, (tones, 1))
         place = (np.arange(tones) + rng.permuted(slots, axis=1).T) / tones
@@ -76,12 +77,13 @@ class ExcitingMotion:
         value, rate = self._history(np.arange(0.0, NORMALIZED_OVER, 0.05))
         swing = np.abs(value)
         tilt = np.hypot(value[3], value[4]).max()
-        room = np.minimum(centre - lower, upper - centre) - JOINT_MARGIN
+        room = np.minimum(centre - lower, upper - centre)
+        room -= np.minimum(JOINT_MARGIN, MARGIN_SHARE * room)
         scale = np.empty(axes)
         scale[:3] = TOP_SPEED / np.linalg.norm(rate[:3], axis=0).max()
         scale[3:5] = TOP_TILT / tilt
         scale[5] = TOP_YAW_RATE / np.abs(rate[5]).max()
-        scale[6:] = np.minimum(top / np.abs(rate[6:]).max(axis=1),
+        scale[6:] = np.minimum(np.array(top_speed) / np.abs(rate[6:]).max(axis=1),
                                room / swing[6:].max(axis=1))
         self._rate *= scale[:, None]
         self._amplitude, self._bend = self._rate / self._omega, self._rate * self._omega
@@ -175,11 +177,8 @@ class VehicleController:
 class JointServo:
     """Position servo of the joints with friction feedforward and the motors' torque limits."""
 
-    STIFFNESS = np.array([40.0, 40.0, 20.0, 8.0])  # [N m/rad]
-
     def __init__(self, physics: Physics):
-        n = physics.n
-        self._stiffness = self.STIFFNESS if n == self.STIFFNESS.size else np.full(n, 20.0)
+        self._stiffness = np.array(physics.robot.servo_stiffness)
         self._viscous = 0.9 * np.asarray(physics.robot.viscous)
         self._limit = physics.torque_limit
 

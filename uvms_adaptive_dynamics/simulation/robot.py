@@ -106,7 +106,8 @@ class SimulatedRobot:
         self._mishaps = mishaps
         self.physics = Physics(self.robot, dt, PulledWater(water, mishaps.pulls, rough)
                                if mishaps.pulls else water)
-        self.motion: Motion = ExcitingMotion(motion_rng, self.physics.lower, self.physics.upper)
+        self.motion: Motion = ExcitingMotion(motion_rng, self.physics.lower, self.physics.upper,
+                                             self.robot.top_speed, self.robot.posture)
         if len(motion_share):
             self.motion = ScaledMotion(self.motion, motion_share)
         if rough.pauses:

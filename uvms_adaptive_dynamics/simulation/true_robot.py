@@ -123,6 +123,9 @@ class TrueRobot:
     static: tuple = (0.16, 0.13, 0.09, 0.039)  # [N m]
     stribeck_speed: float = 0.03  # [rad/s]
     stiction_speed: float = 0.004  # [rad/s] width of the smooth sign
+    posture: tuple = (3.1, 2.3, 1.6, 2.85)  # [rad] at rest; empty: amid the position limits
+    top_speed: tuple = (0.40, 0.30, 0.50, 0.90)  # [rad/s] of the wanted motion
+    servo_stiffness: tuple = (40.0, 40.0, 20.0, 8.0)  # [N m/rad]
     stop_stiffness: float = 150.0  # [N m/rad] beyond a position limit
     stop_damping: float = 3.0  # [N m s/rad] beyond a position limit
     # thrusters: rows X Y Z K M N in FRD, columns 1-8; each is bolted on within a degree and 2 mm

@@ -34,7 +34,9 @@ from ..model.pseudo_inertia import TENSOR_PLACES
 from ..model.robot import RobotModel
 from ..model.rotations import from_rpy
 from ..model.sample import Sample
+from ..simulation.configured import top_speeds
 from ..simulation.motion import ExcitingMotion, body_velocity
+from ..simulation.true_robot import TrueRobot
 
 START = 1_700_000_000.0                                # [s] since the epoch
 # [N, N m, N m] standard deviation of raw rows
@@ -96,9 +98,7 @@ def linear_samples(config: Config, robot: RobotModel, pi: np.ndarray, seconds: f
     The same seed gives the same motion; noise_seed, if given, draws other noise for it.
     """
     rng = np.random.default_rng(seed)
-    lower, upper = (robot.arm.limits_low,
-                    robot.arm.limits_high) if robot.arm is not None else (np.zeros(0), np.zeros(0))
-    motion, table, period = ExcitingMotion(rng, lower, upper), robot.table, config.filter.period
+    motion, table, period = _motion(rng, robot), robot.table, config.filter.period
     rng = rng if noise_seed is None else np.random.default_rng(noise_seed)
     sigma, a = noise_stddev(table), colour ** (period / 0.02)
     e = sigma * rng.normal(size=table.channels)
@@ -111,6 +111,15 @@ def linear_samples(config: Config, robot: RobotModel, pi: np.ndarray, seconds: f
         head = robot.vehicle_rows.stop
         yield replace(sample, t=START + k * period, wrench=tau[:6] if head else np.zeros(6),
                       joint_torque=tau[head:], valid=np.concatenate([np.ones(head, bool), moving]))
+
+
+def _motion(rng: np.random.Generator, robot: RobotModel) -> ExcitingMotion:
+    """The motion of the simulated robot, within this arm's limits and at its speeds."""
+    arm, default = robot.arm, TrueRobot()
+    if arm is None:
+        return ExcitingMotion(rng, np.zeros(0), np.zeros(0), ())
+    return ExcitingMotion(rng, arm.limits_low, arm.limits_high, top_speeds(arm.speed_limits),
+                          default.posture if robot.joints == default.joints else ())
 
 
 def _still_unloaded(motion: ExcitingMotion, t: float, robot: RobotModel) -> Sample:
