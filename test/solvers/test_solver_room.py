@@ -361,6 +361,29 @@ def test_clarabels_bad_ends_are_sentences(monkeypatch):
         assert caught.value.status == status
 
 
+def test_a_panic_of_clarabel_is_a_failed_solve(monkeypatch):
+    """Its Rust code panics where an eigenvalue problem does not converge; that is no `Exception`,
+    and would end the node. Ctrl-C still does."""
+    from uvms_adaptive_dynamics.solvers import clarabel_solver
+
+    class PanicException(BaseException):
+        pass
+
+    def ends(error):
+        def solve():
+            raise error
+
+        monkeypatch.setattr(
+            clarabel_solver.clarabel, "DefaultSolver", lambda *_: SimpleNamespace(solve=solve)
+        )
+        ClarabelSolver().solve(make_problem(TABLE, np.random.default_rng(8), N=3))
+
+    with pytest.raises(SolverError, match="ended in a panic .Eigval error"):
+        ends(PanicException("Eigval error: Eigen(1)"))
+    with pytest.raises(KeyboardInterrupt):
+        ends(KeyboardInterrupt())
+
+
 def test_clarabel_alone_answers_for_clarabel(monkeypatch):
     """No native method is involved."""
     monkeypatch.setattr(native, "solve_active_set", None)
