@@ -451,6 +451,28 @@ def test_a_licence_lost_at_run_time_hands_over_to_native(caplog):
     assert failing.name == "mosek"
 
 
+def test_who_takes_over_has_what_is_left_of_the_deadline():
+    """A licence server that takes its time to refuse has used it."""
+    given = []
+
+    class Refused:
+        name = "mosek"
+
+        def solve(self, problem, deadline=None):
+            time.sleep(0.02)
+            raise SolverError("no token", "licence")
+
+    class Substitute(NativeSolver):
+        def solve(self, problem, deadline=None):
+            given.append(deadline)
+            return super().solve(problem)
+
+    problem = make_problem(TABLE, np.random.default_rng(11), N=8)
+    for deadline in (5.0, None):
+        Guarded(Refused(), Substitute).solve(problem, deadline)
+    assert 4.0 < given[0] <= 4.98 and given[1] is None
+
+
 @pytest.mark.parametrize("frozen", [(), range(5), range(TABLE.size)])
 def test_a_warm_up_runs_every_method_and_leaves_no_trace(frozen, monkeypatch):
     """Later answers and counts equal those of a solver without warm-up."""

@@ -198,7 +198,7 @@ class Estimation(Section):
         (),
         "Initial noise of each channel, one standard deviation; empty: 2 N, 0.5 N m and 5 % of the "
         "joint's effort limit.",
-        "N, N m", 1e-9)
+        "N, N m", 1e-6)
     adapt_noise: bool = setting(
         True, "Adapt each channel's noise to the residuals of its predictions; false: keep the "
               "initial noise.")

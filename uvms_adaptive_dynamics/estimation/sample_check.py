@@ -20,6 +20,7 @@ docs/mathematics.md, "Leverage bound" and "Unknown attitude"."""
 from __future__ import annotations
 
 import math
+import sys
 from collections.abc import Callable
 from dataclasses import replace
 from typing import Any, NamedTuple
@@ -38,8 +39,9 @@ ORTHONORMAL = 1e-3    # largest entry of R R^T - 1 explained by rounding and dri
 # A row is a leverage point if its residual exceeds this many standard deviations, of parameters and
 # noise together, while the row alone outweighs what is known in its direction.
 INCONSISTENT = 10.0
-LARGEST = float(np.finfo(float).max)   # NaN, infinity and larger integers are beyond it
 LEVERAGE_LASTS = 2.0    # [s] of leverage points in a row, after which the estimate must be wrong
+
+REAL = (float, int, np.floating, np.integer)
 
 
 class CheckedRows(NamedTuple):
@@ -77,7 +79,7 @@ class SampleCheck:
         limits, n, vehicle = config.limits, self._robot.table.n, self._vehicle
         self._gates = config.filter.gates
         # limits of mu (only finite), mu_dot, mu_ddot, then of nu and nu_dot
-        self._motion = np.repeat([LARGEST, limits.joint_speed,
+        self._motion = np.repeat([sys.float_info.max, limits.joint_speed,
                                   limits.joint_acceleration], n)
         if vehicle:
             self._motion = np.append(self._motion, np.repeat(
@@ -91,17 +93,17 @@ class SampleCheck:
         """
         if not isinstance(sample, Sample):
             raise ParameterError(f"got a {type(sample).__name__}, expected a Sample.")
-        if not _is_real(sample.t) or not abs(sample.t) <= LARGEST:
+        if not _is_finite(sample.t):
             raise ParameterError(
                 f"sample.t is {brief(sample.t)}, expected a finite time in seconds.")
         for name, shape in self._shapes.items():
             _require_array(name, getattr(sample, name), shape)
         if sample.valid.dtype != bool:
             raise ParameterError(f"sample.valid is of type {sample.valid.dtype}, expected bool.")
-        if not _is_real(sample.velocity_stddev) or not 0 <= sample.velocity_stddev <= LARGEST:
+        if not _is_finite(sample.velocity_stddev) or sample.velocity_stddev < 0:
             raise ParameterError(f"sample.velocity_stddev is {brief(sample.velocity_stddev)}, "
                                  "expected a standard deviation in m/s, 0 if unknown.")
-        if not _is_real(sample.right_until):
+        if not isinstance(sample.right_until, REAL):
             raise ParameterError(f"sample.right_until is {brief(sample.right_until)}, expected a "
                                  "time in seconds, minus infinity before the first verdict.")
         if sample.down_doubt is not None:
@@ -167,8 +169,9 @@ class SampleCheck:
                            if self._vehicle else sample.joint_torque)
 
 
-def _is_real(value: Any) -> bool:
-    return isinstance(value, (float, int, np.floating, np.integer))
+def _is_finite(value: Any) -> bool:
+    """Whether it is a number that fits a float: false for NaN, and for an integer too large."""
+    return isinstance(value, REAL) and abs(value) <= sys.float_info.max
 
 
 def _require_array(name: str, value: Any, shape: tuple[int, ...]) -> None:
