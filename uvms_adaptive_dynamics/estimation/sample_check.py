@@ -40,8 +40,7 @@ ORTHONORMAL = 1e-3    # largest entry of R R^T - 1 explained by rounding and dri
 # noise together, while the row alone outweighs what is known in its direction.
 INCONSISTENT = 10.0
 LEVERAGE_LASTS = 2.0    # [s] of leverage points in a row, after which the estimate must be wrong
-
-REAL = (float, int, np.floating, np.integer)
+REAL = (float, int, np.floating, np.integer)    # classes of a real number
 
 
 class CheckedRows(NamedTuple):
