@@ -25,7 +25,8 @@ from uvms_adaptive_dynamics.model.prior import prior_from_config
 
 WRONG = {"None": None, "text": "x", "mapping": {}, "integer": 3, "object": object(),
          "square": np.zeros((2, 2)), "list": [1, 2], "NaN": np.nan, "words": np.array(["a"] * 3),
-         "ragged": [[1], [1, 2]], "vector": np.full(10, np.nan)}
+         "ragged": [[1], [1, 2]], "vector": np.full(10, np.nan),
+         "complex": 1j * np.ones(75)}
 CONFIG = uvms.Config()
 ROBOT = uvms.RobotModel.from_config(CONFIG)
 PRIOR = prior_from_config(CONFIG, ROBOT)

@@ -44,8 +44,9 @@ def test_constants_that_are_divided_by_are_not_zero(name):
 
 
 @pytest.mark.parametrize("name, values", [
-    ("estimation.prior_stddev", (0, 1e3, 1e6)), ("estimation.relative_weight", (1e-6, 0)),
+    ("estimation.prior_stddev", (0, 1e-6, 1e3, 1e6)), ("estimation.relative_weight", (1e-6, 0)),
     ("estimation.information_floor", (0, 1e-12)), ("estimation.relative_epsilon", (0,)),
+    ("estimation.noise_stddev", ([1e-9] * 10,)),
     ("estimation.prior_inflation", (0, 1e7, -1)), ("estimation.deadline", (-1e-3,))])
 def test_settings_with_which_solves_fail_are_refused(name, values):
     """Measured: with these values the problem has no unique solution, or rounding decides it."""

@@ -103,3 +103,20 @@ def test_a_block_that_cannot_be_closed_changes_nothing(monkeypatch):
     np.testing.assert_allclose(
         arrival.before_block(), row_map.rows.T @ old @ row_map.rows + block
         + np.diag(np.append(fresh, 0.0)), rtol=1e-9, atol=1e-9)
+
+
+def test_a_fading_prior_keeps_the_floor_and_its_noise_fades_with_the_square():
+    """lambda^age of the prior's rows multiplies its information once and the covariance of its
+    gradient twice; both end at the floor."""
+    table = make_table(1)
+    pi, stddev = np.zeros(table.size), np.random.default_rng(0).uniform(.5, 2, table.size)
+    prior = PriorInformation.from_stddev(pi, stddev, np.ones(table.size, bool))
+    settings = Estimation(forgetting=.99, information_floor=.1, forgetting_kind="uniform")
+    arrival = arrival_cost(settings, table, prior, (np.ones(table.channels),))
+    for ticks, share in ((30, .99 ** 30), (300, .1)):
+        for _ in range(ticks):
+            arrival.tick()
+        np.testing.assert_allclose(np.diag(arrival.prior(pi))[:-1], share * stddev ** -2)
+        np.testing.assert_allclose(np.diag(arrival.gradient_covariance()),
+                                   share ** 2 * stddev ** -2)
+        np.testing.assert_allclose(arrival.floor(pi), share * stddev ** -2)

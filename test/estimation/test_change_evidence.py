@@ -15,8 +15,13 @@
 """Bayes factors of a change."""
 import numpy as np
 import pytest
+from scipy.stats import norm
 
-from uvms_adaptive_dynamics.estimation.change_evidence import bayes_factor
+from uvms_adaptive_dynamics.estimation.change_evidence import (
+    bayes_factor,
+    log_likelihood_ratio,
+)
+from uvms_adaptive_dynamics.estimation.recent_rows import RecentRows
 
 
 def test_one_unknown_beside_another_without_information_is_as_likely():
@@ -36,3 +41,13 @@ def test_an_information_that_is_not_positive_is_refused(a):
     for k in (1, 2):
         with pytest.raises(np.linalg.LinAlgError):
             bayes_factor(a * np.eye(k), np.ones(k), np.ones(k))
+
+
+def test_a_likelihood_ratio_is_that_of_normal_residuals():
+    """ln of the ratio of two densities, each row with its own variance."""
+    rng = np.random.default_rng(1)
+    old, new = rng.normal(size=(2, 30, 3))
+    stddev = rng.uniform(.5, 2, (30, 3))
+    rows = RecentRows(np.zeros((30, 3, 1)), np.zeros((30, 3)), old, stddev ** -2)
+    expected = np.sum(norm.logpdf(new, scale=stddev) - norm.logpdf(old, scale=stddev))
+    assert log_likelihood_ratio(rows, new) == pytest.approx(expected)

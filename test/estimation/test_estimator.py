@@ -118,6 +118,7 @@ def test_a_prior_is_a_set_or_a_vector_and_anything_else_is_refused(robot, truth)
         assert np.array_equal(found.information.prior.covariance, own.information.prior.covariance)
     for prior, said in (({"a": 1.0}, "prior: got {'a': 1.0}, expected a ParameterSet or 75"),
                         (np.eye(75), "expected a ParameterSet or 75 values in the order of"),
+                        (truth + 0j, "expected a ParameterSet or 75 values"),
                         ("prior.yaml", "use load_parameters"), (truth[:27], "got 27 values, exp")):
         with pytest.raises(ParameterError, match=re.escape(said)):
             Estimator(Config(), prior, robot=robot)
@@ -533,6 +534,20 @@ def test_solves_that_fail_in_a_row_end_in_recovery(robot, data):
     assert np.abs(last.pi - good).max() < 10 * np.sqrt(covariance.diagonal().max())
 
 
+@pytest.mark.parametrize("field, factor, place", [("nu", 1e40, 60), ("nu", 1e300, 200),
+                                                  ("nu_dot", 1e160, 200), ("mu_ddot", 1e160, 60)])
+def test_without_gates_an_absurd_sample_ends_in_recovery(field, factor, place, robot, data):
+    """`filter.gates: false` learns from everything finite. No exception ends the run, whatever
+    solver, covariance or noise of the motion makes of such numbers, and solves work again."""
+    estimator = Estimator(Config().with_values({"filter.gates": False}), robot=robot)
+    with np.errstate(all="ignore"):
+        for k, sample in enumerate(data[:330]):
+            if k == place:
+                sample = replace(sample, **{field: factor * getattr(sample, field)})
+            last = estimator.step(sample)
+    assert last.status == "optimal" and np.isfinite(last.covariance).all()
+
+
 def test_excitation_after_a_recovery_is_that_of_the_rows_since(robot, data):
     """The rows before it are in the prior, no longer among those whose efforts are averaged. (A
     return to earlier knowledge counts them again.)"""
@@ -561,6 +576,18 @@ def test_excitation_after_a_recovery_is_that_of_the_rows_since(robot, data):
                            "sample.velocity_stddev is nan"),
                           (lambda s: replace(s, by_thruster=np.zeros((6, 3))),
                            "sample.by_thruster has shape"),
+                          (lambda s: replace(s, velocity_stddev="slow"),
+                           "sample.velocity_stddev is 'slow'"),
+                          (lambda s: replace(s, velocity_stddev=None), "velocity_stddev is None"),
+                          (lambda s: replace(s, by_thruster=1j * np.zeros((6, 8))),
+                           "sample.by_thruster is of type complex"),
+                          (lambda s: replace(s, down_doubt=np.eye(2)), "sample.down_doubt has sh"),
+                          (lambda s: replace(s, down_doubt=0.1), "sample.down_doubt is a float"),
+                          (lambda s: replace(s, misread="dvl"), "sample.misread is 'dvl'"),
+                          (lambda s: replace(s, misread=(("dvl", (0,)),)), "a tuple of Misread"),
+                          (lambda s: replace(s, right_until="now"), "sample.right_until is 'now'"),
+                          (lambda s: replace(s, nu=np.ma.masked_array(s.nu)), "numpy array"),
+                          (lambda s: replace(s, t=10 ** 400), "expected a finite time"),
                           (lambda s: replace(s, nu=s.nu + 0j), "real numbers"),
                           (lambda s: replace(s, wrench=list(s.wrench)), "numpy array"),
                           (lambda s: replace(s, R_nb=np.eye(4)), "sample.R_nb"),

@@ -199,3 +199,12 @@ def test_nothing_learnt_is_known_of_it_in_the_end():
         information = 1 / (1 / information + added) + refreshed
     assert information == pytest.approx(1 / 0.04, rel=1e-3)
     assert 1 / (0.04 + added) + refreshed == pytest.approx(25.0)
+
+
+@pytest.mark.parametrize("rows", [1, 40, 1000])
+def test_what_wanders_keeps_its_stationary_variance(rows):
+    """A first-order process of time constant T has lost the factor exp(-rows / T) of its value
+    after so many rows, and gained the rest of its variance."""
+    wander = Wander(np.array([0]), np.array([0.3]), 250.0)
+    kept = np.exp(-rows / 250.0)
+    np.testing.assert_allclose(kept ** 2 * 0.3 + wander.added(rows), 0.3, rtol=1e-12)

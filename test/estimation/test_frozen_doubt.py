@@ -51,3 +51,14 @@ def test_nothing_held_is_no_doubt():
     doubt.add_row(rows(1)[0], np.ones(C, bool))
     assert not doubt.holds and doubt.joined(noise) is noise
     assert not doubt.dominates(noise).any()
+
+
+def test_the_mean_follows_another_motion():
+    """It is of no more rows than the estimate remembers: eight memories after rows have become ten
+    times larger, nothing else is left in it."""
+    doubt, Y = FrozenDoubt(C, memory=50.0), rows(800)
+    doubt.hold(np.array([1, 4]), np.eye(2), Y[:400], np.ones((400, C), bool))
+    before = doubt.variance.copy()
+    for one in Y[400:]:
+        doubt.add_row(10 * one, np.ones(C, bool))
+    np.testing.assert_allclose(doubt.variance, 100 * before, rtol=.3)

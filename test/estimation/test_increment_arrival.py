@@ -20,6 +20,7 @@ from problems import make_table
 
 from uvms_adaptive_dynamics.config import Estimation
 from uvms_adaptive_dynamics.errors import ConfigError
+from uvms_adaptive_dynamics.estimation.increment_arrival import RelativeQ
 
 
 def general(table, numbers):
@@ -85,3 +86,13 @@ def test_the_bound_is_little_beside_the_papers_cost():
     """Within one prior deviation of the prior, a second covers less than a twentieth of the way
     back: what was learnt from dropped rows is not forgotten at once."""
     assert without_data(2.0, 50) > 1.8
+
+
+def test_a_parameter_near_zero_is_not_held_by_its_own_size():
+    """Q = q / max(|pi|, eps scale)^2: without eps a parameter at zero could never leave it."""
+    table = make_table(1, vehicle=False)
+    settings = Estimation(relative_weight=2.0, relative_epsilon=.1)
+    scale = np.array(table.scale)
+    Q = RelativeQ(settings, table)
+    for share, size in ((0.0, .1), (.05, .1), (-.05, .1), (3.0, 3.0), (-3.0, 3.0)):
+        np.testing.assert_allclose(np.diag(Q.Q(share * scale)), 2.0 / (size * scale) ** 2)

@@ -67,3 +67,16 @@ def test_reset_forgets_what_was_before_a_gap():
                   np.ones(1, bool)) for k in range(40)
     ]
     assert all(r is None or r.Y[0, 0] == pytest.approx(1) for r in rows) and rows[-1] is not None
+
+
+@pytest.mark.parametrize("share, valid", [(0.4, True), (0.6, False)])
+def test_a_row_needs_the_least_share_of_valid_instants(share, valid):
+    """An instant that is valid itself counts if enough of the kernel's weight around it is: half of
+    it is masked here, up to the instant."""
+    f = RowFilter(Filter(minimum_share=share), 1, 1)
+    K = f.kernel.size
+    for k in range(K):
+        row = f.add_row(.02 * k, RawRows(np.ones((1, 1)), np.zeros(1), np.ones(1)),
+                        np.array([k >= K // 2]))
+    assert f.kernel[K // 2:].sum() == pytest.approx(0.5, abs=0.1)
+    assert row.valid[0] == valid

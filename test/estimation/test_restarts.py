@@ -316,3 +316,26 @@ def test_data_that_come_again_are_told():
     assert again.notes.count(again.repeated) == 1
     assert not (first.repeated or later.repeated or other.repeated)
     assert len(later.parameter_set().learned["spans"]) == 2
+
+
+@pytest.mark.parametrize("step, kept", [(-5.0, False), (CONFIG.filter.gap + .1, False),
+                                        (CONFIG.filter.gap - .1, True), (.06, True)])
+def test_what_closes_the_window(samples, step, kept):
+    """A jump of time back and a gap longer than `filter.gap` do; a few missing ticks do not."""
+    estimator = Estimator(CONFIG)
+    for sample in samples[:40]:
+        estimator.step(sample)
+    filled = estimator.information.window.filled
+    estimator.step(replace(samples[40], t=samples[39].t + step))
+    assert filled > 0 and estimator.information.window.filled == kept * filled
+
+
+def test_a_recovery_drops_the_rows_watched_for_a_change(samples):
+    """Their residuals are those of data that no solver could use."""
+    estimator = Estimator(CONFIG)
+    for sample in samples[:40]:
+        estimator.step(sample)
+    watched = estimator._robot_changes.detector._rows
+    assert watched.filled > 0
+    estimator._recover(samples[39].t)
+    assert watched.filled == 0

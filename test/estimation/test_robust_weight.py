@@ -39,3 +39,19 @@ def test_the_threshold_is_that_of_the_groups_rows(grouping, valid, weight):
         add(state, np.zeros_like(Y), np.zeros(4), pi)
     H = state.problem(pi, np.ones(table.size, bool)).arrival.H
     np.testing.assert_allclose(H - np.eye(table.size), weight * Y.T @ Y, rtol=1e-6, atol=1e-12)
+
+
+def test_rows_of_a_stack_leave_with_the_weight_of_the_stack():
+    """Grouping 'horizon' has one norm: rho / |r| of the whole window at the last solution."""
+    table = make_table(4, vehicle=False)
+    pi = np.zeros(table.size)
+    state = state_of(table, pi, np.ones(table.size), horizon=2, forgetting=1.0, grouping="horizon")
+    Y = np.random.default_rng(0).normal(size=(4, table.size))
+    for _ in range(2):
+        add(state, Y, np.full(4, FAR), pi)
+    state.note_solution(state.problem(pi, np.ones(table.size, bool)), pi)
+    for _ in range(2):
+        add(state, np.zeros_like(Y), np.zeros(4), pi)
+    H = state.problem(pi, np.ones(table.size, bool)).arrival.H
+    weight = huber_threshold(8, .95) / (np.sqrt(8) * FAR)
+    np.testing.assert_allclose(H - np.eye(table.size), 2 * weight * Y.T @ Y, rtol=1e-6, atol=1e-12)

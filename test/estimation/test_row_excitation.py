@@ -144,6 +144,7 @@ def test_motion_that_no_effort_causes_does_not_count():
     carried = [with_arm.add_row(Y, zero, pi, valid, noise) for Y in moving]
     assert all(e.counts[:6].all() for e in carried) and not any(
         e.counts[6:].any() for e in carried[60:])
+    assert np.mean([e.moves[:6] for e in carried[60:]]) > .9    # its residuals inform the noise too
     pushed = [thrust.add_row(Y * vehicle, zero + 0.3 * (500 < k < 550), pi, valid, noise)
               for k, Y in enumerate(moving)]
     counts = np.array([e.counts[0] for e in pushed])

@@ -15,7 +15,7 @@
 """The window's weighted sum."""
 import numpy as np
 
-from uvms_adaptive_dynamics.estimation.window import Window
+from uvms_adaptive_dynamics.estimation.window import REFORM, Window
 
 
 def test_rows_that_return_weigh_what_their_age_leaves():
@@ -33,3 +33,20 @@ def test_rows_that_return_weigh_what_their_age_leaves():
         window.add_row(one.rows, one.valid, one.age)
     np.testing.assert_allclose(window.sums()[0], before, rtol=1e-12, atol=1e-12)
     np.testing.assert_allclose(window.age_weight(), .9 ** np.arange(7.0, -1.0, -1.0))
+
+
+def test_the_running_sum_does_not_keep_the_rounding_of_rows_that_have_left():
+    """Without forgetting nothing fades: what a huge row leaves behind would stay for ever."""
+    rng = np.random.default_rng(1)
+    window = Window(5, 1, 2, 1.0, (np.ones(1),))
+    for k in range(REFORM + 1):
+        window.tick()
+        window.add_row((1e9 if k == 0 else 1.0) * rng.normal(size=(1, 3)), np.ones(1, bool))
+        if k == 10:
+            rounded = np.abs(window.sums()[0] - _sum_of(window)).max()
+    assert rounded > 1.0
+    np.testing.assert_allclose(window.sums()[0], _sum_of(window), rtol=1e-12, atol=1e-12)
+
+
+def _sum_of(window):
+    return sum(one.rows.T @ one.rows for one in window.all())

@@ -406,6 +406,8 @@ def test_the_cost_that_was_minimized_survives_the_file(tmp_path):
             (4, 4))}, {"information": np.eye(3)}, {"gradient": None}, {
                 "gradient": np.full(4, np.inf)
             }, {"gradient": np.ones(3)}, {"covariance": None}, {"row_noise_stddev": np.zeros(2)},
+                {"gradient_covariance": 1j * np.eye(4)}, {"information": np.eye(4) + 0j},
+                {"information": np.eye(4).astype(object)}, {"gradient": np.ones(4) + 0j},
                 {"gradient_covariance": -np.eye(4)}, {"gradient_covariance": np.eye(3)},
                 {"gradient_covariance": np.full((4, 4), np.nan)},
                 {"gradient_covariance": np.eye(4) + 1e300 * (1 - np.eye(4))},
@@ -413,6 +415,6 @@ def test_the_cost_that_was_minimized_survives_the_file(tmp_path):
                 {"residual_products": -np.ones((2, 3, 2))},
                 {"residual_products": np.full((2, 3, 2), np.inf)}])
 def test_a_cost_that_cannot_be_is_refused(changes, tmp_path):
-    """Not positive definite, not finite, of another size, or incomplete."""
+    """Not positive definite, not finite, not real, of another size, or incomplete."""
     with pytest.raises(ParameterError):
         save_parameters(tmp_path / "p.yaml", with_information(**changes))

@@ -361,6 +361,29 @@ def test_clarabels_bad_ends_are_sentences(monkeypatch):
         assert caught.value.status == status
 
 
+def test_a_panic_of_clarabel_is_a_failed_solve(monkeypatch):
+    """Its Rust code panics where an eigenvalue problem does not converge; that is no `Exception`,
+    and would end the node. Ctrl-C still does."""
+    from uvms_adaptive_dynamics.solvers import clarabel_solver
+
+    class PanicException(BaseException):
+        pass
+
+    def ends(error):
+        def solve():
+            raise error
+
+        monkeypatch.setattr(
+            clarabel_solver.clarabel, "DefaultSolver", lambda *_: SimpleNamespace(solve=solve)
+        )
+        ClarabelSolver().solve(make_problem(TABLE, np.random.default_rng(8), N=3))
+
+    with pytest.raises(SolverError, match="ended in a panic .Eigval error"):
+        ends(PanicException("Eigval error: Eigen(1)"))
+    with pytest.raises(KeyboardInterrupt):
+        ends(KeyboardInterrupt())
+
+
 def test_clarabel_alone_answers_for_clarabel(monkeypatch):
     """No native method is involved."""
     monkeypatch.setattr(native, "solve_active_set", None)
@@ -426,6 +449,28 @@ def test_a_licence_lost_at_run_time_hands_over_to_native(caplog):
     with pytest.raises(SolverError):
         failing.solve(problem)
     assert failing.name == "mosek"
+
+
+def test_who_takes_over_has_what_is_left_of_the_deadline():
+    """A licence server that takes its time to refuse has used it."""
+    given = []
+
+    class Refused:
+        name = "mosek"
+
+        def solve(self, problem, deadline=None):
+            time.sleep(0.02)
+            raise SolverError("no token", "licence")
+
+    class Substitute(NativeSolver):
+        def solve(self, problem, deadline=None):
+            given.append(deadline)
+            return super().solve(problem)
+
+    problem = make_problem(TABLE, np.random.default_rng(11), N=8)
+    for deadline in (5.0, None):
+        Guarded(Refused(), Substitute).solve(problem, deadline)
+    assert 4.0 < given[0] <= 4.98 and given[1] is None
 
 
 @pytest.mark.parametrize("frozen", [(), range(5), range(TABLE.size)])

@@ -294,6 +294,8 @@ class Misbehaving:
             )
         if self.mood == "breaks down":
             raise np.linalg.LinAlgError("Eigenvalues did not converge")
+        if self.mood == "overflows":
+            raise OverflowError(34, "Numerical result out of range")
         solution = self.solver.solve(problem)
         return {
             "is inaccurate": replace(solution, status="near-optimal"),
@@ -302,7 +304,7 @@ class Misbehaving:
 
 
 @pytest.mark.parametrize(
-    "mood", ["fails", "stalls", "breaks down", "answers nonsense", "is inaccurate"]
+    "mood", ["fails", "stalls", "breaks down", "overflows", "answers nonsense", "is inaccurate"]
 )
 def test_a_misbehaving_solver_is_survived(mood, robot, samples):
     """Ticks go on, the status says what happened, failures are counted, and later results are as if

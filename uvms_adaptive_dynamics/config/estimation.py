@@ -156,7 +156,7 @@ class Estimation(Section):
     prior_stddev: float = setting(
         1.0,
         "Standard deviation of the prior, relative to each parameter's size. Limited to 100: a "
-        "weaker prior holds nothing and rounding errors decide.", "", 1e-6, 1e2)
+        "weaker prior holds nothing and rounding errors decide.", "", 1e-5, 1e2)
     prior_inflation: float = setting(
         1.0, "Factor on the covariance of a saved estimate that a run starts from; above 1 trusts "
              "it less.", "", 1e-3, 1e6)
@@ -198,7 +198,7 @@ class Estimation(Section):
         (),
         "Initial noise of each channel, one standard deviation; empty: 2 N, 0.5 N m and 5 % of the "
         "joint's effort limit.",
-        "N, N m", 1e-9)
+        "N, N m", 1e-6)
     adapt_noise: bool = setting(
         True, "Adapt each channel's noise to the residuals of its predictions; false: keep the "
               "initial noise.")

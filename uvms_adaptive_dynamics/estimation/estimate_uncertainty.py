@@ -133,6 +133,14 @@ class EstimateUncertainty:
                                                   information.rows_remembered))
 
     def _formed(self, solved: _Solved) -> Uncertainty:
+        """Raises SolverError if the numbers are singular, or too large to be used."""
+        try:
+            return self._sandwich(solved)
+        except np.linalg.LinAlgError as error:
+            raise SolverError(f"the estimate has no covariance ({error}); check that all "
+                              "measurements are of sensible size", "breakdown") from None
+
+    def _sandwich(self, solved: _Solved) -> Uncertainty:
         free, equalities = self._free_set.free, len(self._physical.table.equal_pairs)
         B = solved.of_rows + solved.of_prior
         inverse = ConstrainedInverse(solved.A, B, self._physical.active_normals(solved.pi),

@@ -81,8 +81,9 @@ class InformationState:
     `hold`, `break_off`, `restart`. Queries: `problem`, `cost`, `cost_to_save`,
     `gradient_covariance`, `systematic_moves`, `data_information`.
 
-    rows_learned: since the estimator's restart; rows_in_prior: those of them that a recovery has
-    turned into the prior; rows_remembered: the most that forgetting leaves of them.
+    scale (C,): one over the deviation that weighs each channel's rows now; rows_learned: since the
+    estimator's restart; rows_in_prior: those of them that a recovery has turned into the prior;
+    rows_remembered: the most that forgetting leaves of them.
     """
 
     def __init__(self, config: Config, physical: PhysicalSet, kernel: np.ndarray,

@@ -20,17 +20,18 @@ docs/mathematics.md, "Leverage bound" and "Unknown attitude"."""
 from __future__ import annotations
 
 import math
+import sys
 from collections.abc import Callable
 from dataclasses import replace
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 
 from ..config import Config
-from ..errors import ParameterError
+from ..errors import ParameterError, brief
 from ..model.robot import RawRows, RobotModel
 from ..model.rotations import from_down
-from ..model.sample import Sample
+from ..model.sample import Misread, Sample
 from ..model.vehicle_size import size_factors
 from ..uncertainty.parameter_covariance import ParameterCovariance
 
@@ -39,6 +40,7 @@ ORTHONORMAL = 1e-3    # largest entry of R R^T - 1 explained by rounding and dri
 # noise together, while the row alone outweighs what is known in its direction.
 INCONSISTENT = 10.0
 LEVERAGE_LASTS = 2.0    # [s] of leverage points in a row, after which the estimate must be wrong
+REAL = (float, int, np.floating, np.integer)    # classes of a real number
 
 
 class CheckedRows(NamedTuple):
@@ -76,7 +78,7 @@ class SampleCheck:
         limits, n, vehicle = config.limits, self._robot.table.n, self._vehicle
         self._gates = config.filter.gates
         # limits of mu (only finite), mu_dot, mu_ddot, then of nu and nu_dot
-        self._motion = np.repeat([np.finfo(float).max, limits.joint_speed,
+        self._motion = np.repeat([sys.float_info.max, limits.joint_speed,
                                   limits.joint_acceleration], n)
         if vehicle:
             self._motion = np.append(self._motion, np.repeat(
@@ -90,31 +92,27 @@ class SampleCheck:
         """
         if not isinstance(sample, Sample):
             raise ParameterError(f"got a {type(sample).__name__}, expected a Sample.")
-        if not isinstance(sample.t,
-                          (float, int, np.floating, np.integer)) or not np.isfinite(sample.t):
-            raise ParameterError(f"sample.t is {sample.t!r}, expected a finite time in seconds.")
+        if not _is_finite(sample.t):
+            raise ParameterError(
+                f"sample.t is {brief(sample.t)}, expected a finite time in seconds.")
         for name, shape in self._shapes.items():
-            value = getattr(sample, name)
-            if not isinstance(value, np.ndarray):
-                raise ParameterError(
-                    f"sample.{name} is a {type(value).__name__}, expected a numpy array of shape "
-                    f"{shape}."
-                )
-            if value.shape != shape:
-                raise ParameterError(f"sample.{name} has shape {value.shape}, expected {shape}"
-                                     + (f" ({shape[0]} channels)." if name == "valid" else "."))
-            if name == "valid" and value.dtype != bool:
-                raise ParameterError(f"sample.valid is of type {value.dtype}, expected bool.")
-            if name != "valid" and value.dtype.kind not in "fiu":
-                raise ParameterError(
-                    f"sample.{name} is of type {value.dtype}, expected real numbers.")
-        if not 0 <= sample.velocity_stddev < np.inf:
-            raise ParameterError(f"sample.velocity_stddev is {sample.velocity_stddev!r}, expected "
-                                 "a standard deviation in m/s, 0 if unknown.")
-        given = sample.by_thruster
-        if given is not None and self._by_thruster[1] and np.shape(given) != self._by_thruster:
-            raise ParameterError(f"sample.by_thruster has shape {np.shape(given)}, expected "
-                                 f"{self._by_thruster} or None.")
+            _require_array(name, getattr(sample, name), shape)
+        if sample.valid.dtype != bool:
+            raise ParameterError(f"sample.valid is of type {sample.valid.dtype}, expected bool.")
+        if not _is_finite(sample.velocity_stddev) or sample.velocity_stddev < 0:
+            raise ParameterError(f"sample.velocity_stddev is {brief(sample.velocity_stddev)}, "
+                                 "expected a standard deviation in m/s, 0 if unknown.")
+        if not isinstance(sample.right_until, REAL):
+            raise ParameterError(f"sample.right_until is {brief(sample.right_until)}, expected a "
+                                 "time in seconds, minus infinity before the first verdict.")
+        if sample.down_doubt is not None:
+            _require_array("down_doubt", sample.down_doubt, (3, 3))
+        if sample.by_thruster is not None and self._by_thruster[1]:
+            _require_array("by_thruster", sample.by_thruster, self._by_thruster)
+        if not (isinstance(sample.misread, tuple)
+                and all(isinstance(one, Misread) for one in sample.misread)):
+            raise ParameterError(f"sample.misread is {brief(sample.misread)}, expected a tuple of "
+                                 "Misread.")
 
     def rows(self, sample: Sample, raw: RawRows, pi: np.ndarray, covariance: ParameterCovariance,
              noise: np.ndarray) -> CheckedRows:
@@ -168,6 +166,23 @@ class SampleCheck:
             return np.zeros(self._channels, bool)
         return np.isfinite(np.concatenate([sample.wrench, sample.joint_torque])
                            if self._vehicle else sample.joint_torque)
+
+
+def _is_finite(value: Any) -> bool:
+    """Whether it is a number that fits a float: false for NaN, and for an integer too large."""
+    return isinstance(value, REAL) and abs(value) <= sys.float_info.max
+
+
+def _require_array(name: str, value: Any, shape: tuple[int, ...]) -> None:
+    # a masked array is of the same class, but its operators return other shapes
+    if not isinstance(value, np.ndarray) or isinstance(value, np.ma.MaskedArray):
+        raise ParameterError(f"sample.{name} is a {type(value).__name__}, expected a numpy array "
+                             f"of shape {shape}.")
+    if value.shape != shape:
+        raise ParameterError(f"sample.{name} has shape {value.shape}, expected {shape}"
+                             + (f" ({shape[0]} channels)." if name == "valid" else "."))
+    if name != "valid" and value.dtype.kind not in "fiu":
+        raise ParameterError(f"sample.{name} is of type {value.dtype}, expected real numbers.")
 
 
 def leverage_points(residual: np.ndarray, doubt_of_rows: Callable[[], np.ndarray],

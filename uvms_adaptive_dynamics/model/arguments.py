@@ -26,7 +26,7 @@ def array(name: str, value: Any, shape: tuple[int, ...]) -> np.ndarray:
     """The value as floats of this shape; raises ParameterError for anything else."""
     try:
         found = np.asarray(value, float)
-        if found.shape == shape:
+        if found.shape == shape and not np.iscomplexobj(value):     # float() drops imaginary parts
             return found
     except (TypeError, ValueError):
         pass

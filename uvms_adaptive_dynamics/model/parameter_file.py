@@ -146,7 +146,7 @@ def as_parameter_set(given: ParameterSet | Any, table: ParameterTable, what: str
         values = np.asarray(given, float)
     except (TypeError, ValueError):
         values = np.zeros(())
-    if values.ndim != 1:
+    if values.ndim != 1 or np.iscomplexobj(given):
         raise ParameterError(
             f"{what}: got {brief(given)}, expected a ParameterSet or {table.size} values in the "
             "order of the parameter table; use load_parameters(path) or prior_from_config(config).")

@@ -18,6 +18,7 @@ from scratch at each tick."""
 from __future__ import annotations
 
 import time
+from typing import Any
 
 import clarabel
 import numpy as np
@@ -158,15 +159,15 @@ class _ConicForm:
             A.append(norm.reshape(k * (rows + 1), -1))
             b.append(np.concatenate([np.zeros((k, 1)), c.residual / stretch], axis=1).ravel())
             kinds += [clarabel.SecondOrderConeT(rows + 1)] * k
-        result = clarabel.DefaultSolver(
+        solver = clarabel.DefaultSolver(
             sp.triu(H, format="csc"),
             q,
             sp.csc_matrix(np.vstack(A)),
             np.concatenate(b),
             kinds,
             _settings(seconds),
-        ).solve()
-        return self._read(result, c, size * stretch, stretch**2)
+        )
+        return self._read(_run(solver), c, size * stretch, stretch**2)
 
     def _read(self, result, c: Condensed, size: np.ndarray, unit: float) -> Round:
         word = str(result.status)
@@ -189,6 +190,20 @@ class _ConicForm:
         value = c.c + unit * float(result.obj_val)
         gap = unit * abs(float(result.obj_val - result.obj_val_dual)) / c.size(value)
         return Round(x, gap, int(result.iterations), status)
+
+
+def _run(solver: clarabel.DefaultSolver) -> Any:
+    """Clarabel's result. Raises SolverError where its Rust code panics, as in an eigenvalue problem
+    that does not converge: the panic is a BaseException, which would end the node."""
+    try:
+        return solver.solve()
+    except BaseException as error:
+        if type(error).__name__ != "PanicException":
+            raise
+        raise SolverError(
+            f"clarabel ended in a panic ({error}): {CLARABEL_SENTENCES['NumericalError']}",
+            "breakdown",
+        ) from None
 
 
 def _settings(seconds: float | None) -> clarabel.DefaultSettings:

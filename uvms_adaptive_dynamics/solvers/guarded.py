@@ -85,13 +85,13 @@ class Guarded:
             return
         try:
             getattr(self.inner, "warm_up", self.inner.solve)(problem)
-        except (SolverError, np.linalg.LinAlgError) as error:
+        except (SolverError, np.linalg.LinAlgError, ArithmeticError) as error:
             log.debug("warm-up of %s: %s", self.name, error)
 
     def _solve(self, problem: HorizonProblem, deadline: float | None) -> Solution:
         try:
             solution = self.inner.solve(problem, deadline)
-        except np.linalg.LinAlgError as error:
+        except (np.linalg.LinAlgError, ArithmeticError) as error:
             raise SolverError(
                 f"{self.name} failed numerically ({error}); check that all measurements are finite "
                 "and of sensible size",

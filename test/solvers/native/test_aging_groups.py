@@ -23,6 +23,7 @@ from uvms_adaptive_dynamics.config import Estimation
 from uvms_adaptive_dynamics.model.physical_set import PhysicalSet
 from uvms_adaptive_dynamics.solvers.native.cones import Cones
 from uvms_adaptive_dynamics.solvers.native.huber_groups import groups_of
+from uvms_adaptive_dynamics.solvers.native.outlier_set import OutlierSet
 from uvms_adaptive_dynamics.solvers.native.robust_cost import RobustCost
 from uvms_adaptive_dynamics.solvers.problem import Quadratic
 
@@ -64,3 +65,18 @@ def test_outliers_fade_like_all_other_rows(grouping):
         pi = coordinates.expand(x, now.pi)
         assert cost.at(x).value == pytest.approx(now.objective(pi), rel=1e-9)
         assert groups.outliers.count > 3
+
+
+def test_the_kept_curvature_fades_with_the_weights():
+    """After `fade` it is that of the fainter groups, so nothing is left when they are removed."""
+    rng = np.random.default_rng(3)
+    outliers = OutlierSet(groups=6, rows=2, size=4)
+    groups = np.array([0, 2, 5])
+    outliers.add(groups, rng.normal(size=(3, 2, 4)), rng.normal(size=(3, 2)), np.ones(3),
+                 np.ones(3))
+    outliers.recompute(np.arange(3), *rng.uniform(.1, 1, (2, 3)), rng.normal(size=(3, 2)))
+    before = outliers.curvature.copy()
+    outliers.fade(0.7)
+    np.testing.assert_allclose(outliers.curvature, 0.7 * before, rtol=1e-12)
+    outliers.remove(np.arange(3))
+    np.testing.assert_allclose(outliers.curvature, 0.0, atol=1e-12)

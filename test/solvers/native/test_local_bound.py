@@ -14,13 +14,14 @@
 
 """The certificate's local bound where it would be wrong: rows that leave rho on the way."""
 import numpy as np
+import pytest
 from problems import admissible, make_table
 
 from uvms_adaptive_dynamics.config import Estimation
 from uvms_adaptive_dynamics.model.physical_set import PhysicalSet
 from uvms_adaptive_dynamics.solvers.native.cones import Cones
 from uvms_adaptive_dynamics.solvers.native.huber_groups import groups_of
-from uvms_adaptive_dynamics.solvers.native.robust_cost import RobustCost
+from uvms_adaptive_dynamics.solvers.native.robust_cost import RobustCost, _inverse_norm
 from uvms_adaptive_dynamics.solvers.problem import HorizonProblem, Quadratic
 
 RESIDUAL = 1.45     # far enough below rho = 1.96 that no row is in the outlier set
@@ -51,3 +52,11 @@ def test_rows_that_leave_rho_on_the_way_are_no_curvature():
     lowest = min(problem.objective(pi + step * np.eye(table.size)[place])
                  for step in np.linspace(0, 2, 401))
     assert cost.residual_bound(slope, slope.gradient, 0.0) >= slope.value - lowest
+
+
+def test_a_curvature_that_rounding_may_have_made_bounds_nothing():
+    """The second matrix is singular but for one unit in the last place, and yet can be factorized:
+    true curvature in that direction may be zero, so the cost may fall without limit."""
+    r = np.array([1.0, -1.0])
+    assert _inverse_norm(np.diag([4.0, 9.0]), r) == pytest.approx(np.sqrt(1 / 4 + 1 / 9))
+    assert _inverse_norm(np.array([[1.0, 1.0], [1.0, 1.0 + np.finfo(float).eps]]), r) == np.inf
