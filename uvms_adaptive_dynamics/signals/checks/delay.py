@@ -183,16 +183,18 @@ def _likeliest(shifts: np.ndarray, left: np.ndarray) -> Delay | None:
     """The most likely delay, from the residual squares (S, K, m) at S shifts, in K stretches of
     time, on m axes; None if it is at the edge.
 
+    Each stretch has its own noise, so that one in which the IMU is shaken decides nothing.
     Likelihoods of the axes multiply: an axis that thrust moves determines the delay, one on which a
     controller reacts to a tether or to another axis contributes next to nothing. The error combines
     a jackknife over stretches of time with the disagreement of the axes.
     """
-    of_axes = np.log(np.maximum(left.sum(axis=1), 1e-12))       # (S, m), -2 log L per row
+    cost = np.log(np.maximum(left, 1e-12)) / left.shape[1]      # (S, K, m)
+    of_axes = cost.sum(axis=1)                                  # (S, m), -2 log L per row
     delay, curvature = _vertex(shifts, of_axes.sum(axis=1))
     if not np.isfinite(delay):
         return None
-    without = np.log(np.maximum(left.sum(axis=1, keepdims=True) - left, 1e-12)).sum(axis=2)
-    parts = np.array([_vertex(shifts, cost)[0] for cost in without.T])
+    without = (of_axes[:, None] - cost).sum(axis=2)
+    parts = np.array([_vertex(shifts, one)[0] for one in without.T])
     if not np.isfinite(parts).all():
         return None
     m = left.shape[2]
