@@ -62,7 +62,8 @@ def judged(tilt, seconds=20.0, gyro_is_wrong=False, bias=(0.0, 0.0, 0.0), wobble
         row = np.zeros(SERIES_COLUMNS)
         row[FORCE_C], row[RAW_C], row[R_GB] = force_C, raw_C, R.ravel()
         error = STDDEV * rng.standard_normal(3) + wobble * np.sin(0.5 * np.pi * t)
-        judge.add(t, (scale * velocity + error).tolist(), row.tolist(), learnt(t), STDDEV)
+        judge.add(t, (scale * velocity + error).tolist(), row.tolist(), learnt(t), 1e-4 / (1.0 + t),
+                  STDDEV)
         if judge.drifts:
             found.append(t)
     return judge, found
@@ -133,6 +134,13 @@ def test_a_bias_that_is_learnt_from_the_drift_does_not_end_it():
     _, found = judged(lambda t: np.radians(5.0) * np.exp(-t / 5.0), learnt=lambda t: (
         0.0, GRAVITY * np.radians(5.0) * (1.0 - np.exp(-t / 3.0)), 0.0))
     assert found[0] < 3.0 and found[-1] > 5.0 * np.log(5.0 / 0.5)
+
+
+def test_the_bias_before_a_drift_is_as_certain_as_it_was_then():
+    """The drift begins at 10 s, in the window of velocities by which it is found."""
+    judge, _ = judged(lambda t: np.radians(4.0) * min(1.0, np.exp((10.0 - t) / 3.0)))
+    assert 10.0 - DRIFT_SPAN < judge.begin < 10.0
+    assert judge.bias_variance == pytest.approx(1e-4 / (1.0 + judge.begin), rel=1e-6)
 
 
 @pytest.mark.parametrize("turns", [False, True])

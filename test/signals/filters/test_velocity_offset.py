@@ -93,6 +93,22 @@ def test_restart_keeps_the_bias_and_reset_does_not():
     assert offset.bias == (0.0, 0.0, 0.0)
 
 
+def test_a_bias_that_is_given_with_its_variance_keeps_it():
+    """Known to .004 m/s^2 ten seconds ago, it keeps the noise of half a second's values from
+    becoming slope; ages add what the bias may have walked."""
+    rng, offset = np.random.default_rng(1), VelocityOffset(1.0, 0.01)
+    offset.reset((0.05, 0.0, 0.0), 0.004 ** 2, age=10.0)
+    assert offset.bias == (0.05, 0.0, 0.0)
+    assert offset.bias_variance == pytest.approx(0.004 ** 2 + 10.0 * 0.002 ** 2)
+    slopes = []
+    for _ in range(50):
+        offset.reset((0.05, 0.0, 0.0), 0.004 ** 2)
+        for k in range(6):
+            offset.add(0.1 * k, rng.normal(0.0, 0.01, 3).tolist(), LEVEL)
+        slopes.append(offset.at(0.5)[1])
+    assert np.std(slopes) < 0.004
+
+
 @pytest.mark.parametrize("period, noise", [(0.25, 0.05), (0.2, 0.1), (0.1, 0.01)])
 def test_no_bias_is_made_of_the_first_velocities_noise(period, noise):
     """Sixty starts: the offset moves with any bias subtracted by mistake, yet neither gate nor

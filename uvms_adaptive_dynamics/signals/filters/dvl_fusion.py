@@ -247,16 +247,17 @@ class DvlFusion:
         the integral's row at t. What was learnt with such an attitude is forgotten."""
         if self._source.own or not self._has_force or not self._settings.gates:
             return False
-        self.settling.add(t, velocity, imu, self.offset.bias, self._stddev)
+        self.settling.add(t, velocity, imu, self.offset.bias, self.offset.bias_variance,
+                          self._stddev)
         if self.settling.has_ended:
             self.restart()
         return self.settling.drifts
 
     def _end_drift(self) -> None:
         """Forget biases that may have been learnt from an attitude that has drifted."""
-        begin = self.settling.begin
-        self.settling.spans.close()
-        self.offset.reset(self.settling.bias)
+        settling, begin = self.settling, self.settling.begin
+        self.offset.reset(settling.bias, settling.bias_variance, settling.spans.last - begin)
+        settling.spans.close()
         gyro = self._trust.gyro
         if gyro.since is not None and gyro.since >= begin:
             gyro.reset()

@@ -50,18 +50,19 @@ DRIFT_SIGMAS = 5.0        # by which the gyro has to fit the velocities better t
 # water.
 VELOCITY_SCALE_STDDEV = 0.1
 # Columns of the velocities kept: velocity less the integrated force, and the integral of gravity as
-# the attitude says [m/s], in G; R_Gb by rows; the accelerometer's bias known then, in body axes;
-# the velocity in G.
-REST, GRAVITY, BODY_AXES, BIAS, MEASURED = (slice(0, 3), slice(3, 6), slice(6, 15), slice(15, 18),
-                                            slice(18, 21))
+# the attitude says [m/s], in G; R_Gb by rows; the accelerometer's bias known then, in body axes,
+# and its variance; the velocity in G.
+REST, GRAVITY, BODY_AXES, BIAS, BIAS_VARIANCE, MEASURED = (
+    slice(0, 3), slice(3, 6), slice(6, 15), slice(15, 18), 18, slice(19, 22))
 
 
 class SettlingAttitude:
     """Judges the attitude at each velocity; times [s] increase.
 
     `drifts`: whether the attitude drifts now. Of the last drift: `begin` [s], -inf without one;
-    `angle` [rad], by how much it has drifted since; `bias` (3,) [m/s^2] of the accelerometer,
-    known before it. `spans`: when the attitude has drifted, open until the filter closes them.
+    `angle` [rad], by how much it has drifted since; `bias` (3,) [m/s^2] of the accelerometer with
+    its `bias_variance`, known before it. `spans`: when the attitude has drifted, open until the
+    filter closes them.
     """
 
     def __init__(self) -> None:
@@ -71,6 +72,7 @@ class SettlingAttitude:
         """Forget everything."""
         self.begin, self.angle = -math.inf, 0.0
         self.bias: Sequence[float] = (0.0, 0.0, 0.0)
+        self.bias_variance = BIAS_STDDEV ** 2
         self.spans = Contradictions()
         self._first = np.zeros(3)       # down vector (3,) in G at `begin`
         self.restart()
@@ -78,7 +80,7 @@ class SettlingAttitude:
     def restart(self) -> None:
         """Forget the velocities, as across a gap of the IMU or a jump of the force's bias."""
         self.drifts = False
-        self._values = Series(21)
+        self._values = Series(22)
 
     @property
     def has_ended(self) -> bool:
@@ -86,15 +88,16 @@ class SettlingAttitude:
         return self.spans.is_open and not self.drifts
 
     def add(self, t: float, velocity: Sequence[float], row: Sequence[float],
-            bias: Sequence[float], stddev: float) -> None:
+            bias: Sequence[float], bias_variance: float, stddev: float) -> None:
         """Add a velocity (3,) [m/s] at the IMU in G with its standard deviation, the integral's row
-        (28,) at t and the bias (3,) [m/s^2] of the accelerometer as known now."""
+        (28,) at t and the bias (3,) [m/s^2] of the accelerometer as known now, with its variance
+        on each axis."""
         if t - self._values.last_time < DRIFT_SPACING:
             return
         force = row[FORCE_C]
         self._values.append(t, [*(v - f for v, f in zip(velocity, force)),
                                 *(g - f for g, f in zip(row[RAW_C], force)), *row[R_GB], *bias,
-                                *velocity])
+                                bias_variance, *velocity])
         times, rows = self._values.window(t - DRIFT_SPAN, t)
         if len(times) >= FEWEST_VELOCITIES and t - times[0] >= SHORTEST_DRIFT:
             self._judge(times, rows, stddev)
@@ -112,7 +115,7 @@ class SettlingAttitude:
                 "restart of its driver, or set imu.orientation to 'own'"]
 
     def _judge(self, times: np.ndarray, rows: np.ndarray, stddev: float) -> None:
-        """Judge by the velocities (n, 21) at the times (n,), of which the last is the newest."""
+        """Judge by the velocities (n, 22) at the times (n,), of which the last is the newest."""
         rest, gravity = rows[:, REST], rows[:, GRAVITY]
         # (n - 1, 3): mean down vectors between velocities, about as long as gravity [m/s^2]
         down = (gravity[1:] - gravity[:-1]) / (times[1:] - times[:-1])[:, None]
@@ -139,6 +142,7 @@ class SettlingAttitude:
         certain = worse > DRIFT_SIGMAS ** 2 * max(1.0, by_gyro / expected)
         if not self.drifts and certain and worse > by_gyro - expected:
             self.drifts, self.begin, self.bias = True, float(times[0]), bias
+            self.bias_variance = float(rows[0, BIAS_VARIANCE])
             self._first = (mean + x[0] * slope) / g
         elif worse < 0.0:
             self.drifts = False

@@ -40,7 +40,8 @@ MIN_VALUES = 3
 
 
 class VelocityOffset:
-    """Values (3,) [m/s] of the offset in G by time; `bias` (3,) [m/s^2] in body axes.
+    """Values (3,) [m/s] of the offset in G by time; `bias` (3,) [m/s^2] in body axes, with its
+    variance on each axis.
 
     Values within `window` [s] of a tick are used; `stddev` [m/s] of a velocity may be updated.
     """
@@ -49,10 +50,12 @@ class VelocityOffset:
         self._window, self.stddev = window, stddev
         self.reset()
 
-    def reset(self, bias: Sequence[float] = (0.0, 0.0, 0.0)) -> None:
-        """Forget everything, including the bias, unless an earlier one (3,) [m/s^2] is given."""
+    def reset(self, bias: Sequence[float] = (0.0, 0.0, 0.0), variance: float = BIAS_STDDEV ** 2,
+              age: float = 0.0) -> None:
+        """Forget everything, including the bias, unless an earlier one (3,) [m/s^2] is given with
+        its variance on each axis, known `age` [s] ago."""
         self.bias: tuple[float, ...] = tuple(bias)
-        self._bias_variance = BIAS_STDDEV ** 2
+        self.bias_variance = variance + BIAS_WALK ** 2 * age
         self.restart()
 
     def restart(self) -> None:
@@ -67,7 +70,7 @@ class VelocityOffset:
         in body axes. The bias is as uncertain as initially."""
         self.bias = tuple(min(max(b - s, -LARGEST_FORCE_BIAS), LARGEST_FORCE_BIAS)
                           for b, s in zip(self.bias, slope))
-        self._bias_variance = BIAS_STDDEV ** 2
+        self.bias_variance = BIAS_STDDEV ** 2
         self.restart()
 
     def discard_after(self, t: float) -> None:
@@ -88,12 +91,12 @@ class VelocityOffset:
         """One step of the Kalman filter, with the same gains for all axes: the noise is isotropic.
         """
         a, b = self._variances
-        c = self._bias_variance
+        c = self.bias_variance
         a, b, c = (a + 2 * dt * b + dt * dt * c + OFFSET_WALK ** 2 * dt, b + dt * c,
                    c + BIAS_WALK ** 2 * dt)
         spread = a + self.stddev ** 2
         k0, k1 = a / spread, b / spread
-        self._variances, self._bias_variance = ((1 - k0) * a, (1 - k0) * b), c - k1 * b
+        self._variances, self.bias_variance = ((1 - k0) * a, (1 - k0) * b), c - k1 * b
         error = [z - o for z, o in zip(value, offset)]
         self._offset = [o + k0 * e for o, e in zip(offset, error)]
         # If the offset grows, too much bias was subtracted from the force.
@@ -115,7 +118,7 @@ class VelocityOffset:
         weight = np.exp(np.abs(x) * (-1.0 / memory))
         first = weight * x
         s0, s1 = float(np.add.reduce(weight)), float(np.add.reduce(first))
-        s2 = float(first @ x) + self.stddev ** 2 / self._bias_variance
+        s2 = float(first @ x) + self.stddev ** 2 / self.bias_variance
         determinant = s0 * s2 - s1 * s1
         sums, moments = (weight @ values).tolist(), (first @ values).tolist()
         # twice the noise's variance: with this memory the walk contributes as much
