@@ -209,7 +209,7 @@ class DvlFusion:
             if self._source.find(t, at_imu):
                 self._begin_offset()
             return
-        restarts = self.gate.restarts
+        restarts, self.gate.crowded = self.gate.restarts, self._clock.crowded
         self._undecided.append(_DvlValue(t, at_origin, at_imu, offset, R_Gb))
         decided = self.gate.gate(t, np.array(offset), np.array(R_Gb).reshape(3, 3))
         self._log.add(not (decided and decided[-1][1]), *log)
