@@ -53,7 +53,7 @@ VELOCITY_SCALE_STDDEV = 0.1
 # the attitude says [m/s], in G; R_Gb by rows; the accelerometer's bias known then, in body axes,
 # and its variance; the velocity in G.
 REST, GRAVITY, BODY_AXES, BIAS, BIAS_VARIANCE, MEASURED = (
-    slice(0, 3), slice(3, 6), slice(6, 15), slice(15, 18), 18, slice(19, 22))
+    slice(0, 3), slice(3, 6), slice(6, 15), slice(15, 18), slice(18, 19), slice(19, 22))
 
 
 class SettlingAttitude:
@@ -142,7 +142,7 @@ class SettlingAttitude:
         certain = worse > DRIFT_SIGMAS ** 2 * max(1.0, by_gyro / expected)
         if not self.drifts and certain and worse > by_gyro - expected:
             self.drifts, self.begin, self.bias = True, float(times[0]), bias
-            self.bias_variance = float(rows[0, BIAS_VARIANCE])
+            self.bias_variance = rows[0, BIAS_VARIANCE].item()
             self._first = (mean + x[0] * slope) / g
         elif worse < 0.0:
             self.drifts = False
