@@ -138,6 +138,6 @@ def test_a_delay_that_begins_within_the_minute_is_told_with_its_value():
 @pytest.mark.parametrize("begin", [20.0, 35.0])
 @pytest.mark.parametrize("seed", range(4))
 def test_a_shaken_imu_tells_of_no_delay(seed, begin):
-    """Ten seconds of noise have no say beside fifty of motion."""
+    """Ten seconds of noise have no say beside fifty of motion: the delay is right to 3 ms."""
     monitor = monitored(0.0, seed, shaken=(begin, begin + 10.0))
-    assert abs(monitor.found.delay) < 0.02 and not monitor.warning
+    assert abs(monitor.found.delay) < 0.003 and not monitor.warning
