@@ -97,18 +97,20 @@ def test_restart_keeps_the_bias_and_reset_does_not():
 def test_a_bias_that_jumps_is_told_from_one_that_walks(jump):
     """At 30 s, by less than is worth telling or by .3 m/s^2, which is told within 5 s."""
     rng, offset, value, told = np.random.default_rng(3), VelocityOffset(1.0, 0.015), 0.0, []
-    bias = np.cumsum(np.r_[-0.03, rng.normal(0.0, 0.002 * 0.1 ** 0.5, 599)])
+    learnt, bias = [], np.cumsum(np.r_[-0.03, rng.normal(0.0, 0.002 * 0.1 ** 0.5, 599)])
     bias[300:] += jump
     for k in range(600):
         value += 0.1 * (offset.bias[0] - bias[k])
         offset.add(0.1 * k, [value + rng.normal(0.0, 0.015), 0.0, 0.0], LEVEL)
         told += [0.1 * k] if offset.jumped else []
+        learnt += [0.1 * k] if offset.jumped and abs(offset.bias[0] - bias[k]) < 0.02 else []
     if jump < BIAS_STDDEV:
         assert not told
         return
     assert 30.0 < told[0] < 35.0
     assert offset.jumped.t == pytest.approx(30.5, abs=1.0)
     assert offset.bias[0] - offset.jumped.value[0] == pytest.approx(jump, abs=0.02)
+    assert learnt[0] < told[0] + 2.0        # (as certain as before, it would take 4 s more)
 
 
 def test_a_bias_that_is_given_with_its_variance_keeps_it():

@@ -131,7 +131,7 @@ class VelocityOffset:
 
     def _notice_jump(self, t: float) -> None:
         """Note a jump if the bias has moved further than it can walk, by more than is worth
-        telling. Certain of a walk, the filter follows it within half a minute."""
+        telling; it is unknown again then: certain of a walk, the filter would follow for long."""
         known = self._known
         known.append(_Bias(t, self.bias, self.bias_variance))
         while known[0].t < t - JUMP_SPAN:
@@ -144,7 +144,10 @@ class VelocityOffset:
             begin = max(each.t for each in known if math.dist(each.value, first.value) < walked)
             self._jump, self._elsewhere_since = first._replace(t=begin), t
         elif t - self._elsewhere_since > JUMP_STAYS:
-            self.jumped = self._jump
+            self.jumped, self.bias_variance = self._jump, BIAS_STDDEV ** 2
+            self._offset = None         # (it has followed with a lag)
+            self._variances = self.stddev ** 2, 0.0
+            self.doubt()
 
     def at(self, t: float,
            period: float = 0.0) -> tuple[list[float], list[float], float] | None:
