@@ -32,7 +32,7 @@ from uvms_adaptive_dynamics.simulation.faults.stream import Received  # noqa: E4
 from uvms_adaptive_dynamics.studies.faults import command  # noqa: E402
 from uvms_adaptive_dynamics.studies.faults.bench import Bench  # noqa: E402
 from uvms_adaptive_dynamics.studies.faults.case import Case, Limits  # noqa: E402
-from uvms_adaptive_dynamics.studies.faults.page import page  # noqa: E402
+from uvms_adaptive_dynamics.studies.faults.page import OTHER_RECORDINGS, page  # noqa: E402
 from uvms_adaptive_dynamics.studies.faults.recordings import (  # noqa: E402
     LONG_SCENE,
     SHORT_SCENE,
@@ -66,6 +66,10 @@ def test_the_table_is_whole():
 def test_the_page_is_the_tables():
     """docs/faults.md is what `python -m uvms_adaptive_dynamics.studies.faults.page` prints."""
     assert (ROOT / "docs/faults.md").read_text() == page()
+
+
+def test_limits_in_other_recordings_are_of_faults_that_exist():
+    assert OTHER_RECORDINGS.keys() <= {case.name for case in table(LONG_SCENE.onset)}
 
 
 # --- the command ----------------------------------------------------------------------------------

@@ -198,6 +198,15 @@ def test_a_second_publisher_is_no_batch():
     clock = stamped(both)
     assert clock.batches is None
     assert clock.spread(both[-1] + 0.08) == both[-1] + 0.08
+    assert clock.crowded and "a second node" in clock_sentence(clock)
+    after = both[-1] + 0.08 + 0.1 * np.arange(150)
+    assert not stamped([*both, *after]).crowded     # the second node has stopped
+
+
+def test_a_sensor_that_is_set_to_twice_its_rate_is_no_second_publisher():
+    slow, fast = START + 0.1 * np.arange(150), START + 15.0 + 0.05 * np.arange(300)
+    clock = stamped([*slow, *fast])
+    assert not clock.crowded and clock_sentence(clock) == ""
 
 
 def test_commands_are_not_spread():

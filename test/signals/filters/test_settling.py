@@ -39,12 +39,13 @@ def unbiased(t):
 
 
 def judged(tilt, seconds=20.0, gyro_is_wrong=False, bias=(0.0, 0.0, 0.0), wobble=0.0,
-           learnt=unbiased, upside_down=False, noise=3e-4, seed=2):
+           learnt=unbiased, upside_down=False, noise=3e-4, seed=2, scale=1.0, pace=1.0):
     """(SettlingAttitude, times at which it finds a drift) of velocities with noise. The down vector
     turns about the body's x axis by tilt(t) [rad] relative to the gyro; the vehicle turns at .1
     rad/s about the vertical; `wobble` [m/s] is an error of the velocities at .25 Hz; learnt(t)
     [m/s^2] is what is taken for the accelerometer's bias; `upside_down`: gravity by the attitude
-    points the other way; `noise` [rad] of the attitude in each period."""
+    points the other way; `noise` [rad] of the attitude in each period; `scale` of the
+    velocities; `pace` [rad/s] of the vehicle's motion."""
     judge, rng, found = SettlingAttitude(), np.random.default_rng(seed), []
     force_C, raw_C, velocity = np.zeros(3), np.zeros(3), np.zeros(3)
     for t in np.arange(0.0, seconds, PERIOD):
@@ -52,7 +53,7 @@ def judged(tilt, seconds=20.0, gyro_is_wrong=False, bias=(0.0, 0.0, 0.0), wobble
         R = np.array([[c, -s, 0.0], [s, c, 0.0], [0.0, 0.0, 1.0]])
         down = np.array([0.0, np.sin(tilt(t)), np.cos(tilt(t))])
         true = down if gyro_is_wrong else np.array([0.0, 0.0, 1.0])
-        acceleration = 0.3 * np.array([np.sin(t), np.cos(0.7 * t), 0.0])
+        acceleration = 0.3 * np.array([np.sin(pace * t), np.cos(0.7 * pace * t), 0.0])
         velocity = velocity + PERIOD * acceleration
         force = acceleration - GRAVITY * true + R @ bias
         force_C = force_C + PERIOD * force
@@ -61,7 +62,8 @@ def judged(tilt, seconds=20.0, gyro_is_wrong=False, bias=(0.0, 0.0, 0.0), wobble
         row = np.zeros(SERIES_COLUMNS)
         row[FORCE_C], row[RAW_C], row[R_GB] = force_C, raw_C, R.ravel()
         error = STDDEV * rng.standard_normal(3) + wobble * np.sin(0.5 * np.pi * t)
-        judge.add(t, (velocity + error).tolist(), row.tolist(), learnt(t), STDDEV)
+        judge.add(t, (scale * velocity + error).tolist(), row.tolist(), learnt(t), 1e-4 / (1.0 + t),
+                  STDDEV)
         if judge.drifts:
             found.append(t)
     return judge, found
@@ -110,6 +112,18 @@ def test_nothing_is_concluded_from_velocities_that_fit_neither(degrees, wobble):
     assert not judged(lambda t: np.radians(degrees) * min(t / 4.0, 1.0), wobble=wobble)[1]
 
 
+@pytest.mark.parametrize("seed", range(4))
+def test_velocities_of_another_scale_do_not_blame_the_attitude(seed):
+    """A fifth of the velocity bends like a turn of gravity; the gyro has a bias of .005 rad/s."""
+    assert not judged(lambda t: -0.005 * t, 75.0, gyro_is_wrong=True, scale=0.8, pace=1.5,
+                      seed=seed)[1]
+
+
+def test_an_attitude_that_settles_is_found_by_velocities_of_another_scale():
+    """From within 3 s, as with the right scale."""
+    assert judged(lambda t: np.radians(4.0) * np.exp(-t / 3.0), scale=0.87)[1][0] < 3.0
+
+
 def test_an_attitude_that_is_upside_down_does_not_settle():
     """Its axes are set wrong, which the checks of frames tell."""
     assert not judged(lambda t: np.radians(4.0) * np.exp(-t / 3.0), upside_down=True)[1]
@@ -122,25 +136,33 @@ def test_a_bias_that_is_learnt_from_the_drift_does_not_end_it():
     assert found[0] < 3.0 and found[-1] > 5.0 * np.log(5.0 / 0.5)
 
 
+def test_the_bias_before_a_drift_is_as_certain_as_it_was_then():
+    """The drift begins at 10 s, in the window of velocities by which it is found."""
+    judge, _ = judged(lambda t: np.radians(4.0) * min(1.0, np.exp((10.0 - t) / 3.0)))
+    assert 10.0 - DRIFT_SPAN < judge.begin < 10.0
+    assert judge.bias_variance == pytest.approx(1e-4 / (1.0 + judge.begin), rel=1e-6)
+
+
 @pytest.mark.parametrize("turns", [False, True])
 def test_what_lines_leave_is_that_of_least_squares(turns):
-    """One system with a line for each axis, the bias and, if gravity turns, the error of its slope;
-    priors are rows of it."""
+    """One system with a line for each axis, bias, scale and, if gravity turns, the error of its
+    slope; priors are rows of it."""
     rng = np.random.default_rng(4)
     n, bias, slope, slope_stddev = 12, rng.normal(size=3), rng.normal(size=3), 0.3
+    scaled = rng.normal(size=(n, 3))
     t, velocity = np.sort(rng.uniform(0.0, 4.0, n)), rng.normal(size=(n, 3))
     R, curve = rng.normal(size=(n, 3, 3)), rng.normal(size=n)
     turned = np.array([np.trapezoid(R[:k + 1], t[:k + 1], axis=0) for k in range(n)])
     known = velocity + turned @ bias - turns * np.outer(curve, slope)
     columns = [np.kron(np.ones((n, 1)), np.eye(3)), np.kron(t[:, None], np.eye(3)),
-               BIAS_STDDEV * turned.reshape(-1, 3)]
+               BIAS_STDDEV * turned.reshape(-1, 3), scaled.reshape(-1, 1)]
     if turns:
         columns.append(slope_stddev * np.kron(curve[:, None], np.eye(3)))
     A = np.hstack(columns) / STDDEV
     priors = np.eye(A.shape[1])[6:]
     y = np.r_[known.ravel() / STDDEV, np.zeros(len(priors))]
     expected = np.linalg.lstsq(np.vstack([A, priors]), y, rcond=None)[1]
-    lines = _Lines(t, R, bias, STDDEV)
+    lines = _Lines(t, R, bias, scaled, STDDEV)
     found = (lines.left_with_turn(velocity, curve, slope, slope_stddev) if turns
              else lines.left_of(velocity))
     assert found == pytest.approx(expected.item(), rel=1e-9)

@@ -93,6 +93,42 @@ def test_restart_keeps_the_bias_and_reset_does_not():
     assert offset.bias == (0.0, 0.0, 0.0)
 
 
+@pytest.mark.parametrize("jump", [0.0, 0.05, 0.3])
+def test_a_bias_that_jumps_is_told_from_one_that_walks(jump):
+    """At 30 s, by less than is worth telling or by .3 m/s^2, which is told within 5 s."""
+    rng, offset, value, told = np.random.default_rng(3), VelocityOffset(1.0, 0.015), 0.0, []
+    learnt, bias = [], np.cumsum(np.r_[-0.03, rng.normal(0.0, 0.002 * 0.1 ** 0.5, 599)])
+    bias[300:] += jump
+    for k in range(600):
+        value += 0.1 * (offset.bias[0] - bias[k])
+        offset.add(0.1 * k, [value + rng.normal(0.0, 0.015), 0.0, 0.0], LEVEL)
+        told += [0.1 * k] if offset.jumped else []
+        learnt += [0.1 * k] if offset.jumped and abs(offset.bias[0] - bias[k]) < 0.02 else []
+    if jump < BIAS_STDDEV:
+        assert not told
+        return
+    assert 30.0 < told[0] < 35.0
+    assert offset.jumped.t == pytest.approx(30.5, abs=1.0)
+    assert offset.bias[0] - offset.jumped.value[0] == pytest.approx(jump, abs=0.02)
+    assert learnt[0] < told[0] + 2.0        # (as certain as before, it would take 4 s more)
+
+
+def test_a_bias_that_is_given_with_its_variance_keeps_it():
+    """Known to .004 m/s^2 ten seconds ago, it keeps the noise of half a second's values from
+    becoming slope; ages add what the bias may have walked."""
+    rng, offset = np.random.default_rng(1), VelocityOffset(1.0, 0.01)
+    offset.reset((0.05, 0.0, 0.0), 0.004 ** 2, age=10.0)
+    assert offset.bias == (0.05, 0.0, 0.0)
+    assert offset.bias_variance == pytest.approx(0.004 ** 2 + 10.0 * 0.002 ** 2)
+    slopes = []
+    for _ in range(50):
+        offset.reset((0.05, 0.0, 0.0), 0.004 ** 2)
+        for k in range(6):
+            offset.add(0.1 * k, rng.normal(0.0, 0.01, 3).tolist(), LEVEL)
+        slopes.append(offset.at(0.5)[1])
+    assert np.std(slopes) < 0.004
+
+
 @pytest.mark.parametrize("period, noise", [(0.25, 0.05), (0.2, 0.1), (0.1, 0.01)])
 def test_no_bias_is_made_of_the_first_velocities_noise(period, noise):
     """Sixty starts: the offset moves with any bias subtracted by mistake, yet neither gate nor

@@ -123,6 +123,18 @@ def test_frozen_since_the_first_of_the_identical_readings():
     assert 30 <= first <= 45 and answers[first] == 0.0 and all(a == 0.0 for a in answers[first:])
 
 
+@pytest.mark.parametrize("jitter", [-0.004, 0.0, 0.004])
+def test_a_dvl_is_frozen_with_its_eighth_repeat(jitter):
+    """Whether that is a little early or late."""
+    gate, found = FrozenSensorGate(0.02), []
+    for k in range(100):
+        t = 0.01 * k
+        gate.gate("imu", t, [0.0, 0.0, 1.0, np.sin(20.0 * t), 0.0, 0.0, 0.0, 0.0, -9.8, 0.0])
+        if k % 10 == 0:
+            found.append(gate.gate("dvl", t + jitter * (k == 80), [0.1, 0.0, 0.0]))
+    assert found == [None] * 8 + [0.0] * 2
+
+
 def test_nothing_is_frozen_while_the_robot_rests():
     """Long runs of identical readings are no fault if no other sensor shows motion."""
     assert frozen_imu(5.0, [[0.0, 0.0, 0.0]] * 100) == [None] * 500

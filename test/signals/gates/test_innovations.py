@@ -76,6 +76,20 @@ def test_a_noise_of_any_size_is_accepted_and_measured(stddev):
     assert 0.67 < gate.noise / max(stddev, 0.003) < 1.5
 
 
+def test_values_of_a_second_sensor_do_not_widen_the_scale():
+    """Each other value is off by a wave that crosses the truth, from 30 s on: while the gate knows
+    that there are two sensors, it accepts those that are off by less than five deviations alone."""
+    gate, accepted = InnovationGate(0.003, 0.2, 0.1, 0.02, 2.0, 1.0), []
+    off = 0.3 * np.abs(np.sin(0.1 * np.arange(1200))) * (np.arange(1200) % 2)
+    off[:600] = 0.0
+    for k, value in enumerate(noise(1200) + off[:, None] * [1.0, 0.0, 0.0]):
+        gate.crowded = k >= 600
+        accepted += gate.gate(0.05 * k, value, np.eye(3))
+    passed = np.array([good for _, good in accepted])
+    assert gate.noise < 0.015 and passed[off == 0.0].mean() > 0.95
+    assert off[passed].max() < 0.1
+
+
 def test_a_noise_that_no_sensor_has_is_no_measure():
     """Garbage of 2 m/s from the start is not taken for the sensor's noise."""
     gate, accepted = decisions(noise(100, 2.0))

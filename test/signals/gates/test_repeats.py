@@ -40,6 +40,27 @@ def test_a_value_at_a_limit_is_found(limit):
     assert np.sum(at_limit & ~repeats) < 0.1 * at_limit.sum() + 4
 
 
+def test_a_limit_that_noise_reaches_for_moments_is_found_later():
+    """A noisy effort is at its limit two to four times in a row, which is no fault yet; then
+    it stays there."""
+    rng = np.random.default_rng(1)
+    usual = 0.1 * rng.standard_normal(500)
+    moments = [value for _ in range(100)
+               for value in [*[0.3] * rng.integers(2, 5), *(0.25 * rng.random(6))]]
+    repeats = found(np.concatenate([usual, moments, np.full(100, 0.3), usual]))
+    stays = slice(500 + len(moments), 600 + len(moments))
+    assert not repeats[:500].any() and not repeats[stays.stop:].any()
+    assert np.sum(~repeats[stays]) < 10
+
+
+def test_a_coarse_sensor_that_dwells_on_one_number_is_no_fault():
+    """Readings of zero, left upward and downward, for longer and longer."""
+    rng = np.random.default_rng(2)
+    values = [value for k in range(300)
+              for value in [*[0.0] * (2 + k // 5), *[0.05 * rng.choice([-1, 1])] * 2]]
+    assert not found(np.array(values)).any()
+
+
 @pytest.mark.parametrize("step, times", [(0.05, 1), (0.5, 1), (0.0, 5)])
 def test_a_sensor_that_repeats_itself_is_no_fault(step, times):
     """A sensor with coarse steps, even where its signal turns slowly, and one published five times

@@ -40,6 +40,7 @@ MIN_DELAY_ROWS = 100
 MIN_RECORDING = 20.0     # [s]
 # [N, N m] An axis with less is ignored: it may be one PWM step, or the tail of a rotor's lag.
 LEAST_EFFORT = 0.05
+LEVERAGE_STEPS = 3       # after which the stretches' weights hardly change
 MAX_DELAY_ERROR = 0.005  # [s] a quarter of a tick
 FIRST_ESTIMATE, ESTIMATE_PERIOD, MONITORED = 30.0, 30.0, 60.0    # [s]
 
@@ -152,11 +153,13 @@ def _best_shift(t: np.ndarray, Y: np.ndarray, wrench: np.ndarray, valid: np.ndar
     rows = np.array([np.tensordot(kernel, Y[k:k + len(kernel)], (0, 0)) for k in used])
     if Y.ndim == 3:
         rows = (rows[:, moved] / size[:, None]).reshape(-1, Y.shape[2])
-    U = _range_of(rows)
+    weight = _weights(rows, len(used))
+    U = _range_of(rows * np.repeat(weight, len(rows) // len(used))[:, None])
     shifts = np.arange(MIN_SHIFT, MAX_SHIFT + SHIFT_STEP / 2, SHIFT_STEP)
     left = []
     for d in shifts:
-        b = np.column_stack([np.interp(times[used] - d, times, column) for column in tau.T])
+        b = weight[:, None] * np.column_stack([
+            np.interp(times[used] - d, times, column) for column in tau.T])
         b = b if Y.ndim == 2 else b.reshape(-1, 1)
         squares = ((b - U @ (U.T @ b)) ** 2).reshape(len(used), -1)
         left.append([part.sum(axis=0) for part in np.array_split(squares, STRETCHES)])
@@ -171,6 +174,23 @@ def _whole_windows(t: np.ndarray, valid: np.ndarray, length: int, period: float)
     return all_valid & (np.abs(duration - span * period) < 0.5 * period)
 
 
+def _weights(rows: np.ndarray, count: int) -> np.ndarray:
+    """Weights (count,) of the instants by which no stretch of time determines the fit to `rows`
+    (count m, p) alone: none has a larger mean leverage than the median of all.
+
+    The rows are measured. While an IMU is shaken, its noise is larger than any motion, and a fit to
+    noise says that no motion follows from thrust."""
+    stretches = np.array_split(np.arange(count), STRETCHES)
+    weight = np.ones(count)
+    for _ in range(LEVERAGE_STEPS):
+        U = _range_of(rows * np.repeat(weight, len(rows) // count)[:, None])
+        leverage = (U ** 2).reshape(count, -1).sum(axis=1)
+        means = np.array([leverage[part].mean() for part in stretches])
+        for part, mean in zip(stretches, means):
+            weight[part] *= min(1.0, np.sqrt(np.median(means) / max(mean, 1e-12)))
+    return weight
+
+
 def _range_of(A: np.ndarray) -> np.ndarray:
     """Orthonormal basis of the columns of A (k, p), without columns near zero."""
     size = np.linalg.norm(A, axis=0)
@@ -183,22 +203,29 @@ def _likeliest(shifts: np.ndarray, left: np.ndarray) -> Delay | None:
     """The most likely delay, from the residual squares (S, K, m) at S shifts, in K stretches of
     time, on m axes; None if it is at the edge.
 
+    Each stretch has its own noise, so that one in which the IMU is shaken decides nothing.
     Likelihoods of the axes multiply: an axis that thrust moves determines the delay, one on which a
     controller reacts to a tether or to another axis contributes next to nothing. The error combines
-    a jackknife over stretches of time with the disagreement of the axes.
+    a jackknife over stretches of time with the disagreement of axes and stretches.
     """
-    of_axes = np.log(np.maximum(left.sum(axis=1), 1e-12))       # (S, m), -2 log L per row
+    cost = np.log(np.maximum(left, 1e-12)) / left.shape[1]      # (S, K, m)
+    of_axes = cost.sum(axis=1)                                  # (S, m), -2 log L per row
     delay, curvature = _vertex(shifts, of_axes.sum(axis=1))
     if not np.isfinite(delay):
         return None
-    without = np.log(np.maximum(left.sum(axis=1, keepdims=True) - left, 1e-12)).sum(axis=2)
-    parts = np.array([_vertex(shifts, cost)[0] for cost in without.T])
+    without = (of_axes[:, None] - cost).sum(axis=2)
+    parts = np.array([_vertex(shifts, one)[0] for one in without.T])
     if not np.isfinite(parts).all():
         return None
-    m = left.shape[2]
-    at_delay = [np.interp(delay, shifts, axis) for axis in of_axes.T]
-    disagreement = 2.0 * np.sum(at_delay - of_axes.min(axis=0)) / curvature / max(m - 1, 1)
-    return Delay(delay, float(np.sqrt(variance(parts) + disagreement)))
+    disagreement = sum(_disagreement(shifts, costs, delay) for costs in (of_axes, cost.sum(axis=2)))
+    return Delay(delay, float(np.sqrt(variance(parts) + disagreement / curvature)))
+
+
+def _disagreement(shifts: np.ndarray, costs: np.ndarray, delay: float) -> float:
+    """Twice the sum, over all but one, of the costs (S, k) above their own least ones at a delay.
+    """
+    at_delay = [np.interp(delay, shifts, one) for one in costs.T]
+    return 2.0 * float(np.sum(at_delay - costs.min(axis=0))) / max(costs.shape[1] - 1, 1)
 
 
 def _vertex(shifts: np.ndarray, cost: np.ndarray) -> tuple[float, float]:

@@ -240,7 +240,7 @@ def _velocity_sentence(names: Sequence[str], j: int, k: int, gain: float, error:
         return (f"the velocity of {names[j]} has the wrong sign ({1 / gain:.3g} +- "
                 f"{error / gain ** 2:.1g} times its position's derivative); change it in the "
                 "driver")
-    if abs(gain) < Z999 * error:
+    if gain < Z999 * error:      # (a unit is a positive factor)
         return (f"the velocity of {names[j]} does not follow its position, or not all of the time "
                 f"(gain {gain:.2g} +- {error:.1g}); it may have the wrong sign or unit since "
                 "recently, check its driver")

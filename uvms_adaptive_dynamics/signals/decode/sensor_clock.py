@@ -90,7 +90,8 @@ class SensorClock:
     then, `first_latency` the one at the beginning; they are set by `Clocks`, which sees all
     sensors. `unstamped`: the messages have headers with zero stamps. `batches`: how messages come
     whose stamps are spread, None for others; only what is measured `regularly` can be spread,
-    unlike a pilot's commands.
+    unlike a pilot's commands. `crowded`: the rate has risen and the intervals have become uneven,
+    so a second node publishes.
     """
 
     def __init__(self, regularly: bool = True) -> None:
@@ -117,6 +118,7 @@ class SensorClock:
         self._first: list[tuple[float, float]] = []  # (stamp, reception) before `begin`
         self.batches: Batches | None = None
         self._even: float | None = None         # [s] mean interval while they were even
+        self.crowded = False
         # [s] stamp of the last message, of the last one of the batch before, time given to the last
         self._in_batch = self._batch_before = self._spread = -math.inf
         self._applied, self._dated = 0.0, -math.inf     # [s] correction, time of the last message
@@ -307,8 +309,8 @@ class SensorClock:
         short = SHORT_INTERVAL * mean
         if fmean(abs(each - mean) for each in ordered[:count]) < UNEVEN * mean:
             self._even = mean
-        if (bisect_left(ordered, short) < BATCH_SHARE * count
-                or (self._even is not None and self._even > RATE_RATIO * mean)):
+        self.crowded = self._even is not None and self._even > RATE_RATIO * mean
+        if self.crowded or bisect_left(ordered, short) < BATCH_SHARE * count:
             return
         used = [each for each in self._stamped if each < OUTAGE_PERIODS * longest]
         ends = [k for k, each in enumerate(used) if each >= short]      # of whole batches
@@ -364,6 +366,9 @@ def _interval_sentence(sensor: SensorClock) -> str:
         return (f"its messages come about {interval / period:.0f} at a time, every {interval:.2f} "
                 "s, with stamps given at reception; they are spread evenly over that time. Make "
                 "its driver stamp each measurement when it is taken")
+    if sensor.crowded:
+        return ("its messages come more often than before, at uneven intervals, so a second node "
+                "probably publishes on its topic; stop one of them")
     return "" if sensor.jitter is None else (
         f"its stamps jitter by {sensor.jitter:.2f} s or more and come in bursts, so they are "
         "probably given at reception, with the network's jitter; make its driver stamp each "

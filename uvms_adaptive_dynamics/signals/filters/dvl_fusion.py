@@ -127,8 +127,6 @@ class DvlFusion:
         self._gap_end = -math.inf       # [s] end of the IMU's last gap
         self._refused_since = math.inf      # [s] since when all velocities are rejected
         self._measured = NewValues(FROZEN_AFTER["dvl"])
-        # (time [s], size [m/s^2] in body axes) of a jump of the force's bias
-        self._force_jump: tuple[float, np.ndarray] | None = None
 
     def restart(self) -> None:
         """Forget the offset, since the integral is meaningless across a gap in the IMU."""
@@ -209,15 +207,14 @@ class DvlFusion:
             if self._source.find(t, at_imu):
                 self._begin_offset()
             return
-        restarts = self.gate.restarts
+        restarts, self.gate.crowded = self.gate.restarts, self._clock.crowded
         self._undecided.append(_DvlValue(t, at_origin, at_imu, offset, R_Gb))
         decided = self.gate.gate(t, np.array(offset), np.array(R_Gb).reshape(3, 3))
         self._log.add(not (decided and decided[-1][1]), *log)
         if self.gate.restarts > restarts:
             self.offset.restart()      # (older values belong to another offset)
         if self.gate.bend is not None:
-            self._force_jump = t - DVL_PATIENCE, self.gate.bend
-            self.offset.take_off(self.gate.bend.tolist())
+            self.offset.take_off(t - DVL_PATIENCE, self.gate.bend.tolist())
             self.settling.restart()
             self._undecided = self._undecided[-1:]
         for _, accepted in decided:
@@ -232,6 +229,7 @@ class DvlFusion:
                     self.offset.add(value.t, value.offset, value.R_Gb)
             else:
                 self._source.doubt(value.t)
+                self.offset.doubt()
                 self._last_rejected = value.t
                 self._doubt_bias(value.t)
                 # After a contradiction of the IMU, the IMU has to be proven, not the DVL.
@@ -247,21 +245,20 @@ class DvlFusion:
         the integral's row at t. What was learnt with such an attitude is forgotten."""
         if self._source.own or not self._has_force or not self._settings.gates:
             return False
-        self.settling.add(t, velocity, imu, self.offset.bias, self._stddev)
+        self.settling.add(t, velocity, imu, self.offset.bias, self.offset.bias_variance,
+                          self._stddev)
         if self.settling.has_ended:
             self.restart()
         return self.settling.drifts
 
     def _end_drift(self) -> None:
         """Forget biases that may have been learnt from an attitude that has drifted."""
-        begin = self.settling.begin
-        self.settling.spans.close()
-        self.offset.reset(self.settling.bias)
+        settling, begin = self.settling, self.settling.begin
+        self.offset.reset(settling.bias, settling.bias_variance, settling.spans.last - begin)
+        settling.spans.close()
         gyro = self._trust.gyro
         if gyro.since is not None and gyro.since >= begin:
             gyro.reset()
-        if self._force_jump is not None and self._force_jump[0] >= begin:
-            self._force_jump = None
 
     def _doubt_bias(self, t: float) -> None:
         """Forget the accelerometer's bias if no velocity has fitted it for longer than any burst of
@@ -341,12 +338,13 @@ class DvlFusion:
 
     def _force_sentences(self) -> list[str]:
         """A warning if the specific force has diverged from the DVL's velocity."""
-        if self._force_jump is None:
+        before = self.offset.jumped
+        if before is None:
             return []
-        since, slope = self._force_jump
-        shown = ", ".join(f"{-s:.2f}" for s in slope)
-        tilt = math.degrees(float(np.linalg.norm(slope)) / self._gravity)
-        return [f"imu linear acceleration: at {since:.0f} s the specific force changed by "
+        change = [now - then for now, then in zip(self.offset.bias, before.value)]
+        shown = ", ".join(f"{c:.2f}" for c in change)
+        tilt = math.degrees(math.hypot(*change) / self._gravity)
+        return [f"imu linear acceleration: at {before.t:.0f} s the specific force changed by "
                 f"[{shown}] m/s^2 (front, right, down) relative to the DVL's velocity; this is "
                 "corrected. Either the accelerometer's bias has jumped (heat, a shock), or the "
                 f"attitude has tilted by {tilt:.1f} degrees: check the IMU's mount, and calibrate "

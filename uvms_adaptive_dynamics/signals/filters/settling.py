@@ -24,7 +24,8 @@ is a line but for the accelerometer's bias b, if the down vector n is right. If 
 is constant in G; if the attitude is, n turns as measured, in a line whose slope has the error of
 the attitude's noise. The gyro is believed if it leaves significantly less of the velocities, and if
 what it leaves beyond their noise is less than what the attitude adds: where neither explains them,
-nothing is concluded.
+nothing is concluded. A drift is only concluded if no scale of the velocities explains them as well:
+a DVL that is set to the wrong speed of sound says nothing about the attitude.
 """
 from __future__ import annotations
 
@@ -45,17 +46,23 @@ SHORTEST_DRIFT = 1.0      # [s] after which they are first
 DRIFT_SPACING = 0.045     # [s] between the velocities that are kept
 FEWEST_VELOCITIES = 8
 DRIFT_SIGMAS = 5.0        # by which the gyro has to fit the velocities better than the attitude
+# Standard deviation of the velocities' scale: sound is 10 % slower in cold fresh than in warm salt
+# water.
+VELOCITY_SCALE_STDDEV = 0.1
 # Columns of the velocities kept: velocity less the integrated force, and the integral of gravity as
-# the attitude says [m/s], in G; R_Gb by rows; the accelerometer's bias known then, in body axes.
-REST, GRAVITY, BODY_AXES, BIAS = slice(0, 3), slice(3, 6), slice(6, 15), slice(15, 18)
+# the attitude says [m/s], in G; R_Gb by rows; the accelerometer's bias known then, in body axes,
+# and its variance; the velocity in G.
+REST, GRAVITY, BODY_AXES, BIAS, BIAS_VARIANCE, MEASURED = (
+    slice(0, 3), slice(3, 6), slice(6, 15), slice(15, 18), slice(18, 19), slice(19, 22))
 
 
 class SettlingAttitude:
     """Judges the attitude at each velocity; times [s] increase.
 
     `drifts`: whether the attitude drifts now. Of the last drift: `begin` [s], -inf without one;
-    `angle` [rad], by how much it has drifted since; `bias` (3,) [m/s^2] of the accelerometer,
-    known before it. `spans`: when the attitude has drifted, open until the filter closes them.
+    `angle` [rad], by how much it has drifted since; `bias` (3,) [m/s^2] of the accelerometer with
+    its `bias_variance`, known before it. `spans`: when the attitude has drifted, open until the
+    filter closes them.
     """
 
     def __init__(self) -> None:
@@ -65,6 +72,7 @@ class SettlingAttitude:
         """Forget everything."""
         self.begin, self.angle = -math.inf, 0.0
         self.bias: Sequence[float] = (0.0, 0.0, 0.0)
+        self.bias_variance = BIAS_STDDEV ** 2
         self.spans = Contradictions()
         self._first = np.zeros(3)       # down vector (3,) in G at `begin`
         self.restart()
@@ -72,7 +80,7 @@ class SettlingAttitude:
     def restart(self) -> None:
         """Forget the velocities, as across a gap of the IMU or a jump of the force's bias."""
         self.drifts = False
-        self._values = Series(18)
+        self._values = Series(22)
 
     @property
     def has_ended(self) -> bool:
@@ -80,14 +88,16 @@ class SettlingAttitude:
         return self.spans.is_open and not self.drifts
 
     def add(self, t: float, velocity: Sequence[float], row: Sequence[float],
-            bias: Sequence[float], stddev: float) -> None:
+            bias: Sequence[float], bias_variance: float, stddev: float) -> None:
         """Add a velocity (3,) [m/s] at the IMU in G with its standard deviation, the integral's row
-        (28,) at t and the bias (3,) [m/s^2] of the accelerometer as known now."""
+        (28,) at t and the bias (3,) [m/s^2] of the accelerometer as known now, with its variance
+        on each axis."""
         if t - self._values.last_time < DRIFT_SPACING:
             return
         force = row[FORCE_C]
         self._values.append(t, [*(v - f for v, f in zip(velocity, force)),
-                                *(g - f for g, f in zip(row[RAW_C], force)), *row[R_GB], *bias])
+                                *(g - f for g, f in zip(row[RAW_C], force)), *row[R_GB], *bias,
+                                bias_variance, *velocity])
         times, rows = self._values.window(t - DRIFT_SPAN, t)
         if len(times) >= FEWEST_VELOCITIES and t - times[0] >= SHORTEST_DRIFT:
             self._judge(times, rows, stddev)
@@ -105,7 +115,7 @@ class SettlingAttitude:
                 "restart of its driver, or set imu.orientation to 'own'"]
 
     def _judge(self, times: np.ndarray, rows: np.ndarray, stddev: float) -> None:
-        """Judge by the velocities (n, 18) at the times (n,), of which the last is the newest."""
+        """Judge by the velocities (n, 22) at the times (n,), of which the last is the newest."""
         rest, gravity = rows[:, REST], rows[:, GRAVITY]
         # (n - 1, 3): mean down vectors between velocities, about as long as gravity [m/s^2]
         down = (gravity[1:] - gravity[:-1]) / (times[1:] - times[:-1])[:, None]
@@ -122,7 +132,9 @@ class SettlingAttitude:
             self.drifts = False
             return
         bias = self.bias if self.drifts else rows[0, BIAS].tolist()
-        lines = _Lines(times, rows[:, BODY_AXES].reshape(-1, 3, 3), bias, stddev)
+        scale_stddev = 0.0 if self.drifts else VELOCITY_SCALE_STDDEV
+        lines = _Lines(times, rows[:, BODY_AXES].reshape(-1, 3, 3), bias,
+                       scale_stddev * rows[:, MEASURED], stddev)
         by_gyro = lines.left_of(rest)
         by_attitude = lines.left_with_turn(rest, 0.5 * (times - middle) ** 2, slope, slope_stddev)
         # Sums of squares: expected from noise, and more by the attitude than by the gyro.
@@ -130,6 +142,7 @@ class SettlingAttitude:
         certain = worse > DRIFT_SIGMAS ** 2 * max(1.0, by_gyro / expected)
         if not self.drifts and certain and worse > by_gyro - expected:
             self.drifts, self.begin, self.bias = True, float(times[0]), bias
+            self.bias_variance = rows[0, BIAS_VARIANCE].item()
             self._first = (mean + x[0] * slope) / g
         elif worse < 0.0:
             self.drifts = False
@@ -138,10 +151,12 @@ class SettlingAttitude:
 
 
 class _Lines:
-    """Least squares of velocities (n, 3) at `times` (n,) by a line and a bias of the accelerometer
-    about a known one, with its prior; R (n, 3, 3) takes body axes to G."""
+    """Least squares of velocities (n, 3) at `times` (n,), less the integrated force, by a line, a
+    bias of the accelerometer about a known one, with its prior, and a share of the velocities
+    `scaled` (n, 3), with a prior of one; R (n, 3, 3) takes body axes to G."""
 
-    def __init__(self, times: np.ndarray, R: np.ndarray, bias: Sequence[float], stddev: float):
+    def __init__(self, times: np.ndarray, R: np.ndarray, bias: Sequence[float],
+                 scaled: np.ndarray, stddev: float):
         n, x = len(times), times - times.mean()
         turns = np.zeros((n, 3, 3))     # integral of R
         steps = 0.5 * (times[1:] - times[:-1])[:, None, None] * (R[1:] + R[:-1])
@@ -149,11 +164,14 @@ class _Lines:
         self._known, self._stddev = turns @ bias, stddev
         # (n, 2) orthonormal columns: a line
         self._line = np.array([np.full(n, 1.0 / math.sqrt(n)), x / math.sqrt(x @ x)]).T
-        self._bias = BIAS_STDDEV / stddev * self._without_line(turns.reshape(n, 9)).reshape(-1, 3)
+        # (3 n, 4) effects of bias and share, both scaled to a standard normal distribution
+        self._errors = np.hstack([
+            BIAS_STDDEV / stddev * self._without_line(turns.reshape(n, 9)).reshape(-1, 3),
+            self._without_line(scaled).reshape(-1, 1) / stddev])
 
     def left_of(self, velocities: np.ndarray) -> float:
         """What is left of velocities (n, 3) [m/s] and prior: the sum of squares, in variances."""
-        return self._left(velocities, self._bias)
+        return self._left(velocities, self._errors)
 
     def left_with_turn(self, velocities: np.ndarray, curve: np.ndarray, slope: np.ndarray,
                        slope_stddev: float) -> float:
@@ -162,7 +180,7 @@ class _Lines:
         curve = curve[:, None]
         turn = slope_stddev / self._stddev * self._without_line(curve)[:, None] * np.eye(3)
         return self._left(velocities - curve * slope,
-                          np.hstack([self._bias, turn.reshape(-1, 3)]))
+                          np.hstack([self._errors, turn.reshape(-1, 3)]))
 
     def _left(self, velocities: np.ndarray, A: np.ndarray) -> float:
         """The same for A x added to the scaled velocities by lines and by x of a standard normal

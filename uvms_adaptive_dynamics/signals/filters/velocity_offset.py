@@ -23,11 +23,14 @@ a line alone would take its slope from two seconds of DVL noise (an error of 0.0
 from __future__ import annotations
 
 import math
+from collections import deque
 from collections.abc import Sequence
+from typing import NamedTuple
 
 import numpy as np
 
 from ...model.rotations import turned_back
+from ..gates.innovations import INNOVATION_SIGMAS
 from .series import Series
 
 OFFSET_WALK = 0.005      # [m/s per sqrt(s)] noise of integrated force and of gravity's direction
@@ -35,12 +38,26 @@ BIAS_STDDEV = 0.1        # [m/s^2] initially: half a degree of attitude, a cheap
 BIAS_WALK = 0.002        # [m/s^2 per sqrt(s)]
 # [m/s^2] Larger is no bias: six degrees of attitude, ten times a cheap accelerometer's bias.
 LARGEST_FORCE_BIAS = 1.0
+# [s] in which a bias that jumps moves further than it can walk: the DVL's noise hides .1 m/s^2 for
+# two seconds.
+JUMP_SPAN = 5.0
+JUMP_STAYS = 1.5         # [s] for which it is elsewhere then; a wrong DVL is rejected meanwhile
 TYPICAL_DVL_PERIOD = 0.1  # [s] between velocities, typical of small DVLs
 MIN_VALUES = 3
 
 
+class _Bias(NamedTuple):
+    """A bias (3,) [m/s^2] in body axes, as known at t [s], with its variance on each axis."""
+
+    t: float
+    value: tuple[float, ...]
+    variance: float
+
+
 class VelocityOffset:
-    """Values (3,) [m/s] of the offset in G by time; `bias` (3,) [m/s^2] in body axes.
+    """Values (3,) [m/s] of the offset in G by time; `bias` (3,) [m/s^2] in body axes, with its
+    variance on each axis. `jumped`: what it was before it jumped last, and when,
+    None if it has not.
 
     Values within `window` [s] of a tick are used; `stddev` [m/s] of a velocity may be updated.
     """
@@ -49,10 +66,13 @@ class VelocityOffset:
         self._window, self.stddev = window, stddev
         self.reset()
 
-    def reset(self, bias: Sequence[float] = (0.0, 0.0, 0.0)) -> None:
-        """Forget everything, including the bias, unless an earlier one (3,) [m/s^2] is given."""
+    def reset(self, bias: Sequence[float] = (0.0, 0.0, 0.0), variance: float = BIAS_STDDEV ** 2,
+              age: float = 0.0) -> None:
+        """Forget everything, including the bias, unless an earlier one (3,) [m/s^2] is given with
+        its variance on each axis, known `age` [s] ago."""
         self.bias: tuple[float, ...] = tuple(bias)
-        self._bias_variance = BIAS_STDDEV ** 2
+        self.bias_variance = variance + BIAS_WALK ** 2 * age
+        self.jumped: _Bias | None = None
         self.restart()
 
     def restart(self) -> None:
@@ -61,13 +81,21 @@ class VelocityOffset:
         self._offset: Sequence[float] | None = None
         self._variances = self.stddev ** 2, 0.0      # of the offset, covariance with the bias
         self._updated = 0.0                         # [s] time of the last value
+        self.doubt()
 
-    def take_off(self, slope: Sequence[float]) -> None:
-        """Restart after a jump of the force's bias, which gave the offset this slope (3,) [m/s^2]
-        in body axes. The bias is as uncertain as initially."""
+    def doubt(self) -> None:
+        """Begin anew to watch for a jump of the bias, beside a velocity that has been rejected."""
+        self._known: deque[_Bias] = deque()         # of the last JUMP_SPAN
+        self._jump: _Bias | None = None             # of a bias that is elsewhere now
+        self._elsewhere_since = 0.0                 # [s]
+
+    def take_off(self, t: float, slope: Sequence[float]) -> None:
+        """Restart after a jump of the force's bias at t [s], which gave the offset this slope (3,)
+        [m/s^2] in body axes. The bias is as uncertain as initially."""
+        self.jumped = _Bias(t, self.bias, self.bias_variance)
         self.bias = tuple(min(max(b - s, -LARGEST_FORCE_BIAS), LARGEST_FORCE_BIAS)
                           for b, s in zip(self.bias, slope))
-        self._bias_variance = BIAS_STDDEV ** 2
+        self.bias_variance = BIAS_STDDEV ** 2
         self.restart()
 
     def discard_after(self, t: float) -> None:
@@ -80,6 +108,7 @@ class VelocityOffset:
             self._offset = value
         else:
             self._update(self._offset, t - self._updated, value, R_Gb)
+            self._notice_jump(t)
         self._updated = t
         self._values.append(t, value)
 
@@ -88,17 +117,37 @@ class VelocityOffset:
         """One step of the Kalman filter, with the same gains for all axes: the noise is isotropic.
         """
         a, b = self._variances
-        c = self._bias_variance
+        c = self.bias_variance
         a, b, c = (a + 2 * dt * b + dt * dt * c + OFFSET_WALK ** 2 * dt, b + dt * c,
                    c + BIAS_WALK ** 2 * dt)
         spread = a + self.stddev ** 2
         k0, k1 = a / spread, b / spread
-        self._variances, self._bias_variance = ((1 - k0) * a, (1 - k0) * b), c - k1 * b
+        self._variances, self.bias_variance = ((1 - k0) * a, (1 - k0) * b), c - k1 * b
         error = [z - o for z, o in zip(value, offset)]
         self._offset = [o + k0 * e for o, e in zip(offset, error)]
         # If the offset grows, too much bias was subtracted from the force.
         self.bias = tuple(min(max(x - k1 * e, -LARGEST_FORCE_BIAS), LARGEST_FORCE_BIAS)
                           for x, e in zip(self.bias, turned_back(R_Gb, error)))
+
+    def _notice_jump(self, t: float) -> None:
+        """Note a jump if the bias has moved further than it can walk, by more than is worth
+        telling; it is unknown again then: certain of a walk, the filter would follow for long."""
+        known = self._known
+        known.append(_Bias(t, self.bias, self.bias_variance))
+        while known[0].t < t - JUMP_SPAN:
+            known.popleft()
+        first = known[0]
+        walked = INNOVATION_SIGMAS * math.sqrt(first.variance + BIAS_WALK ** 2 * (t - first.t))
+        if math.dist(self.bias, first.value) <= max(walked, BIAS_STDDEV):
+            self._jump = None
+        elif self._jump is None:
+            begin = max(each.t for each in known if math.dist(each.value, first.value) < walked)
+            self._jump, self._elsewhere_since = first._replace(t=begin), t
+        elif t - self._elsewhere_since > JUMP_STAYS:
+            self.jumped, self.bias_variance = self._jump, BIAS_STDDEV ** 2
+            self._offset = None         # (it has followed with a lag)
+            self._variances = self.stddev ** 2, 0.0
+            self.doubt()
 
     def at(self, t: float,
            period: float = 0.0) -> tuple[list[float], list[float], float] | None:
@@ -115,7 +164,7 @@ class VelocityOffset:
         weight = np.exp(np.abs(x) * (-1.0 / memory))
         first = weight * x
         s0, s1 = float(np.add.reduce(weight)), float(np.add.reduce(first))
-        s2 = float(first @ x) + self.stddev ** 2 / self._bias_variance
+        s2 = float(first @ x) + self.stddev ** 2 / self.bias_variance
         determinant = s0 * s2 - s1 * s1
         sums, moments = (weight @ values).tolist(), (first @ values).tolist()
         # twice the noise's variance: with this memory the walk contributes as much

@@ -23,8 +23,9 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 
-# [s] of identical readings, by role. Commands are exempt: a joystick held still is not frozen.
-FROZEN_AFTER = {"imu": 0.3, "dvl": 0.8, "joint_states": 0.5, "depth": 1.0}
+# [s] of identical readings, by role. Commands are exempt: a joystick held still is not frozen. The
+# DVL's is between seven and eight periods at 10 Hz, so that jitter does not decide which it is.
+FROZEN_AFTER = {"imu": 0.3, "dvl": 0.75, "joint_states": 0.5, "depth": 1.0}
 # [m] Depth change by DVL and attitude from which a repeated depth is frozen: a coarse sensor
 # repeats its reading on a level path.
 MIN_DEPTH_CHANGE = 0.15

@@ -93,6 +93,9 @@ class InnovationGate:
     sensor's axes, they are right, and their reference has changed. `bend` (3,) is that slope in the
     sensor's axes if the last value has revealed it, else None. The gate then continues, expecting
     values from which the caller has subtracted the bend.
+
+    `crowded`: a second sensor may be among the values. Its values that pass by chance must not
+    widen the scale until all of them do, so the scale stays as it is.
     """
 
     def __init__(self, floor: float, largest: float, slope: float, wander: float, patience: float,
@@ -101,6 +104,7 @@ class InnovationGate:
         self._slope_variance, self._q = slope ** 2, wander ** 2
         self._usual_patience, self._steepest = patience, steepest
         self.restarts = 0
+        self.crowded = False
         self.bend: np.ndarray | None = None
         self.reset()
 
@@ -152,7 +156,8 @@ class InnovationGate:
             if not self._is_doubted(t):
                 return self._accept(np.abs(error))
         else:
-            self._scale.doubt(spacing)
+            if not self.crowded:
+                self._scale.doubt(spacing)
             self._return = None
             self._away = max(self._away, float(np.linalg.norm(value - self._track.state[0])))
         if not self._jump and self._leaves_by_jump(t, value, float(np.linalg.norm(limit))):
@@ -256,9 +261,10 @@ class InnovationGate:
         # The limit widens while nothing is accepted, so a wrong gate may open here: a restart too.
         self.restarts += (not self._jump and len(self._rejected) >= 2 * START_VALUES
                           and self._rejected_agree())
-        for error in self._return.errors:
-            self._scale.add((error * self._scale_of(self._return)).tolist())
-        self._accepted_scale.add(size.tolist())
+        if not self.crowded:
+            for error in self._return.errors:
+                self._scale.add((error * self._scale_of(self._return)).tolist())
+            self._accepted_scale.add(size.tolist())
         self._track = self._return.track
         self._accepted, self._return, self._jump, self._away = self._track.t, None, 0.0, 0.0
         self._rejected.clear()

@@ -44,7 +44,6 @@ class RepeatGate:
 
     def reset(self) -> None:
         """Forget all values."""
-        self._last: Sequence[float] = [math.nan] * self._width
         self._counts = [_Repeats() for _ in range(self._width)]
         self._first: list[float | None] = [None] * self._width      # None once it has changed
         self._begun = False
@@ -64,9 +63,8 @@ class RepeatGate:
     def repeated(self, values: Sequence[float], changes: Sequence[bool]) -> list[bool]:
         """Whether each value ends a run of repeats too long for chance; values that need not change
         (changes: false) are not counted."""
-        last, self._last = self._last, values
-        return [counts.add(value == before, moves) for counts, value, before, moves
-                in zip(self._counts, values, last, changes)]
+        return [counts.add(value, moves)
+                for counts, value, moves in zip(self._counts, values, changes)]
 
 
 class NewValues:
@@ -103,38 +101,80 @@ class NewValues:
                 "measurement once, when it is taken"]
 
 
-class _Repeats:
-    """Repeat counts of one value."""
+def _kept(pairs: int) -> float:
+    """Share of the counts that is left after this many pairs."""
+    return (1.0 - 1.0 / PAIRS_REMEMBERED) ** pairs
+
+
+class _Level:
+    """Repeats of one number, and of repeats after a repeat, as counted when there had been `pairs`
+    pairs; `sides`: from and to which its runs have come and gone, -1 below and 1 above."""
 
     def __init__(self) -> None:
+        self.repeats = self.again = 0.0
+        self.pairs, self.sides = 0, set[int]()
+
+    def fade(self, pairs: int) -> None:
+        """Let the counts fade until there have been `pairs` pairs."""
+        kept = _kept(pairs - self.pairs)
+        self.repeats, self.again, self.pairs = kept * self.repeats, kept * self.again, pairs
+
+
+class _Repeats:
+    """Repeat counts of one value.
+
+    Repeats of a number that is only ever reached and left on one side are those of a limit, which a
+    noisy value reaches many times for a moment: they do not say that the sensor repeats itself, so
+    a run at that number is judged by all others."""
+
+    def __init__(self) -> None:
+        self._last, self._came = math.nan, 0
         self._run = 0
-        self._pairs = self._repeats = 0.0       # pairs of neighbours, identical pairs
-        self._after = self._again = 0.0         # the same for pairs after a repeat
+        self._pairs = self._repeats = self._again = 0.0     # repeats, and those after a repeat
+        self._counted = 0                                   # pairs, without fading
+        self._levels: dict[float, _Level] = {}
         self._found = False                     # whether the present run is a fault
 
-    def add(self, same: bool, moves: bool) -> bool:
-        """Whether the run that a value starts (same: false) or continues is too long for chance. A
-        run that is a fault ends with another value, not with a rest."""
+    def add(self, value: float, moves: bool) -> bool:
+        """Whether the run that a value starts or continues is too long for chance. A run that is a
+        fault ends with another value, not with a rest."""
+        same, side = value == self._last, 1 if value > self._last else -1
         if self._found and same:
             return True
-        if not moves:
-            self._run, self._found = 0, False
-            return False
-        if same:
+        if moves and same:
             self._run += 1
             self._found = self._log_chance() < math.log(CHANCE)
             return self._found
-        if not self._found:     # (a fault tells nothing about the sensor's usual repeats)
-            kept = (1.0 - 1.0 / PAIRS_REMEMBERED) ** (self._run + 1)
-            self._pairs = kept * self._pairs + self._run + 1
-            self._repeats = kept * self._repeats + self._run
-            self._after = kept * self._after + self._run
-            self._again = kept * self._again + max(self._run - 1, 0)
+        if moves and not self._found:     # (a fault tells nothing about the sensor's usual repeats)
+            self._count(side)
+        if not same:
+            self._last, self._came = value, -side
         self._run, self._found = 0, False
         return False
 
+    def _count(self, side: int) -> None:
+        """Count the run that ends with a value on this side of it."""
+        run, kept = self._run, _kept(self._run + 1)
+        self._counted += run + 1
+        self._pairs = kept * self._pairs + run + 1
+        self._repeats = kept * self._repeats + run
+        self._again = kept * self._again + max(run - 1, 0)
+        if run:
+            level = self._levels.setdefault(self._last, _Level())
+            level.fade(self._counted)
+            level.repeats += run
+            level.again += run - 1
+            level.sides |= {side, self._came}
+            if len(self._levels) > PAIRS_REMEMBERED:
+                del self._levels[next(iter(self._levels))]
+
     def _log_chance(self) -> float:
         """Log probability of a run this long: a first repeat, then repeats after a repeat."""
-        first = (self._repeats + 0.5 * PRIOR_PAIRS) / (self._pairs + PRIOR_PAIRS)
-        again = (self._again + first * PRIOR_PAIRS) / (self._after + PRIOR_PAIRS)
-        return math.log(first) + (self._run - 1) * math.log(again)
+        repeats, again = self._repeats, self._again
+        level = self._levels.get(self._last)
+        if level is not None and level.sides == {self._came}:
+            level.fade(self._counted)
+            repeats, again = max(repeats - level.repeats, 0.0), max(again - level.again, 0.0)
+        first = (repeats + 0.5 * PRIOR_PAIRS) / (self._pairs + PRIOR_PAIRS)
+        after = (again + first * PRIOR_PAIRS) / (repeats + PRIOR_PAIRS)
+        return math.log(first) + (self._run - 1) * math.log(after)

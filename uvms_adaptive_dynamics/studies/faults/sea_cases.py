@@ -63,7 +63,7 @@ STATED = {
     "imu shaken for 10 s":
         "Noise on all axes at once contradicts nothing: the rows are noisier, 5 % of them by six "
         "times, and the DVL is doubted instead, since it does not fit the integral of noise. The "
-        "estimate tolerates it (.0007; .006 on a livelier robot).",
+        "estimate tolerates it (.0007; .006 on a livelier robot, .04 on one in rough sea).",
     "gyro at its limit of .1 rad/s for 10 s":
         "A range far below the vehicle's rates looks like an intermittent bias: 1 % of the rows "
         "are wrong. It is reported after 2 s; the estimate tolerates it (.0007).",
