@@ -384,6 +384,23 @@ def test_a_panic_of_clarabel_is_a_failed_solve(monkeypatch):
         ends(KeyboardInterrupt())
 
 
+def test_a_panic_below_cvxpy_is_a_failed_solve(monkeypatch):
+    """CVXPY lets a panic of its solver through."""
+    class PanicException(BaseException):
+        pass
+
+    problem = make_problem(TABLE, np.random.default_rng(8), N=3)
+    solver = CvxpySolver("CLARABEL")
+    solver.solve(problem)
+
+    def panics(*_, **__):
+        raise PanicException("Eigval error: Eigen(1)")
+
+    monkeypatch.setattr("cvxpy.Problem.solve", panics)
+    with pytest.raises(SolverError, match="CLARABEL ended in a panic .Eigval error"):
+        solver.solve(problem)
+
+
 def test_clarabel_alone_answers_for_clarabel(monkeypatch):
     """No native method is involved."""
     monkeypatch.setattr(native, "solve_active_set", None)

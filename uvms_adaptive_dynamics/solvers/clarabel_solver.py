@@ -28,7 +28,7 @@ from ..errors import SolverError
 from .condensed import Condensed, Round, solve_in_rounds
 from .native.cones import NEARLY_FEASIBLE, Cones
 from .native.interior_point import strictly_inside
-from .problem import HorizonProblem, Solution
+from .problem import HorizonProblem, Solution, is_panic
 
 CLARABEL_TOLERANCE = 1e-9  # of feasibility and relative gap, Clarabel's target
 OPTIMAL = (
@@ -193,12 +193,11 @@ class _ConicForm:
 
 
 def _run(solver: clarabel.DefaultSolver) -> Any:
-    """Clarabel's result. Raises SolverError where its Rust code panics, as in an eigenvalue problem
-    that does not converge: the panic is a BaseException, which would end the node."""
+    """Clarabel's result. Raises SolverError where its Rust code panics."""
     try:
         return solver.solve()
     except BaseException as error:
-        if type(error).__name__ != "PanicException":
+        if not is_panic(error):
             raise
         raise SolverError(
             f"clarabel ended in a panic ({error}): {CLARABEL_SENTENCES['NumericalError']}",

@@ -24,7 +24,7 @@ import numpy as np
 
 from ..errors import SolverError
 from .mosek_licence import NO_LICENCE, licence_sentence
-from .problem import HorizonProblem, Solution
+from .problem import HorizonProblem, Solution, is_panic
 
 
 class CvxpySolver:
@@ -74,7 +74,10 @@ class CvxpySolver:
                 program.problem.solve(solver=self._solver, **self._options, **limits)
         except (self._cp.error.SolverError, ValueError, ArithmeticError) as error:
             raise SolverError(_plain(self._solver, error), "error") from None
-        except Exception as error:
+        except BaseException as error:
+            if is_panic(error):
+                raise SolverError(f"{self._solver} ended in a panic ({error})", "breakdown"
+                                  ) from None
             # A commercial solver raises its own class, such as mosek.Error without a licence; treat
             # it like any failed solve.
             if type(error).__module__.split(".")[0] != "mosek":
@@ -221,7 +224,7 @@ class _Program:
         return np.where(problem.free, self.x.value * self.scale, problem.pi)
 
 
-def _plain(solver: str, error: Exception) -> str:
+def _plain(solver: str, error: BaseException) -> str:
     text = str(error)
     if "1008" in text or "license" in text.lower():
         return NO_LICENCE

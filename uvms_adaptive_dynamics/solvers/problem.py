@@ -40,6 +40,12 @@ NEGLIGIBLE_COST = (
 OUT_OF_TIME = ("deadline", "held")
 
 
+def is_panic(error: BaseException) -> bool:
+    """Whether a solver's Rust code has panicked, as in an eigenvalue problem that does not
+    converge: that is no Exception, and would end the node."""
+    return type(error).__name__ == "PanicException"
+
+
 @lru_cache(maxsize=4096)
 def huber_threshold(rows: int, quantile: float, rho: float = 0.0) -> float:
     """rho if given (above 0), else the quantile of the norm of `rows` independent standard normal
