@@ -34,8 +34,7 @@ ARGUMENTS = (
     ("namespace", "", "Namespace of mavros and of the estimator."),
     ("mavros", "true", "Start mavros; false if it is already running."),
     ("fcu_url", "udp://:14550@", "URL at which mavros finds the autopilot."),
-    ("record", "auto", "Record the estimator's inputs: auto, path of a new bag, or empty (no "
-                       "recording)."),
+    ("record", "auto", "Record the estimator's inputs: auto, path of a new bag, or none."),
     ("log_level", "info", "Log level of the estimator: debug, info, warn, error or fatal."),
 )
 

@@ -36,7 +36,7 @@ ARGUMENTS = (
     ("seed", "0", "Seed of motion and noise."),
     ("duration", "90.0", "Length of the run [s]; 0: until stopped."),
     ("record",
-     "", "Record the estimator's inputs into this new bag, or auto; empty: no recording."),
+     "", "Record the estimator's inputs into this new bag, auto, or none."),
     ("namespace", "", "Namespace of both nodes and of all their topics except /clock."),
     ("use_sim_time", "false", "The robot publishes /clock, and the estimator uses it."),
     ("prior", "built-in",

@@ -183,6 +183,17 @@ def another_type(driver):
     other.create_publisher(TwistStamped, "dvl/twist", qos_profile_sensor_data)
 
 
+def second_node(driver):
+    """Another estimator of the same name, started by mistake."""
+    driver.second = process("uvms_adaptive_dynamics.ros.node", "--ros-args", "-p",
+                            "output.save_period:=0.0")
+    driver.others.callback(driver.second.kill)
+
+
+def end_second_node(driver):
+    driver.second.send_signal(signal.SIGINT)
+
+
 def changed(change) -> Callable:
     """A fault that changes messages."""
     return lambda driver: setattr(driver, "change", change)
@@ -271,6 +282,13 @@ FAULTS = {
         on_topic("connect", DVL),
         ("no message on '/dvl/twist'", "no publisher exists"),
         ("messages on '/dvl/twist' again after",),
+    ),
+    "second node": Fault(
+        second_node,
+        end_second_node,
+        ("2 nodes are called '/uvms_estimator'",),
+        ("no other node is called '/uvms_estimator' any more",),
+        duration=15.0,
     ),
 }
 

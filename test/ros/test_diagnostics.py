@@ -66,7 +66,7 @@ class World:
             update_ms=[2.0, 3.0], request_knowledge=self._ask)
         self.front_end = SimpleNamespace(status=lambda now: [], masked={}, ticks=0,
                                          inputs={}, resets={})
-        self.topics, self.memory = {}, None
+        self.topics, self.memory, self.namesakes = {}, None, ""
         self.validity = Validity("learning", True, "all channels learn")
         self.diagnostics = Diagnostics(Config(), table, self.worker, fit or filled(),
                                        lambda: self.validity)
@@ -84,7 +84,7 @@ class World:
         self.now, self.samples = self.now + 1.0, self.samples + 50
         self.front_end.ticks += 50
         found = self.diagnostics.statuses(self.front_end, self.now, self.samples, self.dropped,
-                                          None, self.topics, self.memory)
+                                          None, self.topics, self.memory, self.namesakes)
         return {status.name: status for status in found}
 
 
@@ -99,6 +99,14 @@ def test_a_state_that_is_not_saved_is_a_warning(table):
     said = world.report()
     assert said["memory"].level == said["overall"].level == WARN
     assert "no space left" in said["overall"].message
+
+
+def test_another_node_of_the_name_is_a_warning(table):
+    """Its messages mix with this node's, diagnostics included."""
+    world = World(table)
+    assert world.report()["node name"].level == OK
+    world.namesakes = "2 nodes are called '/uvms_estimator'"
+    assert world.report()["overall"].message.startswith("node name: 2 nodes are called")
 
 
 def test_failure_is_said_as_on_the_status_topic(table):

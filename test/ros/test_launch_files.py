@@ -271,6 +271,13 @@ def test_the_feedforward_node_is_the_package_s_and_its_outputs_have_other_names(
                and remap.args[1].args == (remap.args[0][2:],) for remap in remaps)
 
 
+@pytest.mark.parametrize("file", ["bluerov2_mavros", "demo", "estimator", "identify"])
+def test_no_recording_has_a_word(launch_file, file):
+    """`ros2 launch` refuses `record:=`, an empty value, as malformed."""
+    declared = arguments(launch_file(f"{file}.launch.py").generate_launch_description())
+    assert "none" in declared["record"]["description"]
+
+
 def test_the_demo_starts_both_and_ends_with_the_robot(launch_file):
     """It includes the estimator's launch file of the package and ends when the robot ends."""
     description = launch_file("demo.launch.py").generate_launch_description()

@@ -13,6 +13,7 @@
 # limitations under the License.
 
 """Saving at run time: when, what, by which node, and the effect of failures."""
+import shutil
 import threading
 import time
 from concurrent.futures import Future
@@ -23,6 +24,7 @@ import numpy as np
 import pytest
 
 from uvms_adaptive_dynamics.config import Config
+from uvms_adaptive_dynamics.disk.folder_lock import FolderLock
 from uvms_adaptive_dynamics.estimation.estimator import Estimator
 from uvms_adaptive_dynamics.estimation.learned import known_rows
 from uvms_adaptive_dynamics.model.parameter_file import load_parameters
@@ -251,6 +253,23 @@ def test_a_second_node_in_the_folder_says_that_it_saves_nothing(start, samples, 
     learn(estimator, samples[:60])
     second.stop()
     assert not (second.folder / "state.yaml").exists()
+
+
+def test_a_folder_that_is_removed_is_made_again_with_its_lock(start, samples):
+    """A new lock in a folder made again would not exclude the first node's saves."""
+    estimator, memory, log, _ = start()
+    learn(estimator, samples[:60])
+    shutil.rmtree(memory.folder)
+    memory.save()
+    other = FolderLock(memory.folder)
+    assert memory.saves == 1 and not other.take()
+    shutil.rmtree(memory.folder)
+    assert other.take()
+    learn(estimator, samples[60:90])
+    memory.save()
+    assert memory.saves == 1 and not (memory.folder / "state.yaml").exists()
+    assert "another node saves" in log[-1]
+    other.release()
 
 
 def test_a_kept_state_that_is_no_state_does_not_stand_in_the_way(start, samples):

@@ -361,12 +361,17 @@ def test_stamps_that_jump_are_said_in_the_log(ros, start):
 
 def test_without_simulated_time_nothing_is_taken(ros, start):
     """With use_sim_time and a silent /clock, messages are dropped and counted, since they have no
-    time."""
+    time; their publisher is not blamed."""
+    log = ros.collect(Log, "/rosout", QoSProfile(depth=100))
     node = start(use_sim_time=True)
     publisher = ros.publisher(FluidPressure, "/depth", SENSOR)
     publisher.publish(FluidPressure(fluid_pressure=1.2e5))
     ros.until(lambda: node.inputs.dropped["no simulated time on /clock yet"] == 1)
     assert node.inputs.front_end.inputs["depth"].used == 0 and node.inputs.samples == 0
+    ros.until(lambda: any("nothing has arrived on /clock" in line.msg for line in log),
+              what="the cause")
+    silent = [line.msg for line in log if line.msg.startswith("no message yet on")]
+    assert len(silent) == 4 and not any("'/depth'" in text for text in silent)
 
 
 # --- services -------------------------------------------------------------------------------------
@@ -811,6 +816,16 @@ def test_what_cannot_be_used_is_refused_at_start(refused, arguments, sentence):
     status, words = refused(*arguments)
     assert status > 0, words
     assert sentence in words and "Traceback" not in words, words
+
+
+def test_a_log_directory_that_cannot_be_written_is_refused(monkeypatch):
+    """As on a read-only home; the message gives the variable to set."""
+    monkeypatch.setenv("ROS_LOG_DIR", "/dev/null/log")
+    ended = process("uvms_adaptive_dynamics.ros.node")
+    words, _ = ended.communicate(timeout=60)
+    assert ended.returncode == 1, words
+    assert "'/dev/null/log'. Set the environment variable ROS_LOG_DIR" in words, words
+    assert "Traceback" not in words
 
 
 def test_a_malformed_parameter_file_is_refused(refused, tmp_path):

@@ -17,13 +17,17 @@ nothing running."""
 from types import SimpleNamespace
 
 import pytest
-from rcl_interfaces.msg import Log
-from rcl_interfaces.srv import DescribeParameters, SetParameters
+import rclpy
+from rcl_interfaces.msg import Log, ParameterValue
+from rcl_interfaces.msg import Parameter as ParameterMessage
+from rcl_interfaces.srv import DescribeParameters, SetParameters, SetParametersAtomically
 from rclpy.parameter import Parameter
 from rclpy.qos import QoSProfile
+from ros_bus import bus
 
 from uvms_adaptive_dynamics.config import LIVE, Config
 from uvms_adaptive_dynamics.errors import ConfigError
+from uvms_adaptive_dynamics.ros import settings_node
 from uvms_adaptive_dynamics.ros.estimator_node import EstimatorNode
 from uvms_adaptive_dynamics.ros.feedforward_node import FeedforwardNode
 from uvms_adaptive_dynamics.ros.identification_node import IdentificationNode
@@ -32,6 +36,7 @@ from uvms_adaptive_dynamics.ros.twin_node import TwinNode
 
 SETTINGS = {name: (entry.metadata["kind"], value) for name, entry, value in Config().settings()}
 MOVE = "identification.move"
+NO_ARM = ("robot.joints", Parameter.Type.STRING_ARRAY, [])     # needs no robot description
 
 
 @pytest.fixture
@@ -123,7 +128,7 @@ def test_identify_describes_its_one_change(ros, start, tmp_path):
 
 def test_a_start_and_a_change(ros, start):
     """A node without an arm starts at once; a change of a fixed setting does not reach it."""
-    node = start(Bare, overrides=[("robot.joints", Parameter.Type.STRING_ARRAY, [])])
+    node = start(Bare, overrides=[NO_ARM])
     assert node.starts == [None] and node.full_name == "bare" and node.now() > 0
     node.set_parameters([Parameter("dvl.timeout", value=0.5)])
     node.set_parameters([Parameter("filter.period", value=0.5)])
@@ -151,7 +156,7 @@ def test_the_end_runs_in_reverse_and_whatever_fails(ros):
 def test_an_error_of_a_thread_is_in_the_log(ros, start):
     """With what failed and which error."""
     log = ros.collect(Log, "/rosout", QoSProfile(depth=100))
-    node = start(Bare, overrides=[("robot.joints", Parameter.Type.STRING_ARRAY, [])])
+    node = start(Bare, overrides=[NO_ARM])
     ros.until(lambda: node.count_subscribers("/rosout"), what="the listener")
     node._report_failed("a look")(ValueError("of glass"))
     ros.until(lambda: any(line.msg == "a look failed (ValueError: of glass)" for line in log),
@@ -160,7 +165,7 @@ def test_an_error_of_a_thread_is_in_the_log(ros, start):
 
 def test_an_error_while_the_node_shuts_down_is_not_logged(ros, start, monkeypatch):
     """Publishing is no longer possible then, not even the log."""
-    node = start(Bare, overrides=[("robot.joints", Parameter.Type.STRING_ARRAY, [])])
+    node = start(Bare, overrides=[NO_ARM])
     said = []
     monkeypatch.setattr(node, "get_logger", lambda: SimpleNamespace(
         error=lambda message, **_: said.append(message)))
@@ -169,3 +174,42 @@ def test_an_error_while_the_node_shuts_down_is_not_logged(ros, start, monkeypatc
         node._report_failed("a look")(ValueError("of glass"))
     assert said == ["a look failed (ValueError: of glass)"]
     monkeypatch.undo()
+
+
+@pytest.mark.parametrize("service", [SetParameters, SetParametersAtomically])
+def test_a_request_with_an_unknown_type_does_not_end_the_node(ros, start, service):
+    """rclpy raises in the executor; the next request is answered as ever."""
+    node = start(Bare, overrides=[NO_ARM])
+    log = ros.collect(Log, "/rosout", QoSProfile(depth=100))
+    ros.until(lambda: node.count_subscribers("/rosout"), what="the listener")
+    name = f"/bare/set_parameters{'_atomically' if service is SetParametersAtomically else ''}"
+    bad = ParameterMessage(name="dvl.timeout", value=ParameterValue(type=77))
+    ros.call(service, name, service.Request(parameters=[bad]))
+    ros.until(lambda: any("77 is not a valid Parameter.Type" in line.msg for line in log),
+              what="the refusal")
+    ros.call(service, name, service.Request(
+        parameters=[Parameter("dvl.timeout", value=0.5).to_parameter_msg()]))
+    assert node.config.dvl.timeout == 0.5
+
+
+def test_a_second_node_of_the_name_is_reported_and_its_end(ros, start, monkeypatch):
+    """ROS accepts it, and subscribers receive both; a node of another namespace is no matter."""
+    monkeypatch.setattr(settings_node, "NAMESAKES_S", 0.05)
+    node, said, looked = start(Bare, overrides=[NO_ARM]), [], []
+    # A node's end takes the log of its namesakes in the same process off /rosout.
+    monkeypatch.setattr(node, "get_logger", lambda: SimpleNamespace(warning=said.append,
+                                                                    info=said.append))
+    monkeypatch.setattr(node, "get_name", lambda: looked.append(0) or "bare")
+    with bus(name="others") as others:
+        elsewhere = rclpy.create_node("bare", context=others.context, namespace="/elsewhere")
+        ros.until(lambda: node.get_node_names().count("bare") == 2, what="the node elsewhere")
+        looked.clear()
+        ros.until(lambda: len(looked) > 2, what="looks")
+        assert said == []
+        namesake = rclpy.create_node("bare", context=others.context)
+        ros.until(lambda: node.namesakes, what="the warning")
+        for each in (elsewhere, namesake):
+            each.destroy_node()
+    ros.until(lambda: not node.namesakes, what="the end of the warning")
+    assert [text[:36] for text in said] == ["2 nodes are called '/bare', so what ",
+                                            "no other node is called '/bare' any "]

@@ -17,7 +17,7 @@ from types import SimpleNamespace
 
 import pytest
 
-from uvms_adaptive_dynamics.ros.voice import FindingVoice, InputVoice
+from uvms_adaptive_dynamics.ros.voice import ClockVoice, FindingVoice, InputVoice
 from uvms_adaptive_dynamics.signals.decode.input_state import InputState
 
 
@@ -199,3 +199,27 @@ def test_names_that_come_a_moment_after_their_publishers_are_waited_for():
     world.topic.several = "2 publishers on '/imu/data': /a, /b"
     said += world.run(5.0)
     assert [line.text for line in said] == [world.topic.several]
+
+
+def test_simulated_time_that_stands_still_is_reported_once_with_its_cause():
+    """Before its beginning and without a publisher as a warning, every 30 s; a pause as a remark;
+    and its going on."""
+    voice, steady = ClockVoice(0.0), 0.0
+
+    def run(seconds, rate, publishers=1):
+        nonlocal steady
+        said = []
+        for _ in range(round(2 * seconds)):
+            steady += 0.5
+            run.now_ns += round(0.5e9 * rate)
+            said += voice.lines(run.now_ns, steady, publishers)
+        return [(line.warn, line.text.split(":")[0].split(" but ")[0]) for line in said]
+
+    run.now_ns = 0
+    assert run(2.5, 0) == [] and run(30.0, 0) == [(True, "use_sim_time is true")]
+    assert run(10.0, 1) == [(False, "simulated time goes on")]
+    assert run(60.0, 0.1) == []
+    assert run(60.0, 0) == [(False, "simulated time is paused")]
+    assert run(1.0, -1) == [(False, "simulated time goes on")]
+    assert run(32.0, 0, publishers=0) == [
+        (True, "simulated time has stood still for 3 s, so nothing is estimated")]

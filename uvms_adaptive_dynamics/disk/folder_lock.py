@@ -40,10 +40,12 @@ class FolderLock:
     def take(self) -> bool:
         """Try to become the folder's writer; returns whether this process is.
 
+        A lock whose file was removed, with the folder perhaps, excludes nobody and is taken again.
         Raises OSError if the folder cannot be created or written.
         """
-        if self.held:
+        if self._handle is not None and os.fstat(self._handle).st_nlink:
             return True
+        self.release()
         self._folder.mkdir(parents=True, exist_ok=True)
         handle = os.open(self._folder / LOCK, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o666)
         try:

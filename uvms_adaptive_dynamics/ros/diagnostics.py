@@ -79,9 +79,9 @@ class Diagnostics:
 
     def statuses(self, front_end: Any, now_s: float, samples: int, dropped: Mapping[str, int],
                  recorder: Recorder | None, topics: Mapping[str, Any],
-                 memory: Memory | None = None) -> list[Status]:
-        """All statuses, the overall one first; `now_s` [s] on the node's clock, `topics` by
-        role."""
+                 memory: Memory | None = None, namesakes: str = "") -> list[Status]:
+        """All statuses, the overall one first; `now_s` [s] on the node's clock, `topics` by role,
+        `namesakes`: a warning of other nodes of this name."""
         state = self._worker.snapshot
         self._worker.request_knowledge()     # for the next report
         self._begin = now_s if self._begin is None else min(self._begin, now_s)
@@ -98,6 +98,8 @@ class Diagnostics:
             found.append(Status(WARN if memory.error else OK, "memory",
                                 memory.error or f"the state is saved in '{memory.folder}'",
                                 {"saves": memory.saves}))
+        found.append(Status(WARN if namesakes else OK, "node name",
+                            namesakes or "no other node has this name", {}))
         found = [self._with_duration(status, now_s) for status in found]
         return [self._overall(found, state, samples)] + found
 

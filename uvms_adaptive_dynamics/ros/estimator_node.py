@@ -25,7 +25,6 @@ import traceback
 
 import numpy as np
 from diagnostic_msgs.msg import DiagnosticArray
-from rclpy.clock import Clock, ClockType
 from std_msgs.msg import String
 
 from ..config import NODE_NAME, Config
@@ -72,8 +71,6 @@ class EstimatorNode(SettingsNode):
         self.inputs: NodeInputs | None = None
         self.memory: Memory | None = None
         self._announcing: Repeated | None = None
-        # Wall time, so that diagnostics and warnings continue while simulated time is paused.
-        self._wall = Clock(clock_type=ClockType.STEADY_TIME)
         self._diagnostics_publisher = self.create_publisher(DiagnosticArray, "/diagnostics", 10)
         self._log_handler = RosLogHandler(self)
         CORE_LOG.addHandler(self._log_handler)
@@ -218,7 +215,7 @@ class EstimatorNode(SettingsNode):
             statuses = self._reporter.statuses(inputs.front_end, now, inputs.samples, dropped,
                                                inputs.recorder, inputs.topics,
                                                self.memory if self.config.output.save_period
-                                               else None)
+                                               else None, self.namesakes)
         if self._reporter.late:
             self.get_logger().warning(f"{self._reporter.late}", throttle_duration_sec=10.0)
         name = self.full_name

@@ -31,7 +31,7 @@ from ..signals.topics import by_topic, inputs
 from .recorder import Recorder
 from .settings_node import node_time
 from .subscriptions import InputPoll, InputSubscription, Received, Repeated
-from .voice import SILENT_AFTER_S, SILENT_AGAIN_S, FindingVoice, InputVoice
+from .voice import ClockVoice, FindingVoice, InputVoice
 
 NO_SIMULATED_TIME = "no simulated time on /clock yet"
 
@@ -67,7 +67,7 @@ class NodeInputs:
         begin = time.monotonic()
         self._voices = [InputVoice(self.front_end.inputs[source.input.role], source,
                                    source.input.type, begin) for source in self.subscriptions]
-        self._no_time_at = begin + SILENT_AFTER_S
+        self._clock_voice = ClockVoice(begin)
         self._findings = FindingVoice()
 
     def start(self) -> None:
@@ -104,22 +104,23 @@ class NodeInputs:
 
     def speak(self) -> None:
         """Log changes of the inputs since the last call; call about every second."""
-        steady, now_ns = time.monotonic(), self._node.get_clock().now().nanoseconds
+        clock = self._node.get_clock()
+        steady, now_ns = time.monotonic(), clock.now().nanoseconds
         for source in self.subscriptions:
             source.look_around()
         with self.lock:
-            lines = [line for voice in self._voices for line in voice.lines(now_ns * 1e-9, steady)]
+            # Without time all messages are dropped, so that their inputs only seem silent.
+            lines = [line for voice, source in zip(self._voices, self.subscriptions)
+                     if now_ns or not source.messages
+                     for line in voice.lines(now_ns * 1e-9, steady)]
             lines += self._findings.lines(self.front_end.warnings, steady)
+        if clock.ros_time_is_active:
+            lines += self._clock_voice.lines(now_ns, steady, self._node.count_publishers("/clock"))
         for warn, text in lines:
             if warn:
                 self._log.warning(text)
             else:
                 self._log.info(text)
-        if now_ns == 0 and steady >= self._no_time_at:
-            self._no_time_at = steady + SILENT_AGAIN_S
-            self._log.warning("use_sim_time is true but nothing has arrived on /clock, so all "
-                              "messages are dropped. Play the bag with --clock, or set "
-                              "use_sim_time to false")
 
     # --- on the thread that reads ---------------------------------------------------------------
 

@@ -173,6 +173,8 @@ class Memory:
             return
         with self._writing:
             try:
+                if not self._lock.take():     # the folder was removed since, and another node came
+                    raise UvmsError(f"another node saves in '{self.folder}' since that was removed")
                 self._write_kept()
                 # The file has the last good estimate, and a failed estimator may not even answer.
                 copied = None if self._failed() else self._copied(self._request, described)

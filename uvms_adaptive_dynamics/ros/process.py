@@ -141,4 +141,8 @@ def _without_places(text: str) -> str:
                      "[1.0, 2.5]")
     elif "No value at" in sentence:
         sentence += ". Write a value, or delete the line"
+    elif "Failed to create log directory" in sentence:
+        # ends in the number of the error
+        sentence = (sentence.rsplit(":", 1)[0] + ". Set the environment variable ROS_LOG_DIR to a "
+                    "directory that can be written, and output.directory too")
     return sentence + "."

@@ -14,8 +14,8 @@
 
 """Log messages about the inputs: one line when something changes.
 
-Covers silence, refused messages, clock offset, rate, several publishers, and the return to normal.
-Each kind of line is throttled; lasting problems are repeated after a while.
+Covers silence, refused messages, clock offset, rate, several publishers, simulated time, and the
+return to normal. Each kind of line is throttled; lasting problems are repeated after a while.
 """
 from __future__ import annotations
 
@@ -181,6 +181,38 @@ class InputVoice:
             yield "rate", THROTTLE_S, Line(True, (
                 f"'{self._topic.topic}' now comes at {rate:.3g} Hz, {before:.3g} Hz before. If "
                 "this is not intended, check its driver"))
+
+
+class ClockVoice:
+    """Follows simulated time; call `lines` about every second."""
+
+    def __init__(self, begin: float):
+        """begin [s]: present time on the caller's steady clock."""
+        self._now_ns, self._since = 0, begin    # the present time, and since when it is (steady)
+        self._said_at: float | None = None
+
+    def lines(self, now_ns: int, steady: float, publishers: int) -> Iterator[Line]:
+        """Lines about simulated time that has not begun, stands still or goes on; publishers: their
+        number on /clock."""
+        if now_ns != self._now_ns:
+            if self._said_at is not None:
+                yield Line(False, "simulated time goes on")
+            self._now_ns, self._since, self._said_at = now_ns, steady, None
+            return
+        again = self._said_at is None or steady - self._said_at >= SILENT_AGAIN_S
+        if steady - self._since < SILENT_AFTER_S or not again:
+            return
+        if now_ns == 0:
+            yield Line(True, "use_sim_time is true but nothing has arrived on /clock, so all "
+                             "messages are dropped. Play the bag with --clock, or set use_sim_time "
+                             "to false")
+        elif not publishers:
+            yield Line(True, f"simulated time has stood still for {steady - self._since:.0f} s, so "
+                             "nothing is estimated: no publisher on /clock exists any more. "
+                             "Restart it, or this node with use_sim_time false")
+        elif self._said_at is None:     # a pause may last
+            yield Line(False, "simulated time is paused")
+        self._said_at = steady
 
 
 class FindingVoice:

@@ -211,3 +211,15 @@ def test_what_waits_too_long_is_counted():
     for k in range(MOST_HELD + 10):
         reader.read("thrusters", Message(data=[1500.0] * 8), 1000.0 + 1e-5 * k)
     assert reader.inputs["thrusters"].rejected.total() == 10
+
+
+@pytest.mark.parametrize("shift, said", [(-5.0, "4.99 s after reception"),
+                                         (9.0, "9.01 s before reception")])
+def test_a_refused_stamp_is_placed_before_or_after_its_reception(shift, said):
+    """In words, not by a sign: the usual one, 0.01 s before, stands beside it."""
+    reader = MessageReader(Config())
+    read(reader, [*depths(SECOND), ("depth", depth_message(SECOND[-1] + 0.1 - shift),
+                                    SECOND[-1] + 0.11)])
+    assert reader.inputs["depth"].last_error == (
+        f"its stamp is {said}, usually 0.01 s before reception; check that driver's clock and "
+        "connection")

@@ -129,8 +129,9 @@ class MessageReader:
         if verdict in (Verdict.AHEAD, Verdict.LATE):
             assert stamp is not None and state.clock.offset is not None
             state.count_rejected(verdict.value, (
-                f"its stamp is {receive_time - stamp:.2f} s before reception, usually "
-                f"{state.clock.offset:.2f} s; check that driver's clock and connection"))
+                f"its stamp is {_before_reception(receive_time - stamp)}, usually "
+                f"{_before_reception(state.clock.offset)}; check that driver's clock and "
+                "connection"))
             return []
         # Held messages were not checked against their clock; nor was the one that made it known.
         return self._readings(self._fitting([*self._released(), now])
@@ -223,6 +224,12 @@ class MessageReader:
         if self.origin is None:
             self.origin = math.floor(t)
         return Reading(role, t - self.origin, values, altitude)
+
+
+def _before_reception(seconds: float) -> str:
+    """A time [s] from stamp to reception, in words."""
+    return (f"{seconds:.2f} s before reception" if seconds >= 0 else
+            f"{-seconds:.2f} s after reception")
 
 
 def _short_reason(role: str, text: str) -> str:
