@@ -91,7 +91,7 @@ def test_ranges_are_in_the_descriptors(declared):
     alpha = node.describe_parameter("uncertainty.alpha").floating_point_range[0]
     assert (alpha.from_value, alpha.to_value) == (1e-6, 1.0)
     noise = node.describe_parameter("estimation.noise_stddev")
-    assert noise.additional_constraints.startswith("Every element at least 1e-09.")
+    assert noise.additional_constraints.startswith("Every element at least 1e-06.")
     assert "One of flu, frd." in node.describe_parameter("imu.frame").additional_constraints
 
 
