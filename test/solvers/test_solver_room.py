@@ -27,11 +27,13 @@ from problems import admissible, make_problem, make_table
 from uvms_adaptive_dynamics.config import Estimation
 from uvms_adaptive_dynamics.errors import SolverError
 from uvms_adaptive_dynamics.model.physical_set import PhysicalSet
-from uvms_adaptive_dynamics.solvers import Guarded, choose, choose_solver
+from uvms_adaptive_dynamics.solvers import Guarded, choose, choose_solver, condensed
 from uvms_adaptive_dynamics.solvers.clarabel_solver import ClarabelSolver
 from uvms_adaptive_dynamics.solvers.cvxpy_solver import CvxpySolver
 from uvms_adaptive_dynamics.solvers.native import solver as native
 from uvms_adaptive_dynamics.solvers.native.answer import Clock
+from uvms_adaptive_dynamics.solvers.native.cones import Cones
+from uvms_adaptive_dynamics.solvers.native.interior_point import strictly_inside
 from uvms_adaptive_dynamics.solvers.native.solver import NativeSolver
 from uvms_adaptive_dynamics.solvers.rehearsal import rehearsal
 
@@ -519,3 +521,25 @@ def test_a_rehearsal_is_a_problem_of_the_robot():
     norms, rho, _ = problem.group_norms(problem.residuals(2 * pi))
     assert (norms > rho).any() and np.array_equal(problem.free, free) and problem.pi is pi
     assert NativeSolver(ClarabelSolver()).solve(problem).status in ("optimal", "near-optimal")
+
+
+def test_a_problem_is_solved_again_about_an_answer_with_too_large_a_gap():
+    """Where the cost at the start is many times the optimum, Clarabel's tolerances, relative to the
+    step, leave a gap; a second, much shorter step does not. A second answer is never asked for
+    twice."""
+    problem = make_problem(TABLE, np.random.default_rng(8), N=3)
+    begun = []
+
+    def solve_once(c, gaps=(2e-4, 3e-6)):
+        begun.append(c.x0)
+        return condensed.Round(best + 1e-3 / len(begun), gaps[len(begun) - 1], 5, "optimal")
+
+    cones = Cones(problem.physical, problem.free, problem.pi, strictly_inside)
+    best = cones.coordinates.reduce(ClarabelSolver().solve(problem).pi)
+    _, found = condensed.solve_in_rounds(problem, cones, solve_once, "test")
+    assert (found.gap, found.iterations) == (3e-6, 10)
+    np.testing.assert_allclose(begun[1], best + 1e-3)
+    begun.clear()
+    _, found = condensed.solve_in_rounds(
+        problem, cones, lambda c: solve_once(c, (2e-4, 2e-4)), "test")
+    assert found.gap == 2e-4 and len(begun) == 2

@@ -25,7 +25,7 @@ import numpy as np
 import scipy.sparse as sp
 
 from ..errors import SolverError
-from .condensed import Condensed, Round, solve_in_rounds
+from .condensed import NEAR_OPTIMAL_GAP, Condensed, Round, solve_in_rounds
 from .native.cones import NEARLY_FEASIBLE, Cones
 from .native.interior_point import strictly_inside
 from .problem import HorizonProblem, Solution, is_panic
@@ -34,7 +34,6 @@ CLARABEL_TOLERANCE = 1e-9  # of feasibility and relative gap, Clarabel's target
 OPTIMAL = (
     1e-7  # largest relative gap of an optimal answer, the cost of moving it inside P included
 )
-NEAR_OPTIMAL_GAP = 1e-4  # largest relative gap of a near-optimal answer
 CLARABEL_STATUSES = {
     "Solved": "optimal",
     "AlmostSolved": "near-optimal",

@@ -27,6 +27,7 @@ that the answer is that of the whole problem.
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import replace
 from typing import NamedTuple
 
 import numpy as np
@@ -36,6 +37,7 @@ from .native.cones import Cones
 from .problem import HorizonProblem
 
 CONE_SHARE = 0.7  # share of rho from which a group gets a cone; then one solve is usually enough
+NEAR_OPTIMAL_GAP = 1e-4  # largest relative gap of a near-optimal answer
 CONDENSED_ROUNDS = 10  # most solves until no condensed group is beyond rho
 
 
@@ -74,16 +76,23 @@ def solve_in_rounds(
     problem: HorizonProblem, cones: Cones, solve_once: Callable[[Condensed], Round], name: str
 ) -> tuple[np.ndarray, Round]:
     """(pi (p,), last round with the iterations of all rounds); raises SolverError if the set of
-    groups with a cone does not settle."""
-    chosen, iterations = near_groups(problem), 0
+    groups with a cone does not settle.
+
+    An answer with too large a gap becomes the point about which the problem is solved once more:
+    the solver's tolerances are relative to the step, which is much shorter then."""
+    chosen, iterations, about = near_groups(problem), 0, problem
     for _ in range(CONDENSED_ROUNDS):
-        found = solve_once(condense(problem, cones, np.flatnonzero(chosen)))
+        found = solve_once(condense(about, cones, np.flatnonzero(chosen)))
         iterations += found.iterations
         pi = cones.coordinates.expand(found.x, problem.pi)
         norms, rho, _ = problem.group_norms(problem.residuals(pi))
         missed = (norms > rho) & ~chosen
-        if not missed.any() or found.status == "deadline":
+        if found.status == "deadline" or not missed.any() and (
+            found.gap < NEAR_OPTIMAL_GAP or about is not problem
+        ):
             return pi, found._replace(iterations=iterations)
+        if not missed.any():
+            about = replace(problem, pi=pi)
         chosen |= missed
     raise SolverError(
         f"{name}: the set of outlying groups did not settle in {CONDENSED_ROUNDS} solves", "stalled"
