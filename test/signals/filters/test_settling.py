@@ -108,8 +108,16 @@ def test_a_noisy_attitude_does_not_settle(seed):
 
 @pytest.mark.parametrize("degrees, wobble", [(1.0, 0.3), (3.0, 0.08)])
 def test_nothing_is_concluded_from_velocities_that_fit_neither(degrees, wobble):
-    """Beside .08 m/s the attitude is worse than the gyro, but by less than what both leave."""
+    """They have an error of .3 or .08 m/s that neither explains."""
     assert not judged(lambda t: np.radians(degrees) * min(t / 4.0, 1.0), wobble=wobble)[1]
+
+
+@pytest.mark.parametrize("wobble", [0.02, 0.05, 0.1])
+def test_nothing_is_concluded_from_velocities_of_the_wrong_sign(wobble):
+    """The attitude turns away by 8 degrees; it is worse than the gyro, but by less than what both
+    leave."""
+    assert not judged(lambda t: np.radians(8.0) * (1.0 - np.exp(-t / 2.0)), 10.0, wobble=wobble,
+                      scale=-1.0)[1]
 
 
 @pytest.mark.parametrize("seed", range(4))
