@@ -338,6 +338,10 @@ FAULTS = (
           "left = None if deadline is None else deadline - (time.perf_counter() - begin)",
           "left = deadline", "solvers/test_solver_room.py"),
     # --- signals ---
+    Fault("a rate that has just risen is taken for a second node",
+          "signals/decode/sensor_clock.py",
+          "\n                        and not _are_even(newest))", ")",
+          "signals/decode/test_sensor_clock.py"),
     Fault("a settling attitude is concluded although neither sensor fits",
           "signals/filters/settling.py",
           " and worse > by_gyro - expected", "", "signals/filters/test_settling.py"),

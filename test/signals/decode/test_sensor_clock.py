@@ -203,10 +203,14 @@ def test_a_second_publisher_is_no_batch():
     assert not stamped([*both, *after]).crowded     # the second node has stopped
 
 
-def test_a_sensor_that_is_set_to_twice_its_rate_is_no_second_publisher():
-    slow, fast = START + 0.1 * np.arange(150), START + 15.0 + 0.05 * np.arange(300)
-    clock = stamped([*slow, *fast])
-    assert not clock.crowded and clock_sentence(clock) == ""
+@pytest.mark.parametrize("times", [2, 4])
+def test_a_sensor_that_is_set_to_a_higher_rate_is_no_second_publisher(times):
+    """Nor while half of the last intervals are those of the old rate."""
+    slow, fast = START + 0.1 * np.arange(150), START + 15.0 + 0.1 / times * np.arange(300)
+    for count in range(5, 300, 5):
+        clock = stamped([*slow, *fast[:count]])
+        assert not clock.crowded, count
+    assert clock_sentence(clock) == ""
 
 
 def test_commands_are_not_spread():

@@ -31,6 +31,7 @@ from __future__ import annotations
 import math
 from bisect import bisect_left
 from collections import deque
+from collections.abc import Sequence
 from enum import Enum
 from statistics import fmean, median_high, pstdev  # (median_high is one of the values)
 from typing import NamedTuple
@@ -307,9 +308,12 @@ class SensorClock:
         count = bisect_left(ordered, OUTAGE_PERIODS * longest)      # without outages
         mean = fmean(ordered[:count])
         short = SHORT_INTERVAL * mean
-        if fmean(abs(each - mean) for each in ordered[:count]) < UNEVEN * mean:
+        if _are_even(ordered[:count]):
             self._even = mean
-        self.crowded = self._even is not None and self._even > RATE_RATIO * mean
+        # Intervals of which the newest are even belong to a rate that has just been changed.
+        newest = list(self._stamped)[-JITTER_INTERVALS // 4:]
+        self.crowded = (self._even is not None and self._even > RATE_RATIO * mean
+                        and not _are_even(newest))
         if self.crowded or bisect_left(ordered, short) < BATCH_SHARE * count:
             return
         used = [each for each in self._stamped if each < OUTAGE_PERIODS * longest]
@@ -357,6 +361,12 @@ def clock_sentence(sensor: SensorClock) -> str:
         text += (f", or, if its messages really arrive {latency - error:.2f} s late, reduce that "
                  "delay")
     return text
+
+
+def _are_even(intervals: Sequence[float]) -> bool:
+    """Whether intervals [s] differ from their mean by a small share of it."""
+    mean = fmean(intervals)
+    return fmean(abs(each - mean) for each in intervals) < UNEVEN * mean
 
 
 def _interval_sentence(sensor: SensorClock) -> str:
