@@ -340,7 +340,7 @@ FAULTS = (
     # --- signals ---
     Fault("a rate that has just risen is taken for a second node",
           "signals/decode/sensor_clock.py",
-          "\n                        and not _are_even(newest))", ")",
+          "risen and not _are_even(list(self._stamped)[-JITTER_INTERVALS // 4:])", "risen",
           "signals/decode/test_sensor_clock.py"),
     Fault("a settling attitude is concluded although neither sensor fits",
           "signals/filters/settling.py",

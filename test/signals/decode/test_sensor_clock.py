@@ -203,13 +203,13 @@ def test_a_second_publisher_is_no_batch():
     assert not stamped([*both, *after]).crowded     # the second node has stopped
 
 
-@pytest.mark.parametrize("times", [2, 4])
+@pytest.mark.parametrize("times", [2, 4, 8])
 def test_a_sensor_that_is_set_to_a_higher_rate_is_no_second_publisher(times):
-    """Nor while half of the last intervals are those of the old rate."""
+    """Nor a batch, also while half of the last intervals are those of the old rate."""
     slow, fast = START + 0.1 * np.arange(150), START + 15.0 + 0.1 / times * np.arange(300)
     for count in range(5, 300, 5):
         clock = stamped([*slow, *fast[:count]])
-        assert not clock.crowded, count
+        assert not clock.crowded and clock.batches is None, count
     assert clock_sentence(clock) == ""
 
 

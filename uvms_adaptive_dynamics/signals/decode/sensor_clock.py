@@ -310,11 +310,10 @@ class SensorClock:
         short = SHORT_INTERVAL * mean
         if _are_even(ordered[:count]):
             self._even = mean
-        # Intervals of which the newest are even belong to a rate that has just been changed.
-        newest = list(self._stamped)[-JITTER_INTERVALS // 4:]
-        self.crowded = (self._even is not None and self._even > RATE_RATIO * mean
-                        and not _are_even(newest))
-        if self.crowded or bisect_left(ordered, short) < BATCH_SHARE * count:
+        risen = self._even is not None and self._even > RATE_RATIO * mean
+        # Where the newest intervals are even, the sensor itself has been set to another rate.
+        self.crowded = risen and not _are_even(list(self._stamped)[-JITTER_INTERVALS // 4:])
+        if risen or bisect_left(ordered, short) < BATCH_SHARE * count:
             return
         used = [each for each in self._stamped if each < OUTAGE_PERIODS * longest]
         ends = [k for k, each in enumerate(used) if each >= short]      # of whole batches
