@@ -29,6 +29,7 @@ import numpy as np
 
 from ..config import Config
 from ..errors import ParameterError, brief
+from ..model.arguments import is_real
 from ..model.robot import RawRows, RobotModel
 from ..model.rotations import from_down
 from ..model.sample import Misread, Sample
@@ -181,7 +182,7 @@ def _require_array(name: str, value: Any, shape: tuple[int, ...]) -> None:
     if value.shape != shape:
         raise ParameterError(f"sample.{name} has shape {value.shape}, expected {shape}"
                              + (f" ({shape[0]} channels)." if name == "valid" else "."))
-    if name != "valid" and value.dtype.kind not in "fiu":
+    if name != "valid" and not is_real(value):
         raise ParameterError(f"sample.{name} is of type {value.dtype}, expected real numbers.")
 
 

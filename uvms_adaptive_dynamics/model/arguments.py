@@ -22,6 +22,11 @@ import numpy as np
 from ..errors import ParameterError, brief
 
 
+def is_real(numbers: np.ndarray) -> bool:
+    """Whether an array holds integers or floats."""
+    return numbers.dtype.kind in "fiu"
+
+
 def array(name: str, value: Any, shape: tuple[int, ...]) -> np.ndarray:
     """The value as floats of this shape; raises ParameterError for anything else."""
     try:

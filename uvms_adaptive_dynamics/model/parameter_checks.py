@@ -20,6 +20,7 @@ from typing import Any, TypeAlias
 import numpy as np
 
 from ..errors import ParameterError, brief
+from .arguments import is_real
 from .covariance import INDEFINITE
 from .parameter_kinds import check_kinds
 from .parameters import ParameterTable
@@ -132,17 +133,13 @@ def _stated_channels(robot: Any, what: str) -> list[str] | None:
     return None
 
 
-def _is_real(numbers: np.ndarray) -> bool:
-    return numbers.dtype.kind in "fiu"
-
-
 def _check_values(found: ParameterSet, what: str) -> None:
     if len(set(found.names)) != len(found.names):
         double = next(name for name in found.names if found.names.count(name) > 1)
         raise ParameterError(f"{what}: parameter {brief(double)} occurs twice; expected each once. "
                              "Delete one of them.")
     values = np.asarray(found.values)
-    if values.shape != (len(found.names),) or not _is_real(values):
+    if values.shape != (len(found.names),) or not is_real(values):
         raise ParameterError(f"{what}: got values of shape {values.shape} ({values.dtype}), "
                              f"expected {len(found.names)} real numbers.")
     usable = np.abs(values) <= LARGEST_PARAMETER  # false for NaN
@@ -156,7 +153,7 @@ def _check_values(found: ParameterSet, what: str) -> None:
 
 def _check_covariance(covariance: np.ndarray, names: tuple[str, ...], what: str) -> None:
     size = len(names)
-    if covariance.shape != (size, size) or not _is_real(covariance):
+    if covariance.shape != (size, size) or not is_real(covariance):
         raise ParameterError(f"{what}: covariance has shape {covariance.shape} "
                              f"({covariance.dtype}), expected ({size}, {size}) real numbers. "
                              f"{WITHOUT_COVARIANCE}")
@@ -209,7 +206,7 @@ def _check_information(found: ParameterSet, what: str) -> None:
     if A is None or g is None or found.covariance is None:
         raise ParameterError(f"{what}: one of information, gradient and covariance is missing; "
                              f"{expected}")
-    if A.shape != (size, size) or g.shape != (size,) or not (_is_real(A) and _is_real(g)):
+    if A.shape != (size, size) or g.shape != (size,) or not (is_real(A) and is_real(g)):
         raise ParameterError(
             f"{what}: information has shape {A.shape} ({A.dtype}), gradient {g.shape} "
             f"({g.dtype}); {expected}")
@@ -224,7 +221,7 @@ def _check_information(found: ParameterSet, what: str) -> None:
 
 
 def _check_gradient_covariance(B: np.ndarray, size: int, what: str) -> None:
-    usable = B.shape == (size, size) and _is_real(B) and bool(
+    usable = B.shape == (size, size) and is_real(B) and bool(
         np.isfinite(B).all() and (np.diag(B) >= 0).all())
     if usable:
         scaled = _of_unit_variances(B)
@@ -252,7 +249,7 @@ def _check_noise(key: str, noise: np.ndarray, stated: list[str] | None, channels
                  what: str) -> None:
     without = f"{SAVE_AGAIN}, or delete '{key}' to start from estimation.noise_stddev."
     expected = channels if channels is not None else (None if stated is None else len(stated))
-    if noise.ndim != 1 or not _is_real(noise) or (
+    if noise.ndim != 1 or not is_real(noise) or (
             expected is not None and noise.size != expected):
         raise ParameterError(
             f"{what}: {key} has {noise.size} entries, expected "

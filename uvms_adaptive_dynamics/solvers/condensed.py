@@ -87,11 +87,12 @@ def solve_in_rounds(
         pi = cones.coordinates.expand(found.x, problem.pi)
         norms, rho, _ = problem.group_norms(problem.residuals(pi))
         missed = (norms > rho) & ~chosen
-        if found.status == "deadline" or not missed.any() and (
+        settled = not missed.any()
+        if found.status == "deadline" or settled and (
             found.gap < NEAR_OPTIMAL_GAP or about is not problem
         ):
             return pi, found._replace(iterations=iterations)
-        if not missed.any():
+        if settled:
             about = replace(problem, pi=pi)
         chosen |= missed
     raise SolverError(
