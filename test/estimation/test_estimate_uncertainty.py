@@ -87,7 +87,7 @@ def test_knowledge_that_is_dropped_or_held_refreshes_at_the_next_solve(robot, da
     record = information.record() if change == "put_back" else None
     for sample in data[150:300]:
         estimator.step(sample)
-    before = estimator._uncertainty.recent.covariance
+    before = estimator.knowledge.uncertainty.recent.covariance
     if change == "marginalize":
         assert information.marginalize(part, estimator.pi)
     elif record is not None:
@@ -96,7 +96,7 @@ def test_knowledge_that_is_dropped_or_held_refreshes_at_the_next_solve(robot, da
         estimator.set_free(["axis_*"])
         assert not estimator.free[part].any()
     estimator.step(data[300])
-    after = estimator._uncertainty.recent.covariance
+    after = estimator.knowledge.uncertainty.recent.covariance
     assert after is not before and after.matrix is estimator.covariance
 
 

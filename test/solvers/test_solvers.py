@@ -103,7 +103,8 @@ def test_every_tick_equals_the_oracle(grouping, case, outliers, values, robot, s
     """Consecutive ticks of the simulated robot, warm-started from the tick before, against the
     statement solved from scratch (500 ticks at the default horizon: `benchmark --compare`)."""
     estimator = estimator_of(robot, **{"horizon": HORIZON, "grouping": grouping, **values})
-    estimator._solver = watched = Watched(estimator._solver)
+    watched = Watched(estimator.solver)
+    estimator.use_solver(watched)
     oracle, compared, unanswered = Oracle(), 0, 0
     for sample in with_outliers(samples, outliers, robot.default_noise(estimator.config), seed=3):
         if (

@@ -96,7 +96,7 @@ class Statements:
         held = estimator.payload.payload()
         notes = [*([estimator.last_change] if estimator.last_change else []),
                  *([f"held: {held.sentence()}"] if held is not None else []),
-                 *estimator.residual_findings()]
+                 *estimator.findings.of_residuals()]
         return _Asked(estimator.parameter_set(),
                       tuple(f"{setting}: {said}" for setting, said in estimator.mass_findings()),
                       tuple(notes), estimator.learn, estimator.snapshot().trust,

@@ -50,7 +50,7 @@ class Watched(Guarded):
     """
 
     def __init__(self, solver: Guarded):
-        super().__init__(solver.inner, solver._substitute)
+        super().__init__(solver.inner, solver.substitute)
         self.answered, self.statuses, self.notes = solver.answered, solver.statuses, solver.notes
         self.problem: HorizonProblem | None = None
         self.took = Times(0.0, 0.0)
@@ -163,14 +163,15 @@ class _Pass:
         # The case's solver comes in after the horizon has filled, since until then CVXPY would
         # compile a program for every tick.
         solver = (
-            self.estimator._solver
+            self.estimator.solver
             if case.solver == "native"
             else choose_solver(case.solver, robot.table)[0]
         )
         for sample in samples[:begin]:
             self.estimator.step(sample)
             progress(1)
-        self.estimator._solver = self.solver = Watched(solver)
+        self.solver = Watched(solver)
+        self.estimator.use_solver(self.solver)
         self._samples, self._progress = samples[begin : begin + case.ticks], progress
         self._failed_before = self.estimator.solver_failures
 
