@@ -330,7 +330,7 @@ class Runs:
         shared = {id(one): one for one in (found.config, self.config, self.robot)}
         # A solver may hold what cannot be copied; its only state is a warm start.
         solver, _ = choose_solver(found.config.estimation.solver, self.robot.table)
-        return deepcopy(found, shared | {id(found._solver): solver})
+        return deepcopy(found, shared | {id(found.solver): solver})
 
     def samples(self, pi, seconds, seed=1):
         """Samples of a robot with parameters pi (p,), cached for several tests."""

@@ -41,17 +41,18 @@ def test_whoever_asks_gets_the_covariance_of_the_newest_solve(robot, data, monke
     """Between two refreshes as well: it is that of an estimator that has just refreshed."""
     lazy, eager = (Estimator(Config(), robot=robot) for _ in range(2))
     for k, sample in enumerate(data):
-        used = lazy._uncertainty.recent.covariance
+        used = lazy.knowledge.uncertainty.recent.covariance
         lazy.step(sample)
-        if k > 200 and lazy._uncertainty.recent.covariance is used:
+        if k > 200 and lazy.knowledge.uncertainty.recent.covariance is used:
             break
         eager.step(sample)
-    monkeypatch.setattr(eager._uncertainty, "_is_due", lambda: True)
+    monkeypatch.setattr(eager.knowledge.uncertainty, "_is_due", lambda: True)
     eager.step(sample)
     np.testing.assert_array_equal(lazy.pi, eager.pi)
-    np.testing.assert_array_equal(lazy.covariance, eager._uncertainty.recent.covariance.matrix)
-    np.testing.assert_array_equal(lazy._uncertainty.present().systematic,
-                                  eager._uncertainty.recent.systematic)
+    recent = eager.knowledge.recent
+    np.testing.assert_array_equal(lazy.covariance, recent.covariance.matrix)
+    np.testing.assert_array_equal(lazy.knowledge.uncertainty.present().systematic,
+                                  recent.systematic)
     assert not np.array_equal(lazy.covariance, used.matrix)
 
 

@@ -311,16 +311,17 @@ def test_a_misbehaving_solver_is_survived(mood, robot, samples):
     """Ticks go on, the status says what happened, failures are counted, and later results are as if
     nothing had happened."""
     a, b = estimator_of(robot, horizon=20), estimator_of(robot, horizon=20)
-    solver = Misbehaving(b._solver.inner)
-    b._solver = Guarded(solver)
-    a._solver.statuses.clear()
+    solver = Misbehaving(b.solver.inner)
+    b.use_solver(Guarded(solver))
+    a.solver.statuses.clear()
     for k, sample in enumerate(samples[:120]):
         solver.mood = mood if 70 <= k < 75 else "well"
         usual, estimate = a.step(sample), b.step(sample)
         if 70 <= k < 75:
             assert estimate.status != "optimal" and b.physical.violation(estimate.pi) < 1e-7
             assert np.isfinite(estimate.covariance).all() and np.isfinite(estimate.predicted).all()
-    assert (b.solver_counts["failures"], b.solver_counts["inaccurate answers"]) == (
+    counts = b.snapshot().solver_counts
+    assert (counts["failures"], counts["inaccurate answers"]) == (
         (0, 5) if mood == "is inaccurate" else (5, 0)
     )
     assert estimate.status == "optimal"

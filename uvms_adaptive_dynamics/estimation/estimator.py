@@ -343,12 +343,10 @@ class Estimator:
             require("start", saved, ParameterSet)
         origin = Origin.of(self._given if saved is None else saved, self.robot, self.physical,
                            self.solver)
-        self.knowledge.restart(origin)
+        self.knowledge.restart(origin, self._adapt_intervals)
         # Nothing below raises: a set that cannot be used has changed nothing.
         if origin.moved:
             self._note(origin.moved)
-        if self._adapt_intervals:
-            self.information.noise.begin_factor(origin.interval_factors)
         self._robot_changes.restart(origin.scales, origin.rows_known)
         if corrections := self.scales.words(self.robot.channels):
             self._note(f"the saved estimate corrects measurements: {', '.join(corrections)}, as "

@@ -31,6 +31,7 @@ from ..model.robot import RobotModel
 from ..model.sample import Sample
 from ..model.scales import Scales
 from ..solvers.problem import HorizonProblem
+from ..uncertainty.channel_noise import NoiseStart
 from ..uncertainty.identifiability import Identifiability, at_least, directions, identifiability
 from ..uncertainty.parameter_intervals import parameter_intervals
 from .estimate_uncertainty import EstimateUncertainty, Uncertainty
@@ -69,12 +70,14 @@ class RobotKnowledge:
 
     # --- changes ----------------------------------------------------------------------------------
 
-    def restart(self, origin: Origin) -> None:
-        """Start again from a prior or a saved estimate; if that raises, nothing has changed."""
+    def restart(self, origin: Origin, adapt_intervals: bool) -> None:
+        """Start again from a prior or a saved estimate, and from the width of its intervals if they
+        adapt. If that raises, nothing has changed."""
         saved = origin.saved
-        self.information.restart(self._information_of(saved, origin.values), saved.noise_stddev,
-                                 saved.row_noise_stddev, saved.systematic,
-                                 saved.residual_products, origin.rows_known, effort=origin.efforts)
+        noise = NoiseStart(saved.noise_stddev, saved.row_noise_stddev, origin.rows_known,
+                           origin.efforts, origin.interval_factors if adapt_intervals else None)
+        self.information.restart(self._information_of(saved, origin.values), noise,
+                                 saved.systematic, saved.residual_products)
         self.pi, self.prior, self.solved = origin.values, origin.prior(self._robot), False
         self._saved_words, self._spans = self.prior.known_from, origin.spans
         known = self.information.prior
@@ -87,10 +90,10 @@ class RobotKnowledge:
         kept = self.uncertainty.keep()
         known = ParameterSet(self._table.names, self.pi, kept.covariance.matrix)
         information, rows = self.information, self.information.rows_learned
-        information.restart(self._information_of(known, self.pi), information.noise.lasting_stddev,
-                            information.noise.long_run, kept.systematic,
-                            rows_known=rows / self._table.channels, rows_learned=rows,
-                            effort=information.noise.effort)
+        noise = NoiseStart(information.noise.lasting_stddev, information.noise.long_run,
+                           rows / self._table.channels, information.noise.effort)
+        information.restart(self._information_of(known, self.pi), noise, kept.systematic,
+                            rows_learned=rows)
 
     def note_data(self, sample: Sample) -> float | None:
         """Note a sample to learn from; the time [s] since which its data have been learnt before,

@@ -276,17 +276,14 @@ class _Recorder:
             self._stages.follow()
         estimate = estimator.solve(begin)
         assert estimate is not None     # the estimator learns
-        log.cpu_ms.append(1e3 * (time.thread_time() - begin_cpu))
+        log.add_times(estimate, 1e3 * (time.thread_time() - begin_cpu))
         log.add_row(estimate.prediction, bag, estimator.moves)
         if estimator.changes > changes:
-            log.changes.append(estimate.t)
+            log.note_change(estimate.t)
             self.changes.append(RunFinding("change", estimator.last_change, self.elapsed()))
-        log.update_ms.append(estimate.update_ms)
-        log.solve_ms.append(estimate.solve_ms)
         if estimator.solver_failures > failures:
-            log.skipped += 1
+            log.note_skipped()
             return
-        log.updates += 1
         log.add_estimate(estimate, bag)
         self._follow_physical(estimate.pi)
 

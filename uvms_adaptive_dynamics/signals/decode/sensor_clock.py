@@ -88,8 +88,8 @@ class SensorClock:
     `offset`: their low quantile, None before `begin`; `period`: median interval between messages
     [s], None before the third; `lateness`: typical delay of a message behind the fastest ones [s].
     `correction` [s] is to be added to the stamps, `latency` is the transport delay [s] that remains
-    then, `first_latency` the one at the beginning; they are set by `Clocks`, which sees all
-    sensors. `unstamped`: the messages have headers with zero stamps. `batches`: how messages come
+    then, `first_latency` the one at the beginning; `Clocks`, which sees all sensors, finds them.
+    `unstamped`: the messages have headers with zero stamps. `batches`: how messages come
     whose stamps are spread, None for others; only what is measured `regularly` can be spread,
     unlike a pilot's commands. `crowded`: the rate has risen and the intervals have become uneven,
     so a second node publishes.
@@ -197,6 +197,17 @@ class SensorClock:
         after = self._spread + (1.0 + 1.0 / JITTER_INTERVALS) * period
         self._spread = min(max(after, self._batch_before), stamp)
         return self._spread
+
+    def note_unstamped(self) -> None:
+        """Note that the messages have headers with zero stamps."""
+        self.unstamped = True
+
+    def note_latency(self, latency: float, measured: bool) -> None:
+        """Note the transport delay [s] that remains after the correction; measured: while the clock
+        was right, not assumed."""
+        self.latency = latency
+        if measured and self.first_latency is None:
+            self.first_latency = latency
 
     def correct(self, correction: float, growth: float) -> None:
         """Set the correction [s] at the last stamp, and its growth [s/s] since."""

@@ -101,8 +101,7 @@ def measure(
         timed = _Pass(case, config, robot, samples, begin, count)
     except SolverError as error:
         return {"skipped": str(error)}
-    record = Record()
-    record.peak_mb = peak_mb()
+    record = Record(peak_mb())
     profiler = cProfile.Profile() if profile else None
     gc.collect()
     for k, update in timed.ticks(profiler):
@@ -217,12 +216,13 @@ def _counted(progress: Callable[[float], None], samples: int, passes: int) -> Ca
 class Record:
     """Times and certificates of every tick."""
 
-    def __init__(self) -> None:
+    def __init__(self, peak_mb: float):
+        """peak_mb: peak memory [MB] before the timed ticks."""
+        self.peak_mb = peak_mb
         self.update: list[Times] = []
         self.solve: dict[int, Times] = {}  # by tick number; none for a tick without an answer
         self._gap: list[float] = []
         self._violation = 0.0
-        self.peak_mb = 0.0
 
     def take(self, tick: int, solution: Solution, took: Times, violation: float) -> None:
         """Record a tick's answer, its time and its violation of P (scaled)."""
