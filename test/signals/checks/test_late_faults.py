@@ -164,7 +164,7 @@ def test_thrusters_are_not_judged_by_a_dvl_whose_finding_stands(monkeypatch):
                         lambda _, sensors_right: right.append(sensors_right) or UNDECIDED)
     for standing in (UNDECIDED, mismatch("dvl.frame", "the DVL's axes are swapped")):
         frames._results["DVL"] = standing
-        list(frames._check_all(logs))
+        list(frames._checks.steps(logs, frames._results))
     assert right == [True, False]
 
 
