@@ -208,7 +208,7 @@ class DvlFusion:
                 self._begin_offset()
             return
         restarts = self.gate.restarts
-        self.gate.note_crowded(self._clock.crowded)
+        self.gate.note_crowded(self._clock.intervals.crowded)
         self._undecided.append(_DvlValue(t, at_origin, at_imu, offset, R_Gb))
         decided = self.gate.gate(t, np.array(offset), np.array(R_Gb).reshape(3, 3))
         self._log.add(not (decided and decided[-1][1]), *log)
