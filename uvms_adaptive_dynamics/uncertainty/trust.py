@@ -148,7 +148,7 @@ class ChannelTrust:
         rate = np.maximum(1 / np.maximum(total, 1), 1 / EFFORT_MEMORY) * moves
         left, weight = running_shares(rate)
         self._effort = left * self._effort + [(weight * measured).sum(axis=0),
-                                                 (weight * measured ** 2).sum(axis=0)]
+                                              (weight * measured ** 2).sum(axis=0)]
         self._moving = total[-1]
 
     @property
