@@ -134,7 +134,7 @@ class SignalFrontEnd:
     def follow_masks(self, follow: Callable[[float, Sequence[str]], None]) -> None:
         """Call follow(t, reasons) at every sample, with its time [s since the epoch] and the mask
         reasons of its C rows, '' for a valid row."""
-        self._masks.follow = follow
+        self._masks.report_to(follow)
 
     def reset(self) -> None:
         """Forget all signals, as between bags; counts stay."""

@@ -167,6 +167,10 @@ class Physics:
                                  np.zeros(self.n) if mu_dot is None else mu_dot])
         self._a = np.zeros(6 + self.n)
 
+    def restart_clock(self, t: float) -> None:
+        """Set the time [s]; the state stays."""
+        self.t = t
+
     @property
     def position(self) -> np.ndarray:
         """(3,) NED [m]."""

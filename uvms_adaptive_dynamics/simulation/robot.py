@@ -150,10 +150,11 @@ class SimulatedRobot:
         R_nb = pin.rpy.rpyToMatrix(*start.value[3:6])
         self.physics.set_state(start.value[:3], R_nb, start.value[6:], body_velocity(start, R_nb),
                                start.rate[6:])
-        self.physics.t = -RUN_IN
+        self.physics.restart_clock(-RUN_IN)
         while self.physics.t < -1e-9:
             self._move()
-        self.physics.t, self._steps, self._last = 0.0, 0, None
+        self.physics.restart_clock(0.0)
+        self._steps, self._last = 0, None
 
     def voltage(self, t: float) -> float:
         """Battery voltage [V] at t [s] from the start: it falls linearly, then stays constant."""
@@ -168,7 +169,8 @@ class SimulatedRobot:
 
     def restart_clock(self, start_ns: int) -> None:
         """Set simulated time zero to `start_ns` [ns since the epoch]; pending messages are lost."""
-        self.start_ns = self.sensors.start_ns = int(start_ns)
+        self.start_ns = int(start_ns)
+        self.sensors.restart_clock(self.start_ns)
         self._pending.clear()
 
     # --- external commands ------------------------------------------------------------------------

@@ -25,7 +25,8 @@ from typing import Any, NamedTuple
 from ..model.normal import Z95
 from ..model.parameter_file import ParameterSet
 from .advisories import block_warnings, link_note, measured_blocks, motion_for
-from .verdict import Evidence, Verdict, verdict
+from .evidence import Evidence
+from .verdict import Verdict, verdict
 
 
 class KnownValue(NamedTuple):

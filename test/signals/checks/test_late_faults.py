@@ -159,12 +159,13 @@ def test_thrusters_are_not_judged_by_a_dvl_whose_finding_stands(monkeypatch):
     from that DVL that thrusters are swapped either."""
     frames, right = followed(until=62.0), []
     logs = {name: np.array(rows) for name, rows in frames._logs.items() if rows}
-    monkeypatch.setattr(frames, "_check_velocities", lambda *_: ({"DVL": UNDECIDED}, np.eye(3)))
-    monkeypatch.setattr(frames, "_check_thrusters",
+    checks = frames._checks
+    monkeypatch.setattr(checks, "_check_velocities", lambda *_: ({"DVL": UNDECIDED}, np.eye(3)))
+    monkeypatch.setattr(checks, "_check_thrusters",
                         lambda _, sensors_right: right.append(sensors_right) or UNDECIDED)
     for standing in (UNDECIDED, mismatch("dvl.frame", "the DVL's axes are swapped")):
         frames._results["DVL"] = standing
-        list(frames._check_all(logs))
+        list(checks.steps(logs, frames._results))
     assert right == [True, False]
 
 

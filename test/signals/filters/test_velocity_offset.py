@@ -145,7 +145,7 @@ def test_no_bias_is_made_of_the_first_velocities_noise(period, noise):
             for _, accepted in gate.gate(*waiting[-1], np.eye(3)):
                 t, velocity = waiting.pop(0)
                 if accepted:
-                    offset.stddev = max(0.01, gate.noise)
+                    offset.note_stddev(max(0.01, gate.noise))
                     offset.add(t, velocity.tolist(), LEVEL)
             assert gate.bend is None and gate.restarts == 0
             error = float(np.abs(np.array(offset.bias) - 0.02).max())

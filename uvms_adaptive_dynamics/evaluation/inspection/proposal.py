@@ -53,6 +53,10 @@ class Proposal:
         self.reasons.update(dict.fromkeys(new, why))
         return True
 
+    def return_to(self, config: Config) -> None:
+        """Propose the settings of an earlier `config` again."""
+        self.config = config
+
     def lack(self, sentence: str, line: str = "") -> None:
         """Add something that a person has to find out; `line`: YAML to complete, of any length."""
         if (sentence, line) not in self.missing:

@@ -207,7 +207,8 @@ class DvlFusion:
             if self._source.find(t, at_imu):
                 self._begin_offset()
             return
-        restarts, self.gate.crowded = self.gate.restarts, self._clock.crowded
+        restarts = self.gate.restarts
+        self.gate.note_crowded(self._clock.intervals.crowded)
         self._undecided.append(_DvlValue(t, at_origin, at_imu, offset, R_Gb))
         decided = self.gate.gate(t, np.array(offset), np.array(R_Gb).reshape(3, 3))
         self._log.add(not (decided and decided[-1][1]), *log)
@@ -225,7 +226,7 @@ class DvlFusion:
                 self._refused_since = math.inf
                 self._at_origin.append(value.t, value.at_origin)
                 if self._has_force:
-                    self.offset.stddev = max(self._stddev, self.gate.noise)
+                    self.offset.note_stddev(max(self._stddev, self.gate.noise))
                     self.offset.add(value.t, value.offset, value.R_Gb)
             else:
                 self._source.doubt(value.t)

@@ -59,11 +59,11 @@ class VelocityOffset:
     variance on each axis. `jumped`: what it was before it jumped last, and when,
     None if it has not.
 
-    Values within `window` [s] of a tick are used; `stddev` [m/s] of a velocity may be updated.
+    Values within `window` [s] of a tick are used; `stddev` [m/s] of a velocity until `note_stddev`.
     """
 
     def __init__(self, window: float, stddev: float):
-        self._window, self.stddev = window, stddev
+        self._window, self._stddev = window, stddev
         self.reset()
 
     def reset(self, bias: Sequence[float] = (0.0, 0.0, 0.0), variance: float = BIAS_STDDEV ** 2,
@@ -79,7 +79,7 @@ class VelocityOffset:
         """Forget the offset, as after a gap in the IMU; the bias stays."""
         self._values = Series(3)
         self._offset: Sequence[float] | None = None
-        self._variances = self.stddev ** 2, 0.0      # of the offset, covariance with the bias
+        self._variances = self._stddev ** 2, 0.0      # of the offset, covariance with the bias
         self._updated = 0.0                         # [s] time of the last value
         self.doubt()
 
@@ -97,6 +97,10 @@ class VelocityOffset:
                           for b, s in zip(self.bias, slope))
         self.bias_variance = BIAS_STDDEV ** 2
         self.restart()
+
+    def note_stddev(self, stddev: float) -> None:
+        """Note the standard deviation [m/s] of the velocities from now on."""
+        self._stddev = stddev
 
     def discard_after(self, t: float) -> None:
         """Remove the values later than t."""
@@ -120,7 +124,7 @@ class VelocityOffset:
         c = self.bias_variance
         a, b, c = (a + 2 * dt * b + dt * dt * c + OFFSET_WALK ** 2 * dt, b + dt * c,
                    c + BIAS_WALK ** 2 * dt)
-        spread = a + self.stddev ** 2
+        spread = a + self._stddev ** 2
         k0, k1 = a / spread, b / spread
         self._variances, self.bias_variance = ((1 - k0) * a, (1 - k0) * b), c - k1 * b
         error = [z - o for z, o in zip(value, offset)]
@@ -146,7 +150,7 @@ class VelocityOffset:
         elif t - self._elsewhere_since > JUMP_STAYS:
             self.jumped, self.bias_variance = self._jump, BIAS_STDDEV ** 2
             self._offset = None         # (it has followed with a lag)
-            self._variances = self.stddev ** 2, 0.0
+            self._variances = self._stddev ** 2, 0.0
             self.doubt()
 
     def at(self, t: float,
@@ -160,14 +164,14 @@ class VelocityOffset:
             return None
         x = times - t
         # neighbours are weighted by the time over which walk and noise balance
-        memory = self.stddev * math.sqrt(TYPICAL_DVL_PERIOD) / OFFSET_WALK
+        memory = self._stddev * math.sqrt(TYPICAL_DVL_PERIOD) / OFFSET_WALK
         weight = np.exp(np.abs(x) * (-1.0 / memory))
         first = weight * x
         s0, s1 = float(np.add.reduce(weight)), float(np.add.reduce(first))
-        s2 = float(first @ x) + self.stddev ** 2 / self.bias_variance
+        s2 = float(first @ x) + self._stddev ** 2 / self.bias_variance
         determinant = s0 * s2 - s1 * s1
         sums, moments = (weight @ values).tolist(), (first @ values).tolist()
         # twice the noise's variance: with this memory the walk contributes as much
-        stddev = self.stddev * math.sqrt(2 * float(weight @ weight)) / s0
+        stddev = self._stddev * math.sqrt(2 * float(weight @ weight)) / s0
         return ([(s2 * p - s1 * q) / determinant for p, q in zip(sums, moments)],
                 [(s0 * q - s1 * p) / determinant for p, q in zip(sums, moments)], stddev)

@@ -162,7 +162,7 @@ class _Run:
         if self.estimator.changes > self._changes:
             self._changes = self.estimator.changes
             self._note(f"change: {self.estimator.last_change}", at)
-        cause = self.estimator.trust_cause()
+        cause = self.estimator.findings.trust_cause()
         if "wrong" in cause or "one scale" in cause:
             self._note(f"trust: {cause}", at, "trust")
 
