@@ -108,7 +108,7 @@ def test_a_restart_that_fails_changes_nothing(samples, monkeypatch):
     def impossible(*given):
         raise np.linalg.LinAlgError("not positive definite")
 
-    for place in ("information.SystematicGradient", "estimator.LearnedSpans"):
+    for place in ("information.SystematicGradient", "origin.LearnedSpans"):
         with monkeypatch.context() as broken:
             broken.setattr(f"uvms_adaptive_dynamics.estimation.{place}", impossible)
             with pytest.raises(np.linalg.LinAlgError):

@@ -94,7 +94,8 @@ NO_THRESHOLDS = {
     "signals/checks/frames.py": "FIRST_CHECK CHECK_PERIOD EARLY_CHECKS LATE_CHECK_PERIOD "
                                 "LOG_LENGTH RECENT_DATA CHECK_STEP_PERIOD",
     "signals/checks/imu_check.py": "TURN_WINDOW FORCE_BATCH",
-    "signals/checks/joint_check.py": "JOINT_WINDOW EFFORT_WINDOW",
+    "signals/checks/joint_effort_check.py": "EFFORT_WINDOW",
+    "signals/checks/joint_velocity_check.py": "JOINT_WINDOW",
     "signals/checks/response_check.py": "FINER",
     "signals/checks/thruster_check.py": "MAX_THRUSTERS",
     "signals/checks/thruster_windows.py": "PULL_STEP",

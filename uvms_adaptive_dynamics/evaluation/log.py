@@ -25,6 +25,7 @@ import numpy as np
 from ..disk.kinds import reason_of
 from ..errors import UvmsError
 from ..estimation.prediction import Estimate, Prediction
+from ..model.metrics import compared
 from ..model.parameters import ParameterTable
 from ..model.vehicle import load_columns
 
@@ -58,6 +59,10 @@ class Rows(NamedTuple):
     trust: np.ndarray
     speed: np.ndarray
     moves: np.ndarray
+
+    def counted(self, c: int) -> np.ndarray:
+        """(T,) bool: rows of channel c that are compared."""
+        return compared(self.measured[:, c], self.predicted[:, c], self.valid[:, c])
 
     @property
     def last_recording(self) -> np.ndarray:

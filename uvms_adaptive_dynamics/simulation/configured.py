@@ -37,13 +37,14 @@ from ..model.rotations import (
     NED_FROM_ENU,
     from_quaternion,
     from_rpy,
+    to_frd,
     to_quaternion,
 )
 from ..signals.decode.decoder import PASCAL, depth_unit
 from ..signals.filters.thrust_curve import NEUTRAL_PWM_US, PWM_SPAN_US, ThrustCurve
 from ..signals.topics import inputs
 from .physics import arm_model
-from .true_robot import TrueLink, TrueRobot
+from .true_robot import TrueLink, TrueRobot, inertia_entries
 
 # Relative error of the true links against the URDF's inertials, which makes these a wrong prior.
 LINK_ERROR = 0.1
@@ -107,7 +108,7 @@ def _arm(urdf: str, joints: tuple[str, ...], density: float, gravity: float) -> 
         tensor, volume = factor * body.inertia, body.mass / (LINK_DENSITY * density)
         across = SLENDERNESS * (4 * volume / (np.pi * SLENDERNESS)) ** (2 / 3)
         drag = 0.5 * density * DRAG_COEFFICIENT * across
-        entries = tuple(tensor[i, j] for i, j in ((0, 0), (1, 1), (2, 2), (0, 1), (0, 2), (1, 2)))
+        entries = inertia_entries(tensor)
         links.append(TrueLink(factor * body.mass, tuple(body.lever), entries, volume,
                               tuple(body.lever), (drag, drag, drag)))
         place = arm.joints[k].idx_v
@@ -178,7 +179,7 @@ class Publication:
 
     def _imu(self, message: Any, t: float) -> Any:
         imu = self._config.imu
-        axes = _axes(imu.frame) @ from_rpy(*imu.rpy)
+        axes = to_frd(imu.frame) @ from_rpy(*imu.rpy)
         if imu.frame == "flu" and not any(imu.rpy) and imu.world == "enu":
             return message
         for vector in (message.angular_velocity, message.linear_acceleration):
@@ -191,7 +192,7 @@ class Publication:
 
     def _dvl(self, message: Any, t: float) -> Any:
         dvl = self._config.dvl
-        self._turn(message.twist.twist.linear, (_axes(dvl.frame) @ from_rpy(*dvl.rpy)).T)
+        self._turn(message.twist.twist.linear, (to_frd(dvl.frame) @ from_rpy(*dvl.rpy)).T)
         if dvl.type.endswith("/TwistStamped"):
             return self._types[dvl.type](message.header, message.twist.twist)
         return message
@@ -243,8 +244,3 @@ class Publication:
     @staticmethod
     def _turn(vector: Any, R: np.ndarray) -> None:
         vector.x, vector.y, vector.z = map(float, R @ [vector.x, vector.y, vector.z])
-
-
-def _axes(frame: str) -> np.ndarray:
-    """(3, 3) rotation from the axes named in a setting to FRD."""
-    return FRD_FROM_FLU if frame == "flu" else np.eye(3)

@@ -39,7 +39,7 @@ from ..model.urdf import LARGEST_URDF
 from .friction import joint_friction, joint_stops
 from .mishaps import PulledWater
 from .rough import RoughWater, StillWater, Surroundings
-from .true_robot import TrueRobot
+from .true_robot import TrueRobot, inertia_matrix
 
 FLU_TO_FRD = np.diag([1.0, -1.0, -1.0])
 FRICTION_ERROR = 1e-4       # [N m] of a joint's friction at the midpoint of a step
@@ -65,12 +65,6 @@ class Instant(NamedTuple):
     mu_ddot: np.ndarray
     wrench: np.ndarray
     joint_torque: np.ndarray
-
-
-def inertia_matrix(entries) -> np.ndarray:
-    """(3, 3) tensor from Ixx Iyy Izz Ixy Ixz Iyz."""
-    ixx, iyy, izz, ixy, ixz, iyz = entries
-    return np.array([[ixx, ixy, ixz], [ixy, iyy, iyz], [ixz, iyz, izz]])
 
 
 def arm_model(urdf: str, joints: Sequence[str]) -> pin.Model:

@@ -167,13 +167,23 @@ class TrueRobot:
         place, com, cob = (np.asarray(x, float) for x in (self.payload_place, link.com, link.cob))
         total = link.mass + m
         centre = (link.mass * com + m * place) / total
-        ixx, iyy, izz, ixy, ixz, iyz = link.inertia
-        tensor = np.array([[ixx, ixy, ixz], [ixy, iyy, iyz], [ixz, iyz, izz]])
+        tensor = inertia_matrix(link.inertia)
         for mass, at in ((link.mass, com), (m, place)):
             d = at - centre
             tensor = tensor + mass * (d @ d * np.eye(3) - np.outer(d, d))
-        entries = tuple(tensor[i, j] for i, j in ((0, 0), (1, 1), (2, 2), (0, 1), (0, 2), (1, 2)))
+        entries = inertia_entries(tensor)
         volume = link.volume + v
         centre_of_buoyancy = (link.volume * cob + v * place) / volume
         return TrueLink(total, tuple(centre), entries, volume, tuple(centre_of_buoyancy),
                         link.drag)
+
+
+def inertia_matrix(entries) -> np.ndarray:
+    """(3, 3) tensor from Ixx Iyy Izz Ixy Ixz Iyz."""
+    ixx, iyy, izz, ixy, ixz, iyz = entries
+    return np.array([[ixx, ixy, ixz], [ixy, iyy, iyz], [ixz, iyz, izz]])
+
+
+def inertia_entries(tensor: np.ndarray) -> tuple[float, ...]:
+    """Ixx Iyy Izz Ixy Ixz Iyz of a tensor (3, 3)."""
+    return tuple(tensor[i, j] for i, j in ((0, 0), (1, 1), (2, 2), (0, 1), (0, 2), (1, 2)))

@@ -35,7 +35,7 @@ import numpy as np
 
 from ..errors import SolverError
 from .condensed import Condensed, Round, condense, near_groups, solve_in_rounds
-from .mosek_licence import licence_sentence
+from .mosek_licence import solver_error
 from .mosek_task import Task
 from .native.cones import Cones
 from .problem import HorizonProblem, Solution
@@ -68,10 +68,7 @@ def environment():
         # Without a free token, raise an error at once instead of waiting for one.
         env.putlicensewait(0)
     except mosek.Error as error:
-        sentence = licence_sentence(error.errno)
-        if sentence is not None:
-            raise SolverError(sentence, "licence") from None
-        raise SolverError(f"mosek failed: {error.msg} ({error.errno})", "error") from None
+        raise solver_error(error) from None
     return mosek, env
 
 

@@ -34,7 +34,7 @@ from ...model.sample import Misread
 from .dvl_check import turned_since
 from .effort_scale import MOUNT
 from .finding import CHANGE_WINDOW, UNDECIDED, CheckResult, Finding, Harm
-from .joint_check import JOINT_WINDOW
+from .joint_velocity_check import JOINT_WINDOW
 from .suite import SensorChecks
 
 # [s] of data before the first check, between checks, and after which checks become less frequent.
