@@ -143,10 +143,10 @@ def test_what_a_fault_that_waits_for_a_second_check_has_spoilt_counts_from_the_f
 
 def with_results(monkeypatch, frames, results_of):
     """The checks with the results (name -> result) of their logs as given."""
-    def made_up(self, logs):
+    def made_up(logs, results):
         yield
         return results_of(logs)
-    monkeypatch.setattr(FrameChecks, "_check_all", made_up)
+    monkeypatch.setattr(frames._checks, "steps", made_up)
     return lambda t: list(frames._check(t, t))
 
 

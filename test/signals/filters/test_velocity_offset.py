@@ -21,13 +21,13 @@ from uvms_adaptive_dynamics.signals.filters.dvl_fusion import (
     DVL_FLOOR,
     DVL_LARGEST,
     DVL_PATIENCE,
-    DVL_WANDER,
 )
 from uvms_adaptive_dynamics.signals.filters.velocity_offset import (
     BIAS_STDDEV,
     LARGEST_FORCE_BIAS,
     VelocityOffset,
 )
+from uvms_adaptive_dynamics.signals.filters.velocity_use import DVL_WANDER
 from uvms_adaptive_dynamics.signals.gates.innovations import InnovationGate
 
 
