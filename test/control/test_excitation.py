@@ -28,10 +28,14 @@ from uvms_adaptive_dynamics.control.excitation.noise import measured_noise, nois
 from uvms_adaptive_dynamics.control.excitation.objective import Objective, Tones
 from uvms_adaptive_dynamics.control.excitation.rows import regressors
 from uvms_adaptive_dynamics.errors import ParameterError, RobotError
+from uvms_adaptive_dynamics.model import link_geometry
+from uvms_adaptive_dynamics.model.dynamics import rows_of
 from uvms_adaptive_dynamics.model.kernel import correlation_length, gaussian_kernel
 from uvms_adaptive_dynamics.model.physical_set import PhysicalSet
 from uvms_adaptive_dynamics.model.prior import prior_from_config
 from uvms_adaptive_dynamics.model.robot import RobotModel
+from uvms_adaptive_dynamics.model.state import State
+from uvms_adaptive_dynamics.model.term_sets.link_drag import strip_drag
 from uvms_adaptive_dynamics.signals.filters.thrust_curve import ThrustCurve
 
 CONFIG = Config().with_values({"excitation.starts": 2, "excitation.iterations": 3,
@@ -130,6 +134,24 @@ def test_tilts_are_slow():
     t = np.linspace(0, T, 200)
     assert tilt.frequencies.max() <= max(CONFIG.excitation.tilt_band[1], 1 / T)
     assert np.abs(tilt.motions(t).nu_dot).max() < 0.3 * np.abs(WHOLE.motions(t).nu_dot).max()
+
+
+@pytest.mark.parametrize("base_motion", ["full", "tilt"])
+def test_drag_of_the_links_is_found_for_all_instants_of_a_motion_at_once(monkeypatch, base_motion):
+    """The rows are those of single instants; one call for the drag, since a call takes as long for
+    one instant as for dozens."""
+    robot = RobotModel.from_config(CONFIG.with_values({
+        "robot.terms": ["off_axis_damping", "link_drag"], "estimation.base_motion": base_motion}))
+    motion, calls = WHOLE.motions(np.arange(0.0, T, 0.5)), []
+    monkeypatch.setattr(link_geometry, "strip_drag",
+                        lambda *of: calls.append(of) or strip_drag(*of))
+    Y = regressors(robot, motion)[0]
+    assert len(calls) == 1
+    for k, rows in enumerate(Y):
+        alone = rows_of(robot, State(motion.R_nb[k], motion.nu[k], motion.mu[k], motion.mu_dot[k]),
+                        np.concatenate([motion.nu_dot[k], motion.mu_ddot[k]])).Y
+        np.testing.assert_allclose(rows, alone, rtol=1e-12, atol=1e-18)
+    assert Y[:, :, robot.table.term_slices["link_drag"]].any()
 
 
 def test_promised_deviations_are_those_of_estimates():

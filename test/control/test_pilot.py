@@ -273,7 +273,8 @@ def test_the_guide_asks_flies_and_asks_again_before_the_motion_ends():
 
 
 def test_motions_grow_while_they_go_well_and_shrink_when_one_is_broken_off():
-    """A design pending at a break-off is not flown; a new stage starts small again."""
+    """After a break-off the next motion has half the size of that one, whatever was asked for
+    meanwhile; a design pending at a break-off is not flown."""
     one, long = pilot(), trajectory(30.0)
     one.arm(0.0, state())
     guide = Guide(one, 3.0)
@@ -286,13 +287,36 @@ def test_motions_grow_while_they_go_well_and_shrink_when_one_is_broken_off():
     assert guide.next(end - 2.5, STAGE) is None         # the design on its way comes first
     guide.designed(long)
     asked = guide.next(end - 2.0, STAGE)
-    assert asked.size == SMALLER and asked.number == 3
+    assert asked.size == SMALLER ** 2 and asked.number == 3
     guide.designed(long)
     assert guide.next(end + 5.0, STAGE) is None and len(guide.flown) == 2
     late = end + 5.0 + one.time_left(end + 5.0) - 1.0
-    assert guide.next(late, STAGE).size == min(asked.size / SMALLER, 1.0)
+    assert guide.next(late, STAGE).size == asked.size / SMALLER
+
+
+def test_only_channels_that_have_not_moved_yet_start_small():
+    """A stage after motions of each of its channels, none broken off, begins at full size. A motion
+    on its way to its start shows nothing."""
+    one, long = pilot(), trajectory(30.0)
+    one.arm(0.0, state())
+    guide, t = Guide(one, 3.0), 0.0
+    vehicle = STAGE._replace(name="vehicle", move=("surge", "roll"))
+    whole = STAGE._replace(name="whole", move=("surge", "roll", "axis_b"))
+    guide.next(t, STAGE)
     guide.designed(long)
-    assert guide.next(late + 5.0, replace_stage("vehicle")).size == SMALLER
+    guide.next(t, STAGE)
+    assert guide.next(t, vehicle).size == SMALLER
+    t += one.time_left(t) - 10.0
+    guide.designed(long)
+    guide.next(t, vehicle)
+    assert guide.next(t + 0.1, whole).size == SMALLER      # the vehicle has not moved yet
+    guide.designed(long)
+    t += one.time_left(t) + 0.1
+    guide.next(t, vehicle)
+    guide.designed(long)
+    guide.next(t, vehicle)
+    t += one.time_left(t) - 10.0
+    assert guide.flown[-1] == "vehicle" and guide.next(t, whole).size == 1.0
 
 
 def test_a_stage_without_a_motion_is_held_still():

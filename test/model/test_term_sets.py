@@ -166,6 +166,46 @@ def test_drag_of_the_links_takes_the_power_that_strips_take():
             assert power[j] == pytest.approx(taken, rel=0.02)
 
 
+def test_off_axis_inertia_is_a_symmetric_part_of_M():
+    """The columns equal M nu_dot + C(nu) nu, with Fossen's C written with cross products; so they
+    take no power at constant velocity. `mass_matrix` has the entries."""
+    rng = np.random.default_rng(4)
+    (state, nu_dot, mu_ddot), pi = moving(rng), parameters(rng)
+    M = np.zeros((6, 6))
+    for name, i, j in (("mxg_Z_dq", 2, 4), ("mxg_Y_dr", 1, 5), ("Ixz_K_dr", 3, 5)):
+        M[i, j] = M[j, i] = pi[TABLE.index[name]]
+    place, nu = TABLE.term_slices["off_axis_inertia"], state.nu
+    a, b = (M @ nu)[:3], (M @ nu)[3:]
+    C_nu = np.concatenate([np.cross(nu[3:], a), np.cross(nu[:3], a) + np.cross(nu[3:], b)])
+    got = rows_of(ROBOT, state, np.concatenate([nu_dot, mu_ddot])).Y[:, place] @ pi[place]
+    np.testing.assert_allclose(got[:6], M @ nu_dot + C_nu, atol=1e-12)
+    assert nu @ C_nu == pytest.approx(0.0, abs=1e-12) and not got[6:].any()
+    without = pi.copy()
+    without[place] = 0.0
+    np.testing.assert_allclose((mass_matrix(ROBOT, state, pi)
+                                - mass_matrix(ROBOT, state, without))[:6, :6], M, atol=1e-12)
+    np.testing.assert_allclose(TABLE.vehicle_inertia(pi) - TABLE.vehicle_inertia(without), M)
+    np.testing.assert_array_equal(TABLE.vehicle_inertia(pi, further=False),
+                                  TABLE.vehicle_inertia(without))
+
+
+def test_in_P_the_whole_of_M_is_positive_definite():
+    """Also where the paper's blocks are: each entry across the axes has its limit between."""
+    pi, physical = prior_from_config(CONFIG, ROBOT).values.copy(), PhysicalSet(TABLE,
+                                                                               CONFIG.estimation)
+    for name, (i, j) in {"mxg_Z_dq": (2, 4), "mxg_Y_dr": (1, 5), "Ixz_K_dr": (3, 5)}.items():
+        for share in (0.9, 1.1):
+            across = pi.copy()
+            M = TABLE.vehicle_inertia(pi)
+            # the other entries are small next to these
+            across[TABLE.index[name]] = share * np.sqrt(M[i, i] * M[j, j])
+            lowest = np.linalg.eigvalsh(TABLE.vehicle_inertia(across))[0]
+            assert physical.min_eig_M(across) == pytest.approx(lowest)
+            assert (lowest > 0) == (share < 1)
+            outside = physical.violation(across) - physical.violation(pi)
+            assert (outside > 1e-3) == (share > 1)
+
+
 def test_off_axis_damping_is_a_symmetric_matrix_and_moments():
     """The columns equal -D nu and the moment of a force at a lever arm, written with matrices."""
     rng = np.random.default_rng(1)

@@ -23,7 +23,7 @@ from .settings import Section, setting
 AUTO = "auto"
 
 # Parameter sets beyond the paper's, for `robot.terms`; declared in model/term_sets/.
-VEHICLE_TERMS = ("off_axis_damping", "thrust_by_direction", "current")
+VEHICLE_TERMS = ("off_axis_inertia", "off_axis_damping", "thrust_by_direction", "current")
 JOINT_TERMS = ("rotor", "friction_by_direction", "dead_band", "link_drag")
 
 # Joint names are columns of samples.csv and parts of patterns such as 'axis_b.*'.

@@ -27,8 +27,8 @@ from .excitation.trajectory import Trajectory
 from .motion_guard import Cause
 from .pilot import Pilot
 
-# Size of a stage's first motion, and factor on the size after a motion was broken off (its inverse
-# after one that was not). Below the smallest size, the robot itself must be at fault.
+# Size of a channel's first motion, and factor on the size after a motion was broken off (its
+# inverse after one that was not). Below the smallest size, the robot itself must be at fault.
 SMALLER, SMALLEST_SIZE = 0.5, 0.1
 # Motions in a row that are held back before they begin. After that many the robot is too weak for
 # what is asked of it, or its estimate does not improve.
@@ -66,11 +66,12 @@ class Guide:
         self._pilot, self._design_time = pilot, design_time
         self._pending: Request | None = None
         self._ready: tuple[Request, Trajectory] | None = None
-        self._asked, self._size = 0, SMALLER
-        self._stage = ""                # which the size belongs to
+        self._asked = 0
+        self._sizes: dict[str, float] = {}      # of each channel's next motion
+        self._flies: Request | None = None      # the last motion that was not held back
+        self._goes_well = False         # it was not broken off, and the sizes do not count it yet
         self._broken_off, self._held_back = pilot.broken_off, pilot.held_back
         self._in_a_row = 0              # motions held back
-        self._goes_well = False         # a motion has begun and was not broken off
         self._stale = False             # the pending design was requested before a break-off
         self.flown: list[str] = []      # stage name of each motion
 
@@ -102,7 +103,7 @@ class Guide:
                                        "allow a whole motion. Check excitation.torque_share, "
                                        ".thrust_share, .joint_low and .joint_high, and the arm's "
                                        "payload")
-        if self._size < SMALLEST_SIZE:
+        if min(self._sizes.values(), default=SMALLER) < SMALLEST_SIZE:
             return Cause("astray", f"{pilot.broken_off} motions were broken off, and the next "
                                    f"would be smaller than {SMALLEST_SIZE:.0%} of the limits. "
                                    "Check that every thruster and joint follows its commands")
@@ -114,7 +115,7 @@ class Guide:
             request, trajectory = self._ready
             self._ready = None
             pilot.follow(t, trajectory)
-            self._goes_well = True
+            self._flies, self._goes_well = request, True
             self.flown.append(request.stage.name)
         own = bool(self.flown) and self.flown[-1] == stage.name
         if self._ready is not None and not own:
@@ -122,13 +123,11 @@ class Guide:
         if self._pending is not None or self._ready is not None or (
                 own and pilot.time_left(t) > self._design_time):
             return None
-        if stage.name != self._stage:
-            self._stage, self._size = stage.name, SMALLER
-        elif self._goes_well:
-            self._in_a_row = 0
-            self._size = min(self._size / SMALLER, 1.0)
+        if self._goes_well and pilot.flown(t) > 0.0:
+            self._be_larger()
         self._asked += 1
-        self._pending = Request(stage, self._asked, self._size)
+        size = min(self._sizes.get(channel, SMALLER) for channel in stage.move)
+        self._pending = Request(stage, self._asked, size)
         return self._pending
 
     def designed(self, trajectory: Trajectory) -> None:
@@ -143,10 +142,20 @@ class Guide:
         title, self._pending = self._pending.stage.title, None
         return Cause("no_motion", f"cannot design a motion for '{title}': {why}")
 
+    def _be_larger(self) -> None:
+        """Let the channels of a motion that goes well move more from now on."""
+        assert self._flies is not None
+        self._in_a_row, self._goes_well = 0, False
+        larger = min(self._flies.size / SMALLER, 1.0)
+        for channel in self._flies.stage.move:
+            self._sizes[channel] = max(self._sizes.get(channel, SMALLER), larger)
+
     def _be_smaller(self, broken_off: int) -> None:
-        """Shrink the next motion after one was broken off; discard the pending design."""
+        """Shrink the next motion of these channels after one was broken off; discard the pending
+        design."""
+        assert self._flies is not None
         self._broken_off = broken_off
-        self._size *= SMALLER
+        self._sizes |= dict.fromkeys(self._flies.stage.move, self._flies.size * SMALLER)
         self._goes_well = False
         self._ready, self._stale = None, self._pending is not None
 

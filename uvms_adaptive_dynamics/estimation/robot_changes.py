@@ -159,7 +159,7 @@ class RobotChanges:
             concerned = np.isin(self._payload.places, change.places).any()
             self._payload.note_change(t, pi, covariance, followed.before, bool(concerned))
         elif isinstance(change, Restoration):
-            self.detector.withdraw(change.known)
+            self.detector.note_restored(change.known)
             if change.known is self._payload.known:
                 self._payload.end()
         elif isinstance(change, LoadChange):

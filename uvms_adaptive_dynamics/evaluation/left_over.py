@@ -44,7 +44,7 @@ from .arm_exchange import low_passed
 PIECE = 5.0         # [s] length of the cross-validated pieces: a few motions
 FEWEST_PIECES = 4
 # Chance that arbitrary columns explain as much as a guess, above which it is not named: some
-# seventy pairs of guess and channel are judged, so one recording in a hundred gets a false name.
+# eighty pairs of guess and channel are judged, so one recording in a hundred gets a false name.
 MOST_CHANCE = 1e-4
 # [s] A wrong wiring acts at once. If what the efforts will be this much later explains a channel
 # now, both have a cause in common: longer than the low-pass, shorter than a motion.
@@ -65,12 +65,15 @@ EXPLANATIONS = {
                "have a lever arm that the model lacks",
     "tether": "a force that is steady in the world or in the body explains {:.0%} of it (tether, "
               "current or trim); robot.estimate_offsets removes the part fixed in the body",
+    "off_axis_inertia": "inertia across the axes explains {:.0%} of it (a centre of mass ahead or "
+                        "astern of the body's origin); " + SEE_TERMS.format("off_axis_inertia"),
     "off_axis_damping": "damping across the axes explains {:.0%} of it; "
                         + SEE_TERMS.format("off_axis_damping"),
     "link_drag": "drag of the links explains {:.0%} of it; "
                  + SEE_TERMS.format("link_drag"),
-    "together": "effects that the model lacks (drag and buoyancy of the links, damping across the "
-                "axes, a steady force) together explain {:.0%} of it; run the command terms",
+    "together": "effects that the model lacks (drag and buoyancy of the links, inertia and damping "
+                "across the axes, a steady force) together explain {:.0%} of it; run the command "
+                "terms",
     "buoyancy": "buoyancy of the links explains {:.0%} of it; set robot.link_volumes and "
                 "robot.link_buoyancy_centres",
     "current": "a steady current explains {:.0%} of it; see robot.current_ned",
@@ -257,7 +260,7 @@ def _columns(samples: Sequence[Sample], config: Config, robot: RobotModel, setti
     """Columns of the model and of all guesses except the current."""
     sets: tuple[str, ...] = ()
     if robot.vehicle:       # an arm without a vehicle may stand in air
-        sets = ("off_axis_damping", *((DRAG,) if robot.joints else ()))
+        sets = ("off_axis_inertia", "off_axis_damping", *((DRAG,) if robot.joints else ()))
     terms = tuple(dict.fromkeys((*config.robot.terms, *sets)))
     whole = RobotModel(config.with_values({"robot.terms": terms}), robot.arm)
     places = {name: np.r_[whole.table.term_slices[name]] for name in sets

@@ -177,11 +177,12 @@ def body_notes(identified: Identified) -> tuple[str, ...]:
 
 
 def total_inertia(identified: Identified, what: str) -> np.ndarray:
-    """M_v (6, 6); raises ExportError without a vehicle or for an unphysical estimate: an asymmetric
-    matrix, a mass or inertia that is not positive, or damping of the wrong sign."""
+    """M_v (6, 6) without further terms; raises ExportError without a vehicle or for an unphysical
+    estimate: an asymmetric matrix, a mass or inertia that is not positive, or damping of the wrong
+    sign."""
     identified.need_vehicle(what)
     again = "expected an estimate within the physical set. Save the parameters again."
-    M = identified.robot.table.vehicle_inertia(identified.values)
+    M = identified.robot.table.vehicle_inertia(identified.values, further=False)
     if np.abs(M - M.T).max() > SYMMETRY * np.abs(M).max():
         raise ExportError(f"{what}: mzg_X_dq and mzg_M_du, or mzg_Y_dp and mzg_K_dv, differ, but "
                           f"an inertia matrix is symmetric; {again}")

@@ -25,7 +25,7 @@ import numpy as np
 
 from ..errors import require
 from .arguments import array, optional_array
-from .robot import RawRows, RobotModel
+from .robot import LinksDrag, RawRows, RobotModel
 from .sample import Sample
 from .state import State
 
@@ -122,17 +122,17 @@ def inertia_regressor(robot: RobotModel, state: State) -> tuple[np.ndarray, np.n
 
 def rows_of(robot: RobotModel, state: State, accelerations: np.ndarray,
             pi: np.ndarray | None = None, sign: np.ndarray | None = None,
-            wrench: np.ndarray | None = None) -> RawRows:
+            wrench: np.ndarray | None = None, drag: LinksDrag | None = None) -> RawRows:
     """Regressor and known load of a motion.
 
-    accelerations (C,): nu_dot, if there is a vehicle, then mu_ddot. pi (p,), sign (n,): see
+    accelerations (C,): nu_dot, if there is a vehicle, then mu_ddot. pi (p,), sign (n,), drag: see
     `RobotModel.raw_rows`. wrench (6,): measured or commanded, for term set 'thrust_by_direction';
     without it that set's efforts are zero."""
     nu_dot, mu_ddot = _split(accelerations, robot.vehicle)
     return robot.raw_rows(
         Sample(0.0, state.R_nb, state.nu, nu_dot, state.mu, state.mu_dot, mu_ddot,
                np.zeros(6) if wrench is None else wrench, np.zeros(robot.table.n),
-               np.ones(robot.table.channels, bool)), pi, sign)
+               np.ones(robot.table.channels, bool)), pi, sign, drag)
 
 
 def _split(accelerations: np.ndarray, vehicle: bool) -> tuple[np.ndarray, np.ndarray]:

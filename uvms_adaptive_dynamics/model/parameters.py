@@ -31,6 +31,7 @@ import numpy as np
 from ..errors import ParameterError
 from .pseudo_inertia import BASIS
 from .term_sets import TERM_SETS, Parameter, TermSet
+from .term_sets.vehicle_sets import INERTIA_PAIRS
 
 # name, unit, reference scale (of a BlueROV2-sized vehicle; scales variables, not an estimate)
 VEHICLE_INERTIA = (
@@ -281,11 +282,15 @@ class ParameterTable:
 
     # --- matrices ---------------------------------------------------------------------------------
 
-    def vehicle_inertia(self, pi: np.ndarray) -> np.ndarray:
-        """M_v (6, 6) [kg, kg m, kg m^2], rigid body plus added mass."""
+    def vehicle_inertia(self, pi: np.ndarray, further: bool = True) -> np.ndarray:
+        """M_v (6, 6) [kg, kg m, kg m^2], rigid body plus added mass; further: with the term set
+        'off_axis_inertia', if the robot has it."""
         M = np.zeros((6, 6))
         for place, value in zip(INERTIA_PLACES, pi[:len(INERTIA_PLACES)]):
             M[place] = value
+        for name, i, j, _ in INERTIA_PAIRS:
+            if further and name in self.index:
+                M[i, j] = M[j, i] = pi[self.index[name]]
         return M
 
     @cached_property

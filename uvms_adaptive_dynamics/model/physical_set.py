@@ -15,7 +15,8 @@
 """The set P of physically consistent parameters (paper, "Physical Consistency Constraints").
 
 M_v is symmetric because its two pairs of off-diagonal parameters are tied to one variable each. It
-splits into two 2x2 blocks and two scalars, since no other entry couples them.
+splits into two 2x2 blocks and two scalars, since no other entry couples them; with term set
+'off_axis_inertia' into two 3x3 blocks, which that set adds.
 docs/mathematics.md, "Physically consistent set".
 """
 from __future__ import annotations
@@ -141,6 +142,9 @@ class PhysicalSet:
         """Smallest eigenvalue of M_v (symmetric part), None without a vehicle."""
         if not self.table.vehicle:
             return None
+        if "off_axis_inertia" in self.table.term_slices:    # which couples the blocks
+            M = self.table.vehicle_inertia(pi)
+            return float(np.linalg.eigvalsh(0.5 * (M + M.T))[0])
         values = self._eigenvalues(pi)[:len(VEHICLE_BLOCKS)]
         # Two of the four eigenvalues are padding (one): the block's smallest is the first, or the
         # third if both of the block's exceed one.

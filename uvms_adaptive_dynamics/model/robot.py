@@ -69,6 +69,10 @@ def resolve_urdf(address: str) -> str:
         ) from error
 
 
+# Drag of the links at an instant, per drag coefficient: (joint efforts (n, n), wrench (6, n)).
+LinksDrag = tuple[np.ndarray, np.ndarray]
+
+
 class RawRows(NamedTuple):
     """Rows of one instant before the low-pass: tau (C,) = Y (C, p) pi + tau_known (C,).
 
@@ -123,9 +127,9 @@ class RobotModel:
         self._coulomb = self.table.places(f"{joint}.fs" for joint in self.joints)
         self._own = np.arange(self.arm_rows.start, self.arm_rows.stop)
         self._band_speed = robot.dead_band_speed
-        self._drag = None
+        self._links = None
         if arm is not None and "link_drag" in self.table.terms:
-            self._drag = LinkGeometry(arm, robot).drag
+            self._links = LinkGeometry(arm, robot)
         self._still = np.zeros(6)
 
     @classmethod
@@ -182,12 +186,13 @@ class RobotModel:
         return "-".join([*words, digits])
 
     def raw_rows(self, sample: Sample, pi: np.ndarray | None = None,
-                 sign: np.ndarray | None = None) -> RawRows:
+                 sign: np.ndarray | None = None, drag: LinksDrag | None = None) -> RawRows:
         """Regressor, known load and measured effort of one sample, not yet low-passed.
 
         With coupling 'none' the arm's block on the vehicle's rows is zero. pi (p,): the estimate
         about which products of parameters are linearized (term set 'current'; without pi its
         columns are zero). sign (n,) of Coulomb friction, by default that of the joints' speeds.
+        drag: of this instant, if it is known already (`links_drag`).
         """
         table, arm = self.table, self.arm
         Y = np.zeros((table.channels, table.size))
@@ -215,8 +220,10 @@ class RobotModel:
             if self._rotor is not None:
                 known[self.arm_rows] += self._rotor * sample.mu_ddot
         if table.term_sets:
+            of_links = None if self._links is None else self._links.drag
             instant = Instant(sample, nu, np.sign(sample.mu_dot) if sign is None else sign,
-                              self.arm_rows, table, self._drag, self._band_speed)
+                              self.arm_rows, table,
+                              of_links if drag is None else lambda *_: drag, self._band_speed)
             place = table.term_slices.get("current")
             if place is not None and pi is not None:
                 instant = self._in_current(Y, instant, pi, np.append(pi[place], 0.0))
@@ -229,6 +236,16 @@ class RobotModel:
         tau = np.concatenate([sample.wrench, sample.joint_torque
                               ]) if self.vehicle else sample.joint_torque
         return RawRows(Y, known, tau)
+
+    def links_drag(self, mu: np.ndarray, mu_dot: np.ndarray, R_nb: np.ndarray,
+                   nu: np.ndarray) -> list[LinksDrag | None]:
+        """The links' drag at T instants of a motion, for `raw_rows`; Nones without 'link_drag'.
+
+        mu, mu_dot (T, n); R_nb (T, 3, 3); nu (T, 6). Takes a fraction of the time of T instants.
+        """
+        if self._links is None:
+            return [None] * len(nu)
+        return list(zip(*self._links.drag_at(mu, mu_dot, R_nb, 0 * nu if self._tilt_only else nu)))
 
     def _in_current(self, Y: np.ndarray, instant: Instant, pi: np.ndarray,
                     current: np.ndarray) -> Instant:

@@ -22,14 +22,19 @@ from __future__ import annotations
 import numpy as np
 
 from .arguments import array
+from .body_functions import (
+    DOWN,
+    FUNCTIONS,
+    LINEAR,
+    SQUARE,
+    body_functions,
+    inertia_coefficients,
+)
 from .parameters import INERTIA_PLACES, VEHICLE_DAMPING, VEHICLE_INERTIA, VEHICLE_PARAMETERS
 from .rotations import skew
 
 _KM = len(VEHICLE_INERTIA)
 _W, _B, _H = _KM + len(VEHICLE_DAMPING) + np.array([0, 1, 2])
-# First indices of the functions of the state in which Y_v is linear: nu_dot, nu, |nu| nu,
-# n3 = R_nb^T e3, and all nu_i nu_j.
-_DOT, _LINEAR, _SQUARE, _DOWN, _PRODUCTS, _FUNCTIONS = 0, 6, 12, 18, 21, 57
 
 
 def vehicle_regressor(nu: np.ndarray, nu_dot: np.ndarray, R_nb: np.ndarray) -> np.ndarray:
@@ -42,7 +47,7 @@ def vehicle_regressor(nu: np.ndarray, nu_dot: np.ndarray, R_nb: np.ndarray) -> n
     """
     nu, nu_dot, R_nb = (array(name, value, shape) for name, value, shape in (
         ("nu", nu, (6,)), ("nu_dot", nu_dot, (6,)), ("R_nb", R_nb, (3, 3))))
-    return (_COEFFICIENTS @ _functions(nu, nu_dot, R_nb[2])).reshape(6, -1)
+    return (_COEFFICIENTS @ body_functions(nu, nu_dot, R_nb[2])).reshape(6, -1)
 
 
 def through_water(nu: np.ndarray, nu_dot: np.ndarray, R_nb: np.ndarray,
@@ -59,7 +64,7 @@ def by_linear_velocity(nu: np.ndarray) -> np.ndarray:
     """(2, 6, 27) S, Q: multiplying the linear velocity by f turns Y_v into Y_v + (f - 1) S +
     (f - 1)^2 Q; nu (6,) as in `vehicle_regressor`. Accelerations stay, since an IMU measures
     them."""
-    functions = _functions(nu, _ZERO, _ZERO[:3])
+    functions = body_functions(nu, _ZERO, _ZERO[:3])
     return ((_CHANGES * functions) @ _COEFFICIENTS.T).reshape(2, 6, -1)
 
 
@@ -76,35 +81,20 @@ def load_columns(R_nb: np.ndarray) -> np.ndarray:
     return columns
 
 
-def _functions(nu: np.ndarray, nu_dot: np.ndarray, n3: np.ndarray) -> np.ndarray:
-    """(57,) functions of the state in which Y_v is linear."""
-    return np.concatenate([nu_dot, nu, np.abs(nu) * nu, n3, (nu[:, None] * nu).ravel()])
-
-
 def _coefficients() -> np.ndarray:
     """(6 * 27, 57) coefficients of these functions in each entry of Y_v."""
-    Y, eye = np.zeros((6, len(VEHICLE_PARAMETERS), _FUNCTIONS)), np.eye(3)
-    for k, (i, j) in enumerate(INERTIA_PLACES):
-        # M nu_dot: entry M[i, j] contributes nu_dot[j] to row i.
-        Y[i, k, _DOT + j] = 1.0
-        # C(nu) nu: a parameter at M[i, j] makes a (i < 3) or b (i >= 3) equal to nu[j] e_i, and
-        # C nu = [-a x w; -a x v - b x w] = [w x a; v x a + w x b], where x x e_i = -S(e_i) x.
-        across = -skew(eye[i % 3])
-        by_v, by_w = (_PRODUCTS + 6 * np.arange(start, start + 3) + j for start in (0, 3))
-        if i < 3:
-            Y[:3, k, by_w] += across
-            Y[3:, k, by_v] += across
-        else:
-            Y[3:, k, by_w] += across
+    Y, eye = np.zeros((6, len(VEHICLE_PARAMETERS), FUNCTIONS)), np.eye(3)
+    for k, place in enumerate(INERTIA_PLACES):
+        Y[:, k] = inertia_coefficients(*place)
     # D(nu) nu with D = -diag(lin) - diag(quad |nu|): coefficients are negative numbers.
     for i in range(6):
-        Y[i, _KM + i, _LINEAR + i] = -1.0
-        Y[i, _KM + 6 + i, _SQUARE + i] = -1.0
+        Y[i, _KM + i, LINEAR + i] = -1.0
+        Y[i, _KM + 6 + i, SQUARE + i] = -1.0
     # g = [-(W - B) n3; -(h x n3)]; -(h x n3) = S(n3) h, where S(n3) e_i = -S(e_i) n3.
     for i in range(3):
-        Y[i, _W, _DOWN + i], Y[i, _B, _DOWN + i] = -1.0, 1.0
-        Y[3:, _H + i, _DOWN:_DOWN + 3] = -skew(eye[i])
-    return Y.reshape(-1, _FUNCTIONS)
+        Y[i, _W, DOWN + i], Y[i, _B, DOWN + i] = -1.0, 1.0
+        Y[3:, _H + i, DOWN:DOWN + 3] = -skew(eye[i])
+    return Y.reshape(-1, FUNCTIONS)
 
 
 _COEFFICIENTS = _coefficients()

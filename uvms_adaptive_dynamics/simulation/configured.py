@@ -26,6 +26,7 @@ from dataclasses import replace
 from typing import Any
 
 import numpy as np
+import pinocchio as pin
 from rosbags.typesys.store import Typestore
 
 from ..config import Config
@@ -57,13 +58,14 @@ VISCOUS_SHARE, COULOMB_SHARE, ROTOR_SHARE = 0.55, 0.07, 8e-3
 # [rad or m] position error at which a servo uses all of its joint's torque; Alpha: .03 to .07
 SERVO_ERROR = 0.05
 USUAL_SPEED = 0.5   # [rad/s or m/s] limit of a joint whose URDF has none, amid those of the Alpha
+# Torque limit of a joint whose URDF has none, as a multiple of `_largest_loads`; a Panda's are 1.2
+# to 8. Friction takes more than half of it.
+USUAL_STRENGTH = 4.0
 
 
 def true_robot_of(config: Config) -> TrueRobot:
-    """The robot that `config` describes; raises ConfigError for one without a vehicle."""
-    if not config.robot.vehicle:
-        raise ConfigError("simulate: robot.vehicle is false; expected a vehicle, with or without "
-                          "an arm. An arm on a fixed base cannot be simulated.")
+    """The robot that `config` describes: a vehicle with or without an arm, in water, or an arm on a
+    fixed base, in air. Raises ConfigError for a URDF that cannot be used."""
     base, robot = TrueRobot(), config.robot
     settings: dict[str, Any] = {
         "gravity": robot.gravity, "water_density": robot.water_density,
@@ -72,9 +74,12 @@ def true_robot_of(config: Config) -> TrueRobot:
         "rotor_lag": max(config.thrusters.time_constant, 0.02)}
     default = Config().robot
     if (robot.urdf, robot.joints) != (default.urdf, default.joints):
-        settings |= _arm(resolve_urdf(robot.urdf), robot.joints, robot.water_density)
+        settings |= _arm(resolve_urdf(robot.urdf), robot.joints, robot.water_density, robot.gravity)
     settings |= {"mount_xyz": robot.mount_xyz, "mount_rpy": robot.mount_rpy}
     made = replace(base, **settings)
+    if not robot.vehicle:
+        in_air = tuple(replace(link, volume=0.0, drag=(0.0, 0.0, 0.0)) for link in made.links)
+        made = replace(made, fixed_base=True, links=in_air)
     return replace(made, buoyancy=_buoyancy(base, made))
 
 
@@ -86,7 +91,7 @@ def _buoyancy(base: TrueRobot, made: TrueRobot) -> float:
     return base.buoyancy - weight(base) + weight(made)
 
 
-def _arm(urdf: str, joints: tuple[str, ...], density: float) -> dict[str, Any]:
+def _arm(urdf: str, joints: tuple[str, ...], density: float, gravity: float) -> dict[str, Any]:
     """Links and joints of the URDF; other joints are locked at zero, as in the estimator."""
     try:
         arm = arm_model(urdf, joints)
@@ -109,14 +114,31 @@ def _arm(urdf: str, joints: tuple[str, ...], density: float) -> dict[str, Any]:
         place = arm.joints[k].idx_v
         limits.append((arm.effortLimit[place], arm.velocityLimit[place]))
     torque, speed = np.reshape(limits, (-1, 2)).T
+    stated = (torque > 0) & np.isfinite(torque)
+    torque = np.where(stated, torque, USUAL_STRENGTH * gravity * _largest_loads(arm, joints))
     speed = top_speeds(speed)
     return {"urdf": urdf, "joints": tuple(joints), "links": tuple(links),
-            "posture": (), "top_speed": tuple(speed),
+            "posture": (), "top_speed": tuple(speed), "torque_limit": tuple(torque),
             "servo_stiffness": tuple(torque / SERVO_ERROR),
             "viscous": tuple(VISCOUS_SHARE * torque / speed),
             "coulomb": tuple(COULOMB_SHARE * torque),
             "static": tuple(1.3 * COULOMB_SHARE * torque),
             "rotor_inertia": tuple(ROTOR_SHARE * torque)}
+
+
+def _largest_loads(arm: pin.Model, joints: tuple[str, ...]) -> np.ndarray:
+    """(n,) bound of each joint's load in air, over gravity [kg m or kg]: the links from it on, all
+    stretched out."""
+    places = [arm.getJointId(joint) for joint in joints]
+    bodies = [arm.inertias[k] for k in places]
+    reach = np.cumsum([np.linalg.norm(arm.jointPlacements[k].translation) for k in places])
+    loads = []
+    for j, k in enumerate(places):
+        turns = "P" not in arm.joints[k].shortname()
+        loads.append(sum(
+            body.mass * (reach[i] - reach[j] + np.linalg.norm(body.lever) if turns else 1.0)
+            for i, body in enumerate(bodies) if i >= j))
+    return np.array(loads)
 
 
 def top_speeds(limits: np.ndarray) -> np.ndarray:

@@ -75,7 +75,8 @@ class Truth(NamedTuple):
 
 
 class SimulatedRobot:
-    """A BlueROV2 Heavy with an Alpha 5 in motion; the same arguments give the same messages.
+    """A robot in motion, by default a BlueROV2 Heavy with an Alpha 5; the same arguments give the
+    same messages.
 
     seed            determines motion, noise, biases and the sensors' phases
     duration        [s] of the run, over which the battery sags; None for endless
@@ -108,6 +109,8 @@ class SimulatedRobot:
                                if mishaps.pulls else water)
         self.motion: Motion = ExcitingMotion(motion_rng, self.physics.lower, self.physics.upper,
                                              self.robot.top_speed, self.robot.posture)
+        if self.robot.fixed_base:
+            self.motion = ScaledMotion(self.motion, [0.0] * 6 + [1.0] * self.physics.n)
         if len(motion_share):
             self.motion = ScaledMotion(self.motion, motion_share)
         if rough.pauses:

@@ -74,6 +74,7 @@ _LINKS = (
 class TrueRobot:
     """A BlueROV2 Heavy (arm base included) with an Alpha 5; vary it with `dataclasses.replace`."""
 
+    fixed_base: bool = False  # the body does not move: an arm on its own
     # vehicle: rigid body
     mass: float = 11.9  # [kg], the arm's fixed base included
     com: tuple = (-0.012, 0.002, 0.017)  # [m]; aft and low: the ballast that balances the arm
@@ -125,6 +126,7 @@ class TrueRobot:
     stiction_speed: float = 0.004  # [rad/s] width of the smooth sign
     posture: tuple = (3.1, 2.3, 1.6, 2.85)  # [rad] at rest; empty: amid the position limits
     top_speed: tuple = (0.40, 0.30, 0.50, 0.90)  # [rad/s] of the wanted motion
+    torque_limit: tuple = ()  # [N m or N] of each joint; empty: the URDF's
     servo_stiffness: tuple = (40.0, 40.0, 20.0, 8.0)  # [N m/rad]
     stop_stiffness: float = 150.0  # [N m/rad] beyond a position limit
     stop_damping: float = 3.0  # [N m s/rad] beyond a position limit

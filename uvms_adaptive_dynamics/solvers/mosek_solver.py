@@ -16,7 +16,7 @@
 
 The condensed problem (`condensed`) with its quadratic P = L L^T as one rotated quadratic cone:
 
-    minimise    t + sum_k 2 w_k rho_k v_k
+    minimize    t + sum_k 2 w_k rho_k v_k
     subject to  t >= |L^T d - e|^2 + sum_k w_k u_k^2
                 |r_k - R_k d| <= u_k + v_k,  v_k >= 0     (one quadratic cone per group)
                 P's matrices positive semidefinite, bounds on d

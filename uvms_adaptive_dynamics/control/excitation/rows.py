@@ -34,9 +34,10 @@ def regressors(robot: RobotModel, motion: DesiredMotion) -> tuple[np.ndarray, np
     accelerations = motion.mu_ddot
     if robot.vehicle:
         accelerations = np.concatenate([motion.nu_dot, motion.mu_ddot], axis=1)
+    drags = robot.links_drag(motion.mu, motion.mu_dot, motion.R_nb, motion.nu)
     for k, acceleration in enumerate(accelerations):
         raw = rows_of(robot, State(motion.R_nb[k], motion.nu[k], motion.mu[k], motion.mu_dot[k]),
-                      acceleration)
+                      acceleration, drag=drags[k])
         Y[k], known[k] = raw.Y, raw.tau_known
     return Y, known
 

@@ -91,7 +91,9 @@ class Proposal:
             lines += commented(f"MISSING: {sentence}", 4)
             lines += [f"    # {part}" for part in line.splitlines()]
         if len(changed) == 0:
-            lines[2] = "  ros__parameters: {}"
+            lines[2] += " {}"      # ROS refuses a file with nothing there
+            if any(line for _, line in self.missing):
+                lines[2] += "    # remove the {} when you complete a line below"
         return "\n".join(lines) + "\n"
 
 

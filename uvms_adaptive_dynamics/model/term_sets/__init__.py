@@ -21,10 +21,16 @@ from __future__ import annotations
 from .declaration import Inequality, Instant, Parameter, Sizes, TermSet
 from .joint_sets import DeadBand, FrictionByDirection, JointOffsets, Rotor
 from .link_drag import LinkDrag
-from .vehicle_sets import Current, OffAxisDamping, ThrustByDirection, VehicleOffsets
+from .vehicle_sets import (
+    Current,
+    OffAxisDamping,
+    OffAxisInertia,
+    ThrustByDirection,
+    VehicleOffsets,
+)
 
 __all__ = ["TERM_SETS", "Inequality", "Instant", "Parameter", "Sizes", "TermSet"]
 
 TERM_SETS: dict[str, TermSet] = {one.name: one for one in (
-    VehicleOffsets(), OffAxisDamping(), ThrustByDirection(), Current(), Rotor(), JointOffsets(),
-    FrictionByDirection(), DeadBand(), LinkDrag())}
+    VehicleOffsets(), OffAxisInertia(), OffAxisDamping(), ThrustByDirection(), Current(), Rotor(),
+    JointOffsets(), FrictionByDirection(), DeadBand(), LinkDrag())}

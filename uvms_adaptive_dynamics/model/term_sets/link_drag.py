@@ -48,22 +48,23 @@ class LinkDrag(TermSet):
 
 def strip_drag(R: np.ndarray, p: np.ndarray, v: np.ndarray, w: np.ndarray, axes: np.ndarray,
                half_rho_d: np.ndarray) -> np.ndarray:
-    """(n, 6) forces [N] and moments [N m] about the world's origin on n cylinders with drag
-    coefficient one.
+    """(..., n, 6) forces [N] and moments [N m] about the world's origin on n cylinders with drag
+    coefficient one; leading axes, such as many instants, carry over.
 
-    R (n, 3, 3), p (n, 3): link frames in the world; v, w (n, 3): velocity of their origin through
-    the water and angular velocity, in the link's axes; axes (n, 3): from the origin to the
-    cylinder's end [m], link's axes; half_rho_d (n,): half of density times diameter [kg/m^2].
+    R (..., n, 3, 3), p (..., n, 3): link frames in the world; v, w (..., n, 3): velocity of their
+    origin through the water and angular velocity, in the link's axes; axes (n, 3): from the origin
+    to the cylinder's end [m], link's axes; half_rho_d (n,): half of density times diameter
+    [kg/m^2].
     """
     length = np.maximum(_norm(axes), 1e-9)
     along = axes / length[:, None]
     at = STRIP_PLACES[:, None, None] * axes                             # (strips, n, 3)
-    flow = v + _cross(w, at)
-    flow = flow - np.einsum("sni,ni->sn", flow, along)[..., None] * along
+    flow = v[..., None, :, :] + _cross(w[..., None, :, :], at)
+    flow = flow - np.einsum("...i,...i->...", flow, along)[..., None] * along
     size = (STRIP_WEIGHTS[:, None] * half_rho_d * length) * _norm(flow)
-    force = np.einsum("nij,snj->sni", R, -size[..., None] * flow)
-    place = p + np.einsum("nij,snj->sni", R, at)
-    return np.concatenate([force.sum(0), _cross(place, force).sum(0)], axis=1)
+    force = np.einsum("...nij,...snj->...sni", R, -size[..., None] * flow)
+    place = p[..., None, :, :] + np.einsum("...nij,snj->...sni", R, at)
+    return np.concatenate([force.sum(-3), _cross(place, force).sum(-3)], axis=-1)
 
 
 # numpy's own functions take several times as long for a few vectors.

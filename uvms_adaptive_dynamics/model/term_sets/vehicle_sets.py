@@ -12,13 +12,15 @@
 # See the License for the specific language governing permissions and
 # limitations under the License.
 
-"""Term sets of the vehicle: constant wrench, off-axis damping, thrust by direction, current."""
+"""Term sets of the vehicle: constant wrench, off-axis inertia and damping, thrust by direction,
+current."""
 from __future__ import annotations
 
 from collections.abc import Sequence
 
 import numpy as np
 
+from ..body_functions import body_functions, inertia_coefficients
 from .declaration import Inequality, Instant, Layout, Parameter, TermSet
 
 AXIS_LETTERS = ("X", "Y", "Z", "K", "M", "N")
@@ -41,6 +43,15 @@ class VehicleOffsets(TermSet):
         Y[np.arange(6), np.arange(6)] = 1.0
 
 
+# Inertia across axes that port-starboard symmetry allows beyond the paper's entries; zero for a
+# body that is symmetric fore and aft, too (Fossen 2011, sections 3.3 and 6.3): (name, row, column,
+# unit).
+INERTIA_PAIRS = (("mxg_Z_dq", 2, 4, "kg m"), ("mxg_Y_dr", 1, 5, "kg m"),
+                 ("Ixz_K_dr", 3, 5, "kg m^2"))
+# The paper's entries of M, with their scales.
+INERTIA_SCALES = (("m_X_du", 20.0), ("m_Y_dv", 20.0), ("m_Z_dw", 20.0), ("Ix_K_dp", 0.5),
+                  ("Iy_M_dq", 0.5), ("Iz_N_dr", 0.5))
+PAPER_PAIRS = (("mzg_X_dq", 0, 4), ("mzg_M_du", 0, 4), ("mzg_Y_dp", 1, 3), ("mzg_K_dv", 1, 3))
 # Symmetric linear damping across axes that port-starboard symmetry allows (Fossen 2011, section
 # 6.4.1): between surge, heave and pitch, and between sway, roll and yaw: (name, row, column, unit).
 LINEAR_PAIRS = (("X_w", 0, 2, "N s/m"), ("X_q", 0, 4, "N s/rad"), ("Z_q", 2, 4, "N s/rad"),
@@ -51,9 +62,34 @@ QUADRATIC_MOMENTS = (("M_uu", 4, 0), ("K_vv", 3, 1), ("N_vv", 5, 1), ("M_ww", 4,
 LINEAR_SCALES = (("X_u", 20.0), ("Y_v", 20.0), ("Z_w", 20.0), ("K_p", 1.0), ("M_q", 1.0),
                  ("N_r", 1.0))
 QUADRATIC_SCALES = (("X_uu", 40.0), ("Y_vv", 40.0), ("Z_ww", 40.0))
-OFF_AXIS = 0.1      # typical off-axis damping over the geometric mean of both axes' damping
+OFF_AXIS = 0.1      # typical off-axis inertia or damping over the geometric mean of both axes'
 LEVER = 0.05        # [m] typical lever arm from the body's origin to the centre of pressure
 COUPLED_AXES = ((0, 2, 4), (1, 3, 5))
+
+
+class OffAxisInertia(TermSet):
+    """Off-axis part of M: heave with pitch, sway with yaw, roll with yaw, for a centre of mass or
+    water around the hull that is not amid the length."""
+
+    name, part, kind = "off_axis_inertia", "vehicle", "inertia"
+    meaning = "inertia of the vehicle across its axes"
+    _of = np.array([inertia_coefficients(i, j) + inertia_coefficients(j, i)
+                    for _, i, j, _ in INERTIA_PAIRS]).swapaxes(0, 1)        # (6, k, 57)
+
+    def parameters(self, layout: Layout) -> Sequence[Parameter]:
+        return [Parameter(name, unit, OFF_AXIS * _mean(INERTIA_SCALES, i, j))
+                for name, i, j, unit in INERTIA_PAIRS]
+
+    def fill(self, Y: np.ndarray, instant: Instant) -> None:
+        sample = instant.sample
+        Y[:6] = self._of @ body_functions(sample.nu, sample.nu_dot, sample.R_nb[2])
+
+    def inequalities(self, layout: Layout) -> Sequence[Inequality]:
+        """M positive definite, the paper's entries included."""
+        # Of each pair of equal parameters of the paper, each counts half.
+        across = [(name, i, j, 0.5) for name, i, j in PAPER_PAIRS]
+        across += [(name, i, j, 1.0) for name, i, j, _ in INERTIA_PAIRS]
+        return [_positive(block, "inertia", INERTIA_SCALES, across, 1.0) for block in COUPLED_AXES]
 
 
 class OffAxisDamping(TermSet):
@@ -63,7 +99,7 @@ class OffAxisDamping(TermSet):
     meaning = "damping of the vehicle across its axes"
 
     def parameters(self, layout: Layout) -> Sequence[Parameter]:
-        linear = [Parameter(name, unit, OFF_AXIS * self._pair(i, j))
+        linear = [Parameter(name, unit, OFF_AXIS * _mean(LINEAR_SCALES, i, j))
                   for name, i, j, unit in LINEAR_PAIRS]
         return linear + [Parameter(name, "N s^2/m", LEVER * QUADRATIC_SCALES[j][1])
                          for name, _, j in QUADRATIC_MOMENTS]
@@ -78,23 +114,31 @@ class OffAxisDamping(TermSet):
     def inequalities(self, layout: Layout) -> Sequence[Inequality]:
         """Linear D positive definite, hence dissipative. The quadratic moments are free: their
         power is of third order in the velocities and has no definite sign."""
-        return [self._linear(block) for block in COUPLED_AXES]
+        across = [(name, i, j, 1.0) for name, i, j, _ in LINEAR_PAIRS]
+        return [_positive(block, "linear damping", LINEAR_SCALES, across, -1.0)
+                for block in COUPLED_AXES]
 
-    @staticmethod
-    def _pair(i: int, j: int) -> float:
-        return float(np.sqrt(LINEAR_SCALES[i][1] * LINEAR_SCALES[j][1]))
 
-    def _linear(self, block: tuple[int, ...]) -> Inequality:
-        names, basis = [], []
-        for a, i in enumerate(block):
-            names.append(LINEAR_SCALES[i][0])
-            basis.append(_place(3, a, a, -1 / LINEAR_SCALES[i][1]))
-        for name, i, j, _ in LINEAR_PAIRS:
-            if i in block:
-                names.append(name)
-                basis.append(_place(3, block.index(i), block.index(j), -1 / self._pair(i, j)))
-        label = "linear damping of " + ", ".join(AXIS_LETTERS[i] for i in block)
-        return Inequality(tuple(names), np.array(basis), label)
+def _mean(scales: Sequence[tuple[str, float]], i: int, j: int) -> float:
+    """Geometric mean of two axes' scales."""
+    return float(np.sqrt(scales[i][1] * scales[j][1]))
+
+
+def _positive(block: tuple[int, ...], what: str, scales: Sequence[tuple[str, float]],
+              across: Sequence[tuple[str, int, int, float]], sign: float) -> Inequality:
+    """The block of a matrix of the vehicle, scaled, times sign is positive definite. scales: of its
+    diagonal; across: (parameter, row, column, share) of its other entries."""
+    names, basis = [], []
+    for a, i in enumerate(block):
+        names.append(scales[i][0])
+        basis.append(_place(3, a, a, sign / scales[i][1]))
+    for name, i, j, share in across:
+        if i in block:
+            names.append(name)
+            basis.append(_place(3, block.index(i), block.index(j),
+                                sign * share / _mean(scales, i, j)))
+    label = f"{what} of " + ", ".join(AXIS_LETTERS[i] for i in block)
+    return Inequality(tuple(names), np.array(basis), label)
 
 
 def _place(d: int, i: int, j: int, value: float) -> np.ndarray:

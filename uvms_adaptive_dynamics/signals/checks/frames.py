@@ -225,7 +225,11 @@ class FrameChecks:
             windows = [_windows(logs.get(log), t) for log in COMPARED[name]]
             # A warning stays until there is enough motion to withdraw it, and as much data as there
             # was to find it: with less, as while a DVL has lost the bottom, it would be uncertain.
-            enough = new.complete and all(map(ge, windows, self._found_in.get(name, windows)))
+            # Rows from before the fault do not show that it is over.
+            since = new if self._consistent.get(name, -math.inf) <= elapsed - LOG_LENGTH else (
+                recent.get(name, UNDECIDED))
+            enough = (new.complete and (since.complete or not before.findings)
+                      and all(map(ge, windows, self._found_in.get(name, windows))))
             if enough or new.findings or not (before.findings or before.complete):
                 self._results[name] = new
             if new.findings:
@@ -246,7 +250,8 @@ class FrameChecks:
             self._right.append(t)
         if names == LOGS:       # (else DVL, depth and thrusters are as unchecked as before)
             self._checked_at = t
-        self._next_check += CHECK_PERIOD if self._next_check < EARLY_CHECKS else LATE_CHECK_PERIOD
+        soon = waits or self._next_check < EARLY_CHECKS
+        self._next_check += CHECK_PERIOD if soon else LATE_CHECK_PERIOD
 
     def _places_of(self, finding: Finding) -> tuple[int, ...]:
         """Indices of the channels whose parameters the finding biases."""

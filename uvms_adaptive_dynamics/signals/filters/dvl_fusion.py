@@ -288,6 +288,8 @@ class DvlFusion:
             return unknown(DVL_CONTRADICTS if self._last_rejected > t - longest else NO_DVL)
         if self._use.acceleration == "dvl":
             return self._of_velocities(t)
+        if self.offset.contradictions.cover(t, t):
+            return unknown(DVL_CONTRADICTS)
         fused = self.offset.at(t, self._clock.period or 0.0)
         if fused is None:
             return unknown(NO_DVL)
