@@ -96,6 +96,19 @@ def test_rows_from_before_a_restart_enter_none_after_it(samples):
     assert np.isfinite(estimator.pi).all()
 
 
+def test_a_pause_of_learning_separates_the_rows_around_it(samples):
+    """No row mixes instants from before and after it; switching on what is on changes nothing."""
+    estimator = Estimator(CONFIG)
+    filling = sum(estimator.step(sample) is None for sample in samples[:20])
+    estimator.set_learning(True)
+    assert estimator.step(samples[20]) is not None
+    estimator.set_learning(False)
+    assert estimator.add(samples[21]) is not None and estimator.solve() is None
+    estimator.set_learning(True)
+    assert sum(estimator.step(sample) is None for sample in samples[22:40]) == filling > 0
+    assert estimator.status == "optimal"
+
+
 def test_a_restart_that_fails_changes_nothing(samples, monkeypatch):
     """Whatever raises on the way, the estimator goes on as if it had not been asked."""
     estimator, spared = Estimator(CONFIG), Estimator(CONFIG)

@@ -162,10 +162,11 @@ class Estimator:
         return self._learn_from(sample) if self.learn else self._predict_only(sample)
 
     def _learn_from(self, sample: Sample) -> Prediction | None:
+        """A tick while learning; every update of what is known is in it."""
         self._note_repeated_data(sample)
         self._undo_if_faulty(sample)
 
-        # rows: tau = Y pi, the same linear filter on both sides
+        # Its row: the same linear filter on both sides leaves tau = Y pi exact.
         sample = self._robot_changes.corrected(sample)
         raw = self._raw_rows(sample)
         valid = self._valid_rows(sample, raw)
@@ -176,11 +177,11 @@ class Estimator:
             return None
         row = self._robot_changes.with_load(row)
 
-        # first the prediction, which must not have seen the row that it is compared with
+        # First of all: a prediction must not have seen the row that it is compared with.
         prediction, excited = self._predict(row)
         self.findings.add_row(prediction, excited, prediction.parameter_variance)
 
-        # then everything that learns from the row
+        # Everything that learns from the row.
         self.information.add_row(prediction, excited)
         self._progress.note_rows(excited.counts, self.config.filter.period)
         self.payload.add_row(prediction, excited.counts, self.information)
@@ -193,8 +194,8 @@ class Estimator:
         return prediction
 
     def _predict_only(self, sample: Sample) -> Prediction | None:
-        """`_learn_from` for parameters that stay as they are. Their intervals can still adapt
-        (`evaluate --frozen --adapt-intervals`, `~/enable` false)."""
+        """A tick of parameters that stay as they are. Their intervals can still adapt (`evaluate
+        --frozen --adapt-intervals`, `~/enable` false)."""
         sample = self._robot_changes.corrected(sample)
         raw = self._raw_rows(sample)
         row = self._low_passed(sample, raw, self._valid_rows(sample, raw))

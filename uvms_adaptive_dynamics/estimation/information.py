@@ -114,7 +114,7 @@ class InformationState:
         `ResidualAutocovariance.products`. rows_learned: rows behind the prior that were learned
         since the estimator's restart."""
         settings, table = self._settings, self._table
-        wander = self._wander(prior)
+        wander = Wander.of(table, prior.stddev, self._current_time / self._period)
         arrival = arrival_cost(settings, table, prior, self._coupling.split, wander)
         if wander is not None and prior.saved and isinstance(arrival, DirectionalArrival):
             # It was saved an unknown time ago.
@@ -158,15 +158,6 @@ class InformationState:
         self._frozen_doubt.hold(np.flatnonzero(held), covariance, self.window.Y, self.window.valid)
         self._use_noise(self.noise.long_run)
         self.gradient.reform(self.scale ** 2, self.noise.long_run ** 2)
-
-    def _wander(self, prior: PriorInformation) -> Wander | None:
-        """The further parameters that drift by themselves about zero, if any."""
-        places = np.concatenate([np.zeros(0, int), *(
-            np.arange(place.start, place.stop) for name, place in self._table.term_slices.items()
-            if self._table.term_sets[name].wanders)])
-        if not places.size:
-            return None
-        return Wander(places, prior.stddev[places] ** 2, self._current_time / self._period)
 
     def observe_motion(self, sample: Sample, valid: np.ndarray, robot: RobotModel,
                        pi: np.ndarray) -> None:

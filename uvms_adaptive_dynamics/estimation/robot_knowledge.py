@@ -15,7 +15,8 @@
 """What is known of the robot: the present estimate, the information behind it, its uncertainty, and
 where its values come from.
 
-The estimator decides when this knowledge changes; each verb here changes all of it consistently."""
+The estimator decides when this knowledge changes; each verb here changes all of it consistently
+(docs/mathematics.md, "Restart from a saved estimate" and "Frozen parameters")."""
 from __future__ import annotations
 
 from collections.abc import Iterable
