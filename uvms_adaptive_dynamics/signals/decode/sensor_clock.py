@@ -92,7 +92,8 @@ class SensorClock:
     sensors. `unstamped`: the messages have headers with zero stamps. `batches`: how messages come
     whose stamps are spread, None for others; only what is measured `regularly` can be spread,
     unlike a pilot's commands. `crowded`: the rate has risen and the intervals have become uneven,
-    so a second node publishes.
+    so a second node publishes. `alternates`: the values show that, so they are no batches; it is
+    set by the front end.
     """
 
     def __init__(self, regularly: bool = True) -> None:
@@ -119,7 +120,7 @@ class SensorClock:
         self._first: list[tuple[float, float]] = []  # (stamp, reception) before `begin`
         self.batches: Batches | None = None
         self._even: float | None = None         # [s] mean interval while they were even
-        self.crowded = False
+        self.crowded = self.alternates = False
         # [s] stamp of the last message, of the last one of the batch before, time given to the last
         self._in_batch = self._batch_before = self._spread = -math.inf
         self._applied, self._dated = 0.0, -math.inf     # [s] correction, time of the last message
@@ -148,6 +149,11 @@ class SensorClock:
     def rate(self) -> float | None:
         """Messages per second."""
         return 1.0 / self.period if self.period else None
+
+    @property
+    def was_even(self) -> bool:
+        """Whether the messages have come at even intervals, so that the sensor's rate is known."""
+        return self._even is not None
 
     @property
     def error(self) -> float | None:
@@ -313,7 +319,7 @@ class SensorClock:
         risen = self._even is not None and self._even > RATE_RATIO * mean
         # Where the newest intervals are even, the sensor itself has been set to another rate.
         self.crowded = risen and not _are_even(list(self._stamped)[-JITTER_INTERVALS // 4:])
-        if risen or bisect_left(ordered, short) < BATCH_SHARE * count:
+        if risen or self.alternates or bisect_left(ordered, short) < BATCH_SHARE * count:
             return
         used = [each for each in self._stamped if each < OUTAGE_PERIODS * longest]
         ends = [k for k, each in enumerate(used) if each >= short]      # of whole batches
@@ -370,6 +376,8 @@ def _are_even(intervals: Sequence[float]) -> bool:
 
 def _interval_sentence(sensor: SensorClock) -> str:
     """What to report about the intervals of the stamps of a right clock, '' if all is well."""
+    if sensor.alternates:
+        return ""           # (its rejected messages are reported)
     if sensor.batches:
         period, interval = sensor.batches
         return (f"its messages come about {interval / period:.0f} at a time, every {interval:.2f} "

@@ -90,9 +90,6 @@ OTHER_RECORDINGS = {
     "dvl frozen for 3 s":
         "At 4 Hz the last new velocity may be .25 s old, and three repeats take .75 s: told "
         "after 1.1 s.",
-    "accelerometer off by .3 m/s^2 forward":
-        "A DVL of 4 Hz and 5 cm/s takes a second longer to show a bias: told after 6.3 s, and no "
-        "row is wrong.",
 }
 
 
