@@ -203,6 +203,17 @@ def test_a_second_publisher_is_no_batch():
     assert not stamped([*both, *after]).intervals.crowded     # the second node has stopped
 
 
+def test_pairs_from_the_start_are_a_batch_unless_their_values_alternate():
+    """The intervals alone cannot tell; the front end does."""
+    pairs = [START + 0.1 * k + after for k in range(150) for after in (0.0, 0.02)]
+    clock = stamped(pairs)
+    assert clock.intervals.batches is not None and not clock.intervals.were_even
+    clock.intervals.note_values(alternate=True)
+    for stamp in (pairs[-1] + 0.08, pairs[-1] + 0.1, pairs[-1] + 0.3):
+        clock.add(stamp, stamp + 0.01)
+    assert clock.intervals.batches is None and clock_sentence(clock) == ""
+
+
 @pytest.mark.parametrize("times", [2, 4, 8])
 def test_a_sensor_that_is_set_to_a_higher_rate_is_no_second_publisher(times):
     """Nor a batch, also while half of the last intervals are those of the old rate."""

@@ -55,7 +55,8 @@ class StampIntervals:
 
     `period`: their median [s], None before the third message. `batches`: how messages come whose
     stamps are spread, None for others. `crowded`: the rate has risen and the intervals have become
-    uneven, so a second node publishes."""
+    uneven, so a second node publishes. `alternates`: the values show that, so they are no batches.
+    """
 
     def __init__(self, regularly: bool):
         """regularly: whether the sensor measures at a rate of its own; a pilot's commands come when
@@ -70,7 +71,7 @@ class StampIntervals:
         self._of_stamps: deque[float] = deque(maxlen=JITTER_INTERVALS)
         self.batches: Batches | None = None
         self._even: float | None = None         # [s] mean interval while they were even
-        self.crowded = False
+        self.crowded = self.alternates = False
         # [s] stamp of the last message, of the last one of the batch before, time given to the last
         self._in_batch = self._batch_before = self._spread = -math.inf
 
@@ -85,6 +86,15 @@ class StampIntervals:
                 self.period = self.batches.period
             elif len(self._intervals) > 1:
                 self.period = median_high(self._intervals)
+
+    def note_values(self, alternate: bool) -> None:
+        """Note whether the values alternate between two nodes' ones."""
+        self.alternates = alternate
+
+    @property
+    def were_even(self) -> bool:
+        """Whether the messages have come at even intervals, so that the sensor's rate is known."""
+        return self._even is not None
 
     def find_batches(self) -> None:
         """Tell by the last intervals of the stamps whether messages come in batches."""
@@ -101,7 +111,7 @@ class StampIntervals:
         risen = self._even is not None and self._even > RATE_RATIO * mean
         # Where the newest intervals are even, the sensor itself has been set to another rate.
         self.crowded = risen and not _are_even(list(self._of_stamps)[-JITTER_INTERVALS // 4:])
-        if risen or bisect_left(ordered, short) < BATCH_SHARE * count:
+        if risen or self.alternates or bisect_left(ordered, short) < BATCH_SHARE * count:
             return
         used = [each for each in self._of_stamps if each < OUTAGE_PERIODS * longest]
         ends = [k for k, each in enumerate(used) if each >= short]      # of whole batches
@@ -140,6 +150,8 @@ class StampIntervals:
 
     def sentence(self) -> str:
         """What to report about the intervals of a right clock's stamps, '' if all is well."""
+        if self.alternates:
+            return ""           # (its rejected messages are reported)
         if self.batches:
             period, interval = self.batches
             return (f"its messages come about {interval / period:.0f} at a time, every "
