@@ -22,7 +22,7 @@ from uvms_adaptive_dynamics.__main__ import main
 from uvms_adaptive_dynamics.config import Config
 from uvms_adaptive_dynamics.model.robot import RobotModel
 from uvms_adaptive_dynamics.studies.simulated_runs import simulated
-from uvms_adaptive_dynamics.studies.twin.judge import Judged, figures, quantities
+from uvms_adaptive_dynamics.studies.twin.judge import Judged, figures, pooled, quantities, thirds
 
 ROBOT = RobotModel.from_config(Config())
 ORDER = (("position", 0), ("attitude", 3), ("velocity", 6), ("rates", 9), ("joints", 12),
@@ -44,6 +44,7 @@ def test_coverage_is_that_of_the_deviations_that_are_drawn():
         assert list(found) == ["1", "2", "5"]
         for name, _ in ORDER:
             assert low <= found["5"][name]["coverage"] <= high
+            assert found["5"][name]["rms_in_deviations"] == pytest.approx(factor, rel=0.1)
 
 
 def test_each_quantity_is_judged_by_its_own_part_of_the_error():
@@ -61,6 +62,21 @@ def test_a_model_without_a_forecast_covers_nothing_and_is_infinitely_far_off():
     error[:3] = np.nan
     found = figures(judged(error, np.full(error.shape, 0.1)), ROBOT, "efforts")["1"]["position"]
     assert found["coverage"] == 0.25 and found["median_error"] == np.inf
+    assert found["rms_in_deviations"] == np.inf
+
+
+def test_the_standard_error_of_a_coverage_is_the_scatter_of_recordings():
+    """Recordings of which one is covered and one is not: half is covered, and nobody knows how
+    much. The thirds of each recording are pooled in their order."""
+    good, bad = (judged(np.full((4, 11, 20), error), np.ones((4, 11, 20))) for error in (0.0, 9.0))
+    found = pooled([good, bad], ROBOT, "efforts")["1"]["rates"]
+    assert found["coverage"] == 0.5 and found["standard_error"] == pytest.approx(0.5)
+    assert pooled([good], ROBOT, "efforts")["1"]["rates"]["standard_error"] is None
+    later = judged(np.repeat([0.0, 0.0, 0.0, 0.0, 9.0, 9.0], 11 * 20).reshape(6, 11, 20),
+                   np.ones((6, 11, 20)))
+    shares = [pooled(part, ROBOT, "efforts")["1"]["rates"]["coverage"]
+              for part in thirds([good, later])]
+    assert shares == [1.0, 1.0, pytest.approx(1 / 3)]
 
 
 def test_a_short_run_beside_a_wrong_model(tmp_path, capsys):
@@ -73,6 +89,7 @@ def test_a_short_run_beside_a_wrong_model(tmp_path, capsys):
     assert main(["twin", str(bag), "--arm", "positions", *common, str(tmp_path / "b")]) == 0
     for name, joints in (("a", True), ("b", False)):
         found = json.loads((tmp_path / name / "twin.json").read_text())
+        assert len(found["thirds"]) == 3
         at = {model: by["1"] for model, by in found["pooled"].items()}
         own = at.pop("estimate")
         assert ("joints" in own) == joints and own["position"]["n"] >= 9

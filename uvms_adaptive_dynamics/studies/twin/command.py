@@ -42,7 +42,7 @@ from ...model.sample import Sample
 from ...simulation.robot import Truth
 from ..noise_kinds import recorded
 from ..simulated_runs import simulated, truth_file
-from .judge import Judged, coasting, figures, judge, starts
+from .judge import Judged, coasting, figures, judge, pooled, starts, thirds
 from .reality import Reality, measured_reality, true_reality
 from .table import table
 
@@ -92,11 +92,11 @@ def run(args: argparse.Namespace) -> int:
                 args.horizon or config.twin.horizon, args.every, args.arm, args.hold,
                 args.prior_factor, args.parameters)
     runs: dict[str, Any] = {}
-    pooled: dict[str, list[Judged]] = {}
+    judged: dict[str, list[Judged]] = {}
     content: dict[str, Any] = {"schema": TWIN_SCHEMA, "learn_s": task.learn,
                                "horizon_s": task.horizon, "every_s": task.every,
                                "arm": task.arm, "hold": task.hold, "settings": config.changed(),
-                               "runs": runs, "pooled": {}}
+                               "runs": runs, "pooled": {}, "thirds": []}
     for seed in args.simulate or [None]:
         bag = args.bag or simulated(output_folder(folder / "bags"), seed, args.duration)
         done = forecast_run(bag, task, seed)
@@ -105,16 +105,20 @@ def run(args: argparse.Namespace) -> int:
         runs[bag.name]["forecasts"], runs[bag.name]["ms"] = len(done.places), done.ms
         for name, found in done.models.items():
             # Pooling does not need the forecasts themselves.
-            pooled.setdefault(name, []).append(found._replace(forecasts=()))
+            judged.setdefault(name, []).append(found._replace(forecasts=()))
         if len(runs) == 1:
             _draw(folder / "twin.png", done, task)
         print(f"{bag.name}: {len(done.places)} forecasts of {task.horizon:g} s, median "
               f"{done.ms:.0f} ms each", flush=True)
-        content["pooled"] = {name: figures(_together(found), task.robot, task.arm)
-                             for name, found in pooled.items()}
+        content["pooled"] = {name: pooled(found, task.robot, task.arm)
+                             for name, found in judged.items()}
+        content["thirds"] = [pooled(part, task.robot, task.arm)
+                             for part in thirds(judged["estimate"]) if part]
         write_json(folder / "twin.json", content)
     for name, by_ahead in content["pooled"].items():
         print(f"\n{name}\n{table(by_ahead, whole=name == 'estimate')}")
+    for k, by_ahead in enumerate(content["thirds"]):
+        print(f"\nestimate, third {k + 1} of the time after learning\n{table(by_ahead)}")
     print(f"\n{folder / 'twin.json'}, {folder / 'twin.png'}")
     return 0
 
@@ -205,12 +209,6 @@ def _parameters(task: Task, learnt: Sequence[Sample],
             estimator.solve()
     estimator.solve()
     return estimator.parameter_set(), wrong, estimator.scales.effort
-
-
-def _together(found: Sequence[Judged]) -> Judged:
-    return Judged(np.concatenate([each.begin for each in found]),
-                  np.concatenate([each.error for each in found]),
-                  np.concatenate([each.stddev for each in found]))
 
 
 def _draw(path: Path, done: Done, task: Task) -> None:

@@ -128,8 +128,9 @@ def quantities(robot: RobotModel, arm: str) -> dict[str, tuple[str, list[int]]]:
 
 
 def figures(judged: Judged, robot: RobotModel, arm: str) -> dict[str, dict[str, Any]]:
-    """{seconds ahead: {quantity: coverage of the 95 % bands, median and 95 % quantile of the
-    error's length, median half width of the bands, n}}; coverage counts each component."""
+    """{seconds ahead: {quantity: coverage of the 95 % bands, rms of the errors in their deviations
+    (one if the bands are as wide as the errors), median and 95 % quantile of the error's length,
+    median half width of the bands, n}}; each component counts."""
     found: dict[str, dict[str, Any]] = {}
     last = judged.error.shape[1] - 1
     for ahead in JUDGED_AHEAD:
@@ -142,9 +143,42 @@ def figures(judged: Judged, robot: RobotModel, arm: str) -> dict[str, dict[str, 
             # A missing forecast covers nothing and is infinitely far off.
             length = np.nan_to_num(np.linalg.norm(error, axis=1), nan=np.inf)
             inside = np.abs(error) < Z95 * stddev
+            size = np.divide(error, stddev, out=np.full(error.shape, np.inf), where=stddev > 0)
             found[f"{ahead:g}"][name] = {
                 "unit": unit, "n": int(inside.size), "inside": int(inside.sum()),
-                "coverage": float(inside.mean()), "median_error": float(np.median(length)),
+                "coverage": float(inside.mean()),
+                "rms_in_deviations": float(np.sqrt(np.mean(np.nan_to_num(size, nan=np.inf) ** 2))),
+                "median_error": float(np.median(length)),
                 "p95_error": float(np.quantile(length, 0.95, method="higher")),
                 "median_half_width": float(Z95 * np.median(stddev))}
     return found
+
+
+def pooled(found: Sequence[Judged], robot: RobotModel, arm: str) -> dict[str, dict[str, Any]]:
+    """`figures` of the forecasts in several recordings, with the standard error of each coverage:
+    components and successive forecasts are not independent, recordings are. None for a single
+    recording."""
+    whole = figures(together(found), robot, arm)
+    each = [figures(one, robot, arm) for one in found]
+    for ahead, by_name in whole.items():
+        for name, cell in by_name.items():
+            shares = [one[ahead][name]["coverage"] for one in each]
+            cell["standard_error"] = (float(np.std(shares, ddof=1) / np.sqrt(len(shares)))
+                                      if len(shares) > 1 else None)
+    return whole
+
+
+def thirds(found: Sequence[Judged]) -> list[list[Judged]]:
+    """The first, middle and last third of each recording's forecasts."""
+    return [[one._replace(begin=one.begin[part], error=one.error[part], stddev=one.stddev[part],
+                          forecasts=())
+             for one, part in ((one, np.array_split(np.arange(len(one.begin)), 3)[k])
+                               for one in found) if part.size]
+            for k in range(3)]
+
+
+def together(found: Sequence[Judged]) -> Judged:
+    """The forecasts of several recordings as one, without the forecasts themselves."""
+    return Judged(np.concatenate([each.begin for each in found]),
+                  np.concatenate([each.error for each in found]),
+                  np.concatenate([each.stddev for each in found]))

@@ -18,16 +18,21 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-TWIN_TABLE_HEAD = ("quantity", "ahead", "n", "in the band", "median error", "95 % error",
-                   "half width")
+TWIN_TABLE_HEAD = ("quantity", "ahead", "n", "in the band", "error / deviation", "median error",
+                   "95 % error", "half width")
 
 
 def table(found: Mapping[str, Mapping[str, Any]], whole: bool = True) -> str:
-    """Table of `figures` of one model: a line per quantity (or only the first) and time ahead."""
+    """Table of `pooled` figures of one model: a line per quantity (or only the first) and time
+    ahead."""
     rows: list[tuple[str, ...]] = [TWIN_TABLE_HEAD]
     for ahead, by_name in found.items():
         for name, cell in list(by_name.items())[:None if whole else 1]:
-            rows.append((name, f"{ahead} s", str(cell["n"]), f"{100 * cell['coverage']:.1f} %",
+            error = cell["standard_error"]
+            inside = f"{100 * cell['coverage']:.1f}" + (
+                "" if error is None else f" ± {100 * error:.1f}")
+            rows.append((name, f"{ahead} s", str(cell["n"]), f"{inside} %",
+                         f"{cell['rms_in_deviations']:.2f}",
                          *(f"{cell[key]:.3g} {cell['unit']}"
                            for key in ("median_error", "p95_error", "median_half_width"))))
     widths = [max(map(len, column)) for column in zip(*rows)]
