@@ -15,8 +15,11 @@
 """The slow offset between DVL and integrated IMU, and the accelerometer bias that causes it.
 
 In the frame G of `imu_integral`, the true velocity is C + o, where C is the integrated specific
-force. The offset o is a random walk due to accelerometer noise plus a drift due to bias. A Kalman
-filter estimates the bias, constant in body axes, from all past data. The offset at a tick is a
+force. The offset o is a random walk due to accelerometer noise plus a drift due to bias: that of
+the accelerometer, and gravity times the error of the attitude. The first hardly changes, while the
+attitude of an IMU that is moved wanders by tenths of a degree within seconds. How fast the bias
+walks is therefore learnt: of several Kalman filters, each with its own walk, the slowest is used
+that has not predicted the offsets significantly worse than another. The offset at a tick is a
 weighted line through neighbouring values, with a prior of zero slope as tight as the bias is known:
 a line alone would take its slope from two seconds of DVL noise (an error of 0.008 m/s^2).
 """
@@ -29,13 +32,20 @@ from typing import NamedTuple
 
 import numpy as np
 
-from ...model.rotations import turned_back
+from ...model.rotations import turned, turned_back
 from ..gates.innovations import INNOVATION_SIGMAS
 from .series import Series
 
-OFFSET_WALK = 0.005      # [m/s per sqrt(s)] noise of integrated force and of gravity's direction
 BIAS_STDDEV = 0.1        # [m/s^2] initially: half a degree of attitude, a cheap accelerometer
-BIAS_WALK = 0.002        # [m/s^2 per sqrt(s)]
+OFFSET_WALK = 0.005      # [m/s per sqrt(s)] noise of integrated force and of gravity's direction
+# [m/s per sqrt(s)] the same, and with errors of velocity that last for tenths of a second, which no
+# bias should follow
+OFFSET_WALKS = (OFFSET_WALK, 0.02)
+# [m/s^2 per sqrt(s)] from an accelerometer whose temperature changes, with an attitude known by far
+# better, to an attitude that wanders by half a degree within two seconds
+BIAS_WALKS = (0.002, 0.005, 0.012, 0.03, 0.07)
+WALK_MEMORY = 60.0       # [s] of the predictions by which walks are compared
+FASTER_LOG_ODDS = math.log(1000.0)  # that a faster walk needs against a slower one
 # [m/s^2] Larger is no bias: six degrees of attitude, ten times a cheap accelerometer's bias.
 LARGEST_FORCE_BIAS = 1.0
 # [s] in which a bias that jumps moves further than it can walk: the DVL's noise hides .1 m/s^2 for
@@ -47,11 +57,75 @@ MIN_VALUES = 3
 
 
 class _Bias(NamedTuple):
-    """A bias (3,) [m/s^2] in body axes, as known at t [s], with its variance on each axis."""
+    """A bias (3,) [m/s^2] in body axes, as known at t [s], with its variance on each axis and its
+    walk [m/s^2 per sqrt(s)]."""
 
     t: float
     value: tuple[float, ...]
     variance: float
+    walk: float
+
+    def walked(self, walk: float, seconds: float) -> float:
+        """[m/s^2] How far it may have moved within some seconds by this walk."""
+        return INNOVATION_SIGMAS * math.sqrt(self.variance + walk ** 2 * seconds)
+
+
+class _BiasFilter:
+    """Kalman filter of the offset (3,) [m/s] in G, which walks at `offset_walk` [m/s per sqrt(s)],
+    and of a bias (3,) [m/s^2] in body axes, which walks at `walk` [m/s^2 per sqrt(s)]. All axes
+    have the same gains, since the noise is isotropic.
+
+    `bias_variance` on each axis. The `score` says how well it has predicted the offsets.
+    """
+
+    def __init__(self, walk: float, offset_walk: float):
+        self.walk, self.offset_walk = walk, offset_walk
+        self.bias: tuple[float, ...] = (0.0, 0.0, 0.0)
+        self.bias_variance = BIAS_STDDEV ** 2
+        self.forget_score()
+
+    def forget_score(self) -> None:
+        """Forget how well offsets were predicted."""
+        # number of predictions, sum of their squared errors in variances, and of log variances
+        self._count = self._squares = self._logs = 0.0
+
+    def restart(self, stddev: float) -> None:
+        """Forget the offset, whose first value will have this standard deviation [m/s]."""
+        self._offset: Sequence[float] | None = None
+        self._variances = stddev ** 2, 0.0      # of the offset, covariance with the bias
+
+    @property
+    def score(self) -> float:
+        """Log likelihood of the predictions, with the noise's unknown scale at its best value."""
+        if not self._squares:
+            return 0.0
+        return -0.5 * (self._count * math.log(self._squares / self._count) + self._logs)
+
+    def update(self, dt: float, value: Sequence[float], R_Gb: Sequence[float], stddev: float,
+               subtracted: Sequence[float]) -> None:
+        """Take a value (3,) of the offset, dt [s] after the last; stddev [m/s] of its noise,
+        `subtracted` (3,): the bias that was subtracted from the force since."""
+        if self._offset is None:
+            self._offset = value
+            return
+        a, b = self._variances
+        c = self.bias_variance
+        a, b, c = (a + 2 * dt * b + dt * dt * c + self.offset_walk ** 2 * dt, b + dt * c,
+                   c + self.walk ** 2 * dt)
+        spread = a + stddev ** 2
+        k0, k1 = a / spread, b / spread
+        self._variances, self.bias_variance = ((1 - k0) * a, (1 - k0) * b), c - k1 * b
+        # If too much bias was subtracted from the force, the offset grows.
+        growth = turned(R_Gb, [dt * (s - own) for s, own in zip(subtracted, self.bias)])
+        expected = [o + g for o, g in zip(self._offset, growth)]
+        error = [z - o for z, o in zip(value, expected)]
+        self._offset = [o + k0 * e for o, e in zip(expected, error)]
+        self.bias = tuple(min(max(x - k1 * e, -LARGEST_FORCE_BIAS), LARGEST_FORCE_BIAS)
+                          for x, e in zip(self.bias, turned_back(R_Gb, error)))
+        kept = math.exp(-dt / WALK_MEMORY)
+        self._count = kept * self._count + 3.0
+        self._squares = kept * self._squares + sum(e * e for e in error) / spread
+        self._logs = kept * self._logs + 3.0 * math.log(spread)
 
 
 class VelocityOffset:
@@ -64,22 +138,44 @@ class VelocityOffset:
 
     def __init__(self, window: float, stddev: float):
         self._window, self.stddev = window, stddev
+        self._filters = [_BiasFilter(walk, offset_walk)
+                         for walk in BIAS_WALKS for offset_walk in OFFSET_WALKS]
+        self._used = self._filters[0]
         self.reset()
+
+    @property
+    def bias(self) -> tuple[float, ...]:
+        """(3,) [m/s^2] in body axes."""
+        return self._used.bias
+
+    @property
+    def bias_variance(self) -> float:
+        """Variance of the bias on each axis [m^2/s^4]."""
+        return self._used.bias_variance
+
+    @property
+    def walk(self) -> float:
+        """How fast the bias walks [m/s^2 per sqrt(s)]."""
+        return self._used.walk
 
     def reset(self, bias: Sequence[float] = (0.0, 0.0, 0.0), variance: float = BIAS_STDDEV ** 2,
               age: float = 0.0) -> None:
         """Forget everything, including the bias, unless an earlier one (3,) [m/s^2] is given with
         its variance on each axis, known `age` [s] ago."""
-        self.bias: tuple[float, ...] = tuple(bias)
-        self.bias_variance = variance + BIAS_WALK ** 2 * age
+        self._know(bias, variance, age)
+        self._forget_walk()
         self.jumped: _Bias | None = None
         self.restart()
+
+    def _know(self, bias: Sequence[float], variance: float, age: float = 0.0) -> None:
+        for each in self._filters:
+            each.bias, each.bias_variance = tuple(bias), variance + each.walk ** 2 * age
 
     def restart(self) -> None:
         """Forget the offset, as after a gap in the IMU; the bias stays."""
         self._values = Series(3)
-        self._offset: Sequence[float] | None = None
-        self._variances = self.stddev ** 2, 0.0      # of the offset, covariance with the bias
+        for each in self._filters:
+            each.restart(self.stddev)
         self._updated = 0.0                         # [s] time of the last value
         self.doubt()
 
@@ -92,11 +188,30 @@ class VelocityOffset:
     def take_off(self, t: float, slope: Sequence[float]) -> None:
         """Restart after a jump of the force's bias at t [s], which gave the offset this slope (3,)
         [m/s^2] in body axes. The bias is as uncertain as initially."""
-        self.jumped = _Bias(t, self.bias, self.bias_variance)
-        self.bias = tuple(min(max(b - s, -LARGEST_FORCE_BIAS), LARGEST_FORCE_BIAS)
-                          for b, s in zip(self.bias, slope))
-        self.bias_variance = BIAS_STDDEV ** 2
+        self._note_jump(_Bias(t, self.bias, self.bias_variance, self.walk))
+        self._know([min(max(b - s, -LARGEST_FORCE_BIAS), LARGEST_FORCE_BIAS)
+                    for b, s in zip(self.bias, slope)], BIAS_STDDEV ** 2)
         self.restart()
+
+    def _note_jump(self, before: _Bias) -> None:
+        """Note a jump from a bias; it does not show how fast the bias walks."""
+        self.jumped = before
+        self._forget_walk()
+
+    def _forget_walk(self) -> None:
+        for each in self._filters:
+            each.forget_score()
+        self._used = self._filters[0]
+
+    @property
+    def change(self) -> list[float] | None:
+        """(3,) [m/s^2] since the bias jumped last; None if it has not, or has come back, or if the
+        walk as known now explains it: a wander that has just begun looks like a jump."""
+        before = self.jumped
+        if before is None or (math.dist(self.bias, before.value)
+                              <= max(before.walked(self.walk, JUMP_SPAN), BIAS_STDDEV)):
+            return None
+        return [now - then for now, then in zip(self.bias, before.value)]
 
     def discard_after(self, t: float) -> None:
         """Remove the values later than t."""
@@ -104,49 +219,37 @@ class VelocityOffset:
 
     def add(self, t: float, value: Sequence[float], R_Gb: Sequence[float]) -> None:
         """Add an accepted value (3,) in G, later than the last; R_Gb (9,) takes body axes to G."""
-        if self._offset is None:
-            self._offset = value
-        else:
-            self._update(self._offset, t - self._updated, value, R_Gb)
+        subtracted = self.bias
+        for each in self._filters:
+            each.update(t - self._updated, value, R_Gb, self.stddev, subtracted)
+        scores = [each.score for each in self._filters]
+        self._used = next(each for each, score in zip(self._filters, scores)
+                          if score >= max(scores) - FASTER_LOG_ODDS)
+        if len(self._values):
             self._notice_jump(t)
         self._updated = t
         self._values.append(t, value)
-
-    def _update(self, offset: Sequence[float], dt: float, value: Sequence[float],
-                R_Gb: Sequence[float]) -> None:
-        """One step of the Kalman filter, with the same gains for all axes: the noise is isotropic.
-        """
-        a, b = self._variances
-        c = self.bias_variance
-        a, b, c = (a + 2 * dt * b + dt * dt * c + OFFSET_WALK ** 2 * dt, b + dt * c,
-                   c + BIAS_WALK ** 2 * dt)
-        spread = a + self.stddev ** 2
-        k0, k1 = a / spread, b / spread
-        self._variances, self.bias_variance = ((1 - k0) * a, (1 - k0) * b), c - k1 * b
-        error = [z - o for z, o in zip(value, offset)]
-        self._offset = [o + k0 * e for o, e in zip(offset, error)]
-        # If the offset grows, too much bias was subtracted from the force.
-        self.bias = tuple(min(max(x - k1 * e, -LARGEST_FORCE_BIAS), LARGEST_FORCE_BIAS)
-                          for x, e in zip(self.bias, turned_back(R_Gb, error)))
 
     def _notice_jump(self, t: float) -> None:
         """Note a jump if the bias has moved further than it can walk, by more than is worth
         telling; it is unknown again then: certain of a walk, the filter would follow for long."""
         known = self._known
-        known.append(_Bias(t, self.bias, self.bias_variance))
+        known.append(_Bias(t, self.bias, self.bias_variance, self.walk))
         while known[0].t < t - JUMP_SPAN:
             known.popleft()
         first = known[0]
-        walked = INNOVATION_SIGMAS * math.sqrt(first.variance + BIAS_WALK ** 2 * (t - first.t))
+        # (as fast as it was known to walk then: a jump looks like a fast walk)
+        walked = first.walked(first.walk, t - first.t)
         if math.dist(self.bias, first.value) <= max(walked, BIAS_STDDEV):
             self._jump = None
         elif self._jump is None:
             begin = max(each.t for each in known if math.dist(each.value, first.value) < walked)
             self._jump, self._elsewhere_since = first._replace(t=begin), t
         elif t - self._elsewhere_since > JUMP_STAYS:
-            self.jumped, self.bias_variance = self._jump, BIAS_STDDEV ** 2
-            self._offset = None         # (it has followed with a lag)
-            self._variances = self.stddev ** 2, 0.0
+            self._note_jump(self._jump)
+            self._know(self.bias, BIAS_STDDEV ** 2)
+            for each in self._filters:
+                each.restart(self.stddev)       # (the offset has followed with a lag)
             self.doubt()
 
     def at(self, t: float,
