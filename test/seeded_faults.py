@@ -371,6 +371,8 @@ FAULTS = (
           "signals/filters/test_velocity_offset.py"),
     Fault("an attitude that wanders at any time settles", "signals/filters/settling.py",
           "math.hypot(error, wander)", "error", "signals/filters/test_settling.py"),
+    Fault("a joint that holds its load is stalled", "signals/filters/joints.py",
+          "STALL_EFFORT = 0.9", "STALL_EFFORT = 0.5", "signals/filters/test_joint_filter.py"),
     Fault("a second sensor widens the scale of the first", "signals/gates/innovations.py",
           "if not self.crowded:\n            for error", "if True:\n            for error",
           "signals/gates/test_innovations.py"),
