@@ -136,8 +136,10 @@ def check_depth(logs: dict[str, np.ndarray], config: Config, turn: np.ndarray) -
         if of_imu is not None and fit.blames_dvl(of_imu):
             return UNDECIDED        # velocities that are wrong themselves judge no depth
         return mismatch("depth unit", (
-            f"depth changes by {fit.gain:.2f} +- {fit.error:.2f} m per metre of descent; check its "
-            "unit (metres, or Pa at robot.water_density) and the DVL's scale"), harm=Harm.SLIGHT)
+            f"depth changes by {fit.gain:.2f} +- {fit.error:.2f} m per metre of the DVL's descent, "
+            "and the IMU does not tell which of the two is wrong; check the DVL's scale (speed of "
+            "sound), and the unit of the depth (metres, or Pa at robot.water_density)"),
+            harm=Harm.SLIGHT)
     reversed_axes = [k for k in range(2) if error[k] < MAX_STANDARD_ERROR
                      and by_axis[k] + Z999 * error[k] < 0]
     if len(reversed_axes) == 1:
