@@ -67,7 +67,7 @@ def test_reasons_are_counted_by_channel():
 def test_whoever_follows_masks_gets_time_and_reasons_of_every_sample():
     """Including samples whose rows are all valid."""
     found, said = masks(), []
-    found.follow = lambda t, reasons: said.append((t, list(reasons)))
+    found.report_to(lambda t, reasons: said.append((t, list(reasons))))
     empty = [""] * 10
     assert found.valid(1.0, empty).all() and not found.valid(2.0, ["no dvl", *empty[1:]])[0]
     assert said == [(1.0, empty), (2.0, ["no dvl", *empty[1:]])]

@@ -17,8 +17,13 @@ import numpy as np
 import pytest
 
 from uvms_adaptive_dynamics.config import Config
-from uvms_adaptive_dynamics.uncertainty.added_direction import RobustFit
-from uvms_adaptive_dynamics.uncertainty.arm_evidence import arm_findings, scale_of
+from uvms_adaptive_dynamics.uncertainty.added_direction import Added, RobustFit
+from uvms_adaptive_dynamics.uncertainty.arm_evidence import (
+    Scale,
+    _scaled,
+    arm_findings,
+    scale_of,
+)
 
 T, JOINTS = 480, ("one", "two")
 T_S = 0.125 * np.arange(T)
@@ -85,3 +90,12 @@ def test_an_effort_without_a_factor_is_told_without_a_number():
                          np.array([[-1.0, 1.0]] * 2))
     assert found.finding.code == "joint_states.effort_scale"
     assert "no factor corrects them" in found.finding.sentence
+
+
+@pytest.mark.parametrize("name", ["", "axis_c"])
+def test_a_factor_on_all_efforts_may_as_well_be_the_thrusts(name):
+    """Efforts .7 times too small, or a thrust .7 times the settings'; for a single joint the thrust
+    is no explanation."""
+    said = _scaled(Scale(0.7, Added(np.log(0.7), 0.03, 40), 300.0), name).sentence
+    assert "0.70 +- 0.02" in said and "effort_scale by 1.43" in said
+    assert ("the true thrust is 0.70 times" in said) == (not name)

@@ -38,9 +38,7 @@ FOUND_WRONG = "a sensor is found wrong"     # (one that was right before)
 
 
 class RowMasks:
-    """Counts masked rows: `counts` maps channel -> reason -> ticks, of `ticks` in all.
-
-    """
+    """Counts masked rows: `counts` maps channel -> reason -> ticks, of `ticks` in all."""
 
     def __init__(self, config: Config, robot: RobotModel):
         self._report: Callable[[float, Sequence[str]], None] = lambda t, reasons: None

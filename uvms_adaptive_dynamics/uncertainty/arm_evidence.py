@@ -179,17 +179,21 @@ def _late(lag: Added, delay: float) -> Finding:
 def _scaled(scale: Scale | None, name: str) -> Finding:
     who, others = (("all joints", "what the thrust that carries the arm implies") if not name else
                    (name, "what the other joints and the vehicle imply for the same links"))
-    thrust = "" if name else ", or the thrust (thrusters.voltage, thrust curve)"
+    thrust = "thrusters.voltage, thrusters.curve, thrusters.dead_zone, thrusters.efficiency"
     if scale is None:
         return Finding("joint_states.effort_scale", (
             f"joint_states.effort_scale: the efforts of {who} contradict {others}, and no "
             "factor corrects them; check the order of the joints, the signs of positions and "
-            f"efforts, the driver's unit and gear ratios{thrust}"))
+            "efforts, the driver's unit and gear ratios"
+            + ("" if name else f", or the thrust ({thrust})")))
+    # The coupling shows only the ratio of efforts and thrust.
+    rival = "" if name else (f". Or the true thrust is {scale.factor:.2f} times what the settings "
+                             f"give, which the data cannot tell apart: check {thrust}")
     return Finding("joint_states.effort_scale", (
         f"joint_states.effort_scale: the efforts of {who} are about {scale.factor:.2f} +- "
         f"{scale.factor * scale.added.stddev:.2f} times {others}; multiply "
         f"joint_states.effort_scale by {1.0 / scale.factor:.2f}, or check the driver's unit and "
-        f"gear ratios{thrust}"))
+        f"gear ratios{rival}"))
 
 
 def _moved(offset: Added, name: str) -> Finding:

@@ -15,6 +15,7 @@
 """A single inspection finds everything foreign in a vehicle's recording, and proposes settings."""
 import sys
 from pathlib import Path
+from types import SimpleNamespace
 
 import foreign_vehicle
 import numpy as np
@@ -23,8 +24,11 @@ import yaml
 
 from uvms_adaptive_dynamics.__main__ import main
 from uvms_adaptive_dynamics.config import Config, load_config
+from uvms_adaptive_dynamics.evaluation.inspection import motion
 from uvms_adaptive_dynamics.evaluation.inspection.inspection import inspect_recording
+from uvms_adaptive_dynamics.evaluation.inspection.proposal import Proposal
 from uvms_adaptive_dynamics.evaluation.recording import Piece
+from uvms_adaptive_dynamics.signals.checks.finding import Finding, Harm
 from uvms_adaptive_dynamics.simulation.bag import write_bag
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[3] / "examples"))
@@ -159,3 +163,16 @@ def test_a_topic_whose_name_says_nothing_is_named_by_its_type(tmp_path, bags):
                       "dvl.type": foreign_vehicle.TWIST_STAMPED}
     again = inspect_recording(Piece(tmp_path / "dive"), Config().with_values(pasted))
     assert not [one for one in again.proposal.missing if "velocity" in one[0]]
+
+
+@pytest.mark.parametrize("harm, missing", [(Harm.SLIGHT, False), (Harm.CONTRADICTS, True)])
+def test_what_costs_no_row_and_no_setting_corrects_is_not_missing(monkeypatch, harm, missing):
+    """A velocity that is late is left out; nobody has to complete a line for it."""
+    late = Finding("joint velocity", "comes .08 s later than the position", harm=harm)
+    front = SimpleNamespace(frames=SimpleNamespace(findings=[(late, 0)], waiting_for=[]),
+                            delay=SimpleNamespace(warning=""), inputs={},
+                            warnings=[f"{late.setting}: {late.sentence}"])
+    monkeypatch.setattr(motion, "_run", lambda piece, proposal: (front, 1, {}))
+    proposal = Proposal(Config())
+    warnings = motion.mend_by_motion(None, proposal).warnings
+    assert (len(proposal.missing), len(warnings)) == ((1, 0) if missing else (0, 1))

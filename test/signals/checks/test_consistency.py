@@ -124,6 +124,19 @@ def test_velocities_that_are_wrong_at_times_judge_no_depth(seed, spoil):
     level[:, 1] *= 1.1
     found = check_depth({"dvl": log, "depth": level}, Config(), np.eye(3)).findings
     assert [finding.setting for finding in found] == ["depth unit"]
+    assert "the DVL's scale" not in found[0].sentence
+
+
+@pytest.mark.parametrize("seed", range(5))
+def test_dvl_and_depth_are_both_named_where_the_imu_does_not_tell(seed):
+    """The DVL reads 30 % low; the IMU's integral wanders by 1 m/s in a second."""
+    log, nu, _ = dvl_log(seed, rate=20.0)
+    level = np.column_stack([log[:, 0], 5.0 + np.cumsum(nu[:, 2]) / 20.0])
+    log[:, 1:4] *= 0.7
+    log[:, 7:10] += np.cumsum(np.random.default_rng(seed).normal(size=(len(log), 3))
+                              / np.sqrt(20.0), axis=0)
+    found, = check_depth({"dvl": log, "depth": level}, Config(), np.eye(3)).findings
+    assert "1.43" in found.sentence and "check the DVL's scale" in found.sentence
 
 
 @pytest.mark.parametrize("seed", range(10))

@@ -39,13 +39,14 @@ def unbiased(t):
 
 
 def judged(tilt, seconds=20.0, gyro_is_wrong=False, bias=(0.0, 0.0, 0.0), wobble=0.0,
-           learnt=unbiased, upside_down=False, noise=3e-4, seed=2, scale=1.0, pace=1.0):
+           learnt=unbiased, upside_down=False, noise=3e-4, seed=2, scale=1.0, pace=1.0,
+           walk=0.002):
     """(SettlingAttitude, times at which it finds a drift) of velocities with noise. The down vector
     turns about the body's x axis by tilt(t) [rad] relative to the gyro; the vehicle turns at .1
     rad/s about the vertical; `wobble` [m/s] is an error of the velocities at .25 Hz; learnt(t)
     [m/s^2] is what is taken for the accelerometer's bias; `upside_down`: gravity by the attitude
     points the other way; `noise` [rad] of the attitude in each period; `scale` of the
-    velocities; `pace` [rad/s] of the vehicle's motion."""
+    velocities; `pace` [rad/s] of the vehicle's motion; `walk` [m/s^2 per sqrt(s)] of the bias."""
     judge, rng, found = SettlingAttitude(), np.random.default_rng(seed), []
     force_C, raw_C, velocity = np.zeros(3), np.zeros(3), np.zeros(3)
     for t in np.arange(0.0, seconds, PERIOD):
@@ -63,7 +64,7 @@ def judged(tilt, seconds=20.0, gyro_is_wrong=False, bias=(0.0, 0.0, 0.0), wobble
         row[FORCE_C], row[RAW_C], row[R_GB] = force_C, raw_C, R.ravel()
         error = STDDEV * rng.standard_normal(3) + wobble * np.sin(0.5 * np.pi * t)
         judge.add(t, (scale * velocity + error).tolist(), row.tolist(), learnt(t), 1e-4 / (1.0 + t),
-                  STDDEV)
+                  walk, STDDEV)
         if judge.drifts:
             found.append(t)
     return judge, found
@@ -92,6 +93,13 @@ def test_a_linear_drift_is_found_within_four_seconds():
 def test_a_bias_of_the_gyro_is_no_drift_of_the_attitude(rate):
     """Gravity turns in the frame that the gyro carries, and the velocities show it."""
     assert not judged(lambda t: rate * t, 60.0, gyro_is_wrong=True)[1]
+
+
+@pytest.mark.parametrize("walk, drifts", [(0.002, True), (0.03, False)])
+def test_an_attitude_that_always_wanders_does_not_settle(walk, drifts):
+    """A wave of .7 degrees in 4 s is a drift for an attitude that is known to a tenth of a degree,
+    not for one that wanders by .35 degrees within 4 s at any time."""
+    assert bool(judged(lambda t: np.radians(0.7) * np.sin(0.4 * t), 60.0, walk=walk)[1]) == drifts
 
 
 def test_a_bias_of_the_accelerometer_is_no_drift():

@@ -24,6 +24,7 @@ from uvms_adaptive_dynamics.signals.filters.dvl_fusion import (
 )
 from uvms_adaptive_dynamics.signals.filters.velocity_offset import (
     BIAS_STDDEV,
+    BIAS_WALKS,
     LARGEST_FORCE_BIAS,
     VelocityOffset,
 )
@@ -115,6 +116,39 @@ def test_a_bias_that_jumps_is_told_from_one_that_walks(jump):
     assert not offset.contradictions.cover(told[0], 60.0)
     assert offset.bias[0] - offset.jumped.value[0] == pytest.approx(jump, abs=0.02)
     assert learnt[0] < told[0] + 2.0        # (as certain as before, it would take 4 s more)
+
+
+def wandering(seed, stddev, lasting=0.0, seconds=240.0):
+    """(VelocityOffset after so many seconds, standard deviation [m/s^2] of its bias's error after
+    30 s) of velocities at 6 Hz with 1 cm/s of noise, and `lasting` [m/s] that changes within .4 s.
+    The bias wanders by `stddev` [m/s^2] within 8 s, as an attitude of 6 `stddev` degrees does."""
+    rng, offset, period, errors = np.random.default_rng(seed), VelocityOffset(1.0, 0.01), 0.16, []
+    value, slow, bias = np.zeros(3), np.zeros(3), rng.normal(0.0, stddev, 3)
+    for k in range(round(seconds / period)):
+        kept, slow_kept = np.exp(-period / 8.0), np.exp(-period / 0.4)
+        bias = kept * bias + stddev * np.sqrt(1.0 - kept ** 2) * rng.normal(size=3)
+        slow = slow_kept * slow + lasting * np.sqrt(1.0 - slow_kept ** 2) * rng.normal(size=3)
+        value = value + period * (np.array(offset.bias) - bias)
+        offset.add(period * k, (value + slow + rng.normal(0.0, 0.01, 3)).tolist(), LEVEL)
+        errors += [np.array(offset.bias) - bias] if k * period > 30.0 else []
+    return offset, np.std(errors)
+
+
+@pytest.mark.parametrize("lasting", [0.0, 0.008])
+@pytest.mark.parametrize("seed", range(3))
+def test_a_bias_that_wanders_is_followed_as_fast_as_it_does(seed, lasting):
+    """.35 degrees of attitude, .06 m/s^2, of which the slowest walk leaves .043. It is no jump, not
+    even what was found before the walk was known."""
+    offset, error = wandering(seed, 0.06, lasting)
+    assert error < 0.025 and 0.01 < offset.walk < 0.07 and offset.change is None
+
+
+@pytest.mark.parametrize("lasting", [0.0, 0.008])
+@pytest.mark.parametrize("seed", range(3))
+def test_noise_is_not_taken_for_a_bias_that_walks(seed, lasting):
+    """White or not, it is not followed."""
+    offset, error = wandering(seed, 0.0, lasting)
+    assert offset.walk == BIAS_WALKS[0] and error < 0.003
 
 
 def test_a_bias_that_is_given_with_its_variance_keeps_it():

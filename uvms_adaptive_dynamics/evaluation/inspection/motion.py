@@ -20,7 +20,7 @@ from typing import NamedTuple
 
 from ...errors import UvmsError
 from ...model.robot import RobotModel
-from ...signals.checks.finding import Finding
+from ...signals.checks.finding import Finding, Harm
 from ...signals.front_end import SignalFrontEnd
 from ...signals.health import THRUSTER_SETTINGS
 from ...signals.topics import inputs
@@ -62,6 +62,9 @@ def mend_by_motion(piece: Piece, proposal: Proposal) -> Motion:
             if again:
                 proposal.return_to(before)
             break
+    # What costs nothing and no setting corrects remains a warning: nobody has to complete anything.
+    found = [finding for finding in found if finding.values or finding.harm > Harm.SLIGHT
+             or _to_fill_in(finding, proposal)]
     for finding in found:
         if not finding.values or again:
             proposal.lack(f"{finding.setting}: {finding.sentence}", _to_fill_in(finding, proposal))

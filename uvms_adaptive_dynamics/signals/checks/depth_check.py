@@ -67,10 +67,14 @@ class DepthFit(NamedTuple):
     def blames_dvl(self, of_imu: VelocityMap) -> bool:
         """Whether `of_imu`, the fit of the IMU to the same velocities, shows that these have a
         wrong scale, not the depth: IMU and depth agree with each other."""
+        low, high, error = of_imu.scale()
+        return outside(low, high, error, (1.0, 1.0)) and not self.contradicts(of_imu)
+
+    def contradicts(self, of_imu: VelocityMap) -> bool:
+        """Whether depth and IMU disagree, by the same fit."""
         size = max(self.gain, 1e-3)
         low, high, error = of_imu.scale()
-        return (outside(low, high, error, (1.0, 1.0))
-                and not outside(low / size, high / size, error / size, (1.0, 1.0)))
+        return outside(low / size, high / size, error / size, (1.0, 1.0))
 
 
 def depth_fit(logs: dict[str, np.ndarray], turn: np.ndarray, config: Config) -> DepthFit | None:
@@ -135,9 +139,12 @@ def check_depth(logs: dict[str, np.ndarray], config: Config, turn: np.ndarray) -
         of_imu = velocity_map(logs["dvl"])
         if of_imu is not None and fit.blames_dvl(of_imu):
             return UNDECIDED        # velocities that are wrong themselves judge no depth
+        dvl = "" if of_imu is not None and fit.contradicts(of_imu) else (
+            "the DVL's scale (speed of sound), since the IMU does not tell which is wrong, and ")
         return mismatch("depth unit", (
-            f"depth changes by {fit.gain:.2f} +- {fit.error:.2f} m per metre of descent; check its "
-            "unit (metres, or Pa at robot.water_density) and the DVL's scale"), harm=Harm.SLIGHT)
+            f"depth changes by {fit.gain:.2f} +- {fit.error:.2f} m per metre of the DVL's descent; "
+            f"check {dvl}the depth's unit (metres, or Pa at robot.water_density)"),
+            harm=Harm.SLIGHT)
     reversed_axes = [k for k in range(2) if error[k] < MAX_STANDARD_ERROR
                      and by_axis[k] + Z999 * error[k] < 0]
     if len(reversed_axes) == 1:

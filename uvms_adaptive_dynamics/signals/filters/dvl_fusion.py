@@ -238,7 +238,7 @@ class DvlFusion:
         if self._source.own or not self._use.drifts or not self._settings.gates:
             return False
         self.settling.add(t, velocity, imu, self.offset.bias, self.offset.bias_variance,
-                          self._stddev)
+                          self.offset.walk, self._stddev)
         if self.settling.has_ended:
             self.restart()
         return self.settling.drifts
@@ -323,11 +323,10 @@ class DvlFusion:
         return [*self.settling.sentences(), *self._force_sentences()]
 
     def _force_sentences(self) -> list[str]:
-        """A warning if the specific force has diverged from the DVL's velocity."""
-        before = self.offset.jumped
-        if before is None:
+        """A warning if the specific force has diverged from the DVL's velocity, and stayed so."""
+        before, change = self.offset.jumped, self.offset.change
+        if before is None or change is None:
             return []
-        change = [now - then for now, then in zip(self.offset.bias, before.value)]
         shown = ", ".join(f"{c:.2f}" for c in change)
         tilt = math.degrees(math.hypot(*change) / self._gravity)
         return [f"imu linear acceleration: at {before.t:.0f} s the specific force changed by "

@@ -45,7 +45,9 @@ MIN_JOINT_READINGS = 3        # in the window of a fit
 RELATIVE_EFFORT_FLOOR = 0.005   # of the effort limit: the smallest scale of the gate
 # Times the effort limit: beyond any actuator, but typical of a wrong unit (mN m, raw current).
 MOST_EFFORT = 3.0
-STALL_EFFORT = 0.5            # of the effort limit, from which a joint at rest is stalled
+# Of the effort limit, from which a joint at rest is stalled: its motor gives what it can. With less
+# it may simply hold a load: the Alpha's own weight in water takes half of the limit.
+STALL_EFFORT = 0.9
 JOINT_QUIET = 0.5             # [s] without a contradiction after which readings are used again
 MIN_EFFORTS = 3               # in a tick's period, from which they are averaged
 # [s] at rest after which a silent arm is assumed to stay in place: drivers fall silent when their

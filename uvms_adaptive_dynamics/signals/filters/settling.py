@@ -24,7 +24,8 @@ is a line but for the accelerometer's bias b, if the down vector n is right. If 
 is constant in G; if the attitude is, n turns as measured, in a line whose slope has the error of
 the attitude's noise. The gyro is believed if it leaves significantly less of the velocities, and if
 what it leaves beyond their noise is less than what the attitude adds: where neither explains them,
-nothing is concluded. A drift is only concluded if no scale of the velocities explains them as well:
+nothing is concluded. What the attitude wanders at any time, by the walk known before, is no drift:
+the bias follows it. A drift is only concluded if no scale of the velocities explains them as well:
 a DVL that is set to the wrong speed of sound says nothing about the attitude.
 """
 from __future__ import annotations
@@ -51,9 +52,10 @@ DRIFT_SIGMAS = 5.0        # by which the gyro has to fit the velocities better t
 VELOCITY_SCALE_STDDEV = 0.1
 # Columns of the velocities kept: velocity less the integrated force, and the integral of gravity as
 # the attitude says [m/s], in G; R_Gb by rows; the accelerometer's bias known then, in body axes,
-# and its variance; the velocity in G.
-REST, GRAVITY, BODY_AXES, BIAS, BIAS_VARIANCE, MEASURED = (
-    slice(0, 3), slice(3, 6), slice(6, 15), slice(15, 18), slice(18, 19), slice(19, 22))
+# and its variance; the velocity in G; the bias's walk.
+REST, GRAVITY, BODY_AXES, BIAS, BIAS_VARIANCE, MEASURED, WALK = (
+    slice(0, 3), slice(3, 6), slice(6, 15), slice(15, 18), slice(18, 19), slice(19, 22),
+    slice(22, 23))
 
 
 class SettlingAttitude:
@@ -80,7 +82,7 @@ class SettlingAttitude:
     def restart(self) -> None:
         """Forget the velocities, as across a gap of the IMU or a jump of the force's bias."""
         self.drifts = False
-        self._values = Series(22)
+        self._values = Series(23)
 
     @property
     def has_ended(self) -> bool:
@@ -88,16 +90,16 @@ class SettlingAttitude:
         return self.spans.is_open and not self.drifts
 
     def add(self, t: float, velocity: Sequence[float], row: Sequence[float],
-            bias: Sequence[float], bias_variance: float, stddev: float) -> None:
+            bias: Sequence[float], bias_variance: float, walk: float, stddev: float) -> None:
         """Add a velocity (3,) [m/s] at the IMU in G with its standard deviation, the integral's row
         (28,) at t and the bias (3,) [m/s^2] of the accelerometer as known now, with its variance
-        on each axis."""
+        on each axis and its walk [m/s^2 per sqrt(s)]."""
         if t - self._values.last_time < DRIFT_SPACING:
             return
         force = row[FORCE_C]
         self._values.append(t, [*(v - f for v, f in zip(velocity, force)),
                                 *(g - f for g, f in zip(row[RAW_C], force)), *row[R_GB], *bias,
-                                bias_variance, *velocity])
+                                bias_variance, *velocity, walk])
         times, rows = self._values.window(t - DRIFT_SPAN, t)
         if len(times) >= FEWEST_VELOCITIES and t - times[0] >= SHORTEST_DRIFT:
             self._judge(times, rows, stddev)
@@ -110,12 +112,13 @@ class SettlingAttitude:
             return []
         return [f"imu orientation: from {self.begin:.0f} to {self.spans.last:.0f} s it drifted by "
                 f"{math.degrees(self.angle):.0f} degrees without a turn of the gyro, and the DVL's "
-                "velocity fits the gyro, so the IMU's attitude filter was still settling. The "
-                "vehicle's rows are masked meanwhile. Let the IMU settle before a dive and after a "
-                "restart of its driver, or set imu.orientation to 'own'"]
+                "velocity fits the gyro, so the IMU's attitude filter was still settling, or led "
+                "astray by accelerations. The vehicle's rows are masked meanwhile. Let the IMU "
+                "settle before a dive and after a restart of its driver, or set imu.orientation to "
+                "'own'"]
 
     def _judge(self, times: np.ndarray, rows: np.ndarray, stddev: float) -> None:
-        """Judge by the velocities (n, 22) at the times (n,), of which the last is the newest."""
+        """Judge by the velocities (n, 23) at the times (n,), of which the last is the newest."""
         rest, gravity = rows[:, REST], rows[:, GRAVITY]
         # (n - 1, 3): mean down vectors between velocities, about as long as gravity [m/s^2]
         down = (gravity[1:] - gravity[:-1]) / (times[1:] - times[:-1])[:, None]
@@ -126,9 +129,11 @@ class SettlingAttitude:
         noise = float(((down - mean - x[:, None] * slope) ** 2).sum())
         slope_stddev = math.sqrt(noise / (2 * (len(x) - 2) * float(x @ x)))
         error, size = span / g * slope_stddev, span / g * math.hypot(*slope)
+        wander = rows[0, WALK].item() * math.sqrt(span) / g
+        unproven = 0.0 if self.drifts else Z999 * math.hypot(error, wander)
         # (an attitude by which gravity points against the specific force is not one that settles)
         upright = float((rest[-1] - rest[0]) @ mean) > 0.0
-        if not upright or size - (0.0 if self.drifts else Z999 * error) < GOOD_TILT:
+        if not upright or size - unproven < GOOD_TILT:
             self.drifts = False
             return
         bias = self.bias if self.drifts else rows[0, BIAS].tolist()
