@@ -34,7 +34,6 @@ import numpy as np
 
 from ...model.rotations import turned, turned_back
 from ..gates.contradictions import Contradictions
-from ..gates.innovations import INNOVATION_SIGMAS
 from .series import Series
 
 BIAS_STDDEV = 0.1        # [m/s^2] initially: half a degree of attitude, a cheap accelerometer
@@ -53,23 +52,15 @@ LARGEST_FORCE_BIAS = 1.0
 # exceeds so many of its standard deviations: a DVL that is 15 % off or .1 s late reaches 7.
 RUN_VALUES, RUN_SIGMAS = 4, 8.0
 JUMP_STAYS = 1.5         # [s] of contradiction due to a jump; a wrong DVL is rejected meanwhile
-JUMP_SPAN = 5.0          # [s] within which a walk may look like a jump
 TYPICAL_DVL_PERIOD = 0.1  # [s] between velocities, typical of small DVLs
 MIN_VALUES = 3
 
 
 class _Bias(NamedTuple):
-    """A bias (3,) [m/s^2] in body axes, as known at t [s], with its variance on each axis and its
-    walk [m/s^2 per sqrt(s)]."""
+    """A bias (3,) [m/s^2] in body axes, as known at t [s]."""
 
     t: float
     value: tuple[float, ...]
-    variance: float
-    walk: float
-
-    def walked(self, walk: float, seconds: float) -> float:
-        """[m/s^2] How far it may have moved within some seconds by this walk."""
-        return INNOVATION_SIGMAS * math.sqrt(self.variance + walk ** 2 * seconds)
 
 
 class _BiasFilter:
@@ -196,7 +187,7 @@ class VelocityOffset:
     def take_off(self, t: float, slope: Sequence[float]) -> None:
         """Restart after a jump of the force's bias at t [s], which gave the offset this slope (3,)
         [m/s^2] in body axes. The bias is as uncertain as initially."""
-        self.jumped = _Bias(t, self.bias, self.bias_variance, self.walk)
+        self.jumped = _Bias(t, self.bias)
         self._know([min(max(b - s, -LARGEST_FORCE_BIAS), LARGEST_FORCE_BIAS)
                     for b, s in zip(self.bias, slope)], BIAS_STDDEV ** 2)
         self._forget_walk()     # (which a jump does not show)
@@ -213,11 +204,9 @@ class VelocityOffset:
 
     @property
     def change(self) -> list[float] | None:
-        """(3,) [m/s^2] since the bias jumped last; None if it has not, or has come back, or if the
-        walk as known now explains it: a wander that has just begun looks like a jump."""
+        """(3,) [m/s^2] since the bias jumped last; None if it has not, or has come back."""
         before = self.jumped
-        if before is None or (math.dist(self.bias, before.value)
-                              <= max(before.walked(self.walk, JUMP_SPAN), BIAS_STDDEV)):
+        if before is None or math.dist(self.bias, before.value) <= BIAS_STDDEV:
             return None
         return [now - then for now, then in zip(self.bias, before.value)]
 
@@ -262,7 +251,7 @@ class VelocityOffset:
             return
         self.contradictions.add(begin, t)
         if self._before is None:
-            self._before = _Bias(begin, self.bias, self.bias_variance, self.walk)
+            self._before = _Bias(begin, self.bias)
         elif t - self._before.t > JUMP_STAYS:
             self._jump = self._before
             self._know(self.bias, BIAS_STDDEV ** 2)
