@@ -47,17 +47,16 @@ MIN_VALUES = 3
 
 
 class _Bias(NamedTuple):
-    """A bias (3,) [m/s^2] in body axes, as known at t [s], with its variance on each axis."""
+    """A bias (3,) [m/s^2] in body axes, as known at t [s]."""
 
     t: float
     value: tuple[float, ...]
-    variance: float
 
 
 class VelocityOffset:
     """Values (3,) [m/s] of the offset in G by time; `bias` (3,) [m/s^2] in body axes, with its
-    variance on each axis. `jumped`: what it was before it jumped last, and when,
-    None if it has not. `contradictions`: when the values contradicted it.
+    variance on each axis. `jumped`: what it was before it jumped last, and when, None if it has
+    not. `contradictions`: when the values contradicted the filter.
 
     Values within `window` [s] of a tick are used; `stddev` [m/s] of a velocity until `note_stddev`.
     """
@@ -95,7 +94,7 @@ class VelocityOffset:
     def take_off(self, t: float, slope: Sequence[float]) -> None:
         """Restart after a jump of the force's bias at t [s], which gave the offset this slope (3,)
         [m/s^2] in body axes. The bias is as uncertain as initially."""
-        self.jumped = _Bias(t, self.bias, self.bias_variance)
+        self.jumped = _Bias(t, self.bias)
         self.bias = tuple(min(max(b - s, -LARGEST_FORCE_BIAS), LARGEST_FORCE_BIAS)
                           for b, s in zip(self.bias, slope))
         self.bias_variance = BIAS_STDDEV ** 2
@@ -154,7 +153,7 @@ class VelocityOffset:
             return
         self.contradictions.add(begin, t)
         if self._before is None:
-            self._before = _Bias(begin, self.bias, self.bias_variance)
+            self._before = _Bias(begin, self.bias)
         elif t - self._before.t > JUMP_STAYS:
             self._jump, self.bias_variance = self._before, BIAS_STDDEV ** 2
             self._offset = None         # (it has followed with a lag)
