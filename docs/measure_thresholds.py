@@ -95,7 +95,7 @@ CONSTANTS: tuple[tuple[str, str, Callable], ...] = tuple(
         "model.physical_set": ("ACCEPTED_VIOLATION",),
         "model.prior": ("SLENDER", "WATER", "DEFAULT_VISCOUS", "DEFAULT_COULOMB"),
         "estimation.arrival": ("FORGETTING_BLOCK",),
-        "estimation.accepted_change": ("FACTOR_UNDONE",),
+        "estimation.accepted_change": ("FACTOR_UNDONE", "REVERSED_SHARE"),
         "estimation.changes": ("CHANGE_EVIDENCE_NATS", "CONFIRMED_NATS", "CONFIRMING",
                                "RESTORED_NATS", "FIRST_CHANGE_CHECK", "SINCE"),
         "estimation.estimator": ("RECOVER_AFTER", "SAME_INSTANT"),

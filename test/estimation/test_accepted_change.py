@@ -149,6 +149,8 @@ def test_a_thruster_loses_no_more_than_all_its_thrust(changed, share, said):
     scales = UNITY._replace(thruster=np.ones(2))
     lost = ThrusterChange("thruster 2", 40, noise, np.array([1]), np.array([share]), "")
     assert f"thrust down by {said} % of nominal" in lost.sentence(3.0)
+    assert ("order or signs" in lost.sentence(3.0)) == (said > 150)     # what no rope does
+    assert ("rope" in lost.sentence(3.0)) == (said < 150)
     lost_scales = lost.follow(state, PI, scales).scales
     back = ThrusterChange("thruster 2", 40, noise, np.array([1]), np.array([-share]), "")
     np.testing.assert_array_equal(back.follow(state, PI, lost_scales).scales.thruster, [1.0, 1.0])

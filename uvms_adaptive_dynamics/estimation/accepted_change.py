@@ -33,6 +33,8 @@ from .information import InformationRecord, InformationState
 
 EXTERNAL_FORCE = "external force"
 FACTOR_UNDONE = 0.03                # a factor this close to one becomes one
+# Share of its thrust nearer to two, as of a thruster that pushes backwards, than to all of it.
+REVERSED_SHARE = 1.5
 
 
 class Checkpoint(NamedTuple):
@@ -209,13 +211,15 @@ class ThrusterChange(ScaleChange):
     def sentence(self, since: float) -> str:
         """See `Change.sentence`."""
         # The model's own thrust may be some per cent off, and so a share lost above one. It is
-        # corrected as found, since a recovery then gains the same; but a loss nearer to all thrust
-        # than to that of a reversed thruster (two) is said as all thrust.
-        plausible = np.where(self.share > -1.5, np.maximum(self.share, -1.0), self.share)
+        # corrected as found, since a recovery then gains the same, but said as all thrust.
+        plausible = np.where(self.share > -REVERSED_SHARE, np.maximum(self.share, -1.0), self.share)
         sizes = ", ".join(f"{'down' if share < 0 else 'up'} by {100 * abs(share):.0f} %"
                           for share in plausible)
-        return (f"{self.part}: thrust {sizes} of nominal since {since:.1f} s (propeller, rope, "
-                f"speed controller?); corrected. Evidence: {self.odds}")
+        cause = ("other order or signs of the commands?"
+                 if (np.abs(self.share) > REVERSED_SHARE).any()
+                 else "propeller, rope, speed controller?")
+        return (f"{self.part}: thrust {sizes} of nominal since {since:.1f} s ({cause}); corrected. "
+                f"Evidence: {self.odds}")
 
 
 @dataclass(frozen=True)

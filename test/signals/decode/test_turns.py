@@ -35,6 +35,16 @@ def test_turns_are_counted(lowest, rate):
     assert turns.wrapped == [True, lowest == 0.0]
 
 
+@pytest.mark.parametrize("sign", [-1, 1])
+@pytest.mark.parametrize("speed", [-1.5, 1.5])
+def test_turns_that_are_counted_anew_are_no_motion(sign, speed):
+    """By a driver, for a while, as the joint moves: the step is longer or shorter than a turn."""
+    turns, t = WholeTurns(1), np.arange(0.0, 2.0, 0.02)
+    anew = np.where((t > 0.5) & (t < 1.5), sign * TURN, 0.0)
+    read = [turns.unwrapped([place])[0] for place in speed * t + anew]
+    np.testing.assert_allclose(read, speed * t, atol=1e-9)
+
+
 @pytest.mark.parametrize("wrong", [1e3, 8.0, 3.0, math.nan])
 def test_what_is_no_turn_stays_as_it_is(wrong):
     """A value from nowhere is not brought nearer, and leaves no turn behind."""

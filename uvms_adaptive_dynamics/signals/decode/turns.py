@@ -22,13 +22,16 @@ TURN = 2 * math.pi      # [rad]
 # [rad] Largest motion between two messages: a wrapped reading steps by a turn, give or take this.
 # (No prismatic joint steps by three quarters of a turn, 4.7 m.)
 MOST_MOTION = TURN / 4
+# [rad] The same where it lengthens the step, since turns are counted anew: at 20 Hz, 8 rad/s.
+MOST_BEYOND = TURN / 16
 
 
 class WholeTurns:
     """Unwraps the positions (n,) of successive messages. `wrapped` (n,): whether a joint's encoder
     has wrapped.
 
-    A wrapping encoder stays within one turn, so a step of more than a turn is left as it is.
+    A wrapping encoder stays within one turn. Where a driver counts turns anew, a moving joint steps
+    by a little more or less than a turn; a longer step is left as it is.
     """
 
     def __init__(self, joints: int):
@@ -42,7 +45,7 @@ class WholeTurns:
             if position != position:
                 continue
             step = position - self._last[j]
-            if TURN - MOST_MOTION < abs(step) <= TURN:
+            if TURN - MOST_MOTION < abs(step) < TURN + MOST_BEYOND:
                 self._turns[j] -= math.copysign(TURN, step)
                 self.wrapped[j] = True
             self._last[j] = position

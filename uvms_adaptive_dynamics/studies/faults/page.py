@@ -98,10 +98,6 @@ OTHER_RECORDINGS = {
     "imu shaken for 10 s":
         "On a livelier robot half a minute of which a third was shaken gave a delay of .38 +- .07 "
         "s, which is wrongly advised as `thrusters.delay`.",
-    "a joint wraps by a turn for 5 s":
-        "An encoder that wraps steps by less than a turn. If the joint moves on as it wraps the "
-        "wrong way, the step is longer, and its rows are masked like those of any jump: 92.8 % "
-        "count.",
     "bag looped":
         "Of a robot in rough sea whose yaw is predicted with an R^2 of .36, leaving out half a "
         "second of rows moves it by .012 (.01 asked).",
