@@ -116,7 +116,7 @@ def predictions(config, robot, seed, train, test):
         if k % SOLVE_EVERY == SOLVE_EVERY - 1:
             estimator.solve()
     estimator.solve()
-    estimator.learn = False
+    estimator.set_learning(False)
     estimator.break_off()
     return {round(p.t / config.filter.period): p for p in map(estimator.add, test) if p is not None}
 

@@ -59,7 +59,7 @@ def held_out(config, robot, train, test):
         estimator.add(sample)
         if k % 50 == 49:
             estimator.solve()
-    estimator.learn = False
+    estimator.set_learning(False)
     estimator.break_off()
     found = [p for p in (estimator.add(s) for s in test) if p is not None]
     measured, predicted, valid = (

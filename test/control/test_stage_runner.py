@@ -103,14 +103,14 @@ def test_a_stage_that_waits_counts_neither_time_nor_motion(said):
     """A waiting stage continues where it was."""
     learner, runner = run_of(lambda name: 1.0, said)
     assert play(runner, learner, 20.0) is None
-    runner.waits = True
+    runner.wait()
     assert play(runner, learner, 100.0, "a") is None
     progress = runner.progress()
     assert (progress.state, progress.elapsed) == ("waiting", pytest.approx(20.0))
     assert progress.moved["a"] == 0.0
-    runner.waits = False
+    runner.wait(False)
     assert play(runner, learner, 60.0) == pytest.approx(40.0)
-    runner.waits = True
+    runner.wait()
     runner.restart()
     assert runner.progress().state == "waiting"
 
@@ -120,12 +120,12 @@ def test_a_robot_that_moves_itself_must_fly_the_stage_s_own_motion(said):
     channels move; with it, ten seconds decide."""
     learner, runner = run_of(lambda name: {"a.fv": 2.0, "a.fs": 1e-3}.get(name, 1.0), said)
     for flown in ("", "another"):
-        runner.flown = flown
+        runner.note_flown(flown)
         assert play(runner, learner, 20.0, "a") is None
         progress = runner.progress()
         assert progress.moved == {"a": 0.0} and progress.out_of_reach == ()
         assert progress.missing[0].startswith("a: the stage's own motion has not begun (0 of 8 s)")
-    runner.flown = "first"
+    runner.note_flown("first")
     assert play(runner, learner, 40.0, "a") == pytest.approx(10.0)
     assert runner.ended[0].why == DONE
     assert play(runner, learner, 40.0, "surge") == pytest.approx(30.0)
@@ -136,10 +136,10 @@ def test_what_was_learnt_before_the_motion_is_no_pace_of_it(said):
     """After a second of much information before the motion, a motion that shows nothing leaves the
     direction out of reach."""
     learner, runner = run_of(lambda name: 0.5, said)
-    runner.flown = ""
+    runner.note_flown("")
     play(runner, learner, 4.0, "a")
     learner.pace = np.where(np.array(TABLE.names) == "a.fs", 0.0, 2.0)
-    runner.flown = "first"
+    runner.note_flown("first")
     assert play(runner, learner, 40.0, "a") == pytest.approx(10.0)
     assert runner.ended[0].why == DONE
 
@@ -148,10 +148,10 @@ def test_a_stage_whose_channels_are_all_masked_waits_for_its_motion_too(said):
     """Their rows never count, but the stage still waits for its motion to be flown."""
     learner, runner = run_of(lambda name: 0.0, said)
     learner.left_out = tuple(BY_SETTING if name == "a" else "" for name in CHANNELS)
-    runner.flown = ""
+    runner.note_flown("")
     runner.restart()
     assert play(runner, learner, 30.0) is None
-    runner.flown = "first"
+    runner.note_flown("first")
     assert play(runner, learner, 25.0, "a") == pytest.approx(10.0)
 
 
@@ -159,7 +159,7 @@ def test_holding_still_is_a_motion_of_its_own(said):
     """A stage that moves no channel needs no motion to be flown."""
     still = Stage("still", "holding still", ("X_u",), at_most=20.0)
     learner, runner = run_of(lambda name: 1.0, said, Schedule("s", (still,)))
-    runner.flown = ""
+    runner.note_flown("")
     assert play(runner, learner, 20.0, "surge") == pytest.approx(11.0)
     assert runner.ended[0].why == DONE
 

@@ -100,8 +100,8 @@ def test_gap(running):
 
 def deadlines_of(estimator):
     """The deadlines that its solver will be given, a list that grows."""
-    given, solve = [], estimator._solver.solve
-    estimator._solver.solve = lambda problem, deadline: (given.append(deadline),
+    given, solve = [], estimator.solver.solve
+    estimator.solver.solve = lambda problem, deadline: (given.append(deadline),
                                                          solve(problem, deadline))[1]
     return given
 

@@ -330,7 +330,7 @@ class Runs:
         shared = {id(one): one for one in (found.config, self.config, self.robot)}
         # A solver may hold what cannot be copied; its only state is a warm start.
         solver, _ = choose_solver(found.config.estimation.solver, self.robot.table)
-        return deepcopy(found, shared | {id(found._solver): solver})
+        return deepcopy(found, shared | {id(found.solver): solver})
 
     def samples(self, pi, seconds, seed=1):
         """Samples of a robot with parameters pi (p,), cached for several tests."""
@@ -523,10 +523,10 @@ def test_thrust_that_is_off_is_a_factor_and_no_payload(setup, factor):
     def corrected(estimator, off):
         assert estimator.changes == 1
         assert estimator.last_change.startswith("thrust scale: efforts ")
-        np.testing.assert_allclose(estimator.effort_factor[:6], 1 / factor, rtol=.03)
-        assert (estimator.effort_factor[6:] == 1).all() and (off < 1.5).all()
+        np.testing.assert_allclose(estimator.scales.effort[:6], 1 / factor, rtol=.03)
+        assert (estimator.scales.effort[6:] == 1).all() and (off < 1.5).all()
     estimator, _ = run(setup, {}, seconds=55.0, until=40.0, spoil=sag, look=(40.0, corrected))
-    assert estimator.changes == 2 and (estimator.effort_factor == 1).all()
+    assert estimator.changes == 2 and (estimator.scales.effort == 1).all()
     words = np.array(estimator.known_from()) == "measured"
     error = np.abs(estimator.pi - setup.truth) / deviations(estimator.covariance)
     assert np.mean(error[words] < 2) > .9 and error[words].max() < 4
@@ -540,7 +540,7 @@ def test_efforts_that_do_not_move_the_robot_are_no_factor(setup, share):
         return replace(sample, wrench=sample.wrench * share)
 
     estimator, off = run(setup, {}, seconds=55.0, until=AT + 10.0, spoil=other_node)
-    assert (estimator.effort_factor == 1).all()
+    assert (estimator.scales.effort == 1).all()
     assert (off < 4.0).all()
 
 
@@ -580,10 +580,10 @@ def test_a_dvl_that_reads_wrong_is_a_factor_and_no_damping(setup, factor):
     def corrected(estimator, off):
         assert estimator.changes == 1
         assert estimator.last_change.startswith("DVL scale: velocities ")
-        assert estimator.velocity_factor == pytest.approx(1 / factor, rel=.03)
-        assert (estimator.effort_factor == 1).all() and (off < 1.5).all()
+        assert estimator.scales.velocity == pytest.approx(1 / factor, rel=.03)
+        assert (estimator.scales.effort == 1).all() and (off < 1.5).all()
     estimator, _ = run(setup, {}, seconds=50.0, until=40.0, spoil=wrong, look=(40.0, corrected))
-    assert estimator.changes == 2 and estimator.velocity_factor == 1.0
+    assert estimator.changes == 2 and estimator.scales.velocity == 1.0
     words = np.array(estimator.known_from()) == "measured"
     error = np.abs(estimator.pi - setup.truth) / deviations(estimator.covariance)
     assert np.mean(error[words] < 2) > .9 and error[words].max() < 4

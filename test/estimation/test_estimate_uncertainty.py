@@ -41,17 +41,18 @@ def test_whoever_asks_gets_the_covariance_of_the_newest_solve(robot, data, monke
     """Between two refreshes as well: it is that of an estimator that has just refreshed."""
     lazy, eager = (Estimator(Config(), robot=robot) for _ in range(2))
     for k, sample in enumerate(data):
-        used = lazy._uncertainty.recent.covariance
+        used = lazy.knowledge.uncertainty.recent.covariance
         lazy.step(sample)
-        if k > 200 and lazy._uncertainty.recent.covariance is used:
+        if k > 200 and lazy.knowledge.uncertainty.recent.covariance is used:
             break
         eager.step(sample)
-    monkeypatch.setattr(eager._uncertainty, "_is_due", lambda: True)
+    monkeypatch.setattr(eager.knowledge.uncertainty, "_is_due", lambda: True)
     eager.step(sample)
     np.testing.assert_array_equal(lazy.pi, eager.pi)
-    np.testing.assert_array_equal(lazy.covariance, eager._uncertainty.recent.covariance.matrix)
-    np.testing.assert_array_equal(lazy._uncertainty.present().systematic,
-                                  eager._uncertainty.recent.systematic)
+    recent = eager.knowledge.recent
+    np.testing.assert_array_equal(lazy.covariance, recent.covariance.matrix)
+    np.testing.assert_array_equal(lazy.knowledge.uncertainty.present().systematic,
+                                  recent.systematic)
     assert not np.array_equal(lazy.covariance, used.matrix)
 
 
@@ -87,7 +88,7 @@ def test_knowledge_that_is_dropped_or_held_refreshes_at_the_next_solve(robot, da
     record = information.record() if change == "put_back" else None
     for sample in data[150:300]:
         estimator.step(sample)
-    before = estimator._uncertainty.recent.covariance
+    before = estimator.knowledge.uncertainty.recent.covariance
     if change == "marginalize":
         assert information.marginalize(part, estimator.pi)
     elif record is not None:
@@ -96,7 +97,7 @@ def test_knowledge_that_is_dropped_or_held_refreshes_at_the_next_solve(robot, da
         estimator.set_free(["axis_*"])
         assert not estimator.free[part].any()
     estimator.step(data[300])
-    after = estimator._uncertainty.recent.covariance
+    after = estimator.knowledge.uncertainty.recent.covariance
     assert after is not before and after.matrix is estimator.covariance
 
 

@@ -166,7 +166,7 @@ def test_failed_solve_keeps_the_last_estimate_and_says_so(robot, data):
     estimator = Estimator(Config(), robot=robot)
     for sample in data[:100]:
         estimator.step(sample)
-    good, solver = estimator.pi.copy(), estimator._solver
+    good, solver = estimator.pi.copy(), estimator.solver
 
     class Failing:
         name = "failing"
@@ -174,11 +174,11 @@ def test_failed_solve_keeps_the_last_estimate_and_says_so(robot, data):
         def solve(self, problem, deadline=None):
             raise SolverError("numerical trouble", "NumericalError")
 
-    estimator._solver = Failing()
+    estimator.use_solver(Failing())
     e = estimator.step(data[100])
     assert np.array_equal(
         e.pi, good) and "numerical trouble" in e.status and estimator.solver_failures == 1
-    estimator._solver = solver
+    estimator.use_solver(solver)
     assert estimator.step(data[101]).status == "optimal"
 
 
@@ -195,7 +195,7 @@ def test_answer_outside_the_constraints_is_refused(robot, data):
         def solve(self, problem, deadline=None):
             return Solution(-10 * problem.pi, 0.0, 1, 0.0)
 
-    estimator._solver = Lying()
+    estimator.use_solver(Lying())
     e = estimator.step(data[100])
     assert np.array_equal(
         e.pi,
@@ -221,7 +221,7 @@ def test_estimate_without_a_covariance_is_a_failed_solve(robot, data, monkeypatc
         def solve(self, problem, deadline=None):
             return Solution(1.0 * problem.pi, 0.0, 1, 0.0)
 
-    estimator._solver = Staying()
+    estimator.use_solver(Staying())
     monkeypatch.setattr(estimator.information, "problem", singular)
     with np.errstate(invalid="ignore"):
         steps = (estimator.step(sample) for sample in data[100:120])
@@ -343,7 +343,7 @@ def test_saved_estimate_predicts_the_same_after_loading(robot, data, tmp_path):
     path = save_parameters(tmp_path / "p.yaml", estimator.parameter_set())
     again = Estimator(settings(estimation__adapt_noise=False), load_parameters(path), robot,
                       learn=False)
-    estimator.learn = False
+    estimator.set_learning(False)
     estimator.break_off()
     for sample in data[300:330]:
         a, b = estimator.add(sample), again.add(sample)
@@ -561,7 +561,7 @@ def test_excitation_after_a_recovery_is_that_of_the_rows_since(robot, data):
     information = estimator.information.data_information(estimator.pi)
     rows = estimator.information.rows_learned - before.rows_learned
     assert 0 < rows < estimator.information.rows_learned
-    stddev = estimator._uncertainty.prior_stddev
+    stddev = estimator.knowledge.uncertainty.prior_stddev
     for block in estimator.identifiability().blocks:
         places = estimator.table.blocks[block.name]
         effort = np.sum(np.diag(information)[places] * stddev[places] ** 2) / rows
@@ -583,6 +583,13 @@ def test_excitation_after_a_recovery_is_that_of_the_rows_since(robot, data):
                            "sample.by_thruster is of type complex"),
                           (lambda s: replace(s, down_doubt=np.eye(2)), "sample.down_doubt has sh"),
                           (lambda s: replace(s, down_doubt=0.1), "sample.down_doubt is a float"),
+                          (lambda s: replace(s, down_doubt=np.diag([1e-4, np.nan, 1e-4])),
+                           "sample.down_doubt has values that are not finite"),
+                          (lambda s: replace(s, by_thruster=np.full((6, 8), np.inf)),
+                           "sample.by_thruster has values that are not finite"),
+                          (lambda s: replace(s, t=True), "sample.t is True"),
+                          (lambda s: replace(s, velocity_stddev=True), "velocity_stddev is True"),
+                          (lambda s: replace(s, right_until=False), "sample.right_until is False"),
                           (lambda s: replace(s, misread="dvl"), "sample.misread is 'dvl'"),
                           (lambda s: replace(s, misread=(("dvl", (0,)),)), "a tuple of Misread"),
                           (lambda s: replace(s, right_until="now"), "sample.right_until is 'now'"),
@@ -772,5 +779,5 @@ def test_an_axis_without_a_thruster_is_not_judged(robot, data, truth, acts):
         estimator.add(replace(sample, wrench=wrench, misread=(Misread("dvl.frame", (1,)),)))
     said = estimator.snapshot()
     assert said.trust[1] == ("wrong" if acts else NO_THRUSTER)
-    found = " ".join([said.trust_cause, *estimator.residual_findings()])
+    found = " ".join([said.trust_cause, *estimator.findings.of_residuals()])
     assert ("sway" in found) == acts

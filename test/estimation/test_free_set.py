@@ -129,7 +129,7 @@ def test_settings_and_symmetry_are_kept(robot):
     assert list(names[estimator.free]) == ["X_uu"]
     estimator.set_free(["mzg_X_dq", "mzg_M_du"])
     assert list(names[estimator.free]) == ["mzg_X_dq", "mzg_M_du"]
-    assert not estimator.held[robot.table.index["X_u"]]
+    assert not estimator.knowledge.free_set.held[robot.table.index["X_u"]]
 
 
 @pytest.mark.parametrize("free, said", [(["X_uuu"], "X_uuu"), (np.ones(3, bool), "75 booleans"),
@@ -152,4 +152,4 @@ def test_a_restart_knows_what_is_held_only_for_now(robot, data):
     estimator.restart()
     np.testing.assert_array_equal(estimator.covariance, before)
     assert estimator.covariance[robot.table.index["X_u"], robot.table.index["X_u"]] == 0
-    assert estimator.held.sum() == 26
+    assert estimator.knowledge.free_set.held.sum() == 26

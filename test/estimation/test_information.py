@@ -23,6 +23,7 @@ from uvms_adaptive_dynamics.config import Estimation
 from uvms_adaptive_dynamics.estimation.prior_information import PriorInformation
 from uvms_adaptive_dynamics.estimation.row_excitation import Excited
 from uvms_adaptive_dynamics.solvers import choose_solver
+from uvms_adaptive_dynamics.uncertainty.channel_noise import NoiseStart
 from uvms_adaptive_dynamics.uncertainty.constrained_inverse import ConstrainedInverse
 
 FLOOR = 1e-9    # share of the prior's information, the smallest allowed
@@ -475,7 +476,7 @@ def test_a_saved_covariance_comes_back():
         state = state_of(table, np.zeros(p), np.ones(p))
         state.restart(
             PriorInformation.from_saved(values, covariance, np.array(table.scale), 12.4, inflation,
-                                        free), np.full(table.channels, 2.0))
+                                        free), NoiseStart(np.full(table.channels, 2.0)))
         problem, B = state.problem(values, free), state.gradient_covariance()
         G = ConstrainedInverse(problem.total.H, B, np.zeros((0, p)), 0, np.zeros(p), free).matrix
         size = np.sqrt(np.diag(covariance))

@@ -85,12 +85,12 @@ def test_masked_and_resting_rows_are_not_learnt(running):
     age = estimator.snapshot().progress.row_age
     # The low-pass looks half a kernel ahead.
     assert ((age[:6] > 0.75) & (age[:6] < 1.01)).all() and (age[6:] == 0).all()
-    estimator.learn = False
+    estimator.set_learning(False)
     for _ in range(50):
         estimator.step(next(samples))
     np.testing.assert_allclose(estimator.snapshot().progress.row_age, age + 1.0, atol=1e-6)
     still = next(samples)
-    estimator.learn = True
+    estimator.set_learning(True)
     for k in range(450):
         estimator.step(replace(still, t=still.t + PERIOD * k))
     assert (estimator.snapshot().progress.row_age > 2.0).all()
@@ -101,14 +101,14 @@ def test_a_recovery_is_a_jump_that_is_judged_anew(running):
     """Failures are counted across the recovery until a solve succeeds."""
     estimator, samples = running
     estimator.trust.judged = True
-    solve = estimator._solver.solve
-    estimator._solver.solve = lambda *problem: (_ for _ in ()).throw(SolverError("no"))
+    solve = estimator.solver.solve
+    estimator.solver.solve = lambda *problem: (_ for _ in ()).throw(SolverError("no"))
     for _ in range(RECOVER_AFTER + 2):
         estimator.step(next(samples))
     state = estimator.snapshot()
     assert state.progress.failed_in_a_row == RECOVER_AFTER + 2 and not state.judged
     assert state.progress.jumps == 1 and "recovery" in state.progress.jump_reason
-    estimator._solver.solve = solve
+    estimator.solver.solve = solve
     estimator.step(next(samples))
     assert estimator.snapshot().progress.failed_in_a_row == 0
 

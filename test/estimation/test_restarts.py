@@ -56,7 +56,8 @@ class Unsteady:
 def test_only_failures_in_a_row_end_in_recovery(samples):
     """One success between two runs of failures, each too short for a recovery: none happens."""
     estimator = Estimator(CONFIG)
-    estimator._solver = solver = Unsteady(estimator._solver)
+    solver = Unsteady(estimator.solver)
+    estimator.use_solver(solver)
     for sample in samples[:20]:
         estimator.step(sample)
     for k, sample in enumerate(samples[20:20 + 2 * RECOVER_AFTER - 1]):
@@ -68,7 +69,8 @@ def test_only_failures_in_a_row_end_in_recovery(samples):
 def test_a_recovery_keeps_the_efforts_behind_the_noise(samples):
     """Like the noise itself: only the data whose solves failed are dropped."""
     estimator = Estimator(CONFIG)
-    estimator._solver = solver = Unsteady(estimator._solver)
+    solver = Unsteady(estimator.solver)
+    estimator.use_solver(solver)
     first, then = samples[:-RECOVER_AFTER], samples[-RECOVER_AFTER:]
     for sample in first:
         estimator.step(sample)
@@ -94,6 +96,19 @@ def test_rows_from_before_a_restart_enter_none_after_it(samples):
     assert np.isfinite(estimator.pi).all()
 
 
+def test_a_pause_of_learning_separates_the_rows_around_it(samples):
+    """No row mixes instants from before and after it; switching on what is on changes nothing."""
+    estimator = Estimator(CONFIG)
+    filling = sum(estimator.step(sample) is None for sample in samples[:20])
+    estimator.set_learning(True)
+    assert estimator.step(samples[20]) is not None
+    estimator.set_learning(False)
+    assert estimator.add(samples[21]) is not None and estimator.solve() is None
+    estimator.set_learning(True)
+    assert sum(estimator.step(sample) is None for sample in samples[22:40]) == filling > 0
+    assert estimator.status == "optimal"
+
+
 def test_a_restart_that_fails_changes_nothing(samples, monkeypatch):
     """Whatever raises on the way, the estimator goes on as if it had not been asked."""
     estimator, spared = Estimator(CONFIG), Estimator(CONFIG)
@@ -106,7 +121,7 @@ def test_a_restart_that_fails_changes_nothing(samples, monkeypatch):
     def impossible(*given):
         raise np.linalg.LinAlgError("not positive definite")
 
-    for place in ("information.SystematicGradient", "estimator.LearnedSpans"):
+    for place in ("information.SystematicGradient", "origin.LearnedSpans"):
         with monkeypatch.context() as broken:
             broken.setattr(f"uvms_adaptive_dynamics.estimation.{place}", impossible)
             with pytest.raises(np.linalg.LinAlgError):
@@ -129,9 +144,9 @@ def test_factors_on_efforts_are_saved_and_go_on(samples, tmp_path):
         estimator.step(sample)
     path = save_parameters(tmp_path / "state.yaml", estimator.parameter_set())
     again = Estimator(CONFIG, load_parameters(path))
-    np.testing.assert_array_equal(again.effort_factor, estimator.effort_factor)
+    np.testing.assert_array_equal(again.scales.effort, estimator.scales.effort)
     again.restart(Estimator(CONFIG).parameter_set())
-    np.testing.assert_array_equal(again.effort_factor, np.ones(6))
+    np.testing.assert_array_equal(again.scales.effort, np.ones(6))
 
 
 def test_the_efforts_behind_the_noise_are_saved_and_go_on(samples, tmp_path):
@@ -199,8 +214,9 @@ def test_the_factor_of_adapting_intervals_is_saved_and_gone_on_from(samples, tmp
     saved = load_parameters(path)
     frozen, adapting = (Estimator(CONFIG, saved, learn=False, adapt_intervals=adapts)
                         for adapts in (False, True))
-    np.testing.assert_allclose(frozen.noise_stddev, saved.noise_stddev)
-    np.testing.assert_allclose(adapting.noise_stddev, np.linspace(0.6, 1.6, 6) * saved.noise_stddev)
+    np.testing.assert_allclose(frozen.snapshot().noise_stddev, saved.noise_stddev)
+    np.testing.assert_allclose(adapting.snapshot().noise_stddev,
+                               np.linspace(0.6, 1.6, 6) * saved.noise_stddev)
 
 
 def test_a_channel_that_was_saved_as_wrong_begins_as_wrong(samples):

@@ -95,7 +95,7 @@ def test_an_untouched_prior_is_never_saved(start, samples):
     memory.save()
     memory.save()
     assert memory.saves == 1
-    estimator.learn = False
+    estimator.set_learning(False)
     learn(estimator, samples[60:90])
     memory.save()
     assert memory.saves == 1

@@ -447,7 +447,7 @@ def test_stages(ros, start, tmp_path):
     assert said()["state"] == "waiting"
     assert "waiting at 0 s, until the node that moves the robot is armed" in (
         heard[-1].status[0].message)
-    assert asked(node, lambda estimator: estimator.held.sum()) == 27
+    assert asked(node, lambda estimator: estimator.knowledge.free_set.held.sum()) == 27
     time = SimulatedTime(ros, node)
     time.play(1.5)
     answer = ros.call(SetBool, "/uvms_estimator/run_stages", SetBool.Request(data=True))
@@ -472,13 +472,13 @@ def test_stages(ros, start, tmp_path):
     assert answer.success and "ended by hand" in answer.message and "everything" in answer.message
     ros.until(lambda: said()["stage"] == "all", what="the next stage")
     assert said()["last stage ended"] == "by hand" and "axis" in said()["last stage missing"]
-    assert asked(node, lambda estimator: estimator.held.sum()) == 0
+    assert asked(node, lambda estimator: estimator.knowledge.free_set.held.sum()) == 0
     statement = node.memory.folder / "statement.md"
     ros.until(statement.is_file, what="the statement after the stage")
     assert "| arm | by hand after " in statement.read_text()
     assert ros.call(Trigger, "/uvms_estimator/reset").success
     ros.until(lambda: said()["stage"] == "arm", what="the first stage again")
-    assert asked(node, lambda estimator: estimator.held.sum()) == 27
+    assert asked(node, lambda estimator: estimator.knowledge.free_set.held.sum()) == 27
     ended = "stage 1 of 2, the arm: ended by hand"
     ros.until(lambda: any(ended in line.msg for line in log))
     assert sum(ended in line.msg for line in log) == 1

@@ -192,7 +192,7 @@ def test_a_solver_that_fails_leaves_the_trusted_estimate(watched):
     node.said("learning", trusted="true")
 
     def broken(estimator):
-        estimator._solver.solve = lambda *problem: (_ for _ in ()).throw(SolverError("no answer"))
+        estimator.solver.solve = lambda *problem: (_ for _ in ()).throw(SolverError("no answer"))
     node.asked(broken)
     node.learn(0.5)
     values = node.said("failed", trusted="false")
@@ -204,7 +204,7 @@ def test_a_solver_that_fails_leaves_the_trusted_estimate(watched):
         node.heard["parameters"][-1])
     assert int(values["reset_count"]) >= 1 and "recovery" in values["reset_reason"]
 
-    node.asked(lambda estimator: delattr(estimator._solver, "solve"))
+    node.asked(lambda estimator: delattr(estimator.solver, "solve"))
     node.learn(0.5)
     node.said("learning", trusted="false")
     node.learn(JUDGED_S)
@@ -250,7 +250,7 @@ def test_values_that_are_not_finite_are_never_published(watched):
     node.ros.until(lambda: node.heard["parameters"][-1].header.frame_id == "learning")
 
     def spoil(estimator):
-        known = estimator._uncertainty
+        known = estimator.knowledge.uncertainty
         known.recent = known.recent._replace(
             systematic=np.full_like(known.recent.systematic, np.nan))
     node.asked(spoil)
@@ -364,5 +364,5 @@ def test_corrections_and_an_external_force_are_told():
     changes.scales = changes.scales._replace(effort=np.r_[.8, np.ones(9)], velocity=1.1)
     changes.load.load = np.r_[2.0, -3.0, 6.0, np.zeros(9)]
     assert told() == ("surge times 0.8,the vehicle's velocity times 1.1", 7.0)
-    estimator.learn = False
+    estimator.set_learning(False)
     assert told()[1] == 0.0

@@ -118,7 +118,7 @@ def test_a_statement_tells_that_every_solve_fails(running):
 
     def fail(*_):
         raise SolverError("no solution")
-    node.worker.call(lambda estimator: setattr(estimator._solver, "solve", fail))
+    node.worker.call(lambda estimator: setattr(estimator.solver, "solve", fail))
     learn(0.5, prior(node))
     answer = ros.call(Trigger, NAME + "statement")
     assert answer.success and answer.message.splitlines()[1] == "NOT USABLE"

@@ -18,6 +18,7 @@ from xml.etree import ElementTree
 
 import foreign_vehicle
 import numpy as np
+import pinocchio as pin
 import pytest
 from rosbags.typesys import Stores, get_types_from_msg, get_typestore
 
@@ -28,6 +29,7 @@ from uvms_adaptive_dynamics.signals.decode.decoder import Decoder
 from uvms_adaptive_dynamics.signals.topics import DEFINITIONS
 from uvms_adaptive_dynamics.simulation.bag import received
 from uvms_adaptive_dynamics.simulation.configured import Publication, true_robot_of
+from uvms_adaptive_dynamics.simulation.friction import joint_friction
 from uvms_adaptive_dynamics.simulation.robot import SimulatedRobot
 from uvms_adaptive_dynamics.simulation.true_robot import TrueRobot
 
@@ -79,24 +81,28 @@ def test_another_arm_comes_from_its_urdf():
     assert np.isfinite(messages[-1].payload["effort"]).all()
 
 
-def test_an_arm_with_continuous_joints_is_simulated(tmp_path):
-    """Such joints have no limits, and two coordinates in Pinocchio; `simulate` ended in an
-    IndexError. They turn by half a turn either way."""
+@pytest.mark.parametrize("stated", [True, False])
+def test_an_arm_with_continuous_joints_is_simulated(stated, tmp_path):
+    """Such joints have two coordinates in Pinocchio; `simulate` ended in an IndexError, and without
+    any limits with a joint too weak to move. They turn by half a turn either way."""
     file = tmp_path / "alpha.urdf"
     root = ElementTree.parse(resolve_urdf(Config().robot.urdf)).getroot()
     for joint in root.iter("joint"):
         if joint.get("name") in ("axis_e", "axis_b"):
             joint.set("type", "continuous")
-            for limit in joint.findall("limit"):
-                del limit.attrib["lower"], limit.attrib["upper"]
+            limit = joint.find("limit")
+            del limit.attrib["lower"], limit.attrib["upper"]
+            if not stated:
+                joint.remove(limit)
     file.write_bytes(ElementTree.tostring(root))
     robot = true_robot_of(Config().with_values({"robot.urdf": str(file)}))
-    simulated = SimulatedRobot(1, 1.0, robot)
+    simulated = SimulatedRobot(1, 2.0, robot)
     physics = simulated.physics
     np.testing.assert_allclose([physics.lower[0], physics.upper[3]], [-np.pi, np.pi])
     efforts = [message.payload["effort"] for message in simulated
                if message.topic == "joint_states"]
     assert np.isfinite(efforts).all() and np.shape(efforts)[1] == 4
+    assert np.ptp(simulated.truth().mu, axis=0).min() > 0.05
 
 
 @pytest.mark.parametrize("settings, said", [
@@ -108,10 +114,28 @@ def test_what_cannot_be_published_is_refused(settings, said):
         Publication(Config().with_values(settings), STORE)
 
 
-def test_an_arm_on_a_fixed_base_is_refused():
-    """There is no physics for an arm on a fixed base."""
-    with pytest.raises(ConfigError, match="robot.vehicle is false"):
-        true_robot_of(Config().with_values({"robot.vehicle": False}))
+def test_an_arm_on_a_fixed_base_is_simulated():
+    """Its base stays where it is, only the arm publishes, and its efforts are those of rigid
+    links in air, rotors and friction."""
+    config = Config().with_values({"robot.vehicle": False, "thrusters.source": "zero"} | {
+        f"{sensor}.enabled": False for sensor in ("imu", "dvl", "depth")})
+    simulated = SimulatedRobot(1, 3.0, true_robot_of(config), truth_period=0.1)
+    assert Publication(config, STORE).topics == {"joint_states": "joint_states"}
+    for _ in simulated:
+        pass
+    truth, physics = simulated.truth(), simulated.physics
+    assert not truth.nu.any() and not truth.nu_dot.any() and not np.ptp(truth.R_nb, axis=0).any()
+    assert np.ptp(truth.mu, axis=0).min() > 0.05
+    base = pin.SE3ToXYZQUAT(pin.SE3(truth.R_nb[0], truth.position[0]))
+    for k in range(5, len(truth.t)):
+        rigid = pin.rnea(physics.model, physics.data, np.append(base, truth.mu[k]),
+                         np.append(truth.nu[k], truth.mu_dot[k]),
+                         np.append(truth.nu_dot[k], truth.mu_ddot[k]))[6:]
+        friction = joint_friction(simulated.robot, truth.mu_dot[k])[0]
+        moving = np.abs(truth.mu_dot[k]) > 0.02     # rows of the truth are interpolated
+        np.testing.assert_allclose(
+            (rigid + friction + simulated.robot.rotor_inertia * truth.mu_ddot[k])[moving],
+            truth.joint_torque[k][moving], atol=0.01)
 
 
 def test_friction_follows_the_limits_of_a_joint(tmp_path):

@@ -22,8 +22,7 @@ import pytest
 from simulated import G
 
 from uvms_adaptive_dynamics.simulation.paper_parameters import paper_parameters
-from uvms_adaptive_dynamics.simulation.physics import inertia_matrix
-from uvms_adaptive_dynamics.simulation.true_robot import TrueRobot
+from uvms_adaptive_dynamics.simulation.true_robot import TrueRobot, inertia_matrix
 
 
 def test_payload_is_a_point_mass_in_the_gripper():

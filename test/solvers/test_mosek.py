@@ -62,7 +62,7 @@ CASES = {
 
 
 class ConicBenchmarkFile:
-    """A CBF file (cblib.zib.de, format 1-3): minimise c x + c0, A x + b in cones, sum x_j H_j +
+    """A CBF file (cblib.zib.de, format 1-3): minimize c x + c0, A x + b in cones, sum x_j H_j +
     D positive semidefinite."""
 
     def __init__(self, path):

@@ -103,7 +103,8 @@ def test_every_tick_equals_the_oracle(grouping, case, outliers, values, robot, s
     """Consecutive ticks of the simulated robot, warm-started from the tick before, against the
     statement solved from scratch (500 ticks at the default horizon: `benchmark --compare`)."""
     estimator = estimator_of(robot, **{"horizon": HORIZON, "grouping": grouping, **values})
-    estimator._solver = watched = Watched(estimator._solver)
+    watched = Watched(estimator.solver)
+    estimator.use_solver(watched)
     oracle, compared, unanswered = Oracle(), 0, 0
     for sample in with_outliers(samples, outliers, robot.default_noise(estimator.config), seed=3):
         if (
@@ -310,16 +311,17 @@ def test_a_misbehaving_solver_is_survived(mood, robot, samples):
     """Ticks go on, the status says what happened, failures are counted, and later results are as if
     nothing had happened."""
     a, b = estimator_of(robot, horizon=20), estimator_of(robot, horizon=20)
-    solver = Misbehaving(b._solver.inner)
-    b._solver = Guarded(solver)
-    a._solver.statuses.clear()
+    solver = Misbehaving(b.solver.inner)
+    b.use_solver(Guarded(solver))
+    a.solver.statuses.clear()
     for k, sample in enumerate(samples[:120]):
         solver.mood = mood if 70 <= k < 75 else "well"
         usual, estimate = a.step(sample), b.step(sample)
         if 70 <= k < 75:
             assert estimate.status != "optimal" and b.physical.violation(estimate.pi) < 1e-7
             assert np.isfinite(estimate.covariance).all() and np.isfinite(estimate.predicted).all()
-    assert (b.solver_counts["failures"], b.solver_counts["inaccurate answers"]) == (
+    counts = b.snapshot().solver_counts
+    assert (counts["failures"], counts["inaccurate answers"]) == (
         (0, 5) if mood == "is inaccurate" else (5, 0)
     )
     assert estimate.status == "optimal"

@@ -53,7 +53,7 @@ def test_a_motion_is_designed_and_tried(tmp_path, capsys):
 def test_a_robot_that_cannot_be_tried_is_refused_before_the_design(tmp_path, capsys, monkeypatch):
     monkeypatch.setattr(command, "design", None)
     for option, setting, said in (
-            ("--dry-run", "robot.vehicle=false", "An arm on a fixed base cannot be simulated"),
+            ("--dry-run", "robot.vehicle=false", "the motions tried here are flown"),
             ("--compare", "robot.joints=[axis_e]", "the only robot that --compare")):
         assert main(["excite", option, "--set", setting, "--output", str(tmp_path)]) == 2
         assert said in capsys.readouterr().err

@@ -25,6 +25,7 @@ from uvms_adaptive_dynamics.studies.coverage import judge_flags, run_seed
 from uvms_adaptive_dynamics.studies.coverage_table import summary
 from uvms_adaptive_dynamics.studies.linear_data import linear_samples, true_parameters
 from uvms_adaptive_dynamics.uncertainty.identifiability import (
+    _block,
     _cut_off,
     _echelon,
     _written,
@@ -118,6 +119,13 @@ def test_nothing_is_known_before_the_first_row():
                                                 RobotModel.from_config(config))).identifiability()
     assert found.rank == 0 and set(
         found.known_from) == {"prior"} and "no effect on any row so far" in found.sentences[-1]
+
+
+def test_information_that_rounding_leaves_below_zero_is_none():
+    """A group that no row shows; its excitation was not a number in the statement."""
+    block = _block("axis_e friction", np.array([0]), np.array([[-1e-18]]), 10.0, np.eye(1),
+                   np.ones(1))
+    assert (block.excitation, block.left) == (0.0, 1.0)
 
 
 def test_flags_are_right_for_nearly_all_parameters():

@@ -125,8 +125,9 @@ def test_measured_needs_a_small_interval_with_all_that_may_be_off(runs, monkeypa
     estimator, last = runs["measured"]
     place = estimator.table.index["m_X_du"]
     assert estimator.known_from()[place] == "measured"
-    uncertainty = estimator._uncertainty.present()._replace(systematic=20 * last.systematic)
-    monkeypatch.setattr(estimator._uncertainty, "present", lambda: uncertainty)
+    known = estimator.knowledge.uncertainty
+    uncertainty = known.present()._replace(systematic=20 * last.systematic)
+    monkeypatch.setattr(known, "present", lambda: uncertainty)
     assert estimator.known_from()[place] != "measured"
 
 

@@ -24,17 +24,9 @@ from uvms_adaptive_dynamics.model.metrics import channel_metrics
 from uvms_adaptive_dynamics.model.parameter_file import ParameterSet
 from uvms_adaptive_dynamics.model.robot import RobotModel
 from uvms_adaptive_dynamics.model.sample import BY_SETTING, NO_THRUSTER
+from uvms_adaptive_dynamics.uncertainty.evidence import ChannelEvidence, Evidence, finding_of
 from uvms_adaptive_dynamics.uncertainty.statement import statement
-from uvms_adaptive_dynamics.uncertainty.verdict import (
-    GOOD,
-    NOT_USABLE,
-    USABLE,
-    ChannelEvidence,
-    Evidence,
-    finding_of,
-    telling,
-    verdict,
-)
+from uvms_adaptive_dynamics.uncertainty.verdict import GOOD, NOT_USABLE, USABLE, verdict
 
 ROBOT = RobotModel.from_config(Config())
 TABLE = ROBOT.table
@@ -265,23 +257,6 @@ def test_the_statement_begins_with_the_answer_and_holds_everything():
     assert (low + high) / 2 == pytest.approx(-0.7) and high - low == pytest.approx(0.392, abs=1e-3)
     assert len(document["parameters"]) == TABLE.size
     assert set(document["channels"]) == set(ROBOT.channels)
-
-
-def test_a_joints_rows_tell_whatever_the_model_says():
-    """Rows of the vehicle tell only in motion."""
-    moves = np.zeros((2, TABLE.channels), bool)
-    moves[0, 0] = True
-    told = telling(TABLE, moves, np.ones(moves.shape), np.ones(moves.shape))
-    assert told[:, 6:].all() and told[:, :6].sum() == 1 and not moves[:, 6:].any()
-
-
-def test_a_vehicle_without_thrust_tells_nothing():
-    """A force that pulls it while it coasts leaves all of an effort that is not there; efforts of
-    any other size tell, and so do joints without effort."""
-    effort = np.full((3, TABLE.channels), 5.0)
-    effort[1], effort[2] = 0.0, -0.1
-    told = telling(TABLE, np.ones(effort.shape, bool), effort, np.full(effort.shape, 2.0))
-    assert told[0].all() and told[2].all() and not told[1, :6].any() and told[1, 6:].all()
 
 
 def test_a_failing_estimator_is_not_usable():

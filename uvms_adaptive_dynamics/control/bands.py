@@ -26,7 +26,7 @@ import numpy as np
 from scipy.linalg import expm
 
 from ..model.dynamics import State
-from ..model.error_covariance import Linear, linearized
+from ..model.error_covariance import Linear, linearized, transition
 from ..model.motion import EquationsOfMotion, smooth_sign
 from .unexplained import BAND_STEP, Unexplained
 
@@ -48,7 +48,7 @@ def bands(body: EquationsOfMotion, states: Sequence[State], within: np.ndarray, 
     N, found = start, [start]
     for k in range(K):
         linear = linearized(body, states[k], states[k + 1], h)
-        whole, integral = _integrated(linear.F, h)
+        whole, integral = transition(linear.F, h)
         push = integral @ linear.B
         P = whole @ P + integral @ (linear.G @ root)
         Q = np.tensordot(whole, Q, 1) + push[:, :, None] * roots[None, :, k, :]
@@ -70,15 +70,6 @@ def friction_at_rest(body: EquationsOfMotion, states: Sequence[State]) -> np.nda
     """
     rest = 1 - np.mean([smooth_sign(state.mu_dot) ** 2 for state in states], axis=0)
     return body.coulomb ** 2 / 3 * rest
-
-
-def _integrated(F: np.ndarray, h: float) -> tuple[np.ndarray, np.ndarray]:
-    """(exp(F h), its integral over h)."""
-    d = len(F)
-    double = np.zeros((2 * d, 2 * d))
-    double[:d, :d], double[:d, d:] = h * F, h * np.eye(d)
-    both = expm(double)
-    return both[:d, :d], both[:d, d:]
 
 
 class _EffortNoise:

@@ -93,6 +93,10 @@ class Feedforward:
         self._workspace = np.empty_like(self._covariance)
         self._before: float | None = None
 
+    def change_settings(self, config: Config) -> None:
+        """Adopt other `feedforward` settings from the next call of `efforts`."""
+        self.settings = config.feedforward
+
     # --- what the estimator says ------------------------------------------------------------------
 
     def update(self, pi: np.ndarray, covariance: np.ndarray | None, stamp: float,

@@ -108,7 +108,7 @@ class MotionController:
         """limits (C,): largest efforts [N, N m]; period [s] of `command`. cautious: compute the
         feedforward at the wanted pose, so that a wrong weight cannot act as negative stiffness,
         and shrink it by the uncertainty of its parameters."""
-        self.feedforward, self.gains, self._desired = feedforward, gains, desired
+        self.feedforward, self._gains, self._desired = feedforward, gains, desired
         self._allocation = allocation_of(config, curve)
         self._limits, self._period, self._cautious = limits, period, cautious
         # Rotors lag, so their part is commanded ahead of time; 0.5 period is the zero-order hold.
@@ -116,11 +116,15 @@ class MotionController:
         self._integral = np.zeros(limits.size)
         self.refused = 0    # number of feedforwards that could not be computed
 
+    def change_gains(self, gains: Gains) -> None:
+        """Use other gains from the next command on, which does not jump."""
+        self._gains = gains
+
     def command(self, t: float, state: MotionState) -> ControlCommand:
         """Commands at time t [s] for the state at that time."""
         error, rate_error = self._errors(self._desired(t), state)
         ahead = self._feedforward(t, state)
-        feedback = (self.gains.proportional * error + self.gains.derivative * rate_error
+        feedback = (self._gains.proportional * error + self._gains.derivative * rate_error
                     + self._integral)
         effort = feedback if ahead is None else feedback + ahead.tau
         given = self._allocation.allocate(effort[:6])
@@ -163,7 +167,7 @@ class MotionController:
 
     def _integrate(self, error: np.ndarray, effort: np.ndarray, given: np.ndarray) -> None:
         """Integrate, with anti-windup: hold channels whose saturation the step would deepen."""
-        step = self._period * self.gains.integral * error
+        step = self._period * self._gains.integral * error
         withheld = effort - given
         stuck = (np.abs(withheld) > NOT_GIVEN * self._limits) & (withheld * step > 0.0)
         bound = INTEGRAL_LIMIT * self._limits

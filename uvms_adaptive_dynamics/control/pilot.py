@@ -263,7 +263,7 @@ class Pilot:
         if self._settings.hold == "depth_heading":
             # No position error: speed is controlled, position is not.
             state = state._replace(position=np.append(wanted.position[:2], state.position[2]))
-        self._controller.gains = self._gains.at(t)
+        self._controller.change_gains(self._gains.at(t))
         command = self._controller.command(t, state)
         come_in = min((t - self.station.t) / self._settings.ramp, 1.0)
         self._mu = wanted.mu

@@ -81,11 +81,8 @@ class StageProgress:
 class StageRunner:
     """Runs a schedule on an estimator.
 
-    ended: the finished stages, in order. waits: while true, neither time nor motion counts for the
-    current stage (the estimator keeps learning). flown: name of the stage whose motion a
-    self-moving robot flies now, '' for none; None if a person moves the robot. With a name, time
-    and pace count for that stage alone, since holding still beside a moving arm, or the previous
-    stage's motion, is not the motion that a stage asks for."""
+    ended: the finished stages, in order. Tell it with `wait` and `note_flown` what the robot does.
+    """
 
     ended: list[StageEnd]
     _complete: bool
@@ -100,8 +97,8 @@ class StageRunner:
                  say: Callable[[str], None] = log.info):
         """say: called with each sentence for the operator."""
         self.schedule, self._estimator, self._say = schedule, estimator, say
-        self.waits = False
-        self.flown: str | None = None
+        self._waits = False
+        self._flown: str | None = None
         self._period = estimator.config.filter.period
         self._update_ticks = max(1, round(KNOWLEDGE_PERIOD / self._period))
         table = estimator.table
@@ -111,17 +108,31 @@ class StageRunner:
         self.restart()
 
     def restart(self) -> None:
-        """Start over at the first stage, also after a restart of the estimator; `waits` stays."""
+        """Start over at the first stage, also after a restart of the estimator; `wait` stays in
+        force."""
         self.ended = []
         self._complete = False
         self._t = None
         self._begin(0)
 
+    def wait(self, waits: bool = True) -> None:
+        """Let the current stage wait, or run again. While it waits, neither time nor motion counts;
+        the estimator keeps learning."""
+        self._waits = waits
+
+    def note_flown(self, stage: str | None) -> None:
+        """Note the stage whose motion a self-moving robot flies now, '' for none; None if a person
+        moves the robot.
+
+        With a name, time and pace count for that stage alone: holding still beside a moving arm, or
+        the previous stage's motion, is not the motion that a stage asks for."""
+        self._flown = stage
+
     def follow(self) -> StageProgress | None:
         """Call after each `add` of the estimator that gave a prediction. May free and freeze
         parameters. Returns the progress once a second, else None."""
         estimator = self._estimator
-        if self.waits or not estimator.learn or estimator.prediction is None:
+        if self._waits or not estimator.learn or estimator.prediction is None:
             return None
         self._t = float(estimator.prediction.t)
         if self._begun is None:
@@ -193,12 +204,12 @@ class StageRunner:
     def _state(self) -> str:
         if self._complete:
             return STAGE_COMPLETE
-        return STAGE_WAITING if self.waits else STAGE_RUNNING
+        return STAGE_WAITING if self._waits else STAGE_RUNNING
 
     @property
     def _is_flown(self) -> bool:
         """True if the robot now does what the stage asks for; always, if it asks for no motion."""
-        return self.flown in (None, self._stage.name) or not self._stage.move
+        return self._flown in (None, self._stage.name) or not self._stage.move
 
     @property
     def _elapsed(self) -> float:
@@ -236,7 +247,7 @@ class StageRunner:
             more = advice(channel, open_names, tuple(moved))
             if channel in still:
                 word = "has hardly moved" if stage.kind == "motion" else "was hardly tilted"
-                if self.flown is not None and not self._flown_ticks:
+                if self._flown is not None and not self._flown_ticks:
                     word = "the stage's own motion has not begun"
                 elif not moved[channel]:
                     word += ", or its rows are masked"

@@ -26,7 +26,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from ..config import Feedforward
+from ..config import Config, Feedforward
 from ..errors import MessageError
 from ..model.rotations import FRD_FROM_FLU, NED_FROM_ENU
 from ..model.state import State
@@ -92,11 +92,15 @@ class WantedMotions:
 
     def __init__(self, joints: Sequence[str], settings: Feedforward):
         self.doubt = ""
-        self._joints, self.settings = tuple(joints), settings
+        self._joints, self._settings = tuple(joints), settings
         self._vehicle, self._arm = _Line(), _Line()
         world = settings.axes.startswith("world")
         flip = {"body_flu": FRD_FROM_FLU, "world_enu": NED_FROM_ENU}.get(settings.axes, np.eye(3))
         self._world, self._flip = world, np.kron(np.eye(2), flip)     # of linear and angular
+
+    def change_settings(self, config: Config) -> None:
+        """Adopt another `feedforward.motion_timeout`."""
+        self._settings = config.feedforward
 
     # --- messages; each raises MessageError if unusable -------------------------------------------
 
@@ -146,7 +150,7 @@ class WantedMotions:
 
     def _compare_frame(self, message: Any) -> None:
         frame = str(getattr(getattr(message, "header", None), "frame_id", ""))
-        name, axes = frame.rsplit("/", 1)[-1], self.settings.axes
+        name, axes = frame.rsplit("/", 1)[-1], self._settings.axes
         given = name.split("_")[0] in WORLD_FRAMES
         self.doubt = "" if not name or given == self._world else (
             f"the wanted motion has frame_id '{frame}', but is taken in feedforward.axes '{axes}'; "
@@ -180,7 +184,7 @@ class WantedMotions:
         return float(min(ahead, default=t)) - t
 
     def _hold(self, points: _Points) -> float:
-        return self.settings.motion_timeout if len(points.times) == 1 else 0.0
+        return self._settings.motion_timeout if len(points.times) == 1 else 0.0
 
     def _in_force(self, line: _Line,
                   t: float) -> tuple[np.ndarray, np.ndarray | None] | None:

@@ -80,7 +80,7 @@ class Change(ABC):
     def _return_noise(self, information: InformationState) -> None:
         # The change caused the residuals since then: noise learned from them is valid neither
         # before it, where a checkpoint returns to, nor after it.
-        information.noise.put_back(self.noise)
+        information.return_noise(self.noise)
 
     def _known_before(self, information: InformationState, pi: np.ndarray,
                       scales: Scales) -> Checkpoint:
@@ -103,7 +103,7 @@ class PartChange(Change):
         information.age_window(self.ticks, pi)
         if not information.marginalize(self.places, pi):
             # The change stays unexplained, so its residuals are the error of predictions.
-            information.noise.put_back(learned)
+            information.return_noise(learned)
             return None
         return Followed(pi, scales, before)
 

@@ -90,7 +90,7 @@ class ChangeDetector(Protocol):
     def remember(self, known: Checkpoint) -> None:
         """Keep the knowledge from before a change."""
 
-    def withdraw(self, known: Checkpoint) -> None:
+    def note_restored(self, known: Checkpoint) -> None:
         """Drop kept knowledge that has been restored."""
 
     def break_off(self) -> None:
@@ -110,7 +110,7 @@ class NoChangeDetection:
     def remember(self, known: Checkpoint) -> None:
         """See `ChangeDetector`."""
 
-    def withdraw(self, known: Checkpoint) -> None:
+    def note_restored(self, known: Checkpoint) -> None:
         """See `ChangeDetector`."""
 
     def break_off(self) -> None:
@@ -195,7 +195,7 @@ class EvidenceChangeDetector:
         if len(self._known) > KNOWLEDGE_KEPT:
             del self._known[-2]     # the oldest rests on most data, the others on a burst of errors
 
-    def withdraw(self, known: Checkpoint) -> None:
+    def note_restored(self, known: Checkpoint) -> None:
         """See `ChangeDetector`."""
         self._known = [one for one in self._known if one is not known]
         self._restart()

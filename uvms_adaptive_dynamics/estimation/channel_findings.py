@@ -63,12 +63,11 @@ class ChannelFindings:
         self._config, self.left_out = config, self._robot.left_out(config)
         self._unused = np.array([bool(why) for why in self.left_out])
 
-    def add_row(self, prediction: Prediction, excited: Excited, learn: bool) -> None:
-        """Judge a row. While learning, the parameters' own variance excuses a residual; frozen
-        parameters excuse nothing."""
+    def add_row(self, prediction: Prediction, excited: Excited, excused: np.ndarray) -> None:
+        """Judge a row; excused (C,): variance that residuals may have without being doubted, that
+        of the parameters while they are learnt, and none of frozen ones."""
         self._trust.add_row(prediction.measured, prediction.predicted,
-                            prediction.valid & ~self._unused, excited.moves,
-                            prediction.parameter_variance * learn,
+                            prediction.valid & ~self._unused, excited.moves, excused,
                             self._information.noise.long_run)
         self._residual_mean.add_row(prediction.residual, excited.moves)
 

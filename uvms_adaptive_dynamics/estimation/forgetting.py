@@ -34,6 +34,8 @@ from typing import NamedTuple
 import numpy as np
 from scipy.linalg import cho_factor, cho_solve, cholesky, eigh, solve_triangular
 
+from ..model.parameters import ParameterTable
+
 NEGLIGIBLE_GAIN = 1e-9  # share of a direction's information below which nothing is forgotten
 
 
@@ -78,6 +80,15 @@ class Wander(NamedTuple):
     places: np.ndarray
     variance: np.ndarray
     rows: float
+
+    @classmethod
+    def of(cls, table: ParameterTable, stddev: np.ndarray, rows: float) -> Wander | None:
+        """The further parameters of a robot that drift about zero with this time constant in rows,
+        if any; stddev (p,): the prior's."""
+        places = np.concatenate([np.zeros(0, int), *(
+            np.arange(place.start, place.stop) for name, place in table.term_slices.items()
+            if table.term_sets[name].wanders)])
+        return cls(places, stddev[places] ** 2, rows) if places.size else None
 
     def added(self, rows: int) -> np.ndarray:
         """(k,) variance gained in so many rows, such that the stationary variance is kept."""

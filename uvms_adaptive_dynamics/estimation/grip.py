@@ -34,7 +34,7 @@ def note_grip(estimator: Estimator, name: str = "") -> str:
     if t is None:
         raise UvmsError("no sample has arrived yet; report the grip again once data arrive")
     if tracker.held:
-        tracker.name = name or tracker.name
+        tracker.rename(name)
         return (f"Something has already been held for {t - tracker.since:.0f} s; it is now named "
                 f"'{tracker.name}'.")
     pi, covariance = estimator.pi, estimator.covariance
@@ -45,7 +45,7 @@ def note_grip(estimator: Estimator, name: str = "") -> str:
                                     tracker.places, "reported by the operator"), t)
     if not tracker.held:        # without learning, the link's parameters stay
         tracker.begin(t, pi, covariance, None)
-    tracker.name = name or tracker.name
+    tracker.rename(name)
     return (f"'{tracker.name}' is held from now on. Move the arm so that its mass and position can "
             "be estimated.")
 

@@ -33,7 +33,7 @@ from ..model.physical_set import PhysicalSet
 from ..model.robot import RobotModel
 from ..model.sample import Sample
 from ..solvers.problem import HorizonProblem
-from ..uncertainty.channel_noise import NoiseRecord
+from ..uncertainty.channel_noise import NoiseRecord, NoiseStart
 from ..uncertainty.constrained_inverse import ConstrainedInverse
 from ..uncertainty.gradient_covariance import GradientCovariance
 from ..uncertainty.motion_noise import AXES
@@ -77,8 +77,8 @@ class InformationState:
 
     Each sample: `observe_motion`. Each row: `observe`, `add_row`, `forget`, `learn_noise`,
     `refresh_weights`. Each solution: `note_solution`. A change of the robot: `age_window`,
-    `marginalize`, `drop_window`; `record` and `put_back` return to an earlier state. Otherwise:
-    `hold`, `break_off`, `restart`. Queries: `problem`, `cost`, `cost_to_save`,
+    `marginalize`, `drop_window`, `return_noise`; `record` and `put_back` return to an earlier
+    state. Otherwise: `hold`, `break_off`, `restart`. Queries: `problem`, `cost`, `cost_to_save`,
     `gradient_covariance`, `systematic_moves`, `data_information`.
 
     scale (C,): one over the deviation that weighs each channel's rows now; rows_learned: since the
@@ -104,19 +104,17 @@ class InformationState:
 
     # --- changes ----------------------------------------------------------------------------------
 
-    def restart(self, prior: PriorInformation, noise: np.ndarray | None = None,
-                long_run: np.ndarray | None = None, systematic: np.ndarray | None = None,
-                residual_products: np.ndarray | None = None, rows_known: float = 0.0,
-                rows_learned: int = 0, effort: np.ndarray | None = None) -> None:
+    def restart(self, prior: PriorInformation, noise: NoiseStart = NoiseStart(),
+                systematic: np.ndarray | None = None,
+                residual_products: np.ndarray | None = None, rows_learned: int = 0) -> None:
         """Start again from a prior or a saved estimate; if that raises, nothing has changed.
 
-        Of a saved estimate, if it has them: noise (C,) of predictions; long_run (C,), the noise
-        that weighed its rows; systematic (CAUSES, p), its shift by one deviation of each error
-        that no residual shows; residual_products (2, L, C), see `ResidualAutocovariance.products`;
-        rows_known: rows per channel behind its noise, and effort (C,) the scale of their efforts.
-        rows_learned: rows behind the prior that were learned since the estimator's restart."""
+        Of a saved estimate, if it has them: its noise; systematic (CAUSES, p), its shift by one
+        deviation of each error that no residual shows; residual_products (2, L, C), see
+        `ResidualAutocovariance.products`. rows_learned: rows behind the prior that were learned
+        since the estimator's restart."""
         settings, table = self._settings, self._table
-        wander = self._wander(prior)
+        wander = Wander.of(table, prior.stddev, self._current_time / self._period)
         arrival = arrival_cost(settings, table, prior, self._coupling.split, wander)
         if wander is not None and prior.saved and isinstance(arrival, DirectionalArrival):
             # It was saved an unknown time ago.
@@ -138,7 +136,9 @@ class InformationState:
             root = prior.rows[:, :-1]
             calibration.restart(systematic @ root.T @ root)
 
-        self.noise.restart(noise, long_run, rows_known, effort)
+        self.noise.restart(noise.stddev, noise.long_run, noise.rows_known, noise.effort)
+        if noise.factor is not None:
+            self.noise.begin_factor(noise.factor)
         self.prior, self.arrival = prior, arrival
         self.gradient, self.systematic = gradient, calibration
         self.window = Window(settings.horizon, table.channels, table.size, arrival.decay,
@@ -158,15 +158,6 @@ class InformationState:
         self._frozen_doubt.hold(np.flatnonzero(held), covariance, self.window.Y, self.window.valid)
         self._use_noise(self.noise.long_run)
         self.gradient.reform(self.scale ** 2, self.noise.long_run ** 2)
-
-    def _wander(self, prior: PriorInformation) -> Wander | None:
-        """The further parameters that drift by themselves about zero, if any."""
-        places = np.concatenate([np.zeros(0, int), *(
-            np.arange(place.start, place.stop) for name, place in self._table.term_slices.items()
-            if self._table.term_sets[name].wanders)])
-        if not places.size:
-            return None
-        return Wander(places, prior.stddev[places] ** 2, self._current_time / self._period)
 
     def observe_motion(self, sample: Sample, valid: np.ndarray, robot: RobotModel,
                        pi: np.ndarray) -> None:
@@ -296,6 +287,10 @@ class InformationState:
         self._use_noise(self.noise.long_run)
         self.gradient.break_off()
         self.systematic.break_off()
+
+    def return_noise(self, noise: NoiseRecord) -> None:
+        """Return to an earlier noise alone: the residuals since then had another cause."""
+        self.noise.put_back(noise)
 
     def age_window(self, ticks: int, pi: np.ndarray) -> None:
         """Condense the window's rows of age `ticks` or more into old data, with their robust

@@ -24,7 +24,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from ..config import Filter
+from ..config import Config, Filter
 from ..model.kernel import correlation_length, gaussian_kernel
 from ..model.robot import RawRows
 
@@ -70,6 +70,10 @@ class RowFilter:
         self._instants: list = [None] * K
         self._filled = 0
         self._place = 0
+
+    def change_settings(self, config: Config) -> None:
+        """Adopt another `filter.minimum_share`."""
+        self.minimum_share = config.filter.minimum_share
 
     def reset(self) -> None:
         """Drop all instants, as after a gap in time."""

@@ -128,6 +128,10 @@ class PayloadTracker:
         self.held = True
         self.restart_rows(t)
 
+    def rename(self, name: str) -> None:
+        """Give what is held another name, unless that is empty."""
+        self.name = name or self.name
+
     def restart_rows(self, t: float) -> None:
         """Forget the payload's rows, and sum those from t [s] on."""
         self.since = t

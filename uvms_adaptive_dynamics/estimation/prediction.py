@@ -34,7 +34,7 @@ class Prediction:
     valid (C,); regressor (C, p), tau_known (C,): predicted = regressor pi + tau_known;
     parameter_covariance (C, C): the parameters' part of `predicted_covariance`;
     unlearnt_variance (C,): the part of `parameter_variance` that the noise of the rows learnt
-    does not cause; trust (C,): indices into `uncertainty.trust.STATES`, from earlier rows;
+    does not cause; trust (C,): indices into `uncertainty.trust.TRUST_STATES`, from earlier rows;
     by_velocity (C, 2): change of `predicted` with the scale of the vehicle's linear velocity
     (`RobotModel.by_velocity`); R_nb (3, 3): attitude, body FRD to NED; load (12,): the external
     force contained in tau_known, None if there is none; by_thruster (C, N): contribution of

@@ -28,7 +28,7 @@ from typing import NamedTuple
 import numpy as np
 
 from ..config import Config
-from ..model.robot import RobotModel
+from ..model.robot import RawRows, RobotModel
 from ..model.sample import WEAK_THRUSTER, Sample
 from ..model.scales import Scales
 from .accepted_change import (
@@ -42,13 +42,11 @@ from .accepted_change import (
 )
 from .changes import change_detector
 from .checkpoints import Checkpoints
-from .estimate_uncertainty import EstimateUncertainty
 from .external_load import ExternalLoad
-from .free_set import FreeSet
-from .information import InformationState
 from .low_pass import Row
 from .payload import PayloadTracker
 from .prediction import Prediction
+from .robot_knowledge import RobotKnowledge
 from .row_excitation import Excited
 
 
@@ -72,14 +70,13 @@ class RobotChanges:
 
     scales: Scales
 
-    def __init__(self, config: Config, robot: RobotModel, information: InformationState,
-                 free_set: FreeSet, uncertainty: EstimateUncertainty, payload: PayloadTracker,
-                 overlap: float, elapsed: Callable[[float], float]):
-        """information, free_set, uncertainty, payload: the estimator's own; overlap: number of
-        neighbouring rows that carry the information of an independent row; elapsed(t) [s]: time
-        from the first sample to stamp t."""
-        self._config, self._robot, self._information = config, robot, information
-        self._free_set, self._uncertainty, self._payload = free_set, uncertainty, payload
+    def __init__(self, config: Config, robot: RobotModel, knowledge: RobotKnowledge,
+                 payload: PayloadTracker, overlap: float, elapsed: Callable[[float], float]):
+        """knowledge, payload: the estimator's own; overlap: number of neighbouring rows that carry
+        the information of an independent row; elapsed(t) [s]: time from the first sample to stamp
+        t."""
+        self._config, self._robot, self._knowledge = config, robot, knowledge
+        self._information, self._payload = knowledge.information, payload
         self._overlap, self._elapsed = overlap, elapsed
 
     def restart(self, scales: Scales, rows_known: float) -> None:
@@ -92,7 +89,7 @@ class RobotChanges:
     def renew_detector(self, rows_known: float = 0.0) -> None:
         """Start a new detector for the parameters that are free now."""
         information = self._information
-        self.detector = change_detector(self._config, self._robot, self._free_set.free,
+        self.detector = change_detector(self._config, self._robot, self._knowledge.free,
                                         information.follows_changes, self._overlap,
                                         information.prior.stddev, rows_known)
 
@@ -116,6 +113,12 @@ class RobotChanges:
         if sample.by_thruster is not None and (thruster != 1.0).any():
             sample = replace(sample, wrench=sample.wrench + sample.by_thruster @ (thruster - 1.0))
         return sample
+
+    def with_columns(self, raw: RawRows, sample: Sample, pi: np.ndarray) -> RawRows:
+        """The raw rows of a corrected sample with the columns of two kinds of change, a scale of
+        the velocity and of a thruster; pi (p,): the estimate."""
+        return raw._replace(by_velocity=self._robot.by_velocity(sample, pi),
+                            by_thruster=self._robot.by_thruster(sample, self.scales.effort))
 
     def with_load(self, row: Row) -> Row:
         """The row with the external force in its known load."""
@@ -148,7 +151,7 @@ class RobotChanges:
     def follow(self, change: Change, t: float, pi: np.ndarray) -> Revision | None:
         """Update the knowledge for a change accepted at stamp t [s], from the estimate pi (p,);
         None if that is impossible."""
-        covariance = self._uncertainty.present().covariance.matrix
+        covariance = self._knowledge.covariance
         followed = change.follow(self._information, pi, self.scales)
         if followed is None:
             return None
@@ -156,7 +159,7 @@ class RobotChanges:
             concerned = np.isin(self._payload.places, change.places).any()
             self._payload.note_change(t, pi, covariance, followed.before, bool(concerned))
         elif isinstance(change, Restoration):
-            self.detector.withdraw(change.known)
+            self.detector.note_restored(change.known)
             if change.known is self._payload.known:
                 self._payload.end()
         elif isinstance(change, LoadChange):

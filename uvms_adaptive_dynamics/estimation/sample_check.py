@@ -103,13 +103,14 @@ class SampleCheck:
         if not _is_finite(sample.velocity_stddev) or sample.velocity_stddev < 0:
             raise ParameterError(f"sample.velocity_stddev is {brief(sample.velocity_stddev)}, "
                                  "expected a standard deviation in m/s, 0 if unknown.")
-        if not isinstance(sample.right_until, REAL):
+        if not isinstance(sample.right_until, REAL) or isinstance(sample.right_until, bool):
             raise ParameterError(f"sample.right_until is {brief(sample.right_until)}, expected a "
                                  "time in seconds, minus infinity before the first verdict.")
+        # Measurements may be missing (NaN) and are masked then; what describes them may not.
         if sample.down_doubt is not None:
-            _require_array("down_doubt", sample.down_doubt, (3, 3))
+            _require_finite("down_doubt", sample.down_doubt, (3, 3))
         if sample.by_thruster is not None and self._by_thruster[1]:
-            _require_array("by_thruster", sample.by_thruster, self._by_thruster)
+            _require_finite("by_thruster", sample.by_thruster, self._by_thruster)
         if not (isinstance(sample.misread, tuple)
                 and all(isinstance(one, Misread) for one in sample.misread)):
             raise ParameterError(f"sample.misread is {brief(sample.misread)}, expected a tuple of "
@@ -170,8 +171,17 @@ class SampleCheck:
 
 
 def _is_finite(value: Any) -> bool:
-    """Whether it is a number that fits a float: false for NaN, and for an integer too large."""
-    return isinstance(value, REAL) and abs(value) <= sys.float_info.max
+    """Whether it is a number that fits a float: false for NaN, for an integer too large, and for a
+    truth value, which Python counts as an integer."""
+    return (isinstance(value, REAL) and not isinstance(value, bool)
+            and abs(value) <= sys.float_info.max)
+
+
+def _require_finite(name: str, value: Any, shape: tuple[int, ...]) -> None:
+    _require_array(name, value, shape)
+    if not np.isfinite(value).all():
+        raise ParameterError(f"sample.{name} has values that are not finite; expected finite "
+                             "numbers, or None if it is unknown.")
 
 
 def _require_array(name: str, value: Any, shape: tuple[int, ...]) -> None:

@@ -29,8 +29,8 @@ from ..model.sample import Sample
 from ..signals.filters.joints import joint_limits
 from ..uncertainty.added_direction import RobustFit
 from ..uncertainty.arm_evidence import arm_findings
+from ..uncertainty.evidence import Finding
 from ..uncertainty.thrust_scale import UNSHOWN, thrust_scale
-from ..uncertainty.verdict import Finding
 from .arm_exchange import EXCHANGE_STRIDE, mistaken_joint
 from .log import RunLog
 

@@ -34,7 +34,7 @@ from ..model.robot import RawRows, RobotModel
 from ..model.sample import Sample
 from ..uncertainty.added_direction import RobustFit
 from ..uncertainty.arm_evidence import LEAST_COST_GAIN
-from ..uncertainty.verdict import Finding
+from ..uncertainty.evidence import Finding
 
 COMPARED_SAMPLES = 600  # samples compared: half a minute
 EXCHANGE_STRIDE = 2  # every second row: the low-pass removes what lies between

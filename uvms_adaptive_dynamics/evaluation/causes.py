@@ -37,7 +37,7 @@ from ..signals.filters.thrusters import SETTLING
 from ..signals.front_end import SignalFrontEnd
 from ..signals.masks import FOUND_WRONG, SILENT_ROLES
 from ..signals.topics import topic_setting
-from ..uncertainty.verdict import NO_FAULTS
+from ..uncertainty.evidence import NO_FAULTS
 from .bags import BagContents
 from .mask_spans import Span
 

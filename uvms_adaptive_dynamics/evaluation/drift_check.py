@@ -30,7 +30,7 @@ from ..model.normal import Z95
 from ..model.parameter_file import ParameterSet
 from ..model.robot import RobotModel
 from ..uncertainty.added_direction import CLUSTER_LENGTH, Added, RobustFit, pieces_of
-from ..uncertainty.verdict import Finding
+from ..uncertainty.evidence import Finding
 from .log import RunLog
 
 # Pieces that the jackknife leaves out: as long as possible, since tethers and currents wander over

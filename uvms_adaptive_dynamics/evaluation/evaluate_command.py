@@ -22,6 +22,7 @@ from typing import Any
 
 from .. import options
 from ..errors import ConfigError
+from ..model.metrics import shown
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -165,8 +166,3 @@ def _inputs(inputs: dict[str, Any]) -> list[str]:
             f"{shown(f['rate_hz'], '.1f'):>8}{shown(f['clock_offset_s'], '.2f'):>13}"
             f"{shown(f['latency_s'], '.3f'):>9}  {why}".rstrip())
     return lines
-
-
-def shown(value: float | None, form: str) -> str:
-    """A figure formatted for the terminal; '-' for None."""
-    return "-" if value is None else format(value, form)

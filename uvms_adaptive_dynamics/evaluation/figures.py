@@ -136,8 +136,7 @@ def parity(scene: Scene, metrics: dict[str, Any]) -> Figure:
     figure, axes = panels(len(names), 5 if len(names) > 4 else len(names), 2.5)
     for c, (ax, name) in enumerate(zip(axes, names)):
         found = metrics["channels"][name]
-        counted = rows.valid[:, c] & np.isfinite(rows.measured[:, c]) & np.isfinite(
-            rows.predicted[:, c])
+        counted = rows.counted(c)
         measured, predicted = rows.measured[counted, c], rows.predicted[counted, c]
         step = max(1, -(-measured.size // MAX_POINTS))
         ax.plot(measured[::step], predicted[::step], ".", color=MODEL_COLOUR, markersize=1.6,

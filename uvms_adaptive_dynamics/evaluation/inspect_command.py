@@ -20,8 +20,8 @@ import argparse
 
 from .. import options
 from ..disk.writing import output_file, write_file
+from ..model.metrics import shown
 from ..terminal import coloured
-from .evaluate_command import shown
 
 SLOW_GAPS = 3.0        # median intervals from which the longest gap is reported
 NEEDED_SHARE = 0.5     # share of ticks: a channel that counts in fewer has a problem

@@ -21,15 +21,9 @@ from pathlib import Path
 import numpy as np
 
 from ..model.metrics import channel_metrics, timing
+from ..uncertainty.evidence import HELD_OUT, ChannelEvidence, Evidence, Finding, telling
 from ..uncertainty.statement import Statement, statement
-from ..uncertainty.verdict import (
-    HELD_OUT,
-    JUDGED_SECONDS,
-    ChannelEvidence,
-    Evidence,
-    Finding,
-    telling,
-)
+from ..uncertainty.verdict import JUDGED_SECONDS
 from .log import Rows
 from .run_record import Run, trust_of
 

@@ -36,8 +36,8 @@ from ..model.sample import Sample
 from ..signals.checks.thrust_fit import COUPLING
 from ..uncertainty.added_direction import MIN_PIECES, Added, RobustFit
 from ..uncertainty.arm_evidence import LEAST_COST_GAIN
+from ..uncertainty.evidence import MATTERING_SHARE, Finding
 from ..uncertainty.trust_cause import LEFT
-from ..uncertainty.verdict import MATTERING_SHARE, Finding
 from .arm_check import CHECKED_EVERY, DRAG, WEIGHT, at_rest
 from .arm_exchange import low_passed
 

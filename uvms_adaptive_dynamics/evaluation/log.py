@@ -25,6 +25,7 @@ import numpy as np
 from ..disk.kinds import reason_of
 from ..errors import UvmsError
 from ..estimation.prediction import Estimate, Prediction
+from ..model.metrics import compared
 from ..model.parameters import ParameterTable
 from ..model.vehicle import load_columns
 
@@ -58,6 +59,10 @@ class Rows(NamedTuple):
     trust: np.ndarray
     speed: np.ndarray
     moves: np.ndarray
+
+    def counted(self, c: int) -> np.ndarray:
+        """(T,) bool: rows of channel c that are compared."""
+        return compared(self.measured[:, c], self.predicted[:, c], self.valid[:, c])
 
     @property
     def last_recording(self) -> np.ndarray:
@@ -121,8 +126,24 @@ class RunLog:
             column.append(values[name])
         self._regressors.append(row.regressor)
 
+    def note_change(self, t: float) -> None:
+        """Note that a change of the robot was accepted at t [s]."""
+        self.changes.append(t)
+
+    def add_times(self, estimate: Estimate, cpu_ms: float) -> None:
+        """Add the times of an update, which took so much of the processor."""
+        self.update_ms.append(estimate.update_ms)
+        self.solve_ms.append(estimate.solve_ms)
+        self.cpu_ms.append(cpu_ms)
+
+    def note_skipped(self) -> None:
+        """Count an update without a new estimate."""
+        self.skipped += 1
+
     def add_estimate(self, estimate: Estimate, bag: int) -> None:
-        """Add a point to the parameters' trajectory, which is thinned evenly as it grows."""
+        """Count an update, and add a point to the parameters' trajectory, which is thinned evenly
+        as it grows."""
+        self.updates += 1
         if self._estimates % self._stride == 0:
             # Deviations are computed on access, so only for kept points.
             self._trajectory.append((estimate.t, bag, estimate.pi, estimate.stddev))

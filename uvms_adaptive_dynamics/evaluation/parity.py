@@ -40,7 +40,7 @@ class Parity(NamedTuple):
 def parity(rows: Rows, c: int, channel: Mapping[str, Any]) -> Parity | None:
     """The plot of channel c, with metrics `channel`; None if no row counts."""
     measured, predicted = rows.measured[:, c], rows.predicted[:, c]
-    counted = rows.valid[:, c] & np.isfinite(measured) & np.isfinite(predicted)
+    counted = rows.counted(c)
     step = max(1, -(-int(counted.sum()) // POINTS))
     m, p = measured[counted][::step], predicted[counted][::step]
     if not m.size:

@@ -155,7 +155,7 @@ def run(bags: Sequence[str | Path | Piece], config: Config, prior: ParameterSet 
         # As in the node, so that update and solve times are comparable.
         with ShortCollections(), FailureLog(recorder.elapsed) as failures:
             signals = _learn(made, contents, recorder, progress)
-            estimator.follow_misread(signals.misread)
+            estimator.findings.follow_misread(signals.misread)
     if not len(recorder.log):
         raise BagError(signals.unusable)
     found = [*signals.findings, *_masked_findings(recorder.log, robot, config, signals, contents)]
@@ -175,7 +175,7 @@ def run(bags: Sequence[str | Path | Piece], config: Config, prior: ParameterSet 
         found += [RunFinding(*one) for one in (*of_arm, *drifting.findings)]
     return Run(
         contents, config, robot, frozen, recorder.log, start, final,
-        None if frozen else estimator.solver_name,
+        None if frozen else estimator.solver.name,
         None if frozen else estimator.identifiable_rank(), estimator.solver_failures,
         signals.counters, signals.masked, signals.ticks,
         (*(one.sentence for one in found), *(stages.schedule.notes if stages else ()),
@@ -183,7 +183,7 @@ def run(bags: Sequence[str | Path | Piece], config: Config, prior: ParameterSet 
         (*found, *recorder.trust_findings(),
          *([RunFinding("learned", estimator.repeated)] if estimator.repeated else []),
          *(RunFinding(*one) for one in estimator.mass_findings()),
-         *(RunFinding("residual", sentence) for sentence in estimator.residual_findings())),
+         *(RunFinding("residual", sentence) for sentence in estimator.findings.of_residuals())),
         signals.inputs, tuple(recorder.changes), tuple(failures.failures), signals.longest_gap,
         signals.mask_spans, recorder.stage_ends(),
         remedies(signals.masked, signals.states),
@@ -276,24 +276,21 @@ class _Recorder:
             self._stages.follow()
         estimate = estimator.solve(begin)
         assert estimate is not None     # the estimator learns
-        log.cpu_ms.append(1e3 * (time.thread_time() - begin_cpu))
+        log.add_times(estimate, 1e3 * (time.thread_time() - begin_cpu))
         log.add_row(estimate.prediction, bag, estimator.moves)
         if estimator.changes > changes:
-            log.changes.append(estimate.t)
+            log.note_change(estimate.t)
             self.changes.append(RunFinding("change", estimator.last_change, self.elapsed()))
-        log.update_ms.append(estimate.update_ms)
-        log.solve_ms.append(estimate.solve_ms)
         if estimator.solver_failures > failures:
-            log.skipped += 1
+            log.note_skipped()
             return
-        log.updates += 1
         log.add_estimate(estimate, bag)
         self._follow_physical(estimate.pi)
 
     def _follow_trust(self, t: float) -> None:
         """Keep each kind of likely cause once, when a channel becomes wrong or a scale is found."""
         self._first_t, self._t = t if self._first_t is None else self._first_t, t
-        cause = self._estimator.trust_cause()
+        cause = self._estimator.findings.trust_cause()
         if "wrong" in cause or "one scale" in cause:
             kind = kind_of(cause)
             if kind not in self._causes and len(self._causes) < MOST_CAUSES:
@@ -306,7 +303,7 @@ class _Recorder:
 
     def trust_findings(self) -> list[RunFinding]:
         """Likely causes of lost trust, during the run and at its end."""
-        cause, found = self._estimator.trust_cause(), list(self._causes.values())
+        cause, found = self._estimator.findings.trust_cause(), list(self._causes.values())
         if cause and kind_of(cause) not in self._causes:
             found.append(RunFinding("trust", f"at the end: {cause}"))
         return found

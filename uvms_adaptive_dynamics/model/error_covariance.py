@@ -85,11 +85,7 @@ class ErrorCovariance:
     def step(self, before: State, after: State, h: float) -> None:
         """Propagate the covariance over a step h [s], linearized midway between the two states."""
         F, G, B = linearized(self._body, before, after, h)
-        d = self._d
-        double = np.zeros((2 * d, 2 * d))
-        double[:d, :d], double[:d, d:] = h * F, h * np.eye(d)
-        both = expm(double)
-        whole, integral = both[:d, :d], both[:d, d:]
+        whole, integral = transition(F, h)
         self._P = whole @ self._P + integral @ (G @ self._root)
         self._N = whole @ self._N @ whole.T
         if self._disturbance is not None:
@@ -97,6 +93,15 @@ class ErrorCovariance:
             # and correlation time.
             push = integral @ B / h
             self._N += push @ self._disturbance.covariance @ push.T * self._disturbance.time * h
+
+
+def transition(F: np.ndarray, h: float) -> tuple[np.ndarray, np.ndarray]:
+    """(exp(F h), its integral over h [s]) of error dynamics F (d, d)."""
+    d = len(F)
+    double = np.zeros((2 * d, 2 * d))
+    double[:d, :d], double[:d, d:] = h * F, h * np.eye(d)
+    both = expm(double)
+    return both[:d, :d], both[:d, d:]
 
 
 def linearized(body: EquationsOfMotion, before: State, after: State, h: float) -> Linear:

@@ -39,7 +39,7 @@ def channel_metrics(measured: np.ndarray, predicted: np.ndarray, stddev: np.ndar
     on measured; `interval_width`: mean full width of the 95 % interval in `unit`; `nll`: mean
     negative log-likelihood [nats]. An undefined metric (no rows, no variance, no stddev) is None.
     """
-    counted = valid & np.isfinite(measured) & np.isfinite(predicted)
+    counted = compared(measured, predicted, valid)
     m, p, s = measured[counted], predicted[counted], stddev[counted]
     n = int(m.size)
     found: dict[str, object] = {"unit": unit, "n": n, "masked": int(measured.size) - n,
@@ -66,6 +66,16 @@ def channel_metrics(measured: np.ndarray, predicted: np.ndarray, stddev: np.ndar
         found.update(r2=1.0 - float(residual @ residual) / total, slope=slope,
                      bias=float(p.mean() - slope * m.mean()))
     return {key: _finite(value) for key, value in found.items()}
+
+
+def compared(measured: np.ndarray, predicted: np.ndarray, valid: np.ndarray) -> np.ndarray:
+    """(T,) bool: rows that are valid and finite."""
+    return valid & np.isfinite(measured) & np.isfinite(predicted)
+
+
+def shown(value: float | None, form: str = ".4g") -> str:
+    """A figure for people in this format; '-' if it is undefined."""
+    return "-" if value is None else format(value, form)
 
 
 def negative_log_likelihood(residual: np.ndarray, stddev: np.ndarray) -> np.ndarray:

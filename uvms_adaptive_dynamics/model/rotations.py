@@ -37,6 +37,11 @@ NEAR_HALF_TURN = 1e-3  # [rad] closer than this to pi, the axis comes from the s
 
 # --- arrays ---------------------------------------------------------------------------------------
 
+def to_frd(frame: str) -> np.ndarray:
+    """(3, 3) rotation from the body axes that a setting names ('flu' or 'frd') to FRD."""
+    return FRD_FROM_FLU if frame == "flu" else np.eye(3)
+
+
 def from_rpy(roll: float, pitch: float, yaw: float) -> np.ndarray:
     """R = Rz(yaw) Ry(pitch) Rx(roll) (3, 3), angles in [rad]; the URDF's and Fossen's
     convention."""

@@ -29,7 +29,7 @@ from std_msgs.msg import Float64MultiArray
 from ..errors import MessageError, ParameterError, UvmsError
 from ..model.parameter_file import ParameterSet
 from ..model.robot import RobotModel
-from .messages import read_covariance
+from .messages import read_covariance, status_values
 from .publishers import LATCHED
 
 
@@ -78,7 +78,7 @@ class EstimateReader:
 
     def status(self, message: DiagnosticArray) -> EstimatorStatus:
         """Decode ~/status."""
-        said = {pair.key: pair.value for status in message.status for pair in status.values}
+        said = status_values(message)
         if "state" not in said:
             raise MessageError(f"a status with {len(said)} values and no 'state'; expected the "
                                "~/status of an estimator.")

@@ -35,7 +35,7 @@ from ..estimation.snapshot import EstimatorSnapshot
 from ..estimation.validity import FAILED
 from ..model.physical_set import PhysicalSet
 from ..model.robot import RobotModel
-from ..uncertainty.verdict import telling
+from ..uncertainty.evidence import telling
 from . import messages
 from .diagnostics import Diagnostics
 from .inputs import NodeInputs

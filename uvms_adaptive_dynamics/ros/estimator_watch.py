@@ -31,6 +31,7 @@ from ..errors import MessageError
 from ..model.parameter_file import ParameterSet
 from ..model.robot import RobotModel
 from .estimates import ReceivedEstimate
+from .messages import status_values
 from .settings_node import node_time
 from .trusted_lane import TrustedLane
 
@@ -79,7 +80,7 @@ class EstimatorWatch(ReceivedEstimate):
         return super()._lacks() + (stage if self._stage is None else [])
 
     def _add_stage(self, message: DiagnosticArray) -> None:
-        said = {pair.key: pair.value for status in message.status for pair in status.values}
+        said = status_values(message)
         if "state" not in said:
             raise MessageError("a stage without 'state'; expected the ~/stage of an estimator.")
         self.progress = message.status[0].message

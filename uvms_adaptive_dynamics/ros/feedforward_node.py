@@ -105,8 +105,8 @@ class FeedforwardNode(SettingsNode):
         """Apply changed settings at the next call."""
         self.config = config
         if self._repeated is not None:     # else not started yet
-            self.feedforward.settings = self._motions.settings = config.feedforward
-            self._states.change_settings(config)
+            for part in (self.feedforward, self._motions, self._states):
+                part.change_settings(config)
 
     # --- on its own thread ------------------------------------------------------------------------
 

@@ -129,7 +129,7 @@ class IdentificationNode(SettingsNode):
         self.config = config
         self.get_logger().info("setting 'identification.move' changed from True to False")
         if self._repeated is not None:      # else not started yet
-            self._status.may_move = False
+            self._status.note_revoked()
             self.flight.stop(Cause("disarmed", "identification.move was set to false"))
 
     def _on_states_clock(self, receive: float) -> float:

@@ -38,11 +38,15 @@ class IdentificationStatus:
     """Publishes ~/status: changes at once, otherwise every SAME_STATUS_S."""
 
     def __init__(self, node: Node, may_move: bool):
-        self._node, self.may_move = node, may_move
+        self._node, self._may_move = node, may_move
         self._publisher = node.create_publisher(DiagnosticArray, "~/status", LATCHED,
                                                 event_callbacks=NO_PUBLISHER_EVENTS)
         self._said: tuple[int, str, str] = (-1, "", "")
         self._said_at = -math.inf
+
+    def note_revoked(self) -> None:
+        """Note that the robot may not be moved any more."""
+        self._may_move = False
 
     def publish(self, pilot: Pilot, t: float, at_rest: bool, progress: str,
                 values: Mapping[str, object]) -> None:
@@ -57,9 +61,9 @@ class IdentificationStatus:
         else:
             state = "disarmed" if at_rest else "stopping"
             bad = cause is not None and cause.code not in ENDED_WELL
-            level = ERROR if bad else (OK if self.may_move else WARN)
+            level = ERROR if bad else (OK if self._may_move else WARN)
             said = cause.sentence if cause is not None else (
-                "not armed yet" if self.may_move else "the robot is never moved")
+                "not armed yet" if self._may_move else "the robot is never moved")
         key = level, state, said
         if key == self._said and time.monotonic() - self._said_at < SAME_STATUS_S:
             return

@@ -131,7 +131,7 @@ class NodeInputs:
                 self._restart_after_jump()
             for message in messages:
                 self._receive(message)
-                message.source.messages += 1
+                message.source.count_message()
 
     def _collect_failed(self, error: Exception) -> None:
         if self._node.context.ok():     # else shutting down: the topics are gone

@@ -52,6 +52,11 @@ def time_message(t: float) -> Time:
     return Time(sec=int(seconds), nanosec=int(micro) * 1000)
 
 
+def status_values(message: DiagnosticArray) -> dict[str, str]:
+    """All keys and values of a message's statuses."""
+    return {pair.key: pair.value for status in message.status for pair in status.values}
+
+
 def doubles(values) -> array.array:
     """Values as a flat float64 array, which rclpy copies fastest."""
     return array.array("d", np.ascontiguousarray(values, dtype=float).tobytes())

@@ -108,11 +108,10 @@ class NodeServices:
 
     def _enable(self, request) -> str:
         def switch(estimator) -> bool:
-            before, estimator.learn = estimator.learn, request.data
+            before = estimator.learn
+            estimator.set_learning(request.data)
             if request.data != before:
                 self._forget_predictions()      # rows were learnt before, or will be
-            if request.data and not before:
-                estimator.break_off()  # the window must not span the pause
             return before
         before = self._worker.call(switch)
         if before == request.data:

@@ -62,7 +62,7 @@ class NodeStages:
         self._flown: tuple[str, float] | None = None
         self._runner = runner_of_settings(estimator, say)
         if self._runner is not None and estimator.config.identification.move:
-            self._runner.waits = True
+            self._runner.wait()
             say(f"the stages are waiting {UNTIL}")
 
     def note_flown(self, stage: str) -> None:
@@ -74,9 +74,10 @@ class NodeStages:
         if self._runner is None:
             return
         if (flown := self._flown) is None:
-            self._runner.flown = None
+            self._runner.note_flown(None)
         else:
-            self._runner.flown = flown[0] if time.monotonic() - flown[1] < FLOWN_TIMEOUT else ""
+            lately = time.monotonic() - flown[1] < FLOWN_TIMEOUT
+            self._runner.note_flown(flown[0] if lately else "")
         if (progress := self._runner.follow()) is None:
             return
         self._t = t
@@ -107,7 +108,7 @@ class NodeStages:
         if self._runner is None:
             raise UvmsError(f"{WITHOUT}.")
         self._flown = None
-        self._runner.waits = not go
+        self._runner.wait(not go)
         self.announce()
         return f"{sentence(self._runner.progress())}."
 

@@ -30,8 +30,8 @@ from ..model.parameter_file import ParameterSet, save_parameters
 from ..model.physical_set import PhysicalSet
 from ..model.robot import RobotModel
 from ..model.sample import LEFT_OUT
+from ..uncertainty.evidence import HELD_OUT, ChannelEvidence, Evidence, finding_of
 from ..uncertainty.statement import Statement, statement
-from ..uncertainty.verdict import HELD_OUT, ChannelEvidence, Evidence, finding_of
 from .inputs import NodeInputs
 from .recent_fit import RecentFit
 from .stages import NodeStages
@@ -96,7 +96,7 @@ class Statements:
         held = estimator.payload.payload()
         notes = [*([estimator.last_change] if estimator.last_change else []),
                  *([f"held: {held.sentence()}"] if held is not None else []),
-                 *estimator.residual_findings()]
+                 *estimator.findings.of_residuals()]
         return _Asked(estimator.parameter_set(),
                       tuple(f"{setting}: {said}" for setting, said in estimator.mass_findings()),
                       tuple(notes), estimator.learn, estimator.snapshot().trust,

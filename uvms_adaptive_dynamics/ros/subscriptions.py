@@ -78,7 +78,7 @@ class InputSubscription:
         override is unusable.
         """
         self.input, self.roles = wanted, tuple(roles) or (wanted.role,)
-        self.messages = 0      # messages read so far; counted by the reader
+        self.messages = 0      # messages read so far
         # As of the last look_around: the publishers, and advice for a silent topic.
         self.publishers: list[Publisher] = []
         self.why_silent = ""
@@ -108,6 +108,10 @@ class InputSubscription:
                 if message is None:
                     return
                 yield message[1]["received_timestamp"], message[0]
+
+    def count_message(self) -> None:
+        """Count a message that has been read."""
+        self.messages += 1
 
     def decode(self, data: bytes):
         """Deserialize a message; raises whatever the middleware raises on garbage."""

@@ -41,7 +41,7 @@ from ..config import Config
 from ..model.dynamics import State
 from ..model.forward_simulation import Forward
 from ..model.robot import RobotModel
-from ..model.rotations import FRD_FROM_FLU, NED_FROM_ENU, to_quaternion
+from ..model.rotations import NED_FROM_ENU, to_frd, to_quaternion
 from .messages import doubles, header, in_output_axes
 
 VEHICLE_POSE_NAMES = ("x", "y", "z", "roll", "pitch", "yaw")
@@ -55,7 +55,7 @@ class ForecastMessages:
         flu = output.frame == "flu"
         # From NED and FRD to the published world and body axes.
         self._world = NED_FROM_ENU if flu else np.eye(3)
-        self._axes = FRD_FROM_FLU if flu else np.eye(3)
+        self._axes = to_frd(output.frame)
         self._body = output.base_frame if flu else output.base_frame + "_frd"
 
     def path(self, t: float, run: Forward) -> Path:

@@ -237,4 +237,4 @@ class Worker:
     def _publish_knowledge(self, estimator: Any) -> None:
         self.knowledge = Knowledge(estimator.identifiable_rank(), tuple(estimator.known_from()),
                                    (*(said for _, said in estimator.mass_findings()),
-                                    *estimator.residual_findings()))
+                                    *estimator.findings.of_residuals()))

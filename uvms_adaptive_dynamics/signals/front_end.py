@@ -48,7 +48,7 @@ from .filters.thrusters import SATURATED, ThrusterModel
 from .filters.wrench import MeasuredWrench, NoWrench
 from .gates.choose import frozen_sensor_gate, publisher_gate
 from .gates.frozen import FrozenSensorGate
-from .gates.publishers import COMMAND_FAR, IMU_FAR, JOINT_FAR, WRENCH_FAR, PublisherGate
+from .gates.publishers import COMMAND_FAR, DVL_FAR, IMU_FAR, JOINT_FAR, WRENCH_FAR, PublisherGate
 from .health import frames_status, signal_warnings
 from .masks import FOUND_WRONG, NEVER_SEEN, RowMasks
 from .ticks import TickGrid
@@ -134,7 +134,7 @@ class SignalFrontEnd:
     def follow_masks(self, follow: Callable[[float, Sequence[str]], None]) -> None:
         """Call follow(t, reasons) at every sample, with its time [s since the epoch] and the mask
         reasons of its C rows, '' for a valid row."""
-        self._masks.follow = follow
+        self._masks.report_to(follow)
 
     def reset(self) -> None:
         """Forget all signals, as between bags; counts stay."""
@@ -162,7 +162,11 @@ class SignalFrontEnd:
         self._masks.note_reading(role, t)
         # gate: cut off a frozen sensor, or two nodes on one topic, back to when the fault began
         frozen_since = self._frozen_gate.gate(role, t, values)
-        two_since = self._publisher_gate.gate(role, t, values)
+        intervals, two_since = self._reader.clocks.sensors[role].intervals, None
+        # A DVL's second node is told by its rate where that is known: the IMU shows which is right.
+        if role != "dvl" or not intervals.were_even:
+            two_since = self._publisher_gate.gate(role, t, values, intervals.batches is not None)
+        intervals.note_values(alternate=two_since is not None)
         if frozen_since is not None:
             self._cut_off(role, frozen_since, "frozen", (
                 f"identical readings for {t - frozen_since:.1f} s while other sensors show motion; "
@@ -345,5 +349,5 @@ def _frozen_gate(config: Config) -> FrozenSensorGate:
 def _publisher_gate(config: Config) -> PublisherGate:
     thrusters = config.thrusters
     return publisher_gate(config.filter.gates, {
-        "imu": IMU_FAR, "joint_states": (JOINT_FAR,) * len(config.robot.joints),
+        "imu": IMU_FAR, "dvl": DVL_FAR, "joint_states": (JOINT_FAR,) * len(config.robot.joints),
         "thrusters": (COMMAND_FAR[thrusters.unit],) * len(thrusters.signs), "wrench": WRENCH_FAR})

@@ -40,16 +40,20 @@ FOUND_WRONG = "a sensor is found wrong"     # (one that was right before)
 class RowMasks:
     """Counts masked rows: `counts` maps channel -> reason -> ticks, of `ticks` in all.
 
-    `follow(t, reasons)` is called with each sample's time [s] and the mask reasons of its C rows,
-    '' for a valid row."""
+    """
 
     def __init__(self, config: Config, robot: RobotModel):
-        self.follow: Callable[[float, Sequence[str]], None] = lambda t, reasons: None
+        self._report: Callable[[float, Sequence[str]], None] = lambda t, reasons: None
         self.counts: dict[str, Counter] = {channel: Counter() for channel in robot.channels}
         self.ticks = 0
         self.reset()
         self._has_dvl = config.dvl.enabled
         self._needs_arm = bool(config.robot.joints) and robot.coupled
+
+    def report_to(self, report: Callable[[float, Sequence[str]], None]) -> None:
+        """Call report(t, reasons) with each sample's time [s] and the mask reasons of its C rows,
+        '' for a valid row."""
+        self._report = report
 
     def reset(self) -> None:
         """Expect the first reading of every sensor again; counts stay."""
@@ -85,7 +89,7 @@ class RowMasks:
 
     def valid(self, t: float, reasons: Sequence[str]) -> np.ndarray:
         """Count the reasons (C,) of the sample at t [s]; returns which rows are valid (C,)."""
-        self.follow(t, reasons)
+        self._report(t, reasons)
         self.ticks += 1
         for counter, reason in zip(self.counts.values(), reasons):
             if reason:

@@ -26,6 +26,7 @@ from dataclasses import replace
 from typing import Any
 
 import numpy as np
+import pinocchio as pin
 from rosbags.typesys.store import Typestore
 
 from ..config import Config
@@ -36,13 +37,14 @@ from ..model.rotations import (
     NED_FROM_ENU,
     from_quaternion,
     from_rpy,
+    to_frd,
     to_quaternion,
 )
 from ..signals.decode.decoder import PASCAL, depth_unit
 from ..signals.filters.thrust_curve import NEUTRAL_PWM_US, PWM_SPAN_US, ThrustCurve
 from ..signals.topics import inputs
 from .physics import arm_model
-from .true_robot import TrueLink, TrueRobot
+from .true_robot import TrueLink, TrueRobot, inertia_entries
 
 # Relative error of the true links against the URDF's inertials, which makes these a wrong prior.
 LINK_ERROR = 0.1
@@ -56,13 +58,14 @@ VISCOUS_SHARE, COULOMB_SHARE, ROTOR_SHARE = 0.55, 0.07, 8e-3
 # [rad or m] position error at which a servo uses all of its joint's torque; Alpha: .03 to .07
 SERVO_ERROR = 0.05
 USUAL_SPEED = 0.5   # [rad/s or m/s] limit of a joint whose URDF has none, amid those of the Alpha
+# Torque limit of a joint whose URDF has none, as a multiple of `_largest_loads`; a Panda's are 1.2
+# to 8. Friction takes more than half of it.
+USUAL_STRENGTH = 4.0
 
 
 def true_robot_of(config: Config) -> TrueRobot:
-    """The robot that `config` describes; raises ConfigError for one without a vehicle."""
-    if not config.robot.vehicle:
-        raise ConfigError("simulate: robot.vehicle is false; expected a vehicle, with or without "
-                          "an arm. An arm on a fixed base cannot be simulated.")
+    """The robot that `config` describes: a vehicle with or without an arm, in water, or an arm on a
+    fixed base, in air. Raises ConfigError for a URDF that cannot be used."""
     base, robot = TrueRobot(), config.robot
     settings: dict[str, Any] = {
         "gravity": robot.gravity, "water_density": robot.water_density,
@@ -71,9 +74,12 @@ def true_robot_of(config: Config) -> TrueRobot:
         "rotor_lag": max(config.thrusters.time_constant, 0.02)}
     default = Config().robot
     if (robot.urdf, robot.joints) != (default.urdf, default.joints):
-        settings |= _arm(resolve_urdf(robot.urdf), robot.joints, robot.water_density)
+        settings |= _arm(resolve_urdf(robot.urdf), robot.joints, robot.water_density, robot.gravity)
     settings |= {"mount_xyz": robot.mount_xyz, "mount_rpy": robot.mount_rpy}
     made = replace(base, **settings)
+    if not robot.vehicle:
+        in_air = tuple(replace(link, volume=0.0, drag=(0.0, 0.0, 0.0)) for link in made.links)
+        made = replace(made, fixed_base=True, links=in_air)
     return replace(made, buoyancy=_buoyancy(base, made))
 
 
@@ -85,7 +91,7 @@ def _buoyancy(base: TrueRobot, made: TrueRobot) -> float:
     return base.buoyancy - weight(base) + weight(made)
 
 
-def _arm(urdf: str, joints: tuple[str, ...], density: float) -> dict[str, Any]:
+def _arm(urdf: str, joints: tuple[str, ...], density: float, gravity: float) -> dict[str, Any]:
     """Links and joints of the URDF; other joints are locked at zero, as in the estimator."""
     try:
         arm = arm_model(urdf, joints)
@@ -102,20 +108,37 @@ def _arm(urdf: str, joints: tuple[str, ...], density: float) -> dict[str, Any]:
         tensor, volume = factor * body.inertia, body.mass / (LINK_DENSITY * density)
         across = SLENDERNESS * (4 * volume / (np.pi * SLENDERNESS)) ** (2 / 3)
         drag = 0.5 * density * DRAG_COEFFICIENT * across
-        entries = tuple(tensor[i, j] for i, j in ((0, 0), (1, 1), (2, 2), (0, 1), (0, 2), (1, 2)))
+        entries = inertia_entries(tensor)
         links.append(TrueLink(factor * body.mass, tuple(body.lever), entries, volume,
                               tuple(body.lever), (drag, drag, drag)))
         place = arm.joints[k].idx_v
         limits.append((arm.effortLimit[place], arm.velocityLimit[place]))
     torque, speed = np.reshape(limits, (-1, 2)).T
+    stated = (torque > 0) & np.isfinite(torque)
+    torque = np.where(stated, torque, USUAL_STRENGTH * gravity * _largest_loads(arm, joints))
     speed = top_speeds(speed)
     return {"urdf": urdf, "joints": tuple(joints), "links": tuple(links),
-            "posture": (), "top_speed": tuple(speed),
+            "posture": (), "top_speed": tuple(speed), "torque_limit": tuple(torque),
             "servo_stiffness": tuple(torque / SERVO_ERROR),
             "viscous": tuple(VISCOUS_SHARE * torque / speed),
             "coulomb": tuple(COULOMB_SHARE * torque),
             "static": tuple(1.3 * COULOMB_SHARE * torque),
             "rotor_inertia": tuple(ROTOR_SHARE * torque)}
+
+
+def _largest_loads(arm: pin.Model, joints: tuple[str, ...]) -> np.ndarray:
+    """(n,) bound of each joint's load in air, over gravity [kg m or kg]: the links from it on, all
+    stretched out."""
+    places = [arm.getJointId(joint) for joint in joints]
+    bodies = [arm.inertias[k] for k in places]
+    reach = np.cumsum([np.linalg.norm(arm.jointPlacements[k].translation) for k in places])
+    loads = []
+    for j, k in enumerate(places):
+        turns = "P" not in arm.joints[k].shortname()
+        loads.append(sum(
+            body.mass * (reach[i] - reach[j] + np.linalg.norm(body.lever) if turns else 1.0)
+            for i, body in enumerate(bodies) if i >= j))
+    return np.array(loads)
 
 
 def top_speeds(limits: np.ndarray) -> np.ndarray:
@@ -156,7 +179,7 @@ class Publication:
 
     def _imu(self, message: Any, t: float) -> Any:
         imu = self._config.imu
-        axes = _axes(imu.frame) @ from_rpy(*imu.rpy)
+        axes = to_frd(imu.frame) @ from_rpy(*imu.rpy)
         if imu.frame == "flu" and not any(imu.rpy) and imu.world == "enu":
             return message
         for vector in (message.angular_velocity, message.linear_acceleration):
@@ -169,7 +192,7 @@ class Publication:
 
     def _dvl(self, message: Any, t: float) -> Any:
         dvl = self._config.dvl
-        self._turn(message.twist.twist.linear, (_axes(dvl.frame) @ from_rpy(*dvl.rpy)).T)
+        self._turn(message.twist.twist.linear, (to_frd(dvl.frame) @ from_rpy(*dvl.rpy)).T)
         if dvl.type.endswith("/TwistStamped"):
             return self._types[dvl.type](message.header, message.twist.twist)
         return message
@@ -221,8 +244,3 @@ class Publication:
     @staticmethod
     def _turn(vector: Any, R: np.ndarray) -> None:
         vector.x, vector.y, vector.z = map(float, R @ [vector.x, vector.y, vector.z])
-
-
-def _axes(frame: str) -> np.ndarray:
-    """(3, 3) rotation from the axes named in a setting to FRD."""
-    return FRD_FROM_FLU if frame == "flu" else np.eye(3)

@@ -17,8 +17,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from .physics import inertia_matrix
-from .true_robot import TrueRobot
+from .true_robot import TrueRobot, inertia_matrix
 
 
 def paper_parameters(robot: TrueRobot) -> dict[str, float]:

@@ -39,7 +39,7 @@ from ..model.urdf import LARGEST_URDF
 from .friction import joint_friction, joint_stops
 from .mishaps import PulledWater
 from .rough import RoughWater, StillWater, Surroundings
-from .true_robot import TrueRobot
+from .true_robot import TrueRobot, inertia_matrix
 
 FLU_TO_FRD = np.diag([1.0, -1.0, -1.0])
 FRICTION_ERROR = 1e-4       # [N m] of a joint's friction at the midpoint of a step
@@ -67,23 +67,19 @@ class Instant(NamedTuple):
     joint_torque: np.ndarray
 
 
-def inertia_matrix(entries) -> np.ndarray:
-    """(3, 3) tensor from Ixx Iyy Izz Ixy Ixz Iyz."""
-    ixx, iyy, izz, ixy, ixz, iyz = entries
-    return np.array([[ixx, ixy, ixz], [ixy, iyy, iyz], [ixz, iyz, izz]])
-
-
 def arm_model(urdf: str, joints: Sequence[str]) -> pin.Model:
     """The arm of a URDF, with all other joints locked at zero.
 
-    Continuous joints turn half a turn either way: Pinocchio would give them two coordinates."""
+    Continuous joints turn half a turn either way: Pinocchio would give them two coordinates. One
+    without limits has zero as its largest effort and speed."""
     text = read_text(urdf, f"robot.urdf '{urdf}'", LARGEST_URDF, ConfigError, "an arm's URDF")
     root = ElementTree.fromstring(text.encode())
     for joint in root.iter("joint"):
         if joint.get("type") == "continuous":
             joint.set("type", "revolute")
             limit = joint.find("limit")
-            limit = ElementTree.SubElement(joint, "limit") if limit is None else limit
+            if limit is None:
+                limit = ElementTree.SubElement(joint, "limit", effort="0", velocity="0")
             limit.set("lower", str(-math.pi))
             limit.set("upper", str(math.pi))
     whole = pin.buildModelFromXML(ElementTree.tostring(root, encoding="unicode"))
@@ -129,9 +125,10 @@ class Physics:
         rows = [arm.joints[arm.getJointId(name)].idx_q for name in robot.joints]
         self.lower = arm.lowerPositionLimit[rows].copy()
         self.upper = arm.upperPositionLimit[rows].copy()
-        self.torque_limit = arm.effortLimit[rows].copy()
+        self.torque_limit = np.array(robot.torque_limit or arm.effortLimit[rows])
         self._constant_mass = np.zeros((6 + self.n, 6 + self.n))
         self._constant_mass[:6, :6] = robot.added_mass
+        self._moving = slice(6 if robot.fixed_base else 0, None)    # coordinates of `v`
         # The joints' diagonal entries in the flattened matrix.
         self._on_joints = slice(6 * (7 + self.n), None, 7 + self.n)
         self._constant_mass.reshape(-1)[self._on_joints] = robot.rotor_inertia
@@ -163,6 +160,10 @@ class Physics:
         self.v = np.concatenate([np.zeros(6) if nu is None else nu,
                                  np.zeros(self.n) if mu_dot is None else mu_dot])
         self._a = np.zeros(6 + self.n)
+
+    def restart_clock(self, t: float) -> None:
+        """Set the time [s]; the state stays."""
+        self.t = t
 
     @property
     def position(self) -> np.ndarray:
@@ -198,8 +199,9 @@ class Physics:
         """(6+n,) acceleration due to an effort (6+n,), with `more` (n,) inertia on the joints."""
         mass = np.add(pin.crba(self.model, self.data, q), self._constant_mass, order="C")
         mass.reshape(-1)[self._on_joints] += more
+        moving, acceleration = self._moving, np.zeros(len(effort))
         # dposv reads only the upper triangle, and takes a third of the time of numpy's solve.
-        _, acceleration, status = dposv(mass, effort)
+        _, acceleration[moving], status = dposv(mass[moving, moving], effort[moving])
         if status:
             raise np.linalg.LinAlgError("the mass matrix is not positive definite")
         return acceleration

@@ -75,7 +75,8 @@ class Truth(NamedTuple):
 
 
 class SimulatedRobot:
-    """A BlueROV2 Heavy with an Alpha 5 in motion; the same arguments give the same messages.
+    """A robot in motion, by default a BlueROV2 Heavy with an Alpha 5; the same arguments give the
+    same messages.
 
     seed            determines motion, noise, biases and the sensors' phases
     duration        [s] of the run, over which the battery sags; None for endless
@@ -108,6 +109,8 @@ class SimulatedRobot:
                                if mishaps.pulls else water)
         self.motion: Motion = ExcitingMotion(motion_rng, self.physics.lower, self.physics.upper,
                                              self.robot.top_speed, self.robot.posture)
+        if self.robot.fixed_base:
+            self.motion = ScaledMotion(self.motion, [0.0] * 6 + [1.0] * self.physics.n)
         if len(motion_share):
             self.motion = ScaledMotion(self.motion, motion_share)
         if rough.pauses:
@@ -147,10 +150,11 @@ class SimulatedRobot:
         R_nb = pin.rpy.rpyToMatrix(*start.value[3:6])
         self.physics.set_state(start.value[:3], R_nb, start.value[6:], body_velocity(start, R_nb),
                                start.rate[6:])
-        self.physics.t = -RUN_IN
+        self.physics.restart_clock(-RUN_IN)
         while self.physics.t < -1e-9:
             self._move()
-        self.physics.t, self._steps, self._last = 0.0, 0, None
+        self.physics.restart_clock(0.0)
+        self._steps, self._last = 0, None
 
     def voltage(self, t: float) -> float:
         """Battery voltage [V] at t [s] from the start: it falls linearly, then stays constant."""
@@ -165,7 +169,8 @@ class SimulatedRobot:
 
     def restart_clock(self, start_ns: int) -> None:
         """Set simulated time zero to `start_ns` [ns since the epoch]; pending messages are lost."""
-        self.start_ns = self.sensors.start_ns = int(start_ns)
+        self.start_ns = int(start_ns)
+        self.sensors.restart_clock(self.start_ns)
         self._pending.clear()
 
     # --- external commands ------------------------------------------------------------------------

@@ -119,6 +119,10 @@ class Sensors:
                      self.joints),
         ]
 
+    def restart_clock(self, start_ns: int) -> None:
+        """Set simulated time zero to `start_ns` [ns since the epoch]."""
+        self.start_ns = start_ns
+
     def _velocity(self, rough: Roughness) -> _Channel:
         """The DVL, or the motion capture that replaces it."""
         topic, type_name = "dvl/twist", "geometry_msgs/msg/TwistWithCovarianceStamped"

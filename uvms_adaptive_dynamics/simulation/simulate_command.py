@@ -76,6 +76,10 @@ def run(args: argparse.Namespace) -> int:
                           "only work with the default robot's messages.")
     config = None if args.config is None else load_config(args.config)
     robot = TrueRobot() if config is None else true_robot_of(config)
+    if robot.fixed_base and (args.rough is not None or args.pull or args.thruster_fails):
+        raise ConfigError("--rough, --pull, --thruster-fails: got one of them with an arm on a "
+                          "fixed base (robot.vehicle is false); expected a vehicle, on which they "
+                          "all act.")
     kinds = dict.fromkeys(kind for given in args.faults
                           for kind in (ACCEPTANCE if given == "acceptance" else (given,)))
     truth = write_bag(args.output, seed=args.seed, duration=args.duration, storage=args.storage,

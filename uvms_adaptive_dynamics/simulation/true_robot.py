@@ -74,6 +74,7 @@ _LINKS = (
 class TrueRobot:
     """A BlueROV2 Heavy (arm base included) with an Alpha 5; vary it with `dataclasses.replace`."""
 
+    fixed_base: bool = False  # the body does not move: an arm on its own
     # vehicle: rigid body
     mass: float = 11.9  # [kg], the arm's fixed base included
     com: tuple = (-0.012, 0.002, 0.017)  # [m]; aft and low: the ballast that balances the arm
@@ -125,6 +126,7 @@ class TrueRobot:
     stiction_speed: float = 0.004  # [rad/s] width of the smooth sign
     posture: tuple = (3.1, 2.3, 1.6, 2.85)  # [rad] at rest; empty: amid the position limits
     top_speed: tuple = (0.40, 0.30, 0.50, 0.90)  # [rad/s] of the wanted motion
+    torque_limit: tuple = ()  # [N m or N] of each joint; empty: the URDF's
     servo_stiffness: tuple = (40.0, 40.0, 20.0, 8.0)  # [N m/rad]
     stop_stiffness: float = 150.0  # [N m/rad] beyond a position limit
     stop_damping: float = 3.0  # [N m s/rad] beyond a position limit
@@ -165,13 +167,23 @@ class TrueRobot:
         place, com, cob = (np.asarray(x, float) for x in (self.payload_place, link.com, link.cob))
         total = link.mass + m
         centre = (link.mass * com + m * place) / total
-        ixx, iyy, izz, ixy, ixz, iyz = link.inertia
-        tensor = np.array([[ixx, ixy, ixz], [ixy, iyy, iyz], [ixz, iyz, izz]])
+        tensor = inertia_matrix(link.inertia)
         for mass, at in ((link.mass, com), (m, place)):
             d = at - centre
             tensor = tensor + mass * (d @ d * np.eye(3) - np.outer(d, d))
-        entries = tuple(tensor[i, j] for i, j in ((0, 0), (1, 1), (2, 2), (0, 1), (0, 2), (1, 2)))
+        entries = inertia_entries(tensor)
         volume = link.volume + v
         centre_of_buoyancy = (link.volume * cob + v * place) / volume
         return TrueLink(total, tuple(centre), entries, volume, tuple(centre_of_buoyancy),
                         link.drag)
+
+
+def inertia_matrix(entries) -> np.ndarray:
+    """(3, 3) tensor from Ixx Iyy Izz Ixy Ixz Iyz."""
+    ixx, iyy, izz, ixy, ixz, iyz = entries
+    return np.array([[ixx, ixy, ixz], [ixy, iyy, iyz], [ixz, iyz, izz]])
+
+
+def inertia_entries(tensor: np.ndarray) -> tuple[float, ...]:
+    """Ixx Iyy Izz Ixy Ixz Iyz of a tensor (3, 3)."""
+    return tuple(tensor[i, j] for i, j in ((0, 0), (1, 1), (2, 2), (0, 1), (0, 2), (1, 2)))

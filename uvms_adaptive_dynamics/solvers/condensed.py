@@ -17,7 +17,7 @@ Huber threshold rho or beyond it.
 
 With d = x - x0, x0 the previous estimate in the solver's free coordinates:
 
-    minimise    d^T P d + 2 g^T d + c + sum_k w_k (u_k^2 + 2 rho_k v_k)
+    minimize    d^T P d + 2 g^T d + c + sum_k w_k (u_k^2 + 2 rho_k v_k)
     subject to  |r_k - R_k d| <= u_k + v_k,  v_k >= 0
 
 If a group in the quadratic ends beyond rho, it gets a cone too and the problem is solved again, so

@@ -133,7 +133,7 @@ OPTIONS = {
 
 
 class _Program:
-    """minimise arrival cost + Huber cost subject to P, with all numbers of a tick as CVXPY
+    """minimize arrival cost + Huber cost subject to P, with all numbers of a tick as CVXPY
     parameters."""
 
     def __init__(self, cp, problem: HorizonProblem):

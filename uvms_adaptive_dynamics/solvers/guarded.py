@@ -40,7 +40,7 @@ class Guarded:
     """
 
     def __init__(self, inner: Solver, substitute: Callable[[], Solver] | None = None):
-        self.inner, self._substitute = inner, substitute
+        self.inner, self.substitute = inner, substitute
         self.answered: Counter[str] = Counter()
         self.statuses: Counter[str] = Counter()
         self.notes: list[str] = []
@@ -49,6 +49,11 @@ class Guarded:
     def name(self) -> str:
         """The present solver's name."""
         return self.inner.name
+
+    def counts(self) -> dict[str, int]:
+        """Numbers of near-optimal answers, and of answers by each method, by what they count."""
+        by_method = {f"answered by {method}": count for method, count in self.answered.items()}
+        return {"inaccurate answers": self.statuses["near-optimal"], **by_method}
 
     def solve(self, problem: HorizonProblem, deadline: float | None = None) -> Solution:
         """See `Solver`."""
@@ -67,9 +72,9 @@ class Guarded:
         try:
             return self._counted(self._solve(problem, deadline))
         except SolverError as error:
-            if error.status != "licence" or self._substitute is None:
+            if error.status != "licence" or self.substitute is None:
                 raise
-            self._replace(error, self._substitute)
+            self._replace(error, self.substitute)
         left = None if deadline is None else deadline - (time.perf_counter() - begin)
         return self._counted(self._solve(problem, left))
 
@@ -111,7 +116,7 @@ class Guarded:
 
     def _replace(self, error: SolverError, substitute: Callable[[], Solver]) -> None:
         lost = self.name
-        self.inner, self._substitute = substitute(), None
+        self.inner, self.substitute = substitute(), None
         note = (
             f"{lost} has lost its licence: {error}. '{self.name}' solves from now on; "
             f"restart to use {lost} again"

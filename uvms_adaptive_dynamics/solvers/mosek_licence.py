@@ -16,6 +16,10 @@
 
 from __future__ import annotations
 
+from typing import Any
+
+from ..errors import SolverError
+
 WHERE = (
     "get one at mosek.com (a trial one, or a free one for academic use) and put the file at "
     "~/mosek/mosek.lic, or its path into the environment variable MOSEKLM_LICENSE_FILE"
@@ -55,6 +59,14 @@ LICENCE_SENTENCES = {
     "err_flexlm": "the licence manager of MOSEK (FLEXlm) reported an error",
     "err_license": f"MOSEK's licence was refused; {WHERE}",
 }
+
+
+def solver_error(error: Any) -> SolverError:
+    """The SolverError for a mosek.Error, with status 'licence' if that is its cause."""
+    sentence = licence_sentence(error.errno)
+    if sentence is not None:
+        return SolverError(sentence, "licence")
+    return SolverError(f"mosek failed: {error.msg} ({error.errno})", "error")
 
 
 def licence_sentence(code: str) -> str | None:

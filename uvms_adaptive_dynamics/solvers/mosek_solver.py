@@ -16,7 +16,7 @@
 
 The condensed problem (`condensed`) with its quadratic P = L L^T as one rotated quadratic cone:
 
-    minimise    t + sum_k 2 w_k rho_k v_k
+    minimize    t + sum_k 2 w_k rho_k v_k
     subject to  t >= |L^T d - e|^2 + sum_k w_k u_k^2
                 |r_k - R_k d| <= u_k + v_k,  v_k >= 0     (one quadratic cone per group)
                 P's matrices positive semidefinite, bounds on d
@@ -35,7 +35,7 @@ import numpy as np
 
 from ..errors import SolverError
 from .condensed import Condensed, Round, condense, near_groups, solve_in_rounds
-from .mosek_licence import licence_sentence
+from .mosek_licence import solver_error
 from .mosek_task import Task
 from .native.cones import Cones
 from .problem import HorizonProblem, Solution
@@ -68,10 +68,7 @@ def environment():
         # Without a free token, raise an error at once instead of waiting for one.
         env.putlicensewait(0)
     except mosek.Error as error:
-        sentence = licence_sentence(error.errno)
-        if sentence is not None:
-            raise SolverError(sentence, "licence") from None
-        raise SolverError(f"mosek failed: {error.msg} ({error.errno})", "error") from None
+        raise solver_error(error) from None
     return mosek, env
 
 

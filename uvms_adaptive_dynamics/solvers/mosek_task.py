@@ -24,7 +24,7 @@ from scipy.linalg import LinAlgError, cholesky, solve_triangular
 
 from ..errors import SolverError
 from .condensed import Condensed, Round
-from .mosek_licence import licence_sentence
+from .mosek_licence import solver_error
 from .native.cones import Cones
 
 MOSEK_TOLERANCE = 1e-10  # of the interior-point method: feasibilities and relative gap
@@ -187,10 +187,7 @@ class Task:
             ended = str(task.optimize()).rsplit(".", 1)[-1]
             return self._read(ended)
         except mosek.Error as error:
-            sentence = licence_sentence(error.errno)
-            if sentence is not None:
-                raise SolverError(sentence, "licence") from None
-            raise SolverError(f"mosek failed: {error.msg} ({error.errno})", "error") from None
+            raise solver_error(error) from None
 
     def _read(self, ended: str) -> Round:
         """Read the answer; ended: name of the optimizer's response code."""

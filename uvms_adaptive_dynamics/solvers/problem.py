@@ -12,10 +12,10 @@
 # See the License for the specific language governing permissions and
 # limitations under the License.
 
-"""The moving horizon problem: the cost minimised over P at each tick (paper, eq.
+"""The moving horizon problem: the cost minimized over P at each tick (paper, eq.
 (adapt_optimization); docs/mathematics.md, "Horizon problem").
 
-    minimise  pi^T H pi - 2 g^T pi + c  +  sum_k weight_k phi_rho(r_k),   r = scale (tau - Y pi)
+    minimize  pi^T H pi - 2 g^T pi + c  +  sum_k weight_k phi_rho(r_k),   r = scale (tau - Y pi)
 
 phi_rho is the paper's norm-Huber of each group of rows: |r|^2 within rho, 2 rho |r| - rho^2
 beyond.

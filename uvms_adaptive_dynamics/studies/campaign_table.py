@@ -18,7 +18,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
-from ..evaluation.evaluate_command import shown
+from ..model.metrics import shown
 
 
 def table(found: dict[str, Any], best: dict[str, Any] | None) -> str:

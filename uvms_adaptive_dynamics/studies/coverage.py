@@ -101,7 +101,8 @@ def run_seed(config: Config, seed: int, duration: float, colour: float = 0.0,
     estimator = Estimator(config, perturbed(truth, prior_factor, seed), robot)
     _learn(estimator, linear_samples(config, robot, truth.values, duration, seed, colour), every)
     covariances = {
-        "information": estimator.covariance, "increments": estimator.increments_covariance
+        "information": estimator.covariance,
+        "increments": estimator.knowledge.uncertainty.of_increments()
     }
     return Outcome(robot.table.names, estimator.pi - truth.values,
                    {kind: deviations(found)

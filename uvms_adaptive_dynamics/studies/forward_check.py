@@ -27,12 +27,12 @@ from .. import options
 from ..config import Config
 from ..disk.writing import output_folder
 from ..errors import BagError, ConfigError, ParameterError
-from ..evaluation.evaluate_command import shown
 from ..evaluation.files import write_json
 from ..model.dynamics import State
 from ..model.error_covariance import Disturbance
 from ..model.forward_simulation import Forward, error_of, simulate
 from ..model.kernel import correlation_length, gaussian_kernel
+from ..model.metrics import shown
 from ..model.parameter_draws import moving_covariance
 from ..model.parameter_file import ParameterSet, load_parameters
 from ..model.robot import RobotModel

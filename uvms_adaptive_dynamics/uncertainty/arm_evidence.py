@@ -30,7 +30,7 @@ import numpy as np
 
 from ..config.sensors import Joints
 from .added_direction import Added, RobustFit
-from .verdict import Finding
+from .evidence import Finding
 
 # [s] On healthy simulated robots, model errors look like a lag of up to .04 s.
 MIN_ARM_LAG = 0.05

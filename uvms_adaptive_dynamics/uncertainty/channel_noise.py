@@ -56,6 +56,20 @@ class NoiseRecord(NamedTuple):
     effort: ScaleRecord
 
 
+class NoiseStart(NamedTuple):
+    """What a prior or a saved estimate says about the noise; None: nothing.
+
+    stddev (C,): of predictions; long_run (C,): that weighed its rows, None: the same; rows_known:
+    rows per channel that they were learned from; effort (C,): scale of their efforts [N, N m];
+    factor (C,): of adapting intervals."""
+
+    stddev: np.ndarray | None = None
+    long_run: np.ndarray | None = None
+    rows_known: float = 0.0
+    effort: np.ndarray | None = None
+    factor: np.ndarray | None = None
+
+
 class ChannelNoise:
     """The noise of each channel for rows, intervals and files.
 

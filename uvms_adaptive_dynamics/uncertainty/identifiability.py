@@ -230,10 +230,11 @@ def identifiability(table: ParameterTable, free: np.ndarray, information: np.nda
 def _block(name: str, places: np.ndarray, information: np.ndarray, rows: float,
            covariance: np.ndarray, prior_stddev: np.ndarray) -> Block:
     own = np.ix_(places, places)
-    before = float(np.sum(np.diag(information)[places] * prior_stddev[places] ** 2))
-    left = float(np.sum(information[own] * covariance[own]))
+    # Rounding may leave either slightly below zero.
+    before = max(float(np.sum(np.diag(information)[places] * prior_stddev[places] ** 2)), 0.0)
+    left = max(float(np.sum(information[own] * covariance[own])), 0.0)
     return Block(name, float(np.sqrt(before / max(rows, 1.0))),
-                 float(np.sqrt(max(left, 0.0) / before)) if before > 0 else 1.0)
+                 float(np.sqrt(left / before)) if before > 0 else 1.0)
 
 
 def _combinations(table: ParameterTable, found: Directions) -> tuple[

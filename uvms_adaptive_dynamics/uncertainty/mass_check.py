@@ -38,11 +38,10 @@ def mass_findings(table: ParameterTable, pi: np.ndarray, covariance: ParameterCo
     all axes whose added mass, or else whose thrust, is too large for the weight allowed.
 
     pi (p,) with its covariance; thrust (3,): standard deviation of the measured force [N];
-    explained (3,): axes whose efforts the estimate explains. An axis
-    that is moved by an unmeasured force, such as a tether, seems to need no effort and says nothing
-    about the mass. The mass in air is `robot.dry_mass` or, without it, that of the lightest vehicle
-    allowed (`weight_limits`). The links' mass is added, except with coupling 'none', where the
-    vehicle's parameters include it."""
+    explained (3,): axes whose efforts the estimate explains, since an axis that a tether moves
+    seems to need no effort. The mass in air is `robot.dry_mass` or, without it, that of the
+    lightest vehicle allowed (`weight_limits`). The links' mass is added, except with coupling
+    'none', where the vehicle's parameters include it."""
     if not table.vehicle:
         return []
     dry_mass, source, lighter = config.robot.dry_mass, "robot.dry_mass", ""

@@ -158,10 +158,9 @@ class GatheredScale(LongRunNoise):
         self._count = 0
         seen = self._seen + weight.cumsum(axis=0) - weight
         rate = self._rate_at(seen) * weight
-        left = (1 - rate)[::-1].cumprod(axis=0)[::-1]     # by each row and all later ones
-        self._histogram *= left[0, :, None]
-        later = np.append(left[1:], np.ones_like(left[:1]), axis=0)
-        np.add.at(self._histogram, (self._each, self._places(residual)), rate * later)
+        left, shares = running_shares(rate)
+        self._histogram *= left[:, None]
+        np.add.at(self._histogram, (self._each, self._places(residual)), shares)
         self._seen = self._seen + weight.sum(axis=0)
 
     @property
@@ -214,3 +213,10 @@ def _proposal_2(square: np.ndarray, mass: np.ndarray) -> float:
     excess = below + (above - WINSOR_MEAN * total / WINSOR ** 2) * square
     k = int(np.flatnonzero(excess >= 0)[-1])  # both sides are linear in s^2 up to the next bin
     return float(below[k] / (WINSOR_MEAN * total - WINSOR ** 2 * above[k]))
+
+
+def running_shares(rate: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """(share (C,) that remains of a running mean after rows that enter it one after the other at
+    these rates (T, C), share (T, C) of each row in it then)."""
+    left = (1 - rate)[::-1].cumprod(axis=0)[::-1]       # by each row and all later ones
+    return left[0], rate * np.append(left[1:], np.ones_like(left[:1]), axis=0)

@@ -22,10 +22,12 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, NamedTuple
 
+from ..model.metrics import shown
 from ..model.normal import Z95
 from ..model.parameter_file import ParameterSet
 from .advisories import block_warnings, link_note, measured_blocks, motion_for
-from .verdict import Evidence, Verdict, verdict
+from .evidence import Evidence
+from .verdict import Verdict, verdict
 
 
 class KnownValue(NamedTuple):
@@ -114,9 +116,9 @@ class Statement:
         parts.append("## How well unseen motion is predicted\n\n" + _table(
             ("channel", "unit", "rows [s]", "R²", "RMSE", "in 95 %", "width",
              "width / required", "trust"),
-            [(one.channel, one.unit, f"{one.seconds:.0f}", _shown(one.r2, ".3f"),
-              _shown(one.rmse), _shown(one.coverage, ".1%"), _shown(one.width),
-              _shown(one.width_ratio, ".2f"), one.trust) for one in self.channels]))
+            [(one.channel, one.unit, f"{one.seconds:.0f}", shown(one.r2, ".3f"),
+              shown(one.rmse), shown(one.coverage, ".1%"), shown(one.width),
+              shown(one.width_ratio, ".2f"), one.trust) for one in self.channels]))
         if self.missing:
             parts.append("## What is missing, and which motion shows it\n\n" + _table(
                 ("part", "motion"), list(self.missing)))
@@ -205,7 +207,7 @@ def _missing(evidence: Evidence) -> tuple[Missing, ...]:
 
 def _known(rows: Sequence[KnownValue]) -> str:
     return _table(("parameter", "unit", "value", "95 % from", "to", "known from"),
-                  [(one.name, one.unit, _shown(one.value), _shown(one.low), _shown(one.high),
+                  [(one.name, one.unit, shown(one.value), shown(one.low), shown(one.high),
                     one.known_from) for one in rows])
 
 
@@ -213,7 +215,3 @@ def _table(head: Sequence[str], rows: Sequence[Sequence[str]]) -> str:
     lines = [head, ["---"] * len(head), *rows]
     return "\n".join("| " + " | ".join(cell.replace("|", "/") for cell in line) + " |"
                      for line in lines)
-
-
-def _shown(value: float | None, form: str = ".4g") -> str:
-    return "-" if value is None else format(value, form)

@@ -29,7 +29,7 @@ import numpy as np
 from ..model.jackknife import student_quantile
 from .added_direction import MIN_PIECES, Added, RobustFit
 from .arm_evidence import scale_of
-from .verdict import Finding
+from .evidence import Finding
 
 # Standard deviation of the factor's logarithm by what the model lacks: buoyancy of the links, their
 # drag, water that moves along.

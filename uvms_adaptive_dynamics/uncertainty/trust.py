@@ -24,6 +24,8 @@ from collections.abc import Iterable
 import numpy as np
 from scipy.special import stdtrit
 
+from .noise_scale import running_shares
+
 TRUST_OK, TRUST_DOUBTFUL, TRUST_WRONG = 0, 1, 2
 TRUST_STATES = ("ok", "doubtful", "wrong")
 
@@ -144,10 +146,9 @@ class ChannelTrust:
         do not count."""
         total = self._moving + moves.cumsum(axis=0)
         rate = np.maximum(1 / np.maximum(total, 1), 1 / EFFORT_MEMORY) * moves
-        left = (1 - rate)[::-1].cumprod(axis=0)[::-1]     # by each row and all later ones
-        weight = rate * np.append(left[1:], np.ones_like(left[:1]), axis=0)
-        self._effort = left[0] * self._effort + [(weight * measured).sum(axis=0),
-                                                 (weight * measured ** 2).sum(axis=0)]
+        left, weight = running_shares(rate)
+        self._effort = left * self._effort + [(weight * measured).sum(axis=0),
+                                              (weight * measured ** 2).sum(axis=0)]
         self._moving = total[-1]
 
     @property

@@ -16,26 +16,22 @@
 and statement all begin with it (docs/statement.md)."""
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Iterable, Sequence
 from typing import Any, NamedTuple
 
-import numpy as np
-
 from ..model.metrics import STILL_SHARE
-from ..model.normal import Z95
-from ..model.parameters import ParameterTable
-from ..model.sample import BY_SETTING, FILTERS_START, JOINT_AT_REST, VEHICLE_CHANNELS
+from ..model.sample import VEHICLE_CHANNELS
 from .advisories import LEAST_COVERAGE, block_warnings
-from .trust import BLOCK_TIME, MATTERS_BY_STATE, MIN_BLOCKS, UNEXPLAINED_BY_STATE
+from .evidence import MATTERING_SHARE, MOST_MASKED, ChannelEvidence, Evidence, Finding
+from .trust import BLOCK_TIME, MIN_BLOCKS, UNEXPLAINED_BY_STATE
 
 GOOD, USABLE, NOT_USABLE = VERDICTS = ("good", "usable", "not usable")
 
 # [s] of rows in motion needed to judge a channel; trust needs as many.
 JUDGED_SECONDS = MIN_BLOCKS * BLOCK_TIME
-# Unexplained shares of the effort's power above which a channel is not usable, or only usable: the
-# ones at which trust enters its states.
-UNEXPLAINED_SHARE, MATTERING_SHARE = UNEXPLAINED_BY_STATE[0], MATTERS_BY_STATE[0]
+# Unexplained share of the effort's power above which a channel is not usable: that at which trust
+# enters its state.
+UNEXPLAINED_SHARE = UNEXPLAINED_BY_STATE[0]
 # Possible causes when nothing points to one.
 UNEXPLAINED = ("possible causes: a wrong sensor, sign, order or scale; a robot that differs from "
                "its configuration; a force that the model lacks (current, tether, drag of the arm)")
@@ -45,128 +41,9 @@ LITTLE_LEFT = ("possible causes: a force that the model lacks (tether, current, 
 GOOD_COVERAGE = 0.90
 # Mean width over that of a constant interval for Gaussian residuals of the same RMSE.
 WIDEST = 2.0
-# Share of rows that sensor faults may mask.
-MOST_MASKED = 0.5
-# Mask reasons that are no fault: nothing moves, a setting asks for it, or filters start.
-NO_FAULTS = (JOINT_AT_REST, BY_SETTING, FILTERS_START)
 INPUT_CODES = ("imu", "dvl", "depth", "joint_states", "thrusters", "battery", "wrench")
 # Codes of findings that other questions answer, or that concern the past.
 JUDGED_ELSEWHERE = ("trust", "residual", "masked rows", "robot.dry_mass")
-
-
-class Finding(NamedTuple):
-    """Something found wrong: its code (a setting, or a kind of finding) and the sentence."""
-
-    code: str
-    sentence: str
-
-
-def finding_of(sentence: str) -> Finding:
-    """The finding of a sentence that begins with its code."""
-    return Finding(sentence.partition(":")[0], sentence)
-
-
-class ChannelEvidence(NamedTuple):
-    """Evidence on the predictions of one channel.
-
-    figures: `channel_metrics` of the judged rows; seconds: their duration [s]; masked: mask reason
-    -> ticks; rows: ticks in all; trust: current state; moved: whether the judged rows
-    are rows in motion (False: too few of them, so all valid rows are judged); counted: rows that
-    counted in the end, None if only the masks are known; unused: why the channel is left out, one
-    of LEFT_OUT, '' if it is not; negligible: effort that is nothing for such a robot [N, N m].
-    """
-
-    figures: Mapping[str, Any]
-    seconds: float
-    masked: Mapping[str, int]
-    rows: int
-    trust: str
-    moved: bool = True
-    counted: int | None = None
-    unused: str = ""
-    negligible: float = 0.0
-
-    @property
-    def idle(self) -> bool:
-        """Whether effort and errors are both negligible, and the effort not explained either: what
-        the thrusters do in the dead zone of their curve, say, proves nothing about the model."""
-        r2 = self.figures["r2"]
-        if r2 is None or 1 - r2 <= MATTERING_SHARE:
-            return False
-        rmse = self.figures["rmse"]
-        effort = rmse / np.sqrt(1 - r2)     # standard deviation
-        return max(rmse, effort) < self.negligible
-
-    @property
-    def narrow_by_factor(self) -> bool:
-        """Whether intervals that are too narrow would be wide enough if a constant factor on the
-        effort were known. Predictions that do not fit, such as none at all, have no such factor."""
-        r2, slope, ratio = self.figures["r2"], self.figures["slope"], self.width_ratio
-        if r2 is None or ratio is None or 1 - r2 > MATTERING_SHARE:
-            return False
-        by_factor = (1 - slope) ** 2 / (1 - r2)     # share of the squared error
-        return bool(ratio ** 2 >= 1 - by_factor)
-
-    @property
-    def lost(self) -> int:
-        """Rows that did not count."""
-        masked = sum(self.masked.values())
-        return masked if self.counted is None else self.rows - self.counted
-
-    @property
-    def width_ratio(self) -> float | None:
-        """Mean width of the 95 % intervals, relative to a constant interval for Gaussian residuals
-        of the same RMSE; None without intervals or residuals."""
-        width, rmse = self.figures["interval_width"], self.figures["rmse"]
-        return None if width is None or not rmse else width / (2 * Z95 * rmse)
-
-    @property
-    def left_out(self) -> str:
-        """Why the channel is left out; '' if it is not."""
-        masked = self.masked.get(BY_SETTING, 0) > MOST_MASKED * max(self.rows, 1)
-        return self.unused or (BY_SETTING if masked else "")
-
-    @property
-    def faults(self) -> dict[str, int]:
-        """Rows masked because of faults, by reason."""
-        return {reason: rows for reason, rows in self.masked.items() if reason not in NO_FAULTS}
-
-    @property
-    def faulty(self) -> bool:
-        """Whether faults mask most rows."""
-        return sum(self.faults.values()) > MOST_MASKED * max(self.rows, 1)
-
-
-@dataclass(frozen=True)
-class Evidence:
-    """Everything a verdict rests on.
-
-    channels: by name; which: the judged rows, in words; learnt: whether parameters were estimated
-    from these rows (otherwise they were held out); known_from (p,): empty if unknown; findings: on
-    sensors, settings and masses; violations: number of estimates outside P; update_ms: median
-    duration of an update, None if none was timed (recordings use processor time, since they share
-    the computer with other programs); period_ms: tick period; remedies: mask reason -> its cause;
-    explained: channel -> what explains its remaining effort, in words; failed: why the estimator
-    fails at present, '' if it does not; facts: what checks tell that found no fault, in words.
-    """
-
-    channels: Mapping[str, ChannelEvidence]
-    which: str
-    learnt: bool
-    table: ParameterTable
-    known_from: Sequence[str]
-    findings: Sequence[Finding]
-    violations: int
-    update_ms: float | None
-    period_ms: float
-    remedies: Mapping[str, str] = field(default_factory=dict)
-    explained: Mapping[str, str] = field(default_factory=dict)
-    failed: str = ""
-    facts: Sequence[str] = ()
-
-
-# `Evidence.which` for parameters that were held fixed.
-HELD_OUT = "rows never learnt from"
 
 
 class Answer(NamedTuple):
@@ -199,19 +76,6 @@ class Verdict(NamedTuple):
         return {"word": self.word, "reasons": list(self.reasons),
                 "answers": [{**answer._asdict(), "reasons": list(answer.reasons)}
                             for answer in self.answers]}
-
-
-def telling(table: ParameterTable, moves: np.ndarray, effort: np.ndarray,
-            stddev: np.ndarray) -> np.ndarray:
-    """(..., C) mask of the rows that can show whether a model fits, if they are valid: the
-    vehicle's rows in motion (moves (..., C)) under thrust, and all rows of the joints. What moves
-    a vehicle without thrust is its past or an outside force: its effort is zero, has no power that
-    could be explained, and any force on it would count as the model's error. Joints are masked at
-    rest anyway, and `moves` depends on the model, which predicts no motion for an effort of the
-    wrong sign. effort, stddev (..., C): measured, and stated for the prediction."""
-    found = np.array(moves, bool) & ~(np.abs(effort) <= STILL_SHARE * stddev)
-    found[..., table.channels - table.n:] = True
-    return found
 
 
 def verdict(evidence: Evidence) -> Verdict:

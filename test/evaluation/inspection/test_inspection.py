@@ -78,6 +78,14 @@ def test_joint_states_alone_are_asked_for_the_arm_with_lines_that_can_be_pasted(
     inspection = inspect_recording(Piece(tmp_path / "arm.yaml"), Config())
     lines = [line for _, line in inspection.proposal.missing]
     assert len(lines) == 2 and "fixed base" in inspection.proposal.missing[0][0]
+    text = inspection.proposal.yaml("bag")
+    assert yaml.safe_load(text) == {"/**": {"ros__parameters": {}}}
+    completed = text.replace("    # robot.vehicle", "    robot.vehicle")
+    with pytest.raises(yaml.YAMLError):
+        yaml.safe_load(completed)
+    assert "remove the {}" in text
+    assert yaml.safe_load(completed.replace(" {}", ""))["/**"]["ros__parameters"] == {
+        "robot.vehicle": False}
     pasted = yaml.safe_load("\n".join(lines).replace("?", "x"))
     assert pasted["robot.vehicle"] is False and pasted["robot.joints"] == ["one", "two"]
 

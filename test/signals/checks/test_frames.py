@@ -24,7 +24,7 @@ from frame_cases import CASES, recording, warned
 
 from uvms_adaptive_dynamics.config import Config
 from uvms_adaptive_dynamics.model.robot import RobotModel
-from uvms_adaptive_dynamics.signals.checks import frames
+from uvms_adaptive_dynamics.signals.checks import suite
 from uvms_adaptive_dynamics.signals.checks.finding import mismatch
 from uvms_adaptive_dynamics.signals.front_end import SignalFrontEnd
 from uvms_adaptive_dynamics.simulation.faults.clocks import Clock
@@ -212,7 +212,7 @@ def test_checks_hold_no_message_up(messages, monkeypatch):
         return call
 
     for name in ("check_rates", "check_gravity", "check_velocity", "check_joints"):
-        monkeypatch.setattr(frames, name, counted(getattr(frames, name)))
+        monkeypatch.setattr(suite, name, counted(getattr(suite, name)))
     config = Config()
     front = SignalFrontEnd(config, RobotModel.from_config(config))
     most = 0

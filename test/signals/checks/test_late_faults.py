@@ -24,7 +24,12 @@ from uvms_adaptive_dynamics.model.robot import RobotModel
 from uvms_adaptive_dynamics.model.rotations import from_rpy
 from uvms_adaptive_dynamics.signals.checks.delay import DelayMonitor
 from uvms_adaptive_dynamics.signals.checks.dvl_check import check_velocity
-from uvms_adaptive_dynamics.signals.checks.finding import UNDECIDED, Harm, mismatch
+from uvms_adaptive_dynamics.signals.checks.finding import (
+    CONSISTENT,
+    UNDECIDED,
+    Harm,
+    mismatch,
+)
 from uvms_adaptive_dynamics.signals.checks.frames import FrameChecks
 from uvms_adaptive_dynamics.signals.checks.velocity_map import velocity_map
 from uvms_adaptive_dynamics.signals.health import UNLEARNT, signal_warnings
@@ -136,6 +141,40 @@ def test_what_a_fault_that_waits_for_a_second_check_has_spoilt_counts_from_the_f
     assert frames._changed_settings({}, 80.1, 80.0)[0] == {setting: 30.1}
 
 
+def with_results(monkeypatch, frames, results_of):
+    """The checks with the results (name -> result) of their logs as given."""
+    def made_up(logs, results):
+        yield
+        return results_of(logs)
+    monkeypatch.setattr(frames._checks, "steps", made_up)
+    return lambda t: list(frames._check(t, t))
+
+
+@pytest.mark.parametrize("newest, stays", [(UNDECIDED, True), (CONSISTENT, False)])
+def test_rows_from_before_a_fault_do_not_show_that_it_is_over(newest, stays, monkeypatch):
+    """A mixture of right and wrong rows may fit; only the rows since can tell."""
+    frames = followed(until=75.0)
+    frames._results["DVL"] = mismatch("dvl.frame", "wrong sign")
+    frames._consistent["DVL"], frames._since = 40.0, {"dvl.frame": (50.0, 40.0)}
+    frames._changed = {"dvl.frame": 30.0}
+    check = with_results(monkeypatch, frames, lambda logs: {
+        "DVL": CONSISTENT if logs["dvl"][0, 0] < 40.0 else newest})
+    check(75.0)
+    assert bool(frames.findings) == frames.vehicle_is_wrong == stays
+
+
+def test_a_fault_that_waits_for_a_second_check_is_checked_soon(monkeypatch):
+    """Until then its rows count, so the wait is no longer than between the first checks."""
+    frames = followed(until=75.0)
+    frames._consistent["thrusters"], frames._next_check = 60.0, 80.0
+    check = with_results(monkeypatch, frames, lambda logs: {
+        "thrusters": mismatch("thrusters.signs", "pushes backwards")})
+    check(80.0)
+    assert not frames.vehicle_is_wrong and frames._next_check == 90.0
+    check(90.0)
+    assert frames.vehicle_is_wrong and frames._next_check == 110.0
+
+
 def test_a_dvl_whose_last_row_is_a_minute_old_has_not_turned():
     """Its finding stays, and there is nothing to tell by when it began."""
     frames = followed(until=62.0)
@@ -159,12 +198,13 @@ def test_thrusters_are_not_judged_by_a_dvl_whose_finding_stands(monkeypatch):
     from that DVL that thrusters are swapped either."""
     frames, right = followed(until=62.0), []
     logs = {name: np.array(rows) for name, rows in frames._logs.items() if rows}
-    monkeypatch.setattr(frames, "_check_velocities", lambda *_: ({"DVL": UNDECIDED}, np.eye(3)))
-    monkeypatch.setattr(frames, "_check_thrusters",
+    checks = frames._checks
+    monkeypatch.setattr(checks, "_check_velocities", lambda *_: ({"DVL": UNDECIDED}, np.eye(3)))
+    monkeypatch.setattr(checks, "_check_thrusters",
                         lambda _, sensors_right: right.append(sensors_right) or UNDECIDED)
     for standing in (UNDECIDED, mismatch("dvl.frame", "the DVL's axes are swapped")):
         frames._results["DVL"] = standing
-        list(frames._check_all(logs))
+        list(checks.steps(logs, frames._results))
     assert right == [True, False]
 
 

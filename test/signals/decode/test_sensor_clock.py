@@ -145,7 +145,7 @@ def test_stamps_given_at_reception_are_irregular(most):
     """They contain a network's jitter, part of which the order of reception hides: reported."""
     rng = np.random.default_rng(2)
     clock = stamped(START + 0.1 * k + rng.uniform(0.0, most) for k in range(300))
-    assert clock.jitter is not None and 0.03 < clock.jitter < most / 12**0.5
+    assert clock.intervals.jitter is not None and 0.03 < clock.intervals.jitter < most / 12**0.5
     assert "given at reception" in clock_sentence(clock)
 
 
@@ -158,7 +158,7 @@ def test_stamps_of_a_sensor_that_measures_regularly_are_not(kept):
     period = 0.1 * (1.0 + 0.3 * np.sin(0.02 * k))
     for stamps in (0.1 * k, np.cumsum(period), np.where(k < 500, 0.1 * k, 0.1 * k + 7.0)):
         clock = stamped(START + stamps + 0.002 * rng.standard_normal(len(k)))
-        assert clock.jitter is None and clock_sentence(clock) == ""
+        assert clock.intervals.jitter is None and clock_sentence(clock) == ""
 
 
 def in_batches(size, period=0.02, regularly=True):
@@ -173,7 +173,7 @@ def in_batches(size, period=0.02, regularly=True):
         clock.add(stamp, stamp + 0.01)
         if k == 4:
             clock.begin()
-        given = clock.spread(stamp)
+        given = clock.intervals.spread(stamp)
         if t > 3.0:
             errors.append(given - START - t)
     return clock, np.array(errors)
@@ -183,11 +183,11 @@ def in_batches(size, period=0.02, regularly=True):
 def test_messages_in_batches_get_the_times_of_a_regular_sensor(size):
     clock, errors = in_batches(size)
     assert clock.rate == pytest.approx(50.0, rel=0.02)
-    assert clock.batches is not None
-    assert clock.batches.interval == pytest.approx(0.02 * math.ceil(size), rel=0.06)
+    assert clock.intervals.batches is not None
+    assert clock.intervals.batches.interval == pytest.approx(0.02 * math.ceil(size), rel=0.06)
     assert np.abs(errors).max() < 0.025 and abs(errors.mean()) < 0.012
     assert "at a time" in clock_sentence(clock)
-    assert clock.delay >= clock.batches.interval
+    assert clock.delay >= clock.intervals.batches.interval
 
 
 def test_a_second_publisher_is_no_batch():
@@ -196,11 +196,22 @@ def test_a_second_publisher_is_no_batch():
     both = [START + 0.1 * k for k in range(150)]
     both += [START + 15.0 + 0.1 * k + after for k in range(150) for after in (0.0, 0.02)]
     clock = stamped(both)
-    assert clock.batches is None
-    assert clock.spread(both[-1] + 0.08) == both[-1] + 0.08
-    assert clock.crowded and "a second node" in clock_sentence(clock)
+    assert clock.intervals.batches is None
+    assert clock.intervals.spread(both[-1] + 0.08) == both[-1] + 0.08
+    assert clock.intervals.crowded and "a second node" in clock_sentence(clock)
     after = both[-1] + 0.08 + 0.1 * np.arange(150)
-    assert not stamped([*both, *after]).crowded     # the second node has stopped
+    assert not stamped([*both, *after]).intervals.crowded     # the second node has stopped
+
+
+def test_pairs_from_the_start_are_a_batch_unless_their_values_alternate():
+    """The intervals alone cannot tell; the front end does."""
+    pairs = [START + 0.1 * k + after for k in range(150) for after in (0.0, 0.02)]
+    clock = stamped(pairs)
+    assert clock.intervals.batches is not None and not clock.intervals.were_even
+    clock.intervals.note_values(alternate=True)
+    for stamp in (pairs[-1] + 0.08, pairs[-1] + 0.1, pairs[-1] + 0.3):
+        clock.add(stamp, stamp + 0.01)
+    assert clock.intervals.batches is None and clock_sentence(clock) == ""
 
 
 @pytest.mark.parametrize("times", [2, 4, 8])
@@ -209,22 +220,22 @@ def test_a_sensor_that_is_set_to_a_higher_rate_is_no_second_publisher(times):
     slow, fast = START + 0.1 * np.arange(150), START + 15.0 + 0.1 / times * np.arange(300)
     for count in range(5, 300, 5):
         clock = stamped([*slow, *fast[:count]])
-        assert not clock.crowded and clock.batches is None, count
+        assert not clock.intervals.crowded and clock.intervals.batches is None, count
     assert clock_sentence(clock) == ""
 
 
 def test_commands_are_not_spread():
     """A pilot's commands come many at once, and then none, without being late."""
     clock, errors = in_batches(5, regularly=False)
-    assert clock.batches is None and errors.max() > 0.07
+    assert clock.intervals.batches is None and errors.max() > 0.07
 
 
 @pytest.mark.parametrize("most", [0.05, 0.4])
 def test_stamps_at_random_instants_are_no_batches(most):
     rng = np.random.default_rng(2)
     clock = stamped(START + 0.02 * k + rng.uniform(0.0, most) for k in range(600))
-    assert clock.batches is None
-    assert clock.spread(START + 20.0) == START + 20.0
+    assert clock.intervals.batches is None
+    assert clock.intervals.spread(START + 20.0) == START + 20.0
 
 
 def test_a_batch_after_an_outage_is_not_dated_before_it():
@@ -233,4 +244,4 @@ def test_a_batch_after_an_outage_is_not_dated_before_it():
     for k in range(5):
         stamp = newest + 4.0 + 5e-5 * k
         clock.add(stamp, stamp + 0.01)
-        assert newest + 3.85 < clock.spread(stamp) <= stamp
+        assert newest + 3.85 < clock.intervals.spread(stamp) <= stamp

@@ -135,3 +135,24 @@ def test_a_velocity_that_comes_after_a_gap_of_the_imu_is_not_used_if_measured_be
         inertial.add_dvl(t, [0.01 * t, 0.0, 0.0])
     times = [t for name, t in logged if name in ("dvl", "doubted")]
     assert times == [3.5]
+
+
+def test_rows_of_an_accelerometer_that_has_just_jumped_are_masked():
+    """By .3 m/s^2 upward at 20 s, which the DVL's gate may follow: of the rows that count, only
+    those of the first .2 s are wrong by more than a third of that, and all count after 3 s."""
+    config, rng = Config(), np.random.default_rng(2)
+    inertial, counted = InertialFilter(config, SensorClock(), SensorClock()), []
+    for k, t in enumerate(np.arange(0.0, 30.0, 0.01)):
+        noise = np.r_[1e-3 * rng.standard_normal(6), 0.02 * rng.standard_normal(3)]
+        force = -config.robot.gravity - (0.3 if t >= 20.0 else 0.0)
+        inertial.add_imu(t, [*(noise + [0, 0, 1, 0, 0, 0, 0, 0, force]), 0.0])
+        if k % 10 == 0:
+            inertial.add_dvl(t, (0.015 * rng.standard_normal(3)).tolist())
+        if k % 2 == 0 and t > 10.0:
+            motion = inertial.motion(t - 0.5)
+            if not motion.mask_reason:
+                counted.append((t - 0.5, abs(motion.nu_dot[2])))
+    t, error = np.array(counted).T
+    wrong = t[error > 0.1]
+    assert wrong.size and wrong.max() < 20.2
+    assert np.sum(t > 23.0) == np.sum((t > 12.0) & (t < 12.0 + t[-1] - 23.0))

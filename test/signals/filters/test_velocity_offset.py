@@ -21,13 +21,13 @@ from uvms_adaptive_dynamics.signals.filters.dvl_fusion import (
     DVL_FLOOR,
     DVL_LARGEST,
     DVL_PATIENCE,
-    DVL_WANDER,
 )
 from uvms_adaptive_dynamics.signals.filters.velocity_offset import (
     BIAS_STDDEV,
     LARGEST_FORCE_BIAS,
     VelocityOffset,
 )
+from uvms_adaptive_dynamics.signals.filters.velocity_use import DVL_WANDER
 from uvms_adaptive_dynamics.signals.gates.innovations import InnovationGate
 
 
@@ -95,7 +95,8 @@ def test_restart_keeps_the_bias_and_reset_does_not():
 
 @pytest.mark.parametrize("jump", [0.0, 0.05, 0.3])
 def test_a_bias_that_jumps_is_told_from_one_that_walks(jump):
-    """At 30 s, by less than is worth telling or by .3 m/s^2, which is told within 5 s."""
+    """At 30 s, by less than is worth telling or by .3 m/s^2, which is told within 3 s and
+    contradicts the values until then."""
     rng, offset, value, told = np.random.default_rng(3), VelocityOffset(1.0, 0.015), 0.0, []
     learnt, bias = [], np.cumsum(np.r_[-0.03, rng.normal(0.0, 0.002 * 0.1 ** 0.5, 599)])
     bias[300:] += jump
@@ -105,10 +106,13 @@ def test_a_bias_that_jumps_is_told_from_one_that_walks(jump):
         told += [0.1 * k] if offset.jumped else []
         learnt += [0.1 * k] if offset.jumped and abs(offset.bias[0] - bias[k]) < 0.02 else []
     if jump < BIAS_STDDEV:
-        assert not told
+        assert not told and not offset.contradictions.cover(0.0, 29.9)
         return
-    assert 30.0 < told[0] < 35.0
-    assert offset.jumped.t == pytest.approx(30.5, abs=1.0)
+    assert 30.0 < told[0] < 33.0
+    assert offset.jumped.t == pytest.approx(30.2, abs=0.3)
+    assert offset.contradictions.cover(30.4, 30.4) and offset.contradictions.cover(31.5, 31.5)
+    assert not offset.contradictions.cover(0.0, 29.9)
+    assert not offset.contradictions.cover(told[0], 60.0)
     assert offset.bias[0] - offset.jumped.value[0] == pytest.approx(jump, abs=0.02)
     assert learnt[0] < told[0] + 2.0        # (as certain as before, it would take 4 s more)
 
@@ -145,9 +149,20 @@ def test_no_bias_is_made_of_the_first_velocities_noise(period, noise):
             for _, accepted in gate.gate(*waiting[-1], np.eye(3)):
                 t, velocity = waiting.pop(0)
                 if accepted:
-                    offset.stddev = max(0.01, gate.noise)
+                    offset.note_stddev(max(0.01, gate.noise))
                     offset.add(t, velocity.tolist(), LEVEL)
             assert gate.bend is None and gate.restarts == 0
             error = float(np.abs(np.array(offset.bias) - 0.02).max())
             worst = max(worst, error)
         assert worst < 3 * BIAS_STDDEV and error < 0.5 * BIAS_STDDEV
+
+
+@pytest.mark.parametrize("scale, lag", [(0.15, 0.0), (0.0, 0.1)])
+def test_a_dvl_that_is_slightly_off_does_not_contradict_the_filter(scale, lag):
+    """15 % of .3 m/s, or .1 s: the gate takes such an error for noise and widens the scale."""
+    rng, offset = np.random.default_rng(4), VelocityOffset(1.0, 0.03)
+    for t in np.arange(0.0, 120.0, 0.1):
+        truth, late = (0.3 * np.sin([0.9 * at, 0.6 * at, 0.4 * at]) for at in (t, t - lag))
+        value = (1.0 + scale) * late - truth + 0.013 * rng.standard_normal(3)
+        offset.add(t, value.tolist(), LEVEL)
+    assert not offset.contradictions.cover(0.0, 120.0) and not offset.jumped

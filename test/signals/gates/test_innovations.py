@@ -83,7 +83,7 @@ def test_values_of_a_second_sensor_do_not_widen_the_scale():
     off = 0.3 * np.abs(np.sin(0.1 * np.arange(1200))) * (np.arange(1200) % 2)
     off[:600] = 0.0
     for k, value in enumerate(noise(1200) + off[:, None] * [1.0, 0.0, 0.0]):
-        gate.crowded = k >= 600
+        gate.note_crowded(k >= 600)
         accepted += gate.gate(0.05 * k, value, np.eye(3))
     passed = np.array([good for _, good in accepted])
     assert gate.noise < 0.015 and passed[off == 0.0].mean() > 0.95

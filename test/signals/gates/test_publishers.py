@@ -23,7 +23,12 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from signal_runs import run
 
-from uvms_adaptive_dynamics.signals.gates.publishers import HOLD, JOINT_FAR, PublisherGate
+from uvms_adaptive_dynamics.signals.gates.publishers import (
+    DVL_FAR,
+    HOLD,
+    JOINT_FAR,
+    PublisherGate,
+)
 
 PERIOD = 0.02
 
@@ -74,6 +79,19 @@ def test_a_value_that_swings_with_every_message_is_one_publisher():
     assert all(since is None for _, since in verdicts(readings))
 
 
+@pytest.mark.parametrize("noise, spread, two", [(0.0, True, True), (0.0, False, False),
+                                                (0.06, True, False)])
+def test_velocities_that_alternate_in_pairs_are_of_two_nodes(noise, spread, two):
+    """A DVL that is read two at a time does not alternate, whatever its noise; spread stamps come
+    at even intervals."""
+    gate, rng, found = PublisherGate({"dvl": DVL_FAR}), np.random.default_rng(6), []
+    for k, t in enumerate(np.arange(0.0, 10.0, 0.05)):
+        velocity = 0.3 * np.sin([t, 0.7 * t, 0.5 * t + 1.0]) + noise * rng.standard_normal(3)
+        other = k % 2 and not noise
+        found.append(gate.gate("dvl", t, [0.0] * 3 if other else velocity.tolist(), spread))
+    assert any(since is not None for since in found) == two
+
+
 def test_values_that_are_not_there_say_nothing():
     """An IMU without an orientation is judged by its rates alone."""
     nothing = np.full(3, np.nan)
@@ -84,18 +102,21 @@ def test_values_that_are_not_there_say_nothing():
     assert found and 5.0 < found[0] < 6.0
 
 
-@pytest.mark.parametrize("role, channels", [("imu", range(6)), ("wrench", range(6)),
-                                            ("joint_states", range(10))])
-def test_it_is_said_and_nothing_of_it_counts(clean, role, channels):
-    """In the front end, a second node masks the rows, and the sentence says what to do."""
+@pytest.mark.parametrize("role, channels, begin", [
+    ("imu", range(6), 6.0), ("wrench", range(6), 6.0), ("joint_states", range(10), 6.0),
+    ("dvl", range(6), 0.0)])
+def test_it_is_said_and_nothing_of_it_counts(clean, role, channels, begin):
+    """In the front end, a second node masks the rows, and the sentence says what to do. One of the
+    DVL's topic does so from the start; later the IMU tells whose velocities are right."""
     config, robot, _, messages = clean
     zero = Message(x=0.0, y=0.0, z=0.0)
     other = {"imu": {"angular_velocity": zero}, "joint_states": {"position": [2.0] * 4},
-             "wrench": {"wrench": Message(force=zero, torque=zero)}}[role]
+             "wrench": {"wrench": Message(force=zero, torque=zero)},
+             "dvl": {"twist": Message(twist=Message(linear=zero), covariance=[0.0] * 36)}}[role]
     doubled = []
     for name, message, t in messages:
         doubled.append((name, message, t))
-        if name == role and t > START + 6:
+        if name == role and t >= START + begin:
             stamp = message.header.stamp
             header = Message(stamp=Message(sec=stamp.sec, nanosec=stamp.nanosec + 3_000_000))
             doubled.append((name, Message(**{**vars(message), "header": header, **other}),
@@ -106,3 +127,4 @@ def test_it_is_said_and_nothing_of_it_counts(clean, role, channels):
     assert not any(s.valid[channels].any() for s in late)
     status = {s.name: s.message for s in front.status(messages[-1][2])}
     assert "two nodes publish" in status[f"input {role}"], status
+    assert not any("at a time" in text or "new value" in text for text in front.warnings)

@@ -111,8 +111,7 @@ def _judged(done: Run, rows: Rows, number: int) -> dict[str, dict[str, Any]]:
 def sums_by_piece(rows: Rows, c: int) -> dict[str, list[float]]:
     """Sums of channel c by pieces of PIECE_LENGTH: number of rows, squared residuals, rows inside
     the 95 % interval, and negative log-likelihood [nats]."""
-    counted = rows.valid[:, c] & np.isfinite(rows.measured[:, c]) & np.isfinite(
-        rows.predicted[:, c])
+    counted = rows.counted(c)
     t, s = rows.t[counted], rows.stddev[counted, c]
     residual = rows.measured[counted, c] - rows.predicted[counted, c]
     piece = ((t - rows.t[0]) // PIECE_LENGTH).astype(int) if t.size else np.zeros(0, int)

@@ -59,7 +59,8 @@ def mend_by_motion(piece: Piece, proposal: Proposal) -> Motion:
             changed = proposal.set({"thrusters.delay": round(set_to, 3)}, delay)
         again = repr(sorted(proposal.config.changed().items())) in seen
         if not changed or again or len(seen) >= CHECK_ROUNDS:
-            proposal.config = before if again else proposal.config
+            if again:
+                proposal.return_to(before)
             break
     for finding in found:
         if not finding.values or again:

@@ -53,6 +53,10 @@ class Proposal:
         self.reasons.update(dict.fromkeys(new, why))
         return True
 
+    def return_to(self, config: Config) -> None:
+        """Propose the settings of an earlier `config` again."""
+        self.config = config
+
     def lack(self, sentence: str, line: str = "") -> None:
         """Add something that a person has to find out; `line`: YAML to complete, of any length."""
         if (sentence, line) not in self.missing:
@@ -87,7 +91,9 @@ class Proposal:
             lines += commented(f"MISSING: {sentence}", 4)
             lines += [f"    # {part}" for part in line.splitlines()]
         if len(changed) == 0:
-            lines[2] = "  ros__parameters: {}"
+            lines[2] += " {}"      # ROS refuses a file with nothing there
+            if any(line for _, line in self.missing):
+                lines[2] += "    # remove the {} when you complete a line below"
         return "\n".join(lines) + "\n"
 
 

@@ -29,6 +29,7 @@ from typing import Any
 from ...config import Config
 from ...disk.writing import output_folder
 from ...errors import UvmsError
+from ...model.metrics import shown
 from ...model.parameter_file import save_parameters
 from ...model.prior import perturbed, prior_from_config
 from ...model.robot import RobotModel
@@ -163,11 +164,7 @@ def _test_held_out(args: argparse.Namespace, folder: Path, prior: Path) -> None:
 def held_out_table(before: dict[str, Any], after: dict[str, Any]) -> str:
     """Table of R^2 of prior and result, and coverage of the result, per channel."""
     lines = [f"\n{'channel':<12}{'R^2 prior':>12}{'R^2 learnt':>12}{'95 % interval holds':>22}"]
-    lines += [f"{name:<12}{_figure(before[name]['r2'], '.2f'):>12}"
-              f"{_figure(channel['r2'], '.3f'):>12}{_figure(channel['coverage95'], '.1%'):>22}"
+    lines += [f"{name:<12}{shown(before[name]['r2'], '.2f'):>12}"
+              f"{shown(channel['r2'], '.3f'):>12}{shown(channel['coverage95'], '.1%'):>22}"
               for name, channel in after.items()]
     return "\n".join(lines)
-
-
-def _figure(value: float | None, form: str) -> str:
-    return "-" if value is None else format(value, form)

@@ -35,7 +35,7 @@ from .finding import (
     mismatch,
     outside,
 )
-from .fits import integral, regression
+from .fits import integral, regression, rows_in
 from .velocity_map import VelocityMap, velocity_map
 
 MIN_DEPTH_RMS = 0.03      # [m] RMS change over CHANGE_WINDOW; below it depth is not judged
@@ -83,7 +83,7 @@ def depth_fit(logs: dict[str, np.ndarray], turn: np.ndarray, config: Config) -> 
     t, v, w, n3 = dvl[:, 0], dvl[:, 1:4] @ turn.T, dvl[:, 4:7], dvl[:, 19:22]
     lever = FRD_FROM_FLU @ (np.array(config.imu.xyz) - np.array(config.depth.xyz))
     path = integral(t, n3 * (v - np.cross(w, lever)))
-    lag = max(1, round(CHANGE_WINDOW / np.median(np.diff(t))))
+    lag = rows_in(t, CHANGE_WINDOW)
     inside = ((t[:-lag] >= depth[0, 0]) & (t[lag:] <= depth[-1, 0])
               & (t[lag:] - t[:-lag] < 1.5 * CHANGE_WINDOW))
     if inside.sum() < MIN_DEPTH_WINDOWS:

@@ -22,7 +22,7 @@ import numpy as np
 
 from ...config import Config
 from ...model.normal import Z999, chi_squared
-from ...model.rotations import FRD_FROM_FLU, from_rpy, to_rotation_vector
+from ...model.rotations import FRD_FROM_FLU, from_rpy, to_frd, to_rotation_vector
 from .depth_check import depth_fit
 from .finding import (
     CONSISTENT,
@@ -220,7 +220,7 @@ def _turn_at(before: np.ndarray, after: np.ndarray) -> float:
 def _mount(frame: str, rpy: Sequence[float], turn: np.ndarray) -> tuple[float, ...]:
     """Corrected setting rpy [rad] of a sensor whose readings must be rotated by `turn` (3, 3), FRD.
     """
-    axes = FRD_FROM_FLU if frame == "flu" else np.eye(3)
+    axes = to_frd(frame)
     return tuple(round(angle, 4) for angle in to_rpy(axes.T @ turn @ axes @ from_rpy(*rpy)))
 
 

@@ -31,8 +31,8 @@ from ...model.normal import Z999, chi_squared
 from ...model.robot import RobotModel
 from ...model.rotations import from_rpy
 from .finding import Finding, Harm
-from .fits import regression
-from .joint_check import EFFORT_WINDOW, MOVING_SPEED
+from .fits import overlap_of, regression
+from .joint_effort_check import EFFORT_WINDOW, MOVING_SPEED
 
 LOAD_PERIOD = 0.2       # [s] between rows: gravity's load changes slowly, with the posture
 ROWS_PER_COEFFICIENT = 3.0  # independent rows per fitted coefficient
@@ -94,7 +94,7 @@ def check_effort_scale(t: np.ndarray, mu: np.ndarray, speed: np.ndarray, effort:
     if len(t) < 2:
         return []
     load = loads(t, mu)
-    overlap = max(1.0, EFFORT_WINDOW / float(np.median(np.diff(t))))
+    overlap = overlap_of(t, EFFORT_WINDOW)
     judged = [ratio for j, name in enumerate(names) if name not in masked
               and (ratio := _ratio(j, load[:, j], speed[:, j], effort[:, j], overlap)) is not None]
     wrong = [ratio for ratio in judged if _is_far(ratio, floats)]

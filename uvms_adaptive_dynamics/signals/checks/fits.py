@@ -65,6 +65,17 @@ def relation(x: np.ndarray, y: np.ndarray, overlap: float) -> tuple[np.ndarray, 
     return A, np.sqrt(np.outer(np.diagonal(np.linalg.inv(N + _ridge(N))), variance))
 
 
+def rows_in(t: np.ndarray, window: float) -> int:
+    """How many rows at times t (k,) [s] a window [s] usually has, at least one."""
+    return max(1, round(window / np.median(np.diff(t))))
+
+
+def overlap_of(t: np.ndarray, window: float) -> float:
+    """How many neighbours of the rows at times t (k,) [s] share an error that lasts for a window
+    [s], at least one."""
+    return max(1.0, window / float(np.median(np.diff(t))))
+
+
 def integral(t: np.ndarray, rate: np.ndarray) -> np.ndarray:
     """(k, ...) integral of rate (k, ...) over t (k,) [s] from t[0], by the trapezoidal rule."""
     dt = np.diff(t).reshape(-1, *[1] * (rate.ndim - 1))

@@ -24,24 +24,18 @@ from __future__ import annotations
 import math
 from collections import deque
 from collections.abc import Callable, Generator, Iterator, Mapping, Sequence
-from functools import partial
 from operator import ge
-from typing import Any
 
 import numpy as np
 
 from ...config import Config
 from ...model.robot import RobotModel
 from ...model.sample import Misread
-from ..filters.joints import joint_limits
-from .depth_check import check_depth
-from .dvl_check import OF_WORLD, check_velocity, turned_since
-from .effort_scale import MOUNT, check_effort_scale, loads_of
-from .finding import CHANGE_WINDOW, UNDECIDED, CheckResult, Finding, Harm, mismatch
-from .imu_check import check_gravity, check_rates
-from .joint_check import JOINT_WINDOW, ScaleCheck, check_joints
-from .response_check import response_findings
-from .thruster_check import thruster_findings
+from .dvl_check import turned_since
+from .effort_scale import MOUNT
+from .finding import CHANGE_WINDOW, UNDECIDED, CheckResult, Finding, Harm
+from .joint_velocity_check import JOINT_WINDOW
+from .suite import SensorChecks
 
 # [s] of data before the first check, between checks, and after which checks become less frequent.
 FIRST_CHECK, CHECK_PERIOD, EARLY_CHECKS = 30.0, 10.0, 60.0
@@ -52,9 +46,6 @@ LEAST_WINDOWS = 20
 CHECK_STEP_PERIOD = 0.02
 LOG_LENGTH = 60.0                       # [s] of the newest data that a check uses
 RECENT_DATA = 30.0                      # [s] of the newest data that are also checked alone
-MIN_LOG_ROWS = 50
-# Share of saturated commands, and number of commands, from which the unit is wrong.
-SATURATED_SHARE, MIN_COMMANDS = 0.9, 100
 MOTION_SENSORS = ("imu", "dvl")
 DELAYS = tuple(f"{role}.delay" for role in MOTION_SENSORS)
 LOGS = ("imu", "dvl", "depth", "joints", "thrust", "tried", "doubted")
@@ -90,22 +81,14 @@ class FrameChecks:
         """drifts: returns the drift of the sensors' clocks by role [s per s], as `Clocks.drifts`.
         wrapped: returns which joints' encoders have wrapped (n,); empty: none. tried: returns the
         new rows of the log `tried`, which is only filled for a check."""
-        self._drifts, self._wrapped, self._tried = drifts, wrapped, tried
-        self._config, self._robot, self._effort_limits = config, robot, robot.effort_limits
-        self._allocation = np.array(config.thrusters.allocation).reshape(6, -1)
-        self._low, self._high = joint_limits(config, robot)
-        vehicle = config.robot.vehicle
-        # Without specific force there is nothing to check a DVL against.
-        has_both = config.dvl.enabled and config.imu.measures_force
-        present = {"IMU": vehicle, "DVL": vehicle and has_both,
-                   "depth": vehicle and config.depth.enabled, "joints": bool(config.robot.joints),
-                   "thrusters": vehicle and config.thrusters.source == "thrusters"}
-        self._checked = [name for name, yes in present.items() if yes]
+        self._drifts, self._tried = drifts, tried
+        self._config, self._robot = config, robot
+        self._checks = SensorChecks(config, robot, wrapped)
         self.reset()
 
     def reset(self) -> None:
         """Forget all logs and results."""
-        self._results = dict.fromkeys(self._checked, UNDECIDED)
+        self._results = dict.fromkeys(self._checks.names, UNDECIDED)
         self.misread: tuple[Misread, ...] = ()      # wrong settings that bias parameters
         # setting -> [s] from the first row: of the check that found it, of the last that did not
         self._since: dict[str, tuple[float, float | None]] = {}
@@ -123,7 +106,7 @@ class FrameChecks:
         self._stepped_at = -math.inf
         self._begin: float | None = None
         self._logs: dict[str, list[np.ndarray]] = {name: [] for name in LOGS}
-        self._saturated_commands = self._commands = 0
+        self._checks.reset()
 
     @property
     def findings(self) -> list[tuple[Finding, float]]:
@@ -214,11 +197,6 @@ class FrameChecks:
         for _ in self._check(newest, newest - self._begin, names):
             pass
 
-    def add_command(self, saturated: bool) -> None:
-        """Count a thruster command; saturated: it is at the end of the thrust curve."""
-        self._saturated_commands += saturated
-        self._commands += 1
-
     def _check(self, t: float, elapsed: float, names: Sequence[str] = LOGS) -> Iterator[None]:
         """Check these logs up to t [s], step by step, and plan the next check."""
         logs: dict[str, np.ndarray] = {}
@@ -235,8 +213,9 @@ class FrameChecks:
         # In the whole log, a fault that has just begun is diluted by the data before it.
         recent = {}
         if self._consistent:
-            recent = yield from self._check_all(_since(logs, t - RECENT_DATA))
-        results = yield from self._check_all(logs)
+            recent = yield from self._checks.steps(_since(logs, t - RECENT_DATA),
+                                                   self._results)
+        results = yield from self._checks.steps(logs, self._results)
         for name, new in results.items():
             before = self._results[name]
             if not new.findings and recent.get(name, UNDECIDED).findings:
@@ -246,7 +225,11 @@ class FrameChecks:
             windows = [_windows(logs.get(log), t) for log in COMPARED[name]]
             # A warning stays until there is enough motion to withdraw it, and as much data as there
             # was to find it: with less, as while a DVL has lost the bottom, it would be uncertain.
-            enough = new.complete and all(map(ge, windows, self._found_in.get(name, windows)))
+            # Rows from before the fault do not show that it is over.
+            since = new if self._consistent.get(name, -math.inf) <= elapsed - LOG_LENGTH else (
+                recent.get(name, UNDECIDED))
+            enough = (new.complete and (since.complete or not before.findings)
+                      and all(map(ge, windows, self._found_in.get(name, windows))))
             if enough or new.findings or not (before.findings or before.complete):
                 self._results[name] = new
             if new.findings:
@@ -267,7 +250,8 @@ class FrameChecks:
             self._right.append(t)
         if names == LOGS:       # (else DVL, depth and thrusters are as unchecked as before)
             self._checked_at = t
-        self._next_check += CHECK_PERIOD if self._next_check < EARLY_CHECKS else LATE_CHECK_PERIOD
+        soon = waits or self._next_check < EARLY_CHECKS
+        self._next_check += CHECK_PERIOD if soon else LATE_CHECK_PERIOD
 
     def _places_of(self, finding: Finding) -> tuple[int, ...]:
         """Indices of the channels whose parameters the finding biases."""
@@ -327,101 +311,16 @@ class FrameChecks:
         assert self._begin is not None
         shown: list[CheckResult] = []
         for cut in (self._begin + self._consistent[name], t - RECENT_DATA):
-            results = yield from self._check_all(_since(logs, cut))
+            results = yield from self._checks.steps(_since(logs, cut), self._results)
             result = results.get(name, UNDECIDED)
             if result.findings and result.complete:
                 return result
             shown += [result] if result.findings else []
         return shown[0] if shown else None
 
-    def _check_all(self, logs: dict[str, np.ndarray]
-                   ) -> Generator[None, None, dict[str, CheckResult]]:
-        """Results by check, in steps; checks that depend on a wrong sensor are left out."""
-        logs = {name: rows for name, rows in logs.items() if len(rows) > MIN_LOG_ROWS}
-        results: dict[str, CheckResult] = {}
-        upside_down, attitude_right = False, False
-        turn: np.ndarray | None = np.eye(3)
-        if "imu" in logs and "IMU" in self._checked:
-            rates = check_rates(logs["imu"])
-            yield
-            gravity = check_gravity(logs, self._config)
-            results["IMU"] = CheckResult(rates.findings + gravity.findings, rates.complete)
-            upside_down = gravity.upside_down
-            attitude_right = gravity.consistent and not rates.findings
-        yield
-        if attitude_right:
-            moved, turn = self._check_velocities(logs, upside_down)
-            results |= moved
-            yield
-        if "joints" in logs:
-            results["joints"] = check_joints(logs["joints"], self._config.robot.joints, self._low,
-                                             self._high, self._effort_limits,
-                                             self._config.joint_states.effort_scale,
-                                             self._scale_check(logs.get("imu")),
-                                             self._wrapped(),
-                                             self._config.joint_states.effort_masked)
-            yield
-        if "thrusters" in self._checked:
-            # (`turn` is None where the vehicle hardly moves: there thrust works against a tether.)
-            sensors_right = turn is not None and not any(
-                result.findings or not result.complete and self._results[name].findings
-                for name, result in results.items())
-            checked = self._check_thrusters(logs, sensors_right)
-            yield
-            if checked.complete and not checked.findings and "tried" in logs:
-                checked = checked._replace(findings=response_findings(
-                    logs["thrust"], logs["tried"], logs["dvl"], self._allocation,
-                    self._config.thrusters))
-                yield
-            results["thrusters"] = checked
-        return results
-
-    def _scale_check(self, imu: np.ndarray | None) -> ScaleCheck:
-        """The check of the efforts' unit; imu: its log, None if it is too short."""
-        joints, robot = self._config.joint_states, self._robot
-        loads = loads_of(robot, imu)
-        if loads is None:
-            return lambda t, mu, speed, effort: []
-        return partial(check_effort_scale, loads=loads, names=self._config.robot.joints,
-                       scale=joints.effort_scale, masked=joints.effort_masked,
-                       floats=robot.vehicle and not robot.knows_buoyancy,
-                       fixed=not (robot.vehicle or robot.knows_buoyancy))
-
-    def _check_velocities(self, logs: dict[str, np.ndarray], upside_down: bool
-                          ) -> tuple[dict[str, CheckResult], np.ndarray | None]:
-        """(results of DVL and depth, matrix (3, 3) that rotates the DVL's velocity into the IMU's
-        axes, or None), given a correct attitude."""
-        results: dict[str, CheckResult] = {}
-        turn: np.ndarray | None = np.eye(3)
-        if "dvl" in logs and "DVL" in self._checked:
-            results["DVL"], turn = check_velocity(logs, self._config, upside_down)
-        usable = all(finding.setting not in ("dvl unit", OF_WORLD)
-                     for result in results.values() for finding in result.findings)
-        if "dvl" in logs and "depth" in logs and usable and not upside_down:
-            results["depth"] = check_depth(logs, self._config, np.eye(3) if turn is None else turn)
-        return results, turn
-
-    def _check_thrusters(self, logs: dict[str, np.ndarray], sensors_right: bool) -> CheckResult:
-        """Check unit, directions and order of the thrusters; the latter two only if the sensors are
-        right."""
-        saturated, commands = self._saturated_commands, self._commands
-        if commands > MIN_COMMANDS and saturated > SATURATED_SHARE * commands:
-            return mismatch("thrusters.unit", (
-                f"{saturated} of {commands} thruster commands are at the end of the thrust curve; "
-                f"check thrusters.unit (now '{self._config.thrusters.unit}') and the topic"))
-        if "thrust" not in logs or "dvl" not in logs or not sensors_right:
-            return UNDECIDED
-        findings = thruster_findings(logs["thrust"], logs["dvl"], self._allocation)
-        if findings is None:
-            return UNDECIDED
-        return CheckResult([finding._replace(values=self._absolute(finding.values))
-                            for finding in findings], True)
-
-    def _absolute(self, values: Mapping[str, Any]) -> Mapping[str, Any]:
-        """The values with thruster signs, which are found relative to the settings, as to be set.
-        """
-        return {name: tuple(a * b for a, b in zip(value, self._config.thrusters.signs))
-                if name == "thrusters.signs" else value for name, value in values.items()}
+    def add_command(self, saturated: bool) -> None:
+        """See `SensorChecks.add_command`."""
+        self._checks.add_command(saturated)
 
 
 def _windows(rows: np.ndarray | None, t: float) -> int:

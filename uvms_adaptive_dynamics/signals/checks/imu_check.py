@@ -33,7 +33,7 @@ from .finding import (
     mismatch,
     outside,
 )
-from .fits import axis_name, lag_of, nearest_axes, relation
+from .fits import axis_name, lag_of, nearest_axes, relation, rows_in
 
 TURNS = ("roll", "pitch", "yaw")
 MIN_TURN = 0.02           # [rad] RMS of the gyro's integral over TURN_WINDOW on a judged axis
@@ -150,7 +150,7 @@ def check_rates(imu: np.ndarray) -> CheckResult:
     R_G = Rotation.from_matrix(imu[:, 10:19].reshape(-1, 3, 3))
     R_nb = Rotation.from_euler("ZYX", np.column_stack([
         yaw, -np.arcsin(np.clip(n3[:, 0], -1, 1)), np.arctan2(n3[:, 1], n3[:, 2])]))
-    lag = max(1, round(TURN_WINDOW / np.median(np.diff(t))))
+    lag = rows_in(t, TURN_WINDOW)
     gyro, attitude = ((R[:-lag].inv() * R[lag:]).as_rotvec() for R in (R_G, R_nb))
     # The gyro's integral is meaningless across a gap.
     small = ((np.linalg.norm(attitude, axis=1) < MAX_TURN)

@@ -20,7 +20,7 @@ from typing import NamedTuple
 import numpy as np
 
 from .finding import CHANGE_WINDOW
-from .fits import integral
+from .fits import integral, rows_in
 
 MIN_THRUST_WINDOWS = 150
 THRUST_GAP = 0.5      # [s] gap after which the thrust is unknown
@@ -73,7 +73,7 @@ def _inside(thrust: np.ndarray, dvl: np.ndarray, lag: int) -> np.ndarray:
 def thrust_windows(thrust: np.ndarray, dvl: np.ndarray) -> Windows | None:
     """The windows with known thrust; None if there is too little motion to tell."""
     t, nu, n3 = dvl[:, 0], dvl[:, 1:7], dvl[:, 19:22]
-    lag = max(1, round(CHANGE_WINDOW / np.median(np.diff(t))))
+    lag = rows_in(t, CHANGE_WINDOW)
     inside = _inside(thrust, dvl, lag)
     if inside.sum() < MIN_THRUST_WINDOWS or np.all(nu.std(axis=0) < MIN_VELOCITY_STDDEV):
         return None

@@ -91,9 +91,10 @@ class Clocks:
         self.last_receive = max(receive, self.last_receive)
         sensor = self.sensors[role]
         status = sensor.add(stamp, receive, copy)
-        sensor.unstamped |= unstamped
+        if unstamped:
+            sensor.note_unstamped()
         if unstamped or not sensor.tells_time:
-            sensor.latency = self._usual_latency(role)
+            sensor.note_latency(self._usual_latency(role), measured=False)
         if self.reference is None:
             if receive - self._begin < START_TIME:
                 return Verdict.HOLD
@@ -200,15 +201,13 @@ class Clocks:
         if sensor.correction is None:
             usual = USUAL_LATENCY.get(role, LEAST_LATENCY)
             if -RIGHT_CLOCK <= latency <= LONGEST_LATENCY:
-                sensor.latency = latency
-                if sensor.first_latency is None:
-                    sensor.first_latency = latency
+                sensor.note_latency(latency, measured=True)
                 if not drift:
                     return
             first, last = sensor.first_latency, sensor.latency
             # The first one may be that of a queue, and the last one has drifted with the clock.
-            sensor.latency = (usual if first is None or last is None
-                              else median((first, last, usual)))
+            assumed = usual if first is None or last is None else median((first, last, usual))
+            sensor.note_latency(assumed, measured=False)
         sensor.correct(latency - max(sensor.latency or 0.0, 0.0), -drift)
 
 

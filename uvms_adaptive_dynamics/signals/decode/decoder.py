@@ -42,11 +42,11 @@ import numpy as np
 from ...config import Config
 from ...errors import MessageError, OtherJointsError
 from ...model.rotations import (
-    FRD_FROM_FLU,
     NED_FROM_ENU,
     from_quaternion,
     from_rpy,
     product,
+    to_frd,
     turned,
 )
 from .fields import (
@@ -81,13 +81,13 @@ class Decoder:
 
     def __init__(self, config: Config):
         self.change_settings(config)
-        self._imu_axes = _flat(_axes(config.imu.frame) @ from_rpy(*config.imu.rpy))
+        self._imu_axes = _flat(to_frd(config.imu.frame) @ from_rpy(*config.imu.rpy))
         # R_nb = left Q right; the message's Q takes the IMU's axes to its world.
         self._left = _flat(NED_FROM_ENU if config.imu.world == "enu" else np.eye(3))
-        self._right = _flat(from_rpy(*config.imu.rpy).T @ _axes(config.imu.frame))
-        self._dvl_axes = _flat(_axes(config.dvl.frame) @ from_rpy(*config.dvl.rpy))
+        self._right = _flat(from_rpy(*config.imu.rpy).T @ to_frd(config.imu.frame))
+        self._dvl_axes = _flat(to_frd(config.dvl.frame) @ from_rpy(*config.dvl.rpy))
         self._dvl_axes_back = _flat(np.reshape(self._dvl_axes, (3, 3)).T)
-        self._wrench_axes = _flat(_axes(config.thrusters.wrench_frame))
+        self._wrench_axes = _flat(to_frd(config.thrusters.wrench_frame))
         self._pascal_per_metre = config.robot.water_density * config.robot.gravity
         self._thrusters = len(config.thrusters.signs)
         self._channels = [round(channel) - 1 for channel in config.thrusters.channels]
@@ -329,11 +329,6 @@ def depth_unit(config: Config, is_pressure: bool) -> str:
     if config.depth.unit != "auto":
         return config.depth.unit
     return "Pa" if is_pressure else "m"
-
-
-def _axes(frame: str) -> np.ndarray:
-    """(3, 3) rotation from the axes named by a setting to FRD."""
-    return FRD_FROM_FLU if frame == "flu" else np.eye(3)
 
 
 def _flat(R: np.ndarray) -> tuple[float, ...]:

@@ -89,6 +89,20 @@ class InputState:
         """(number rejected, number) of the last messages."""
         return sum(self._recent), len(self._recent)
 
+    def note_received(self, receive: float | None) -> None:
+        """Count a message and note its time of reception [s], None if that is unusable."""
+        self.received += 1
+        if receive is not None:
+            self.last_receive = receive
+
+    def note_stamp(self, t: float) -> None:
+        """Note the time [s] of the last reading."""
+        self.last_stamp = t
+
+    def forget_stamp(self) -> None:
+        """Expect a reading of any time, as between recordings."""
+        self.last_stamp = -math.inf
+
     def count_used(self) -> None:
         """Count a used message."""
         self.used += 1

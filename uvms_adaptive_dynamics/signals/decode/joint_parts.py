@@ -25,6 +25,7 @@ from collections import deque
 from collections.abc import Sequence
 from typing import NamedTuple
 
+from ...config import Config
 from ...errors import MessageError
 
 # [s] after the first part within which every joint must appear: as long as silence is no error.
@@ -54,6 +55,10 @@ class JointParts:
     def __init__(self, names: Sequence[str], timeout: float):
         self._names, self.timeout = tuple(names), timeout
         self.reset()
+
+    def change_settings(self, config: Config) -> None:
+        """Adopt another `joint_states.timeout`."""
+        self.timeout = config.joint_states.timeout
 
     def reset(self) -> None:
         """Forget all readings."""

@@ -78,7 +78,7 @@ class MessageReader:
     def change_settings(self, config: Config) -> None:
         """See `Decoder.change_settings`."""
         self._decoder.change_settings(config)
-        self._joints.timeout = config.joint_states.timeout
+        self._joints.change_settings(config)
 
     def wrapped(self) -> Sequence[bool]:
         """(n,) Joints whose encoder has begun again after a whole turn."""
@@ -95,7 +95,7 @@ class MessageReader:
         for poses in self._poses.values():
             poses.reset()
         for state in self.inputs.values():
-            state.last_stamp = -math.inf
+            state.forget_stamp()
 
     def read(self, role: str, message: Any, receive_time: float) -> list[Reading] | ClockJump:
         """The readings that a message makes available: none if it is rejected or held until its
@@ -110,7 +110,7 @@ class MessageReader:
             if not math.isfinite(receive_time):
                 raise MessageError("time of reception is not finite")
         except MessageError as error:
-            state.received += 1
+            state.note_received(None)
             state.count_rejected(_short_reason(role, str(error)), str(error))
             return []
         before, now = self._newest.get(role), _Held(role, message, stamp, receive_time)
@@ -121,8 +121,7 @@ class MessageReader:
         verdict = self.clocks.observe(role, stamp, receive_time, unstamped, copy)
         if verdict is Verdict.JUMPED:
             return ClockJump()
-        state.received += 1
-        state.last_receive = receive_time
+        state.note_received(receive_time)
         if verdict is Verdict.HOLD:
             self._hold(now)
             return []
@@ -220,7 +219,7 @@ class MessageReader:
         if t <= state.last_stamp and role != "joint_states":     # (by part, in `_whole`)
             state.count_rejected(NOT_LATER)
             return None
-        state.last_stamp = t
+        state.note_stamp(t)
         if self.origin is None:
             self.origin = math.floor(t)
         return Reading(role, t - self.origin, values, altitude)

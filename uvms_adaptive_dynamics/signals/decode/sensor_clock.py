@@ -21,24 +21,18 @@ the difference changes suddenly, either the clock or the transport has stepped, 
 tell which: after a clock step the stamps jump while messages arrive as regularly as before; in a
 network stall, reception is irregular while the stamps are regular.
 
-A driver that reads its sensor in batches, and stamps the measurements when it has them, gives most
-of them almost the same time. Such stamps are spread: each measurement is one period later than the
-last, but not earlier than the batch before its own arrived, nor later than its own stamp. A sensor
-measures no faster because it is read in batches: where the rate has risen, a second node publishes.
+Stamps of measurements that come in batches are spread first (`stamp_intervals`).
 """
 from __future__ import annotations
 
 import math
-from bisect import bisect_left
 from collections import deque
-from collections.abc import Sequence
 from enum import Enum
-from statistics import fmean, median_high, pstdev  # (median_high is one of the values)
-from typing import NamedTuple
+from statistics import median_high  # (one of the values)
 
-from ..gates.publishers import RATE_RATIO, UNEVEN
 from .clock_drift import ClockDrift
 from .shared_stamps import SharedStamps
+from .stamp_intervals import StampIntervals
 
 BUCKET = 0.1            # [s] of reception; the smallest difference in each bucket counts
 BUCKETS = 100           # over which the quantile is taken: ten seconds of a fast sensor
@@ -52,24 +46,6 @@ RIGHT_CLOCK = 0.03      # [s] within which synchronized clocks agree
 LONGEST_LATENCY = 0.5   # [s] of transport; older stamps come from another clock
 LATEST = 1.0            # [s] late, beyond which a message belongs to no open tick
 TOLD_IN_DAYS = 1e6      # [s] from which an error is reported in days: a clock that was never set
-PERIOD_INTERVALS = 25   # between stamps; their median is the period
-JITTER_INTERVALS = 100  # between stamps, to measure their regularity without outages, longer than:
-OUTAGE_PERIODS = 5.0
-# A sensor that measures regularly, or as often as it can, has no intervals far below the usual
-# one, even if half of its messages are lost. At .3 m/s^2 this jitter equals a small DVL's noise.
-SHORT_INTERVAL, SHORT_SHARE, MOST_CLOCK_JITTER = 0.4, 0.1, 0.03
-# Share of short intervals from which messages come in batches: of pairs half are short; of messages
-# at random instants 1 - exp(-.4), a third.
-BATCH_SHARE = 0.42
-LONGEST_BATCH = 0.95    # quantile of the intervals that is one between batches of up to 20 messages
-
-
-class Batches(NamedTuple):
-    """Messages that come in batches: period [s] of the measurements, interval [s] between batches.
-    """
-
-    period: float
-    interval: float
 
 
 class StampStatus(Enum):
@@ -85,18 +61,16 @@ class StampStatus(Enum):
 class SensorClock:
     """Differences between reception and stamp [s] of one sensor.
 
-    `offset`: their low quantile, None before `begin`; `period`: median interval between messages
-    [s], None before the third; `lateness`: typical delay of a message behind the fastest ones [s].
+    `offset`: their low quantile, None before `begin`; `lateness`: typical delay of a message behind
+    the fastest ones [s]; `intervals`: those between the messages.
     `correction` [s] is to be added to the stamps, `latency` is the transport delay [s] that remains
-    then, `first_latency` the one at the beginning; they are set by `Clocks`, which sees all
-    sensors. `unstamped`: the messages have headers with zero stamps. `batches`: how messages come
-    whose stamps are spread, None for others; only what is measured `regularly` can be spread,
-    unlike a pilot's commands. `crowded`: the rate has risen and the intervals have become uneven,
-    so a second node publishes.
+    then, `first_latency` the one at the beginning; `Clocks`, which sees all sensors, finds them.
+    `unstamped`: the messages have headers with zero stamps.
     """
 
     def __init__(self, regularly: bool = True) -> None:
-        self._regularly = regularly
+        """regularly: see `StampIntervals`."""
+        self.intervals = StampIntervals(regularly)
         self._shared = SharedStamps()
         self.reset()
 
@@ -107,21 +81,14 @@ class SensorClock:
 
     def _forget_clock(self) -> None:
         self.offset: float | None = None
-        self.period: float | None = None
         self.lateness = 0.0
         self.correction: float | None = None
         self.latency: float | None = None
         self.first_latency: float | None = None
         self.unstamped = False
         self._stamp = self._receive = -math.inf      # of the last message
-        self._intervals: deque[float] = deque(maxlen=PERIOD_INTERVALS)
-        self._stamped: deque[float] = deque(maxlen=JITTER_INTERVALS)     # intervals of stamps
         self._first: list[tuple[float, float]] = []  # (stamp, reception) before `begin`
-        self.batches: Batches | None = None
-        self._even: float | None = None         # [s] mean interval while they were even
-        self.crowded = False
-        # [s] stamp of the last message, of the last one of the batch before, time given to the last
-        self._in_batch = self._batch_before = self._spread = -math.inf
+        self.intervals.reset()
         self._applied, self._dated = 0.0, -math.inf     # [s] correction, time of the last message
         # [s/s] growth of `correction`, and the stamp at which it was right
         self._growth, self._right_at = 0.0, 0.0
@@ -145,6 +112,11 @@ class SensorClock:
         return self.offset is not None or not self.tells_time
 
     @property
+    def period(self) -> float | None:
+        """Usual interval [s] between messages; None before the third."""
+        return self.intervals.period
+
+    @property
     def rate(self) -> float | None:
         """Messages per second."""
         return 1.0 / self.period if self.period else None
@@ -163,40 +135,22 @@ class SensorClock:
         return -self._drift.rate
 
     @property
-    def jitter(self) -> float | None:
-        """Jitter [s] (standard deviation about regular stamps) if stamps come in bursts, as those
-        given at reception do; None if they do not, or if it is too small to matter."""
-        if len(self._stamped) < JITTER_INTERVALS or self.period is None:
-            return None
-        usual = median_high(self._stamped)
-        used = [each for each in self._stamped if each < OUTAGE_PERIODS * usual]
-        short = sum(each < SHORT_INTERVAL * usual for each in used)
-        if short <= SHORT_SHARE * len(used):
-            return None
-        jitter = pstdev(used) * math.sqrt(0.5)
-        return jitter if jitter > MOST_CLOCK_JITTER else None
-
-    @property
     def delay(self) -> float:
         """Delay [s] within which most messages arrive after their measurement."""
-        waited = self.batches.interval if self.batches else 0.0
+        batches = self.intervals.batches
+        waited = batches.interval if batches else 0.0
         return max(self.latency or 0.0, 0.0) + self.lateness + waited
 
-    def spread(self, stamp: float) -> float:
-        """The time [s] of a message's measurement on the sensor's clock: its stamp, unless messages
-        come in batches; to be called once for each message, in order."""
-        if self.batches is None:
-            self._in_batch = self._batch_before = self._spread = stamp
-            return stamp
-        period, interval = self.batches
-        if stamp - self._in_batch > SHORT_INTERVAL * period:
-            self._batch_before = max(self._in_batch, stamp - interval)
-        self._in_batch = stamp
-        # A period too long by what the intervals leave unknown keeps the newest message of a batch
-        # at its stamp.
-        after = self._spread + (1.0 + 1.0 / JITTER_INTERVALS) * period
-        self._spread = min(max(after, self._batch_before), stamp)
-        return self._spread
+    def note_unstamped(self) -> None:
+        """Note that the messages have headers with zero stamps."""
+        self.unstamped = True
+
+    def note_latency(self, latency: float, measured: bool) -> None:
+        """Note the transport delay [s] that remains after the correction; measured: while the clock
+        was right, not assumed."""
+        self.latency = latency
+        if measured and self.first_latency is None:
+            self.first_latency = latency
 
     def correct(self, correction: float, growth: float) -> None:
         """Set the correction [s] at the last stamp, and its growth [s/s] since."""
@@ -208,7 +162,7 @@ class SensorClock:
 
         A small change of the correction is spread over time: at once, it would look like a joint
         that slips."""
-        at, gap = self.spread(stamp), -self._applied
+        at, gap = self.intervals.spread(stamp), -self._applied
         if self.correction is not None:
             gap += self.correction + self._growth * (at - self._right_at)
         most = (SLEW + abs(self.drift)) * max(at - self._dated, 0.0)
@@ -225,7 +179,7 @@ class SensorClock:
             if self.tells_time != told:     # (the offset is one of stamps that tell nothing)
                 self._forget_clock()
         if stamp is None or not self.tells_time:
-            self._measure_period(receive - self._receive)
+            self.intervals.add(receive - self._receive, of_stamps=False)
             self._receive = receive
             return StampStatus.GOOD
         if self.offset is None:
@@ -268,9 +222,7 @@ class SensorClock:
         return -CLOCK_STEP <= receive - stamp - self.offset <= LATEST
 
     def _take(self, stamp: float, receive: float) -> None:
-        if 0.0 < stamp - self._stamp < math.inf:
-            self._stamped.append(stamp - self._stamp)
-        self._measure_period(stamp - self._stamp)
+        self.intervals.add(stamp - self._stamp, of_stamps=True)
         # (a copy or a straggler says nothing of the interval to the next message)
         self._stamp, self._receive = max(stamp, self._stamp), receive
         self._measure_offset(receive, receive - stamp)
@@ -290,36 +242,6 @@ class SensorClock:
         self._set_offset()
         return StampStatus.STEPPED
 
-    def _measure_period(self, interval: float) -> None:
-        if math.isfinite(interval) and interval > 0.0:
-            self._intervals.append(interval)
-            if self.batches:
-                self.period = self.batches.period
-            elif len(self._intervals) > 1:
-                self.period = median_high(self._intervals)
-
-    def _find_batches(self) -> None:
-        """Tell by the last intervals of the stamps whether messages come in batches."""
-        self.batches = None
-        if len(self._stamped) < JITTER_INTERVALS or not self._regularly:
-            return
-        ordered = sorted(self._stamped)
-        longest = ordered[int(LONGEST_BATCH * JITTER_INTERVALS)]
-        count = bisect_left(ordered, OUTAGE_PERIODS * longest)      # without outages
-        mean = fmean(ordered[:count])
-        short = SHORT_INTERVAL * mean
-        if _are_even(ordered[:count]):
-            self._even = mean
-        risen = self._even is not None and self._even > RATE_RATIO * mean
-        # Where the newest intervals are even, the sensor itself has been set to another rate.
-        self.crowded = risen and not _are_even(list(self._stamped)[-JITTER_INTERVALS // 4:])
-        if risen or bisect_left(ordered, short) < BATCH_SHARE * count:
-            return
-        used = [each for each in self._stamped if each < OUTAGE_PERIODS * longest]
-        ends = [k for k, each in enumerate(used) if each >= short]      # of whole batches
-        if len(ends) > 1:
-            self.batches = Batches(fmean(used[ends[0] + 1:ends[-1] + 1]), longest)
-
     def _measure_offset(self, receive: float, difference: float) -> None:
         if receive >= self._bucket_end:
             if self._buckets:
@@ -327,7 +249,7 @@ class SensorClock:
             self._bucket_end = receive + BUCKET
             self._buckets.append((receive, difference))
             self._set_offset()
-            self._find_batches()
+            self.intervals.find_batches()
         elif difference < self._buckets[-1][1]:
             self._buckets[-1] = self._buckets[-1][0], difference
 
@@ -350,7 +272,7 @@ def clock_sentence(sensor: SensorClock) -> str:
                 f"delay of {sensor.latency or 0.0:.2f} s. Make its driver stamp each measurement "
                 "when it is taken")
     if sensor.error is None:
-        return _interval_sentence(sensor)
+        return sensor.intervals.sentence()
     error, latency = sensor.error, max(sensor.latency or 0.0, 0.0)
     far = f"{abs(error):.2f} s" if abs(error) < TOLD_IN_DAYS else f"{abs(error) / 86400:.0f} days"
     side = "ahead of" if error > 0 else "behind"
@@ -360,25 +282,3 @@ def clock_sentence(sensor: SensorClock) -> str:
         text += (f", or, if its messages really arrive {latency - error:.2f} s late, reduce that "
                  "delay")
     return text
-
-
-def _are_even(intervals: Sequence[float]) -> bool:
-    """Whether intervals [s] differ from their mean by a small share of it."""
-    mean = fmean(intervals)
-    return fmean(abs(each - mean) for each in intervals) < UNEVEN * mean
-
-
-def _interval_sentence(sensor: SensorClock) -> str:
-    """What to report about the intervals of the stamps of a right clock, '' if all is well."""
-    if sensor.batches:
-        period, interval = sensor.batches
-        return (f"its messages come about {interval / period:.0f} at a time, every {interval:.2f} "
-                "s, with stamps given at reception; they are spread evenly over that time. Make "
-                "its driver stamp each measurement when it is taken")
-    if sensor.crowded:
-        return ("its messages come more often than before, at uneven intervals, so a second node "
-                "probably publishes on its topic; stop one of them")
-    return "" if sensor.jitter is None else (
-        f"its stamps jitter by {sensor.jitter:.2f} s or more and come in bursts, so they are "
-        "probably given at reception, with the network's jitter; make its driver stamp each "
-        "measurement when it is taken")

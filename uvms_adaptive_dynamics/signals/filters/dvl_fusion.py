@@ -15,7 +15,8 @@
 """Fusion of the DVL's velocities with the integrated IMU: gate, offset, linear motion.
 
 A velocity is judged by its offset from the IMU's integral C (module `inertial`). Accepted ones give
-the offset that is added to C; without a specific force, they give velocity and acceleration alone.
+the offset that is added to C; without a specific force, they give velocity and acceleration alone
+(`velocity_use`).
 """
 from __future__ import annotations
 
@@ -42,7 +43,8 @@ from .pace import longest_gap
 from .polynomials import polynomial_at
 from .series import Series
 from .settling import SettlingAttitude
-from .velocity_offset import BIAS_STDDEV, LARGEST_FORCE_BIAS, VelocityOffset
+from .velocity_offset import VelocityOffset
+from .velocity_use import velocity_use
 
 DVL_DEGREE = 2
 DVL_PERIODS = 2.2         # periods of a slow DVL that the IMU bridges: one lost velocity
@@ -52,12 +54,6 @@ MAX_DVL_QUEUE = 64
 DVL_FLOOR = 0.003         # [m/s] smallest scale of the gate
 # [m/s] Largest noise of a DVL that is still informative at half a metre per second.
 DVL_LARGEST = 0.2
-DVL_WANDER = 0.02         # [m/s^2] change of the offset's slope in a second: 0.1 deg of attitude
-# For velocities without integrated force [m/s^2]: initial standard deviation of the acceleration,
-# its change in a second, its largest value (full thrust gives less than 1 g), and the noise of an
-# acceleration that is the velocity's slope.
-VEHICLE_SLOPE, VEHICLE_WANDER, LARGEST_ACCELERATION, SLOPE_STDDEV = 0.5, 1.0, 10.0, 0.03
-VELOCITY_MEMORY = 0.5     # [s] after which the last accepted velocity predicts nothing
 DVL_PATIENCE = 2.5        # [s] of rejected velocities after which the gate restarts
 
 OUTLIER = "does not fit the IMU (outlier)"
@@ -89,20 +85,17 @@ class DvlFusion:
         self._settings, self._timeout = config.filter, config.dvl.timeout
         self._type, self._stddev = config.dvl.type, config.dvl.stddev
         self._gravity = config.robot.gravity
-        self._has_force = config.imu.measures_force
-        # Without specific force, only velocities give the acceleration.
-        self._acceleration = config.filter.linear_acceleration if self._has_force else "dvl"
         self._r_imu = (FRD_FROM_FLU @ config.imu.xyz).tolist()
         self._r_dvl = (FRD_FROM_FLU @ config.dvl.xyz).tolist()
         self._imu_from_dvl = [a - b for a, b in zip(self._r_imu, self._r_dvl)]
         self.settling = SettlingAttitude()
         self.offset = VelocityOffset(config.filter.dvl_window, config.dvl.stddev)
+        self._use = velocity_use(config, self.offset)
         self._make_gate()
         self.reset()
 
     def _make_gate(self) -> None:
-        slope, wander, steepest = ((BIAS_STDDEV, DVL_WANDER, LARGEST_FORCE_BIAS) if self._has_force
-                                   else (VEHICLE_SLOPE, VEHICLE_WANDER, LARGEST_ACCELERATION))
+        slope, wander, steepest = self._use.slope
         self.gate = innovation_gate(self._settings.gates, DVL_FLOOR, DVL_LARGEST, slope, wander,
                                     DVL_PATIENCE, steepest)
 
@@ -207,7 +200,8 @@ class DvlFusion:
             if self._source.find(t, at_imu):
                 self._begin_offset()
             return
-        restarts, self.gate.crowded = self.gate.restarts, self._clock.crowded
+        restarts = self.gate.restarts
+        self.gate.note_crowded(self._clock.intervals.crowded)
         self._undecided.append(_DvlValue(t, at_origin, at_imu, offset, R_Gb))
         decided = self.gate.gate(t, np.array(offset), np.array(R_Gb).reshape(3, 3))
         self._log.add(not (decided and decided[-1][1]), *log)
@@ -224,9 +218,7 @@ class DvlFusion:
                 self._source.keep(value.t, value.at_imu)
                 self._refused_since = math.inf
                 self._at_origin.append(value.t, value.at_origin)
-                if self._has_force:
-                    self.offset.stddev = max(self._stddev, self.gate.noise)
-                    self.offset.add(value.t, value.offset, value.R_Gb)
+                self._use.correct(value.t, value.offset, value.R_Gb, self.gate.noise)
             else:
                 self._source.doubt(value.t)
                 self.offset.doubt()
@@ -236,14 +228,14 @@ class DvlFusion:
                 doubted = self._trust.unproven
                 self._on_reject(*(("imu", "contradicted itself, and has not fitted the DVL since")
                                   if doubted else ("dvl", OUTLIER)))
-                if not self._has_force and value.t - self._at_origin.last_time > VELOCITY_MEMORY:
+                if value.t - self._at_origin.last_time > self._use.memory:
                     self._restart_gate()
                     break
 
     def _follow_drift(self, t: float, velocity: Sequence[float], imu: Sequence[float]) -> bool:
         """Whether the IMU's attitude drifts according to a velocity (3,) at the IMU in G; `imu`:
         the integral's row at t. What was learnt with such an attitude is forgotten."""
-        if self._source.own or not self._has_force or not self._settings.gates:
+        if self._source.own or not self._use.drifts or not self._settings.gates:
             return False
         self.settling.add(t, velocity, imu, self.offset.bias, self.offset.bias_variance,
                           self._stddev)
@@ -287,17 +279,6 @@ class DvlFusion:
         """[s] Longest gap between velocities that the IMU bridges."""
         return longest_gap(self._timeout, self._period(), DVL_PERIODS)
 
-    def _half_window(self) -> float:
-        """[s] Half the window over which velocities are differentiated. Without specific force it
-        is as long as SLOPE_STDDEV requires of a slope's noise, sqrt(3 / 2 stddev^2 period /
-        half^3)."""
-        longest = self._settings.dvl_window / 2
-        if self._has_force:
-            return longest
-        period = self._clock.period or 0.0
-        variance = 1.5 * self._stddev ** 2 * period / SLOPE_STDDEV ** 2
-        return min(longest, max(self._settings.imu_window, variance ** (1 / 3)))
-
     def motion(self, t: float, imu: Sequence[float], w: Sequence[float],
                w_dot: Sequence[float]) -> LinearMotion:
         """Linear motion of the body origin at t; `imu`: fitted columns of the IMU's series at t;
@@ -305,13 +286,15 @@ class DvlFusion:
         longest = self.longest_gap()
         if self._at_origin.gap_around(t) > longest:
             return unknown(DVL_CONTRADICTS if self._last_rejected > t - longest else NO_DVL)
-        if self._acceleration == "dvl":
+        if self._use.acceleration == "dvl":
             return self._of_velocities(t)
+        if self.offset.contradictions.cover(t, t):
+            return unknown(DVL_CONTRADICTS)
         fused = self.offset.at(t, self._clock.period or 0.0)
         if fused is None:
             return unknown(NO_DVL)
         offset, drift, stddev = fused
-        if self._acceleration == "imu":
+        if self._use.acceleration == "imu":
             drift = [0.0, 0.0, 0.0]
         R_Gb = self._imu.rotation_at(t)
         at_imu = turned_back(R_Gb, [c + o for c, o in zip(imu[C], offset)])
@@ -321,7 +304,8 @@ class DvlFusion:
 
     def _of_velocities(self, t: float) -> LinearMotion:
         """The linear motion from accepted velocities alone."""
-        half = self._half_window()
+        half = self._use.half_window(self._clock.period or 0.0, self._settings.imu_window,
+                                     self._settings.dvl_window / 2)
         times, rows = self._at_origin.window(t - half, t + half)
         fit = polynomial_at(times, rows, t, DVL_DEGREE) if len(times) > MIN_DVL_VALUES else None
         return unknown(NO_DVL) if fit is None else LinearMotion(*fit, "")
@@ -330,6 +314,8 @@ class DvlFusion:
 
     def sentences(self) -> list[str]:
         """Warnings for the operator about the messages."""
+        if self._clock.intervals.alternates:
+            return []       # (values that repeat are another node's)
         return self._measured.sentences("dvl", self._clock.rate)
 
     def motion_sentences(self) -> list[str]:

@@ -30,7 +30,7 @@ from typing import NamedTuple
 import numpy as np
 
 from ...model.rotations import turned_back
-from ..gates.innovations import INNOVATION_SIGMAS
+from ..gates.contradictions import Contradictions
 from .series import Series
 
 OFFSET_WALK = 0.005      # [m/s per sqrt(s)] noise of integrated force and of gravity's direction
@@ -38,10 +38,10 @@ BIAS_STDDEV = 0.1        # [m/s^2] initially: half a degree of attitude, a cheap
 BIAS_WALK = 0.002        # [m/s^2 per sqrt(s)]
 # [m/s^2] Larger is no bias: six degrees of attitude, ten times a cheap accelerometer's bias.
 LARGEST_FORCE_BIAS = 1.0
-# [s] in which a bias that jumps moves further than it can walk: the DVL's noise hides .1 m/s^2 for
-# two seconds.
-JUMP_SPAN = 5.0
-JUMP_STAYS = 1.5         # [s] for which it is elsewhere then; a wrong DVL is rejected meanwhile
+# Innovations of a right filter are white. This many in a row contradict it if their sum on an axis
+# exceeds so many of its standard deviations: a DVL that is 15 % off or .1 s late reaches 7.
+RUN_VALUES, RUN_SIGMAS = 4, 8.0
+JUMP_STAYS = 1.5         # [s] of contradiction due to a jump; a wrong DVL is rejected meanwhile
 TYPICAL_DVL_PERIOD = 0.1  # [s] between velocities, typical of small DVLs
 MIN_VALUES = 3
 
@@ -57,13 +57,13 @@ class _Bias(NamedTuple):
 class VelocityOffset:
     """Values (3,) [m/s] of the offset in G by time; `bias` (3,) [m/s^2] in body axes, with its
     variance on each axis. `jumped`: what it was before it jumped last, and when,
-    None if it has not.
+    None if it has not. `contradictions`: when the values contradicted it.
 
-    Values within `window` [s] of a tick are used; `stddev` [m/s] of a velocity may be updated.
+    Values within `window` [s] of a tick are used; `stddev` [m/s] of a velocity until `note_stddev`.
     """
 
     def __init__(self, window: float, stddev: float):
-        self._window, self.stddev = window, stddev
+        self._window, self._stddev = window, stddev
         self.reset()
 
     def reset(self, bias: Sequence[float] = (0.0, 0.0, 0.0), variance: float = BIAS_STDDEV ** 2,
@@ -73,21 +73,24 @@ class VelocityOffset:
         self.bias: tuple[float, ...] = tuple(bias)
         self.bias_variance = variance + BIAS_WALK ** 2 * age
         self.jumped: _Bias | None = None
+        self._jump: _Bias | None = None     # from before a jump whose size is not known yet
+        self.contradictions = Contradictions()
         self.restart()
 
     def restart(self) -> None:
         """Forget the offset, as after a gap in the IMU; the bias stays."""
         self._values = Series(3)
         self._offset: Sequence[float] | None = None
-        self._variances = self.stddev ** 2, 0.0      # of the offset, covariance with the bias
+        self._variances = self._stddev ** 2, 0.0      # of the offset, covariance with the bias
         self._updated = 0.0                         # [s] time of the last value
         self.doubt()
 
     def doubt(self) -> None:
         """Begin anew to watch for a jump of the bias, beside a velocity that has been rejected."""
-        self._known: deque[_Bias] = deque()         # of the last JUMP_SPAN
-        self._jump: _Bias | None = None             # of a bias that is elsewhere now
-        self._elsewhere_since = 0.0                 # [s]
+        # innovations in body axes and standard deviations, each with the time [s] of the value
+        # before it
+        self._run: deque[tuple[float, list[float]]] = deque(maxlen=RUN_VALUES)
+        self._before: _Bias | None = None       # the bias from before the values contradicted it
 
     def take_off(self, t: float, slope: Sequence[float]) -> None:
         """Restart after a jump of the force's bias at t [s], which gave the offset this slope (3,)
@@ -97,6 +100,10 @@ class VelocityOffset:
                           for b, s in zip(self.bias, slope))
         self.bias_variance = BIAS_STDDEV ** 2
         self.restart()
+
+    def note_stddev(self, stddev: float) -> None:
+        """Note the standard deviation [m/s] of the velocities from now on."""
+        self._stddev = stddev
 
     def discard_after(self, t: float) -> None:
         """Remove the values later than t."""
@@ -108,7 +115,7 @@ class VelocityOffset:
             self._offset = value
         else:
             self._update(self._offset, t - self._updated, value, R_Gb)
-            self._notice_jump(t)
+            self._judge_run(t)
         self._updated = t
         self._values.append(t, value)
 
@@ -120,34 +127,45 @@ class VelocityOffset:
         c = self.bias_variance
         a, b, c = (a + 2 * dt * b + dt * dt * c + OFFSET_WALK ** 2 * dt, b + dt * c,
                    c + BIAS_WALK ** 2 * dt)
-        spread = a + self.stddev ** 2
+        spread = a + self._stddev ** 2
         k0, k1 = a / spread, b / spread
         self._variances, self.bias_variance = ((1 - k0) * a, (1 - k0) * b), c - k1 * b
         error = [z - o for z, o in zip(value, offset)]
         self._offset = [o + k0 * e for o, e in zip(offset, error)]
+        of_body = turned_back(R_Gb, error)
+        self._run.append((self._updated, [e / math.sqrt(spread) for e in of_body]))
         # If the offset grows, too much bias was subtracted from the force.
         self.bias = tuple(min(max(x - k1 * e, -LARGEST_FORCE_BIAS), LARGEST_FORCE_BIAS)
-                          for x, e in zip(self.bias, turned_back(R_Gb, error)))
+                          for x, e in zip(self.bias, of_body))
 
-    def _notice_jump(self, t: float) -> None:
-        """Note a jump if the bias has moved further than it can walk, by more than is worth
-        telling; it is unknown again then: certain of a walk, the filter would follow for long."""
-        known = self._known
-        known.append(_Bias(t, self.bias, self.bias_variance))
-        while known[0].t < t - JUMP_SPAN:
-            known.popleft()
-        first = known[0]
-        walked = INNOVATION_SIGMAS * math.sqrt(first.variance + BIAS_WALK ** 2 * (t - first.t))
-        if math.dist(self.bias, first.value) <= max(walked, BIAS_STDDEV):
-            self._jump = None
-        elif self._jump is None:
-            begin = max(each.t for each in known if math.dist(each.value, first.value) < walked)
-            self._jump, self._elsewhere_since = first._replace(t=begin), t
-        elif t - self._elsewhere_since > JUMP_STAYS:
-            self.jumped, self.bias_variance = self._jump, BIAS_STDDEV ** 2
+    def _judge_run(self, t: float) -> None:
+        """Note at t [s] whether the last values contradict the filter; after JUMP_STAYS the bias
+        has jumped, and is as uncertain as initially: certain of a walk, the filter would follow for
+        long."""
+        if len(self._run) < RUN_VALUES:
+            return
+        begin = self._run[0][0]
+        sums = map(math.fsum, zip(*(innovation for _, innovation in self._run)))
+        if max(map(abs, sums)) < RUN_SIGMAS * math.sqrt(RUN_VALUES):
+            self._before = None
+            if self.contradictions.is_open:
+                self.contradictions.close()
+                self._tell_jump()
+            return
+        self.contradictions.add(begin, t)
+        if self._before is None:
+            self._before = _Bias(begin, self.bias, self.bias_variance)
+        elif t - self._before.t > JUMP_STAYS:
+            self._jump, self.bias_variance = self._before, BIAS_STDDEV ** 2
             self._offset = None         # (it has followed with a lag)
-            self._variances = self.stddev ** 2, 0.0
+            self._variances = self._stddev ** 2, 0.0
             self.doubt()
+
+    def _tell_jump(self) -> None:
+        """Report a jump that is over, if it is worth telling."""
+        if self._jump is not None and math.dist(self.bias, self._jump.value) > BIAS_STDDEV:
+            self.jumped = self._jump
+        self._jump = None
 
     def at(self, t: float,
            period: float = 0.0) -> tuple[list[float], list[float], float] | None:
@@ -160,14 +178,14 @@ class VelocityOffset:
             return None
         x = times - t
         # neighbours are weighted by the time over which walk and noise balance
-        memory = self.stddev * math.sqrt(TYPICAL_DVL_PERIOD) / OFFSET_WALK
+        memory = self._stddev * math.sqrt(TYPICAL_DVL_PERIOD) / OFFSET_WALK
         weight = np.exp(np.abs(x) * (-1.0 / memory))
         first = weight * x
         s0, s1 = float(np.add.reduce(weight)), float(np.add.reduce(first))
-        s2 = float(first @ x) + self.stddev ** 2 / self.bias_variance
+        s2 = float(first @ x) + self._stddev ** 2 / self.bias_variance
         determinant = s0 * s2 - s1 * s1
         sums, moments = (weight @ values).tolist(), (first @ values).tolist()
         # twice the noise's variance: with this memory the walk contributes as much
-        stddev = self.stddev * math.sqrt(2 * float(weight @ weight)) / s0
+        stddev = self._stddev * math.sqrt(2 * float(weight @ weight)) / s0
         return ([(s2 * p - s1 * q) / determinant for p, q in zip(sums, moments)],
                 [(s0 * q - s1 * p) / determinant for p, q in zip(sums, moments)], stddev)

@@ -101,7 +101,8 @@ class NoFrozenSensorGate(FrozenSensorGate):
 class NoPublisherGate(PublisherGate):
     """See `PublisherGate`; no topic is ever reported to have two publishers."""
 
-    def gate(self, role: str, t: float, values: Sequence[float]) -> float | None:
+    def gate(self, role: str, t: float, values: Sequence[float],
+             spread: bool = False) -> float | None:
         """See `PublisherGate.gate`."""
         return None
 

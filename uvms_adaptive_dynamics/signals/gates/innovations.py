@@ -94,8 +94,8 @@ class InnovationGate:
     sensor's axes if the last value has revealed it, else None. The gate then continues, expecting
     values from which the caller has subtracted the bend.
 
-    `crowded`: a second sensor may be among the values. Its values that pass by chance must not
-    widen the scale until all of them do, so the scale stays as it is.
+    While a second sensor may be among the values (`note_crowded`), the scale stays as it is: values
+    of that sensor that pass by chance must not widen it until all of them do.
     """
 
     def __init__(self, floor: float, largest: float, slope: float, wander: float, patience: float,
@@ -104,7 +104,7 @@ class InnovationGate:
         self._slope_variance, self._q = slope ** 2, wander ** 2
         self._usual_patience, self._steepest = patience, steepest
         self.restarts = 0
-        self.crowded = False
+        self._crowded = False
         self.bend: np.ndarray | None = None
         self.reset()
 
@@ -118,6 +118,10 @@ class InnovationGate:
         self._jump = 0.0            # size of the jump with which the rejections began
         self._away = 0.0            # largest distance of a rejected value from the prediction
         self._return: _Return | None = None
+
+    def note_crowded(self, crowded: bool) -> None:
+        """Note whether a second sensor may be among the values from now on."""
+        self._crowded = crowded
 
     @property
     def noise(self) -> float:
@@ -156,7 +160,7 @@ class InnovationGate:
             if not self._is_doubted(t):
                 return self._accept(np.abs(error))
         else:
-            if not self.crowded:
+            if not self._crowded:
                 self._scale.doubt(spacing)
             self._return = None
             self._away = max(self._away, float(np.linalg.norm(value - self._track.state[0])))
@@ -261,7 +265,7 @@ class InnovationGate:
         # The limit widens while nothing is accepted, so a wrong gate may open here: a restart too.
         self.restarts += (not self._jump and len(self._rejected) >= 2 * START_VALUES
                           and self._rejected_agree())
-        if not self.crowded:
+        if not self._crowded:
             for error in self._return.errors:
                 self._scale.add((error * self._scale_of(self._return)).tolist())
             self._accepted_scale.add(size.tolist())

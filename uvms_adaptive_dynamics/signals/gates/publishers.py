@@ -26,9 +26,10 @@ from collections import deque
 from collections.abc import Mapping, Sequence
 
 # Distances from which compared values are far apart: an IMU's attitude (three components of a unit
-# vector) and rates [rad/s], but not its vibrating force; positions of joints [rad or m]; commands,
-# by unit; wrenches [N, N m].
+# vector) and rates [rad/s], but not its vibrating force; velocities of a DVL [m/s]; positions of
+# joints [rad or m]; commands, by unit; wrenches [N, N m].
 IMU_FAR = (0.05,) * 6
+DVL_FAR = (0.1,) * 3
 JOINT_FAR = 0.03
 COMMAND_FAR = {"pwm": 20.0, "normalized": 0.05, "newton": 1.0}
 WRENCH_FAR = (1.0,) * 3 + (0.2,) * 3
@@ -55,10 +56,12 @@ class PublisherGate:
         for series in self._series.values():
             series.reset()
 
-    def gate(self, role: str, t: float, values: Sequence[float]) -> float | None:
-        """Add a reading; returns the time [s] since which two nodes publish, None if one does."""
+    def gate(self, role: str, t: float, values: Sequence[float],
+             spread: bool = False) -> float | None:
+        """Add a reading; returns the time [s] since which two nodes publish, None if one does.
+        spread: its stamp came at an uneven interval, and t is where it belongs in a batch."""
         series = self._series.get(role)
-        return None if series is None else series.add(t, values)
+        return None if series is None else series.add(t, values, spread)
 
 
 class _Series:
@@ -76,7 +79,7 @@ class _Series:
         self._usual = 0.0           # [s] mean interval of one publisher, zero while unknown
         self._since, self._last = math.inf, -math.inf        # [s] first, last sign of two
 
-    def add(self, t: float, values: Sequence[float]) -> float | None:
+    def add(self, t: float, values: Sequence[float], spread: bool) -> float | None:
         """See `PublisherGate.gate`."""
         self._mark(t, self._goes_back(values))
         begin = self._marks[0][0]
@@ -86,7 +89,7 @@ class _Series:
                 if t - self._last > HOLD:
                     self._since = math.inf
                     self._usual = interval
-            elif self._usual > RATE_RATIO * interval or self._is_uneven(interval):
+            elif spread or self._usual > RATE_RATIO * interval or self._is_uneven(interval):
                 self._since = min(self._since, next(at for at, back in self._marks if back))
                 self._last = t
         return None if math.isinf(self._since) else self._since

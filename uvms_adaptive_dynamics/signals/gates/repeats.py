@@ -26,7 +26,7 @@ from collections.abc import Sequence
 from statistics import median_high
 
 from ..decode.input_state import NormalReason
-from ..decode.sensor_clock import PERIOD_INTERVALS
+from ..decode.stamp_intervals import PERIOD_INTERVALS
 
 CHANCE = 1e-6       # probability below which a run of repeats is a fault
 PAIRS_REMEMBERED = 1000.0  # number of pairs of neighbours counted; older ones fade

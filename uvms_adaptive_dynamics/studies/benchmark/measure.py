@@ -50,7 +50,7 @@ class Watched(Guarded):
     """
 
     def __init__(self, solver: Guarded):
-        super().__init__(solver.inner, solver._substitute)
+        super().__init__(solver.inner, solver.substitute)
         self.answered, self.statuses, self.notes = solver.answered, solver.statuses, solver.notes
         self.problem: HorizonProblem | None = None
         self.took = Times(0.0, 0.0)
@@ -101,8 +101,7 @@ def measure(
         timed = _Pass(case, config, robot, samples, begin, count)
     except SolverError as error:
         return {"skipped": str(error)}
-    record = Record()
-    record.peak_mb = peak_mb()
+    record = Record(peak_mb())
     profiler = cProfile.Profile() if profile else None
     gc.collect()
     for k, update in timed.ticks(profiler):
@@ -163,14 +162,15 @@ class _Pass:
         # The case's solver comes in after the horizon has filled, since until then CVXPY would
         # compile a program for every tick.
         solver = (
-            self.estimator._solver
+            self.estimator.solver
             if case.solver == "native"
             else choose_solver(case.solver, robot.table)[0]
         )
         for sample in samples[:begin]:
             self.estimator.step(sample)
             progress(1)
-        self.estimator._solver = self.solver = Watched(solver)
+        self.solver = Watched(solver)
+        self.estimator.use_solver(self.solver)
         self._samples, self._progress = samples[begin : begin + case.ticks], progress
         self._failed_before = self.estimator.solver_failures
 
@@ -216,12 +216,13 @@ def _counted(progress: Callable[[float], None], samples: int, passes: int) -> Ca
 class Record:
     """Times and certificates of every tick."""
 
-    def __init__(self) -> None:
+    def __init__(self, peak_mb: float):
+        """peak_mb: peak memory [MB] before the timed ticks."""
+        self.peak_mb = peak_mb
         self.update: list[Times] = []
         self.solve: dict[int, Times] = {}  # by tick number; none for a tick without an answer
         self._gap: list[float] = []
         self._violation = 0.0
-        self.peak_mb = 0.0
 
     def take(self, tick: int, solution: Solution, took: Times, violation: float) -> None:
         """Record a tick's answer, its time and its violation of P (scaled)."""

@@ -83,7 +83,7 @@ def _no_clock() -> list[Case]:
             for role in SIMULATED_ROLES]
     sensors = [role for role in SIMULATED_ROLES if role != "thrusters"]
     zero = [Case(f"{role} stamps of zero", "clock",
-                 "uses the receive time less the learnt delay", (Unstamped(role),),
+                 "uses the receive time less a usual transport delay", (Unstamped(role),),
                  Expected(role, WORDS), GUESSED) for role in sensors]
     whole = [Case(f"{role} stamps in whole seconds", "clock",
                   "uses the receive time less a usual transport delay", (WholeSeconds(role),),

@@ -73,7 +73,8 @@ these limits:
 - *RMSE after*: RMSE of prequential predictions in the {RECOVERY_WINDOW:g} s after the fault,
   relative to the clean run in the same seconds, for the worst channel.
 - *loss*: R^2 on the held-out recording, the clean estimate's less this one's, for the worst channel
-  that the fault does not touch.
+  that the fault does not touch. If nothing since the onset is to be learnt (*undone*), the clean
+  estimate is the worst of those since then: in rough sea they differ by up to .12 of R^2.
 - always: no exception, no NaN or infinity in any estimate or prediction, no estimate outside the
   physical set.
 
@@ -90,9 +91,32 @@ OTHER_RECORDINGS = {
     "dvl frozen for 3 s":
         "At 4 Hz the last new velocity may be .25 s old, and three repeats take .75 s: told "
         "after 1.1 s.",
-    "accelerometer off by .3 m/s^2 forward":
-        "A DVL of 4 Hz and 5 cm/s takes a second longer to show a bias: told after 6.3 s, and no "
-        "row is wrong.",
+    "dvl clock 0.1 s ahead":
+        "Such a delay only shows in the motion, after 30 s. Of a robot that moves at once, .6 % of "
+        "the rows are wrong until then, 94.8 % of the vehicle's count, and for two seconds the "
+        "thrust seems to be .91 of what is predicted (`doubtful`).",
+    "imu shaken for 10 s":
+        "On a livelier robot half a minute of which a third was shaken gave a delay of .38 +- .07 "
+        "s, which is wrongly advised as `thrusters.delay`.",
+    "a joint wraps by a turn for 5 s":
+        "An encoder that wraps steps by less than a turn. If the joint moves on as it wraps the "
+        "wrong way, the step is longer, and its rows are masked like those of any jump: 92.8 % "
+        "count.",
+    "bag looped":
+        "Of a robot in rough sea whose yaw is predicted with an R^2 of .36, leaving out half a "
+        "second of rows moves it by .012 (.01 asked).",
+    "40% outliers in efforts":
+        "Some pass the gate: 2 % of the rows are wrong, and the state of one joint of two robots "
+        "is `wrong` (.003).",
+    "a thruster gives 60 % from then on":
+        "In rough sea the missing thrust is less than the waves' force: its ln odds stay below .7 "
+        "(30 asked), so it is not told, and yaw loses .1 of its R^2 of .36.",
+    "dvl 13 % slow":
+        "A DVL of 4 Hz and 5 cm/s: noise makes the ratio to the integrated IMU uncertain by 15 %, "
+        "and a minute of depth shows 12 +- 3 %, of which 5 % are allowed: not told.",
+    "dvl's axes swapped from then on":
+        "In rough sea with a DVL of 4 Hz and 5 cm/s they are found after 31 s, and pitch has lost "
+        ".05 of its R^2 of .71 beside the worst of the clean run.",
 }
 
 
@@ -147,7 +171,8 @@ def _limits(case: Case) -> str:
              "vehicle rows {:g} %": _percent(limits.vehicle),
              "arm rows {:g} %": _percent(limits.arm), "wrong rows {:g} %": _percent(limits.wrong),
              "back after {:g} s": limits.recover, "RMSE after {:g}": limits.rmse,
-             "loss {:g}": None if case.touches == TOUCHES_ALL else limits.loss}
+             f"loss {{:g}}{', undone' * limits.undone}":
+                 None if case.touches == TOUCHES_ALL else limits.loss}
     parts = [text.format(limit) for text, limit in shown.items() if limit is not None]
     if case.counted:
         parts.append(f"as many rejected as wrong, to {100 * COUNT_ERROR:g} %")

@@ -83,7 +83,7 @@ class _StagedEstimator(Adapted):
                  say: Callable[[str], None]):
         super().__init__(config, model, prior)
         self.runner = StageRunner(schedule, self.estimator, say)
-        self.runner.waits = True        # until the robot is armed
+        self.runner.wait()      # until the robot is armed
         self._ticks = 0
 
     def learn(self, sample: Sample) -> Estimate | None:
@@ -147,7 +147,7 @@ class _Loop:
         while True:
             k += 1
             t = DEFAULT_START + k * self._period
-            self._staged.runner.flown = self._guide.stage_flown(t)
+            self._staged.runner.note_flown(self._guide.stage_flown(t))
             for message in received(self._robot.advance(k * self._period), self._store):
                 self._staged.add_message(message)
                 self._sense(message)
@@ -187,7 +187,7 @@ class _Loop:
 
     def _arm(self, t: float, state: MotionState) -> None:
         self._pilot.arm(t, state)
-        self._staged.runner.waits = False
+        self._staged.runner.wait(False)
         self._start = self._robot.physics.position.copy()
 
     def _sense(self, message: Received) -> None:

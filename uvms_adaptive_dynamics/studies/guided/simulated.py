@@ -18,6 +18,7 @@ from __future__ import annotations
 import numpy as np
 
 from ...config import Config
+from ...errors import ConfigError
 from ...simulation.configured import true_robot_of
 from ...simulation.true_robot import TrueRobot
 from ..closed_loop.command import zeroed
@@ -43,6 +44,9 @@ def simulated(config: Config) -> tuple[TrueRobot, Config]:
     the messages as the simulated robot publishes them). Arm, mount, thrusters, water and the DVL's
     position come from the settings; by default it is the robot of all studies, which differs from
     its settings as a real one does. Raises ConfigError for an arm on a fixed base."""
+    if not config.robot.vehicle:
+        raise ConfigError("robot.vehicle is false; expected a vehicle, with or without an arm: the "
+                          "motions tried here are flown. `simulate` moves an arm on a fixed base.")
     default = Config()
     thrusters = len(config.thrusters.allocation) // 6
     config = zeroed(config.with_values({

@@ -20,7 +20,7 @@ from typing import Any
 
 import numpy as np
 
-from ...evaluation.evaluate_command import shown
+from ...model.metrics import shown
 
 PAPER_METRICS = ("r2", "slope", "mse", "mae", "rmse", "signed", "coverage95", "interval_width",
                  "nll")

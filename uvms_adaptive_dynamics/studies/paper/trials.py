@@ -131,7 +131,7 @@ def outcome(config: Config, prior: ParameterSet, robot: RobotModel, learnt: Sequ
             held_out.add_row(prediction, 0, frozen.moves)
     # Keep only parts of the logs: their regressors are a hundred times as large as the rest.
     prequential, last = (Part(one.rows(), one.predict(start, None)[0]) for one in (log, held_out))
-    return Outcome(prequential, last, estimator.solver_name, estimator.solver_failures,
+    return Outcome(prequential, last, estimator.solver.name, estimator.solver_failures,
                    log.update_ms)
 
 

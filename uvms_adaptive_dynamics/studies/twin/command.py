@@ -208,7 +208,7 @@ def _parameters(task: Task, learnt: Sequence[Sample],
         if estimator.add(sample) is not None and k % TWIN_SOLVE_EVERY == 0:
             estimator.solve()
     estimator.solve()
-    return estimator.parameter_set(), wrong, estimator.effort_factor
+    return estimator.parameter_set(), wrong, estimator.scales.effort
 
 
 def _draw(path: Path, done: Done, task: Task) -> None:

@@ -19,7 +19,6 @@ from collections.abc import Sequence
 from typing import NamedTuple
 
 import numpy as np
-from scipy.integrate import cumulative_trapezoid
 
 from ...config import Config
 from ...control.twin import start_covariance
@@ -27,6 +26,7 @@ from ...errors import BagError
 from ...model.dynamics import State
 from ...model.robot import RobotModel
 from ...model.sample import Sample
+from ...signals.checks.fits import integral
 from ...signals.filters.velocity_offset import TYPICAL_DVL_PERIOD
 from ...simulation.robot import Truth
 from ...simulation.true_robot import TrueRobot
@@ -64,6 +64,6 @@ def measured_reality(samples: Sequence[Sample], robot: RobotModel, config: Confi
     errors add up."""
     states = tuple(State(s.R_nb, s.nu, s.mu, s.mu_dot) for s in samples)
     velocity = np.array([state.R_nb @ state.nu[:3] for state in states])
-    position = cumulative_trapezoid(velocity, [s.t for s in samples], axis=0, initial=0)
+    position = integral(np.array([s.t for s in samples]), velocity)
     return Reality(states, position, start_covariance(config, robot),
                    config.dvl.stddev ** 2 * TYPICAL_DVL_PERIOD)

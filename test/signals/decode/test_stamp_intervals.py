@@ -1,0 +1,55 @@
+# Copyright 2026 uvms_adaptive_dynamics developers
+#
+# Licensed under the Apache License, Version 2.0 (the "License");
+# you may not use this file except in compliance with the License.
+# You may obtain a copy of the License at
+#
+#     http://www.apache.org/licenses/LICENSE-2.0
+#
+# Unless required by applicable law or agreed to in writing, software
+# distributed under the License is distributed on an "AS IS" BASIS,
+# WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
+# See the License for the specific language governing permissions and
+# limitations under the License.
+
+"""Intervals between a sensor's messages."""
+import math
+
+import pytest
+
+from uvms_adaptive_dynamics.signals.decode.stamp_intervals import JITTER_INTERVALS, StampIntervals
+
+
+def filled(intervals, of_stamps=True, regularly=True):
+    made = StampIntervals(regularly)
+    for each in intervals:
+        made.add(each, of_stamps)
+    made.find_batches()
+    return made
+
+
+def test_the_period_is_a_median_of_positive_intervals():
+    """A late message, a repeated stamp and the first message, which has no interval, change
+    nothing."""
+    made = filled([math.inf, 0.1, 0.0, 0.1, -0.3, 2.0, 0.1])
+    assert made.period == 0.1
+
+
+def test_the_period_is_unknown_before_the_third_message():
+    assert filled([math.inf]).period is None and filled([math.inf, 0.1]).period is None
+
+
+@pytest.mark.parametrize("of_stamps, regularly", [(True, True), (False, True), (True, False)])
+def test_batches_are_of_stamps_of_a_regular_sensor(of_stamps, regularly):
+    """Four at a time: the period is that of the measurements. Times of reception say nothing of
+    when something was measured, and a pilot's commands are not spread."""
+    made = filled([0.001, 0.001, 0.001, 0.097] * JITTER_INTERVALS, of_stamps, regularly)
+    assert (made.batches is not None) == (of_stamps and regularly)
+    if made.batches is None:
+        return
+    assert made.batches.period == pytest.approx(0.025, rel=0.05)
+    assert made.batches.interval == pytest.approx(0.097)
+    made.add(0.001, True)
+    assert made.period == made.batches.period
+    made.reset()
+    assert made.period is made.batches is None and made.spread(7.0) == 7.0

@@ -1,0 +1,190 @@
+# Copyright 2026 uvms_adaptive_dynamics developers
+#
+# Licensed under the Apache License, Version 2.0 (the "License");
+# you may not use this file except in compliance with the License.
+# You may obtain a copy of the License at
+#
+#     http://www.apache.org/licenses/LICENSE-2.0
+#
+# Unless required by applicable law or agreed to in writing, software
+# distributed under the License is distributed on an "AS IS" BASIS,
+# WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
+# See the License for the specific language governing permissions and
+# limitations under the License.
+
+"""Checks of joints' efforts against speed and posture: unit, order, sign and lag."""
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+
+import numpy as np
+from scipy.optimize import linear_sum_assignment
+
+from ...model.normal import Z999
+from ..filters.joints import MOST_EFFORT
+from ..gates.joint_consistency import JUMP_SPEED
+from .finding import SIGN, Finding, Harm
+from .fits import lag_of, overlap_of, regression
+from .joint_order import ORDER_ODDS, certain_order, order_sentence
+
+MOVING_SPEED = 0.05          # [rad/s]
+MIN_MOVING_READINGS = 100    # below which a joint's effort is not judged
+MANY_MOVING_READINGS = 300   # from which the judgement is final
+EFFORT_WINDOW = 0.5          # [s] correlation time of the effort fit's error
+# [s] Smallest lag of efforts worth a finding: drivers' velocities are as late, and inertia makes
+# efforts lead.
+MIN_EFFORT_LAG = 0.03
+NEAR_ZERO = 0.05      # of the median size: an effort below it is near a zero crossing
+# [s] span of the difference quotient of positions: position noise is negligible then, and the
+# published velocity is not needed
+SPEED_SPAN = 0.2
+
+
+def speed_of(t: np.ndarray, mu: np.ndarray) -> np.ndarray:
+    """(k, n) speeds at t (k,) from the positions (k, n) on either side; NaN at the ends and across
+    gaps and jumps. Published velocities are not used: drivers filter, round or zero them, and with
+    noisy ones lagged features explain an effort as well."""
+    before, after = (np.column_stack([np.interp(t + shift, t, column) for column in mu.T])
+                     for shift in (-0.5 * SPEED_SPAN, 0.5 * SPEED_SPAN))
+    speed = (after - before) / SPEED_SPAN
+    step = np.diff(t, prepend=t[0])
+    broken = (step > SPEED_SPAN) | (
+        np.abs(np.diff(mu, axis=0, prepend=mu[:1])) > JUMP_SPEED * step[:, None]).any(axis=1)
+    near = np.zeros(len(t), bool)
+    for k in np.flatnonzero(broken):
+        near |= (t > t[k - 1] - SPEED_SPAN) & (t < t[k] + SPEED_SPAN)
+    inside = (t - t[0] >= 0.5 * SPEED_SPAN) & (t[-1] - t >= 0.5 * SPEED_SPAN)
+    speed[near | ~inside] = np.nan
+    return speed
+
+
+def with_scales(findings: list[Finding], names: Sequence[str],
+                 effort_scale: Sequence[float]) -> list[Finding]:
+    """The findings, each with the scales that correct all wrong signs at once."""
+    wrong = {name for name in names for finding in findings
+             if finding.sentence.startswith(_goes_with_speed(name))}
+    if not wrong:
+        return findings
+    scales = tuple((-scale if name in wrong else scale)
+                   for name, scale in zip(names, effort_scale or (1.0,) * len(names)))
+    return [finding._replace(values={"joint_states.effort_scale": scales}) for finding in findings]
+
+
+def _goes_with_speed(name: str) -> str:
+    return f"the effort of {name} changes with its speed by "
+
+
+def impossible_efforts(names: Sequence[str], effort: np.ndarray, limits: np.ndarray,
+                        scale: Sequence[float], used: Sequence[int]) -> list[Finding]:
+    """A finding on those of the used joints whose efforts (k, n) mostly exceed what any actuator
+    with their limit gives. The proposed scale is a power of ten, as units are: the largest that
+    brings all of them within their limits."""
+    size = np.array([np.median(known) if (known := values[np.isfinite(values)]).size
+                     > MIN_MOVING_READINGS else 0.0 for values in np.abs(effort).T])
+    wrong = [j for j in used if size[j] > MOST_EFFORT * limits[j]]
+    if not wrong:
+        return []
+    factor = 10.0 ** math.floor(math.log10(min(limits[j] / size[j] for j in wrong)))
+    scales = [f"{old * (factor if j in wrong else 1.0):.3g}"
+              for j, old in enumerate(scale or (1.0,) * len(names))]
+    typical, most = (", ".join(f"{values[j]:.3g}" for j in wrong) for values in (size, limits))
+    return [Finding("joint_states.effort_scale", (
+        f"the effort of {', '.join(names[j] for j in wrong)} is typically {typical} N m, but the "
+        f"limit is {most} N m; the unit is probably mN m or mA: set joint_states.effort_scale to "
+        f"about [{', '.join(scales)}] (for a current: torque constant times gear ratio)"),
+        harm=Harm.FOLLOWED, joint=names[wrong[0]] if len(wrong) == 1 else "")]
+
+
+def check_efforts(names: Sequence[str], t: np.ndarray, mu: np.ndarray, speed: np.ndarray,
+                   effort: np.ndarray) -> tuple[list[Finding], bool]:
+    """(findings on order, sign and lag of the efforts (k, n) of these joints, whether every one
+    moved enough); mu: positions of all joints.
+
+    Friction opposes motion: besides gravity's load at each posture, the coefficient of effort on
+    the joint's own speed must be positive.
+    """
+    n = len(names)
+    overlap = overlap_of(t, EFFORT_WINDOW)
+    posture = np.hstack([np.ones((len(t), 1)), np.cos(mu), np.sin(mu)])
+    order = _effort_order(speed, effort, posture, overlap)
+    if order is not None:
+        return [Finding("joint effort", order_sentence("efforts", names, order))], True
+    findings, complete = [], True
+    for j, name in enumerate(names):
+        moving = np.abs(speed[:, j]) > MOVING_SPEED
+        complete = complete and bool(moving.sum() >= MANY_MOVING_READINGS)
+        if moving.sum() < MIN_MOVING_READINGS:
+            continue
+        if _has_no_sign(effort[moving, j], n):
+            findings.append(Finding("joint effort", (
+                f"the effort of {name} often comes close to zero but never changes sign, so it is "
+                "published without its sign (a current's magnitude?); publish it with its sign"),
+                joint=name))
+            continue
+        x = np.column_stack([speed[moving, j], posture[moving]])
+        b, covariance, _ = regression(x, effort[moving, j], overlap)
+        if b[0] + Z999 * np.sqrt(covariance[0, 0]) < 0:
+            findings.append(Finding("joint_states.effort_scale", (
+                f"{_goes_with_speed(name)}{b[0]:.2g} +- "
+                f"{np.sqrt(covariance[0, 0]):.1g} N m s/rad, which friction forbids: {SIGN}, or "
+                "the joint's position and velocity do; change the sign of its "
+                "joint_states.effort_scale, or reverse position and velocity in the driver"),
+                harm=Harm.FOLLOWED, joint=name))
+    return findings or _late_efforts(t, speed, effort, posture, overlap), complete
+
+
+def _has_no_sign(effort: np.ndarray, joints: int) -> bool:
+    """Whether efforts (k,) are magnitudes: near zero, where noise and friction make both signs
+    equally likely, all have the same sign. Odds of a thousand against chance for all joints."""
+    size = np.abs(effort)
+    near = effort[size < NEAR_ZERO * np.median(size)]
+    one_sign = bool(effort.min() >= 0.0 or effort.max() <= 0.0)
+    return one_sign and near.size * math.log(2.0) > math.log(ORDER_ODDS * joints)
+
+
+def _late_efforts(t: np.ndarray, speed: np.ndarray, effort: np.ndarray, posture: np.ndarray,
+                  overlap: float) -> list[Finding]:
+    """The finding on efforts that lag the joints' motion, judged by friction and posture."""
+    moving = np.abs(speed) > MOVING_SPEED
+    used = np.flatnonzero(moving.sum(axis=0) >= MANY_MOVING_READINGS)
+    if not used.size:
+        return []
+    n, common = speed.shape[1], range(2 * speed.shape[1], 2 * speed.shape[1] + posture.shape[1])
+    features = np.hstack([speed, np.sign(speed) * moving, posture])
+    lag, error = lag_of(t, features, effort[:, used], overlap,
+                        [[j, n + j, *common] for j in used.tolist()])
+    if lag - Z999 * error < MIN_EFFORT_LAG:
+        return []
+    return [Finding("joint effort", (
+        f"the efforts are {lag:.2f} +- {error:.2f} s late compared with the joints' motion; make "
+        "the driver publish positions and efforts for the same instant, with the same filter or "
+        "none"),
+        harm=Harm.SLIGHT if lag - Z999 * error < 2 * MIN_EFFORT_LAG else Harm.CONTRADICTS)]
+
+
+def _effort_order(speed: np.ndarray, effort: np.ndarray, posture: np.ndarray,
+                  overlap: float) -> list[int] | None:
+    """The joint (n,) to which the effort in each place belongs, if another order than the published
+    one has odds of a thousand; None otherwise, and while not every joint moves.
+
+    Friction makes each effort follow the speed of its own joint. The likelihood of an order is that
+    of each effort given posture and the friction of the joint it is assigned to.
+    """
+    n, moving = speed.shape[1], np.abs(speed) > MOVING_SPEED
+    if n < 2 or moving.sum(axis=0).min() < MANY_MOVING_READINGS:
+        return None
+    unexplained, drives = np.empty((n, n)), np.empty((n, n), bool)
+    for k in range(n):
+        friction = np.column_stack([speed[:, k], np.sign(speed[:, k]) * moving[:, k]])
+        x = np.column_stack([friction, posture])
+        b = np.linalg.lstsq(x, effort, rcond=None)[0]
+        unexplained[:, k] = np.mean((effort - x @ b) ** 2, axis=0)
+        drives[:, k] = np.mean(speed[:, [k]] * (friction @ b[:2]), axis=0) > 0.0
+    # twice the negative log likelihood; friction dissipates: what supplies power is no friction
+    cost = len(speed) / overlap * np.log(np.maximum(unexplained, 1e-300))
+    places, order = linear_sum_assignment(cost)
+    if drives[places, order].all() and (
+            np.trace(cost) - cost[places, order].sum() > certain_order(n)):
+        return order.tolist()
+    return None

@@ -1,0 +1,159 @@
+# Copyright 2026 uvms_adaptive_dynamics developers
+#
+# Licensed under the Apache License, Version 2.0 (the "License");
+# you may not use this file except in compliance with the License.
+# You may obtain a copy of the License at
+#
+#     http://www.apache.org/licenses/LICENSE-2.0
+#
+# Unless required by applicable law or agreed to in writing, software
+# distributed under the License is distributed on an "AS IS" BASIS,
+# WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
+# See the License for the specific language governing permissions and
+# limitations under the License.
+
+"""All checks of the sensors' frames, signs and units, run on one set of logs.
+
+A full check takes a fifth of a second, so it runs in steps. What its results mean for the rows is
+decided in `frames`."""
+from __future__ import annotations
+
+from collections.abc import Callable, Generator, Mapping, Sequence
+from functools import partial
+from typing import Any
+
+import numpy as np
+
+from ...config import Config
+from ...model.robot import RobotModel
+from ..filters.joints import joint_limits
+from .depth_check import check_depth
+from .dvl_check import OF_WORLD, check_velocity
+from .effort_scale import check_effort_scale, loads_of
+from .finding import UNDECIDED, CheckResult, mismatch
+from .imu_check import check_gravity, check_rates
+from .joint_check import ScaleCheck, check_joints
+from .response_check import response_findings
+from .thruster_check import thruster_findings
+
+MIN_LOG_ROWS = 50
+# Share of saturated commands, and number of commands, from which the unit is wrong.
+SATURATED_SHARE, MIN_COMMANDS = 0.9, 100
+
+
+class SensorChecks:
+    """The checks that a robot's sensors allow; names: theirs, in order."""
+
+    def __init__(self, config: Config, robot: RobotModel, wrapped: Callable[[], Sequence[bool]]):
+        """wrapped: returns which joints' encoders have wrapped (n,); empty: none."""
+        self._config, self._robot, self._wrapped = config, robot, wrapped
+        self._effort_limits = robot.effort_limits
+        self._allocation = np.array(config.thrusters.allocation).reshape(6, -1)
+        self._low, self._high = joint_limits(config, robot)
+        vehicle = config.robot.vehicle
+        # Without specific force there is nothing to check a DVL against.
+        has_both = config.dvl.enabled and config.imu.measures_force
+        present = {"IMU": vehicle, "DVL": vehicle and has_both,
+                   "depth": vehicle and config.depth.enabled, "joints": bool(config.robot.joints),
+                   "thrusters": vehicle and config.thrusters.source == "thrusters"}
+        self.names = [name for name, yes in present.items() if yes]
+        self.reset()
+
+    def reset(self) -> None:
+        """Forget the commands."""
+        self._saturated_commands = self._commands = 0
+
+    def add_command(self, saturated: bool) -> None:
+        """Count a thruster command; saturated: it is at the end of the thrust curve."""
+        self._saturated_commands += saturated
+        self._commands += 1
+
+    def steps(self, logs: dict[str, np.ndarray], before: Mapping[str, CheckResult]
+              ) -> Generator[None, None, dict[str, CheckResult]]:
+        """Results by check, in steps; checks that depend on a wrong sensor are left out. before:
+        the results that stand, by check."""
+        logs = {name: rows for name, rows in logs.items() if len(rows) > MIN_LOG_ROWS}
+        results: dict[str, CheckResult] = {}
+        upside_down, attitude_right = False, False
+        turn: np.ndarray | None = np.eye(3)
+        if "imu" in logs and "IMU" in self.names:
+            rates = check_rates(logs["imu"])
+            yield
+            gravity = check_gravity(logs, self._config)
+            results["IMU"] = CheckResult(rates.findings + gravity.findings, rates.complete)
+            upside_down = gravity.upside_down
+            attitude_right = gravity.consistent and not rates.findings
+        yield
+        if attitude_right:
+            moved, turn = self._check_velocities(logs, upside_down)
+            results |= moved
+            yield
+        if "joints" in logs:
+            results["joints"] = check_joints(logs["joints"], self._config.robot.joints, self._low,
+                                             self._high, self._effort_limits,
+                                             self._config.joint_states.effort_scale,
+                                             self._scale_check(logs.get("imu")),
+                                             self._wrapped(),
+                                             self._config.joint_states.effort_masked)
+            yield
+        if "thrusters" in self.names:
+            # (`turn` is None where the vehicle hardly moves: there thrust works against a tether.)
+            sensors_right = turn is not None and not any(
+                result.findings or not result.complete and before[name].findings
+                for name, result in results.items())
+            checked = self._check_thrusters(logs, sensors_right)
+            yield
+            if checked.complete and not checked.findings and "tried" in logs:
+                checked = checked._replace(findings=response_findings(
+                    logs["thrust"], logs["tried"], logs["dvl"], self._allocation,
+                    self._config.thrusters))
+                yield
+            results["thrusters"] = checked
+        return results
+
+    def _scale_check(self, imu: np.ndarray | None) -> ScaleCheck:
+        """The check of the efforts' unit; imu: its log, None if it is too short."""
+        joints, robot = self._config.joint_states, self._robot
+        loads = loads_of(robot, imu)
+        if loads is None:
+            return lambda t, mu, speed, effort: []
+        return partial(check_effort_scale, loads=loads, names=self._config.robot.joints,
+                       scale=joints.effort_scale, masked=joints.effort_masked,
+                       floats=robot.vehicle and not robot.knows_buoyancy,
+                       fixed=not (robot.vehicle or robot.knows_buoyancy))
+
+    def _check_velocities(self, logs: dict[str, np.ndarray], upside_down: bool
+                          ) -> tuple[dict[str, CheckResult], np.ndarray | None]:
+        """(results of DVL and depth, matrix (3, 3) that rotates the DVL's velocity into the IMU's
+        axes, or None), given a correct attitude."""
+        results: dict[str, CheckResult] = {}
+        turn: np.ndarray | None = np.eye(3)
+        if "dvl" in logs and "DVL" in self.names:
+            results["DVL"], turn = check_velocity(logs, self._config, upside_down)
+        usable = all(finding.setting not in ("dvl unit", OF_WORLD)
+                     for result in results.values() for finding in result.findings)
+        if "dvl" in logs and "depth" in logs and usable and not upside_down:
+            results["depth"] = check_depth(logs, self._config, np.eye(3) if turn is None else turn)
+        return results, turn
+
+    def _check_thrusters(self, logs: dict[str, np.ndarray], sensors_right: bool) -> CheckResult:
+        """Check unit, directions and order of the thrusters; the latter two only if the sensors are
+        right."""
+        saturated, commands = self._saturated_commands, self._commands
+        if commands > MIN_COMMANDS and saturated > SATURATED_SHARE * commands:
+            return mismatch("thrusters.unit", (
+                f"{saturated} of {commands} thruster commands are at the end of the thrust curve; "
+                f"check thrusters.unit (now '{self._config.thrusters.unit}') and the topic"))
+        if "thrust" not in logs or "dvl" not in logs or not sensors_right:
+            return UNDECIDED
+        findings = thruster_findings(logs["thrust"], logs["dvl"], self._allocation)
+        if findings is None:
+            return UNDECIDED
+        return CheckResult([finding._replace(values=self._absolute(finding.values))
+                            for finding in findings], True)
+
+    def _absolute(self, values: Mapping[str, Any]) -> Mapping[str, Any]:
+        """The values with thruster signs, which are found relative to the settings, as to be set.
+        """
+        return {name: tuple(a * b for a, b in zip(value, self._config.thrusters.signs))
+                if name == "thrusters.signs" else value for name, value in values.items()}

@@ -1,0 +1,172 @@
+# Copyright 2026 uvms_adaptive_dynamics developers
+#
+# Licensed under the Apache License, Version 2.0 (the "License");
+# you may not use this file except in compliance with the License.
+# You may obtain a copy of the License at
+#
+#     http://www.apache.org/licenses/LICENSE-2.0
+#
+# Unless required by applicable law or agreed to in writing, software
+# distributed under the License is distributed on an "AS IS" BASIS,
+# WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
+# See the License for the specific language governing permissions and
+# limitations under the License.
+
+"""The intervals between one sensor's messages: their period, their jitter, and batches.
+
+A driver that reads its sensor in batches, and stamps the measurements when it has them, gives most
+of them almost the same time. Such stamps are spread: each measurement is one period later than the
+last, but not earlier than the batch before its own arrived, nor later than its own stamp. A sensor
+measures no faster because it is read in batches: where the rate has risen, a second node publishes.
+"""
+from __future__ import annotations
+
+import math
+from bisect import bisect_left
+from collections import deque
+from collections.abc import Sequence
+from statistics import fmean, median_high, pstdev  # (median_high is one of the values)
+from typing import NamedTuple
+
+from ..gates.publishers import RATE_RATIO, UNEVEN
+
+PERIOD_INTERVALS = 25   # between stamps; their median is the period
+JITTER_INTERVALS = 100  # between stamps, to measure their regularity without outages, longer than:
+OUTAGE_PERIODS = 5.0
+# A sensor that measures regularly, or as often as it can, has no intervals far below the usual
+# one, even if half of its messages are lost. At .3 m/s^2 this jitter equals a small DVL's noise.
+SHORT_INTERVAL, SHORT_SHARE, MOST_CLOCK_JITTER = 0.4, 0.1, 0.03
+# Share of short intervals from which messages come in batches: of pairs half are short; of messages
+# at random instants 1 - exp(-.4), a third.
+BATCH_SHARE = 0.42
+LONGEST_BATCH = 0.95    # quantile of the intervals that is one between batches of up to 20 messages
+
+
+class Batches(NamedTuple):
+    """Messages that come in batches: period [s] of the measurements, interval [s] between batches.
+    """
+
+    period: float
+    interval: float
+
+
+class StampIntervals:
+    """Intervals of one sensor's messages.
+
+    `period`: their median [s], None before the third message. `batches`: how messages come whose
+    stamps are spread, None for others. `crowded`: the rate has risen and the intervals have become
+    uneven, so a second node publishes. `alternates`: the values show that, so they are no batches.
+    """
+
+    def __init__(self, regularly: bool):
+        """regularly: whether the sensor measures at a rate of its own; a pilot's commands come when
+        they come, and are not spread."""
+        self._regularly = regularly
+        self.reset()
+
+    def reset(self) -> None:
+        """Forget everything."""
+        self.period: float | None = None
+        self._intervals: deque[float] = deque(maxlen=PERIOD_INTERVALS)
+        self._of_stamps: deque[float] = deque(maxlen=JITTER_INTERVALS)
+        self.batches: Batches | None = None
+        self._even: float | None = None         # [s] mean interval while they were even
+        self.crowded = self.alternates = False
+        # [s] stamp of the last message, of the last one of the batch before, time given to the last
+        self._in_batch = self._batch_before = self._spread = -math.inf
+
+    def add(self, interval: float, of_stamps: bool) -> None:
+        """Add an interval [s] of stamps or of times of reception; others than positive ones are
+        ignored."""
+        if math.isfinite(interval) and interval > 0.0:
+            self._intervals.append(interval)
+            if of_stamps:
+                self._of_stamps.append(interval)
+            if self.batches:
+                self.period = self.batches.period
+            elif len(self._intervals) > 1:
+                self.period = median_high(self._intervals)
+
+    def note_values(self, alternate: bool) -> None:
+        """Note whether the values alternate between two nodes' ones."""
+        self.alternates = alternate
+
+    @property
+    def were_even(self) -> bool:
+        """Whether the messages have come at even intervals, so that the sensor's rate is known."""
+        return self._even is not None
+
+    def find_batches(self) -> None:
+        """Tell by the last intervals of the stamps whether messages come in batches."""
+        self.batches = None
+        if len(self._of_stamps) < JITTER_INTERVALS or not self._regularly:
+            return
+        ordered = sorted(self._of_stamps)
+        longest = ordered[int(LONGEST_BATCH * JITTER_INTERVALS)]
+        count = bisect_left(ordered, OUTAGE_PERIODS * longest)      # without outages
+        mean = fmean(ordered[:count])
+        short = SHORT_INTERVAL * mean
+        if _are_even(ordered[:count]):
+            self._even = mean
+        risen = self._even is not None and self._even > RATE_RATIO * mean
+        # Where the newest intervals are even, the sensor itself has been set to another rate.
+        self.crowded = risen and not _are_even(list(self._of_stamps)[-JITTER_INTERVALS // 4:])
+        if risen or self.alternates or bisect_left(ordered, short) < BATCH_SHARE * count:
+            return
+        used = [each for each in self._of_stamps if each < OUTAGE_PERIODS * longest]
+        ends = [k for k, each in enumerate(used) if each >= short]      # of whole batches
+        if len(ends) > 1:
+            self.batches = Batches(fmean(used[ends[0] + 1:ends[-1] + 1]), longest)
+
+    @property
+    def jitter(self) -> float | None:
+        """Jitter [s] (standard deviation about regular stamps) if stamps come in bursts, as those
+        given at reception do; None if they do not, or if it is too small to matter."""
+        if len(self._of_stamps) < JITTER_INTERVALS or self.period is None:
+            return None
+        usual = median_high(self._of_stamps)
+        used = [each for each in self._of_stamps if each < OUTAGE_PERIODS * usual]
+        short = sum(each < SHORT_INTERVAL * usual for each in used)
+        if short <= SHORT_SHARE * len(used):
+            return None
+        jitter = pstdev(used) * math.sqrt(0.5)
+        return jitter if jitter > MOST_CLOCK_JITTER else None
+
+    def spread(self, stamp: float) -> float:
+        """The time [s] of a message's measurement on the sensor's clock: its stamp, unless messages
+        come in batches; to be called once for each message, in order."""
+        if self.batches is None:
+            self._in_batch = self._batch_before = self._spread = stamp
+            return stamp
+        period, interval = self.batches
+        if stamp - self._in_batch > SHORT_INTERVAL * period:
+            self._batch_before = max(self._in_batch, stamp - interval)
+        self._in_batch = stamp
+        # A period too long by what the intervals leave unknown keeps the newest message of a batch
+        # at its stamp.
+        after = self._spread + (1.0 + 1.0 / JITTER_INTERVALS) * period
+        self._spread = min(max(after, self._batch_before), stamp)
+        return self._spread
+
+    def sentence(self) -> str:
+        """What to report about the intervals of a right clock's stamps, '' if all is well."""
+        if self.alternates:
+            return ""           # (its rejected messages are reported)
+        if self.batches:
+            period, interval = self.batches
+            return (f"its messages come about {interval / period:.0f} at a time, every "
+                    f"{interval:.2f} s, with stamps given at reception; they are spread evenly "
+                    "over that time. Make its driver stamp each measurement when it is taken")
+        if self.crowded:
+            return ("its messages come more often than before, at uneven intervals, so a second "
+                    "node probably publishes on its topic; stop one of them")
+        return "" if self.jitter is None else (
+            f"its stamps jitter by {self.jitter:.2f} s or more and come in bursts, so they are "
+            "probably given at reception, with the network's jitter; make its driver stamp each "
+            "measurement when it is taken")
+
+
+def _are_even(intervals: Sequence[float]) -> bool:
+    """Whether intervals [s] differ from their mean by a small share of it."""
+    mean = fmean(intervals)
+    return fmean(abs(each - mean) for each in intervals) < UNEVEN * mean
