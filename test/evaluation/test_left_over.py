@@ -99,6 +99,24 @@ def test_what_explains_a_channel_is_named(change, channel, words):
     assert words in found.by_channel[channel] and not found.findings
 
 
+def test_a_centre_of_mass_astern_of_the_origin_is_named():
+    """Of a vehicle without an arm; the links of an arm could have that mass."""
+    settings = {"robot.joints": []}
+    config = CONFIG.with_values(settings)
+    own = CONFIG.with_values({**settings, "robot.terms": ["off_axis_inertia"]})
+    robot, whole, rng = *map(RobotModel.from_config, (config, own)), np.random.default_rng(1)
+    pi, none = np.concatenate([PI[ROBOT.table.paper_slice], [0.3, -0.3, 0.0]]), np.zeros(0)
+
+    def astern(sample):
+        alone = replace(sample, mu=none, mu_dot=none, mu_ddot=none, joint_torque=none,
+                        valid=sample.valid[:6])
+        noise = rng.normal(0.0, [.3, .3, .3, .03, .03, .03])
+        return replace(alone, wrench=whole.raw_rows(alone).Y @ pi + noise)
+    found = explanations(list(map(astern, plain())), config, robot, POOR[:6], True)
+    assert "add off_axis_inertia to robot.terms" in found.by_channel["pitch"]
+    assert "inertia across" not in found.by_channel["surge"] and not found.findings
+
+
 def test_an_estimate_that_still_learns_is_not_told_to_learn():
     learning = said(lambda sample: sample, frozen=False).by_channel["surge"]
     assert "not learnt yet" in learning and "this recording too" not in learning
