@@ -62,13 +62,13 @@ def made_up(robot, seconds=60.0, **changes):
                {})._replace(**changes)
 
 
-def judge(robot, ran, limits, said=None, fault=None, clean=None, **changes):
+def judge(robot, ran, limits, said=None, fault=None, **changes):
     case = Case("made up", "outage", "", (fault or Lost("imu", 20.0, 25.0),), said, limits,
                 **changes)
     rng = np.random.default_rng(1)
     C, p = len(robot.channels), robot.table.size
     test = HeldOut(rng.standard_normal((200, C, p)), rng.standard_normal((200, C)))
-    return judged(case, ran, clean or made_up(robot), test, robot)
+    return judged(case, ran, made_up(robot), test, robot)
 
 
 def failed(verdict):
@@ -104,18 +104,6 @@ def test_a_channel_that_never_comes_back_is_never_back(robot):
     gone = clean.sample_valid.copy()
     gone[clean.sample_t > 20.0, 3] = False
     assert math.isinf(recovered(clean._replace(sample_valid=gone), clean, 25.0))
-
-
-def test_a_loss_is_against_what_the_clean_run_knew_where_nothing_later_is_to_be_learnt(robot):
-    """The worst of its estimates since the onset at 20 s; none from before it, and only if so."""
-    poor, worse = (np.full(robot.table.size, size) for size in (1.0, 2.0))
-    clean = made_up(robot, estimates=((19.0, worse), (30.0, poor)))
-    spoilt = made_up(robot, pi=poor)
-    verdict = judge(robot, spoilt, Limits(loss=0.0, undone=True), clean=clean)
-    assert verdict.ok and not verdict.loss.any()
-    assert "held-out loss" in failed(judge(robot, spoilt, Limits(), clean=clean))
-    spoilt = made_up(robot, pi=worse)
-    assert "held-out loss" in failed(judge(robot, spoilt, Limits(undone=True), clean=clean))
 
 
 def test_held_out_loss_counts_where_the_fault_does_not_touch(robot):

@@ -71,8 +71,7 @@ class Limits:
     share of valid rows that are wrong; loss: largest loss of held-out R^2 on channels that the
     fault does not touch; detect [s] from the onset to the sentence; recover [s] from the end until
     rows count again; rmse: largest ratio of a channel's RMSE in the 15 s after the fault to that of
-    the clean run. undone: nothing since the onset is to be learnt, so the loss is against the worst
-    of the clean run's estimates from then on.
+    the clean run.
     """
 
     samples: float | None = None
@@ -83,7 +82,6 @@ class Limits:
     detect: float | None = 1.0
     recover: float | None = 2.0
     rmse: float | None = None
-    undone: bool = False
 
 
 UNLIMITED = Limits(wrong=None, loss=None, detect=None, recover=None)

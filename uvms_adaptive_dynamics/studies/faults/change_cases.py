@@ -39,7 +39,7 @@ from .case import TOUCHES_ALL, TOUCHES_VEHICLE, Case, Expected, Limits
 CORRECTED = Limits(vehicle=0.9, arm=0.9, wrong=0.005, loss=0.02, detect=5.0, recover=None)
 CHANGE_FOUND = Limits(wrong=None, loss=None, detect=45.0, recover=None)
 # The fault is named, and what was learnt since its onset is undone.
-CHANGE_UNDONE = replace(CHANGE_FOUND, loss=0.02, undone=True)
+CHANGE_UNDONE = replace(CHANGE_FOUND, loss=0.02)
 EITHER = Expected("dvl", ("does not fit the IMU|contradicted the IMU",))
 # Before it is found, the fault may look like a change of the robot.
 MEANWHILE = (Expected("trust|change"), EITHER)
@@ -69,7 +69,7 @@ def change_cases(onset: float) -> list[Case]:
         ("imu knocked by 10 degrees", "rotated back, and named",
          Rewritten("imu", onset, change=TurnedImu(roll=math.radians(10.0))),
          Expected("imu", ("tilted by 10|rpy",)),
-         replace(CHANGE_FOUND, vehicle=0.9, arm=0.9, wrong=0.002, loss=0.02), (), ""),
+         replace(CHANGE_UNDONE, vehicle=0.9, arm=0.9, wrong=0.002), (), ""),
         ("dvl turned to the other frame", undone,
          altered("velocity", times(1.0, -1.0, -1.0), onset),
          Expected("dvl", ("wrong sign|does not fit the IMU",)), CHANGE_UNDONE, MEANWHILE, ""),

@@ -74,7 +74,7 @@ def judged(case: Case, ran: Ran, clean: Ran, test: HeldOut, robot: RobotModel,
            wrong_numbers: int = 0) -> Verdict:
     """Judge a run against the clean run; wrong_numbers: in the counted field."""
     asked, advice = _sentences(case, ran, clean)
-    r2 = _known(case, clean, test)
+    r2 = test.r2(clean.pi)
     end = min(case.end, _length(clean))
     vehicle, arm = robot.vehicle_rows, robot.arm_rows
     figures: dict[str, Any] = {
@@ -89,13 +89,6 @@ def judged(case: Case, ran: Ran, clean: Ran, test: HeldOut, robot: RobotModel,
                    checks=(*_checks(case, figures, advice, ran.trouble, robot),
                            *_counts_truly(case, ran, wrong_numbers)),
                    trouble=ran.trouble, **figures)
-
-
-def _known(case: Case, clean: Ran, test: HeldOut) -> np.ndarray:
-    """(C,) held-out R^2 of the clean run, from which losses count: that of its last estimate, or of
-    the worst since the onset if nothing that comes after it is to be learnt."""
-    since = [pi for t, pi in clean.estimates if case.limits.undone and t >= case.begin]
-    return np.min([test.r2(pi) for pi in (*since, clean.pi)], axis=0)
 
 
 # --- figures --------------------------------------------------------------------------------------

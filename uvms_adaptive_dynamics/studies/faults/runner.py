@@ -64,8 +64,7 @@ class Ran(NamedTuple):
     t (T,), valid, residual, error (T, C): rows behind the low-pass, with the residual of the
     prequential prediction, and the error with the reference parameters (without a reference, with
     the last estimate); pi (p,): the last estimate; said: messages by kind; trouble: what must never
-    happen: exceptions, NaN or infinity, estimates outside P; counters: of the front end; estimates:
-    all, with their times.
+    happen: exceptions, NaN or infinity, estimates outside P; counters: of the front end.
     """
 
     sample_t: np.ndarray
@@ -78,7 +77,6 @@ class Ran(NamedTuple):
     said: dict[str, Sentence]
     trouble: tuple[str, ...]
     counters: dict[str, int]
-    estimates: tuple[tuple[float, np.ndarray], ...] = ()
 
 
 def run_through(stream: Iterable[Received], config: Config, robot: RobotModel,
@@ -110,7 +108,6 @@ class _Run:
         self._last: Received | None = None
         self._samples: list[tuple[float, np.ndarray]] = []
         self._predictions: list[tuple[float, Prediction]] = []
-        self._estimates: list[tuple[float, np.ndarray]] = []
 
     def take(self, item: Received) -> None:
         """Process one message, after the polls that were due before it."""
@@ -144,7 +141,6 @@ class _Run:
         estimate = estimator.solve()
         if estimate is None:
             return
-        self._estimates.append((self._predictions[-1][0], estimate.pi))
         if not (np.isfinite(estimate.pi).all() and np.isfinite(estimate.stddev).all()):
             self.trouble["an estimate is not finite"] = None
         elif estimator.physical.is_outside(estimate.pi):
@@ -188,8 +184,7 @@ class _Run:
             np.array([t for t, _ in self._predictions]), stack([p.valid for p in rows], bool),
             stack([p.residual for p in rows]),
             stack([p.measured - p.tau_known - p.regressor @ pi for p in rows]),
-            self.estimator.pi, self.said, tuple(self.trouble), self.front.counters,
-            tuple(self._estimates))
+            self.estimator.pi, self.said, tuple(self.trouble), self.front.counters)
 
 
 def held_out(stream: Sequence[Received], config: Config, robot: RobotModel) -> HeldOut:
