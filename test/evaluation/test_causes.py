@@ -60,7 +60,8 @@ def test_stretches_of_refused_messages_are_the_reason_of_a_silence():
         dvl.count_rejected(NOT_LATER)
     (said,) = partly_masked({"surge": {"no dvl": 25}}, ["surge"], 100, lambda *_: None,
                             {"dvl": dvl})
-    assert said.endswith("; check its driver for pauses, its stamps and dvl.timeout")
+    assert said.endswith("; check its bottom lock, its driver for pauses, its stamps and "
+                         "dvl.timeout")
     assert missing_messages(dvl) == ""
 
 

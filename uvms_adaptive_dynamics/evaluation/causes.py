@@ -204,5 +204,7 @@ def _check(reason: str, state: InputState, doubts: Sequence[tuple[str, int]],
         return ("check its driver for pauses; while a command holds it has to be repeated, a "
                 "neutral one within thrusters.timeout")
     timeout = "thrusters.timeout" if state.role == "wrench" else f"{state.role}.timeout"
-    return (f"check its driver for pauses, its stamps and {timeout}" if reason in SILENCES
+    # (most DVL drivers send nothing without bottom lock)
+    lock = "its bottom lock, " if state.role == "dvl" else ""
+    return (f"check {lock}its driver for pauses, its stamps and {timeout}" if reason in SILENCES
             else f"check its stamps, its unit and {timeout}")
