@@ -171,9 +171,9 @@ def test_time_alone_ends_no_stage_before_its_limit(said):
     assert play(runner, learner, 90) == pytest.approx(60.0)
     assert runner.ended[0].why == AT_MOST
     assert runner.ended[0].missing == (
-        "a: has hardly moved, or its rows are masked (0 of 8 s); at several speeds (a.fv); "
+        "a: has moved too little, or its rows are masked (0 of 8 s); at several speeds (a.fv); "
         "slowly, in both directions (a.fs)",)
-    assert "ended at its limit of 60 s before it was done; missing: a: has hardly moved" in said[-2]
+    assert "at its limit of 60 s before it was done; missing: a: has moved too little" in said[-2]
     assert runner.progress().stage.name == "second"
 
 
@@ -182,7 +182,7 @@ def test_motion_of_another_channel_is_not_the_one_asked_for(said):
     assert play(runner, learner, 40, "b", "roll") is None
     progress = runner.progress()
     assert progress.done == 0.0 and progress.moved == {"a": 0.0}
-    assert progress.missing == ("a: has hardly moved, or its rows are masked (0 of 8 s)",)
+    assert progress.missing == ("a: has moved too little, or its rows are masked (0 of 8 s)",)
 
 
 def test_seconds_that_are_missing_are_not_rounded_away(said):

@@ -453,7 +453,7 @@ def test_stages(ros, start, tmp_path):
     answer = ros.call(SetBool, "/uvms_estimator/run_stages", SetBool.Request(data=True))
     assert answer.success and "0% after 0 s" in answer.message
     ros.until(lambda: said()["state"] == "running", what="the stage that runs")
-    assert "axis_e: has hardly moved, or its rows are masked" in heard[-1].status[0].message
+    assert "axis_e: has moved too little, or its rows are masked" in heard[-1].status[0].message
     flown = ros.operator.create_publisher(String, "/uvms_estimator/flown_stage", 10)
     ros.until(lambda: flown.get_subscription_count() == 1, what="the estimator that listens")
     flown.publish(String(data="all"))

@@ -246,7 +246,7 @@ class StageRunner:
         for channel in moved:
             more = advice(channel, open_names, tuple(moved))
             if channel in still:
-                word = "has hardly moved" if stage.kind == "motion" else "was hardly tilted"
+                word = "has moved too little" if stage.kind == "motion" else "was hardly tilted"
                 if self._flown is not None and not self._flown_ticks:
                     word = "the stage's own motion has not begun"
                 elif not moved[channel]:
