@@ -64,14 +64,16 @@ def test_ticks_are_round_few_and_inside(low, span):
     assert all(low - 1e-6 * span <= v <= low + span * (1 + 1e-6) for v in found)
 
 
-class Rows:
+class Compared:
     measured = predicted = np.linspace(-2.0, 2.0, 41)[:, None]
-    valid = np.ones((41, 1), bool)
+
+    def counted(self, c):
+        return np.ones(41, bool)
 
 
 def test_a_perfect_prediction_lies_on_the_diagonal():
     """Identity and regression line coincide, nearly from corner to corner, inside the square."""
-    drawn = parity(Rows, 0, {"slope": 1.0, "bias": 0.0})
+    drawn = parity(Compared(), 0, {"slope": 1.0, "bias": 0.0})
     assert drawn.line == pytest.approx(drawn.identity)
     x1, y1, x2, y2 = drawn.identity
     assert x1 == pytest.approx(SIZE - y1) and x2 == pytest.approx(SIZE - y2)
@@ -81,6 +83,7 @@ def test_a_perfect_prediction_lies_on_the_diagonal():
 
 def test_a_channel_without_rows_has_no_drawing():
     """Without rows there is no plot."""
-    class Empty(Rows):
-        valid = np.zeros((41, 1), bool)
-    assert parity(Empty, 0, {"slope": None, "bias": None}) is None
+    class Empty(Compared):
+        def counted(self, c):
+            return np.zeros(41, bool)
+    assert parity(Empty(), 0, {"slope": None, "bias": None}) is None
