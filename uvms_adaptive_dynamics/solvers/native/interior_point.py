@@ -49,8 +49,9 @@ def solve_interior(
     """Minimise from any `start` (m,) to a relative gap of about `tolerance`; `Stopped` if the
     iteration breaks down or ends too far from the optimum."""
     try:
-        return _iterate(cost, cones, start, tolerance, clock)
-    except np.linalg.LinAlgError:
+        with np.errstate(over="raise", invalid="raise", divide="raise"):
+            return _iterate(cost, cones, start, tolerance, clock)
+    except (np.linalg.LinAlgError, FloatingPointError):
         return Stopped(start, np.zeros(cones.places.size), np.zeros((cones.count, SIDE, SIDE)), 0)
 
 
@@ -76,7 +77,12 @@ def _iterate(
         size = cost.size(at.slope.value)
         remaining, infeasible = newton.remaining(), newton.infeasible()
         if remaining < NEARLY * size and infeasible < NEARLY_FEASIBLE:
-            nearly = at.slope, _active(cones, before, at.s, at.S, mu, at.z, at.Z), iteration
+            # Without an interior the multipliers grow without bound, and rounding of their balance
+            # makes later points worse answers.
+            bound = suboptimality(cost, cones, at.slope, at.z, at.Z)
+            if nearly is None or bound < nearly[0]:
+                active = _active(cones, before, at.s, at.S, mu, at.z, at.Z)
+                nearly = bound, at.slope, active, iteration
             if remaining < tolerance * size and infeasible < 1e-2 * NEARLY_FEASIBLE:
                 break
         step, length = newton.step()
@@ -115,9 +121,10 @@ def _begin(cost: Cost, cones: Cones, x: np.ndarray) -> tuple[Point, float]:
     return Point(slope, slack, F, s, S, z, Z), unit
 
 
-def _answer(cost: Cost, cones: Cones, slope: Slope, active: ActiveSet, steps: int) -> Answer:
-    """The slope's point moved inside all cones, with its certificate."""
-    bound = suboptimality(cost, cones, slope, active.multipliers, active.Z)
+def _answer(
+    cost: Cost, cones: Cones, bound: float, slope: Slope, active: ActiveSet, steps: int
+) -> Answer:
+    """The slope's point, at most `bound` above the optimum, moved inside all cones."""
     inside = cost.at(cones.pulled_inside(slope.x))
     gap = bound + max(inside.value - slope.value, 0.0)
     return Answer(inside.x, inside.value, active, gap / cost.size(inside.value), steps)
