@@ -236,6 +236,13 @@ def test_a_change_of_the_robot_that_stands_comes_first_and_is_no_fault():
     assert said.next[0].startswith("axis_b link: dynamics changed. The estimate describes")
 
 
+def test_a_finding_on_a_sensor_is_no_wrong_setting_but_is_not_denied():
+    """A depth sensor that is stuck costs no row; "no check found a fault" would be wrong."""
+    judged = verdict(evidence(findings=(finding_of("depth: it does not follow"),)))
+    (answer,) = [one for one in judged.answers if "settings" in one.question]
+    assert judged.word == GOOD and "no setting is wrong; the findings on depth" in answer.sentence
+
+
 def parameters(words=MEASURED):
     """A parameter set with intervals and a combination."""
     values = np.linspace(-1.0, 1.0, TABLE.size)

@@ -247,7 +247,15 @@ def _inputs(evidence: Evidence) -> Answer:
     problems = _merged(found)
     return _answer("Are sensors and settings right?", problems,
                    f"problems found: {len(problems)}" if found else
-                   "; ".join(["no check found a fault", *evidence.facts]))
+                   "; ".join([_nothing_misset(evidence), *evidence.facts]))
+
+
+def _nothing_misset(evidence: Evidence) -> str:
+    sensors = sorted({each.code for each in evidence.findings if each.code in INPUT_CODES})
+    if not sensors:
+        return "no check found a fault"
+    return (f"no setting is wrong; the findings on {', '.join(sensors)} cost no more than the rows "
+            "masked for them")
 
 
 def _misset(evidence: Evidence) -> list[Finding]:

@@ -14,6 +14,8 @@
 
 """Dead zones and laws of thrust, found from thrust and motion alone."""
 
+import itertools
+
 import numpy as np
 import pytest
 from test_thruster_check import ALLOCATION, DRAG, MASS, STEP, STRIDE
@@ -105,3 +107,15 @@ def test_an_axis_at_rest_is_not_judged():
 def test_a_dead_zone_as_small_as_that_of_another_voltage_is_not_named(kind):
     """An unmeasured battery voltage is no fault of the thrusters."""
     assert found(logs(lambda command: acting(command, 0.012 * FULL, kind), 0)) == []
+
+
+def test_what_varies_between_stretches_of_time_is_no_law_of_thrust():
+    """Thrusters whose factors wander by 30 %: over the whole time an exponent has odds of 1e5, by
+    chance."""
+    step, phase = itertools.count(1), np.random.default_rng(1).uniform(0, 6, 8)
+
+    def response(command):
+        factor = 1.0 + 0.3 * np.sin(0.4 * STEP * next(step) + phase)
+        return factor * acting(command, 0.015 * FULL, ZONE_SHIFT)
+
+    assert found(logs(response, seed=1, seconds=30.0)) == []

@@ -50,12 +50,14 @@ BEYOND = {ZONE_CUT: "beyond it commands act in full",
 
 
 class _Fitted(NamedTuple):
-    """The best value of one kind of response, with its standard error and -2 log likelihood."""
+    """The best value of one kind of response, with its standard error and -2 log likelihood;
+    without (S,): the latter without each stretch of time."""
 
     kind: str
     value: float
     stddev: float
     cost: float
+    without: np.ndarray
 
 
 def response_findings(thrust: np.ndarray, tried: np.ndarray, dvl: np.ndarray,
@@ -71,14 +73,18 @@ def response_findings(thrust: np.ndarray, tried: np.ndarray, dvl: np.ndarray,
         return []               # on an axis at rest, thrust works against a tether
     change, wrenches = _cleaned(windows, tried, dvl, allocation)
     count = len(change) / windows.lag       # of independent windows
-    as_set = float(_costs(wrenches[:1], change, count)[0][0])
+    as_set, as_set_without = (cost[0] for cost in _costs(wrenches[:1], change, count))
     fitted = sorted((_fitted(kind, wrenches, change, count)
                      for kind in (ZONE_CUT, ZONE_SHIFT, POWER)), key=lambda one: one.cost)
     best, certain = fitted[0], certain_gain(len(TRIED_RESPONSES))
     # An unknown voltage changes a curve's own dead band by as much as the first zone that is tried.
     known, least = (1.0, 0.0) if best.kind == POWER else (settings.dead_zone, ZONE_STEP)
     least += student_quantile(0.9995, STRETCHES) * best.stddev      # 99.9 %, two-sided
-    if as_set - best.cost < certain or abs(best.value - known) < least:
+    # The odds hold if one of the responses is the true one. None is exactly, so their gain must
+    # also exceed what it varies by from one stretch of time to another (Vuong 1989).
+    doubt = student_quantile(0.9995, STRETCHES) * math.sqrt(
+        float(variance(as_set_without - best.without)))
+    if as_set - best.cost < certain + doubt or abs(best.value - known) < least:
         return []
     alike = [one for one in fitted[1:] if as_set - one.cost > certain
              and one.cost - best.cost < certain_gain(1)]
@@ -129,7 +135,7 @@ def _fitted(kind: str, wrenches: np.ndarray, change: np.ndarray, count: float) -
     # Thrust may set in anywhere in an interpolated step.
     rounding = (values[k] - values[k - 1] if k else values[1] - values[0]) / math.sqrt(12.0)
     return _Fitted(kind, _vertex(values, whole), math.hypot(math.sqrt(float(variance(best))),
-                                                            rounding), float(whole[k]))
+                                                            rounding), float(whole[k]), without[k])
 
 
 def _vertex(values: np.ndarray, cost: np.ndarray) -> float:
