@@ -186,14 +186,15 @@ def _scaled(scale: Scale | None, name: str) -> Finding:
             "factor corrects them; check the order of the joints, the signs of positions and "
             "efforts, the driver's unit and gear ratios"
             + ("" if name else f", or the thrust ({thrust})")))
-    # The coupling shows only the ratio of efforts and thrust.
-    rival = "" if name else (f". Or the true thrust is {scale.factor:.2f} times what the settings "
-                             f"give, which the data cannot tell apart: check {thrust}")
+    advice = (f"multiply joint_states.effort_scale by {1.0 / scale.factor:.2f}, or check the "
+              "driver's unit and gear ratios")
+    if not name:    # the coupling shows only the ratio of efforts and thrust
+        advice = (f"the data cannot tell which is wrong. Either the true thrust is "
+                  f"{scale.factor:.2f} times what the settings give: check {thrust}. Or the "
+                  f"efforts are: {advice}")
     return Finding("joint_states.effort_scale", (
         f"joint_states.effort_scale: the efforts of {who} are about {scale.factor:.2f} +- "
-        f"{scale.factor * scale.added.stddev:.2f} times {others}; multiply "
-        f"joint_states.effort_scale by {1.0 / scale.factor:.2f}, or check the driver's unit and "
-        f"gear ratios{rival}"))
+        f"{scale.factor * scale.added.stddev:.2f} times {others}; {advice}"))
 
 
 def _moved(offset: Added, name: str) -> Finding:
