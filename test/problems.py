@@ -24,13 +24,8 @@ from uvms_adaptive_dynamics.solvers.problem import HorizonProblem, Quadratic
 
 def make_table(n=2, vehicle=True):
     joints = tuple(f"j{k}" for k in range(n))
-    return ParameterTable(
-        vehicle,
-        joints,
-        (False,) * n,
-        tuple(0.2 + 0.1 * k for k in range(n)),
-        tuple(0.1 + 0.02 * k for k in range(n)),
-    )
+    return ParameterTable(vehicle, joints, (False,) * n, tuple(0.2 + 0.1 * k for k in range(n)),
+                          tuple(0.1 + 0.02 * k for k in range(n)))
 
 
 def admissible(table, rng, estimation=Estimation()):
@@ -42,44 +37,19 @@ def admissible(table, rng, estimation=Estimation()):
         pi[table.places(["mzg_Y_dp", "mzg_K_dv"])] = -0.2
         pi[table.index["W"]] = 115
     for j in range(table.n):
-        points, masses = (
-            rng.normal(size=(6, 3)) * table.reference_length[j],
-            rng.uniform(0.5, 1, 6) * table.reference_mass[j] / 4,
-        )
+        points, masses = (rng.normal(size=(6, 3)) * table.reference_length[j],
+                          rng.uniform(0.5, 1, 6) * table.reference_mass[j] / 4)
         I = sum(m * (x @ x * np.eye(3) - np.outer(x, x)) for m, x in zip(masses, points))
-        pi[table.link_slice(j)][:10] = [
-            masses.sum(),
-            *(masses @ points),
-            *np.diag(I),
-            I[0, 1],
-            I[0, 2],
-            I[1, 2],
-        ]
+        pi[table.link_slice(j)][:10] = [masses.sum(), *(masses @ points), *np.diag(I), I[0, 1],
+                                        I[0, 2], I[1, 2]]
     # A rare draw of nearly flat links is on the edge of P.
-    return (
-        pi
-        if PhysicalSet(table, estimation).violation(pi) == 0
-        else admissible(table, rng, estimation)
-    )
+    return (pi if PhysicalSet(table, estimation).violation(pi) == 0
+            else admissible(table, rng, estimation))
 
 
-def make_problem(
-    table,
-    rng,
-    N=20,
-    grouping="sample",
-    quantile=0.95,
-    outliers=0.1,
-    noise=0.3,
-    prior=1.0,
-    rank=None,
-    frozen=(),
-    truth=None,
-    weight=None,
-    coupled=True,
-    estimation=Estimation(),
-    scale=None,
-):
+def make_problem(table, rng, N=20, grouping="sample", quantile=0.95, outliers=0.1, noise=0.3,
+                 prior=1.0, rank=None, frozen=(), truth=None, weight=None, coupled=True,
+                 estimation=Estimation(), scale=None):
     """A problem whose rows come from `truth` in scaled coordinates with noise and gross
     outliers; unless `coupled` no row has parameters of both the vehicle and the arm. scale
     (C,): the rows are given in units of 1 / scale."""
@@ -102,25 +72,12 @@ def make_problem(
     scale = np.ones(C) if scale is None else scale
     stack = (np.sqrt(weight)[:, None, None] * Y).reshape(-1, p)
     target = (np.sqrt(weight)[:, None] * tau).ravel()
-    total = Quadratic(
-        H + stack.T @ stack, H @ pi0 + stack.T @ target, arrival.c + float(target @ target)
-    )
+    total = Quadratic(H + stack.T @ stack, H @ pi0 + stack.T @ target,
+                      arrival.c + float(target @ target))
     free = np.ones(p, bool)
     free[list(frozen)] = False
-    return HorizonProblem(
-        PhysicalSet(table, estimation),
-        arrival,
-        total,
-        Y / scale[:, None],
-        tau / scale,
-        scale,
-        valid,
-        weight,
-        grouping,
-        quantile,
-        free,
-        truth.copy(),
-    )
+    return HorizonProblem(PhysicalSet(table, estimation), arrival, total, Y / scale[:, None],
+                          tau / scale, scale, valid, weight, grouping, quantile, free, truth.copy())
 
 
 class Unconstrained(PhysicalSet):

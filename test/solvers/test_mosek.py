@@ -41,9 +41,7 @@ from uvms_adaptive_dynamics.solvers import (
     condensed,
     projection_problem,
 )  # noqa: E402
-from uvms_adaptive_dynamics.solvers import (
-    mosek_solver as mosek_direct,
-)
+from uvms_adaptive_dynamics.solvers import mosek_solver as mosek_direct
 from uvms_adaptive_dynamics.solvers.condensed import Round  # noqa: E402
 from uvms_adaptive_dynamics.solvers.cvxpy_solver import CvxpySolver  # noqa: E402
 from uvms_adaptive_dynamics.solvers.mosek_licence import licence_sentence  # noqa: E402
@@ -81,19 +79,16 @@ class ConicBenchmarkFile:
             elif section == "OBJBCOORD":
                 self.c0 = float(next(words))
             elif section.endswith("COORD"):
-                entries[section] = np.array(
-                    [list(map(float, next(words).split())) for _ in range(int(next(words)))]
-                )
+                entries[section] = np.array([list(map(float, next(words).split()))
+                                             for _ in range(int(next(words)))])
         self.c = np.zeros(self.VAR)
         self.c[entries["OBJACOORD"][:, 0].astype(int)] = entries["OBJACOORD"][:, 1]
         i, j, value = entries["ACOORD"].T
         self.A = sp.csr_matrix((value, (i.astype(int), j.astype(int))), (self.CON, self.VAR))
         self.b = np.zeros(self.CON)
         self.b[entries["BCOORD"][:, 0].astype(int)] = entries["BCOORD"][:, 1]
-        self.H, self.D = (
-            entries.get("HCOORD", np.zeros((0, 5))),
-            entries.get("DCOORD", np.zeros((0, 4))),
-        )
+        self.H, self.D = (entries.get("HCOORD", np.zeros((0, 5))),
+                          entries.get("DCOORD", np.zeros((0, 4))))
 
     def solve(self):
         """(x, objective) by Clarabel."""
@@ -105,14 +100,10 @@ class ConicBenchmarkFile:
         # With its default refinement some tasks end in a numerical error on some machines.
         settings.iterative_refinement_max_iter = 50
         settings.iterative_refinement_reltol = settings.iterative_refinement_abstol = 1e-14
-        result = clarabel.DefaultSolver(
-            sp.csc_matrix((self.VAR, self.VAR)),
-            self.c,
-            sp.vstack([-A for A, _, _ in blocks]).tocsc(),
-            np.concatenate([b for _, b, _ in blocks]),
-            [cone for _, _, cone in blocks],
-            settings,
-        ).solve()
+        result = clarabel.DefaultSolver(sp.csc_matrix((self.VAR, self.VAR)), self.c,
+                                        sp.vstack([-A for A, _, _ in blocks]).tocsc(),
+                                        np.concatenate([b for _, b, _ in blocks]),
+                                        [cone for _, _, cone in blocks], settings).solve()
         assert str(result.status) in ("Solved", "AlmostSolved", "InsufficientProgress"), (
             result.status
         )
@@ -120,10 +111,8 @@ class ConicBenchmarkFile:
 
     def _linear_blocks(self):
         """(A, b, Clarabel's cone of A x + b) of variables and rows, domain by domain."""
-        for section, A, b in (
-            ("VAR", sp.eye(self.VAR).tocsr(), np.zeros(self.VAR)),
-            ("CON", self.A, self.b),
-        ):
+        for section, A, b in (("VAR", sp.eye(self.VAR).tocsr(), np.zeros(self.VAR)),
+                              ("CON", self.A, self.b)):
             at = 0
             for domain, n in self.domains[section]:
                 if domain != "F":
@@ -172,7 +161,7 @@ def read_back(monkeypatch, tmp_path):
         task.write(files[-1])
         x, objective = ConicBenchmarkFile(files[-1]).solve()
         task.objective = objective
-        return Round(np.clip(task._x0 + x[: task.m], task._lower, task._upper), 0.0, 1, "optimal")
+        return Round(np.clip(task._x0 + x[:task.m], task._lower, task._upper), 0.0, 1, "optimal")
 
     monkeypatch.setattr(mosek_direct.Task, "optimize", optimize)
     solver = MosekSolver()
@@ -196,9 +185,8 @@ def test_task_is_the_problem(grouping, case, read_back):
     RMS, the file's own objective too."""
     rng = np.random.default_rng(zlib.crc32(f"mosek {grouping} {case}".encode()))
     table = make_table()
-    problem = make_problem(
-        table, rng, grouping=grouping, truth=on_the_edge(table, rng), **CASES[case]
-    )
+    problem = make_problem(table, rng, grouping=grouping, truth=on_the_edge(table, rng),
+                           **CASES[case])
     written, ours = read_back.solve(problem), NativeSolver().solve(problem)
     assert written.objective == pytest.approx(ours.objective, rel=1e-6)
     assert read_back._task.objective == pytest.approx(ours.objective, rel=1e-6)
@@ -215,19 +203,10 @@ def test_rows_in_si_units_are_weighed_by_the_noise(grouping, read_back):
     """The task with rows in SI units has the same answer as the one with normalized rows."""
     rng = np.random.default_rng(21)
     table = make_table()
-    problem = make_problem(
-        table,
-        rng,
-        grouping=grouping,
-        truth=on_the_edge(table, rng),
-        scale=10 ** rng.uniform(-1.7, 1.7, table.channels),
-    )
-    before = replace(
-        problem,
-        Y=problem.normalized_Y(),
-        tau=problem.scale * problem.tau,
-        scale=np.ones(table.channels),
-    )
+    problem = make_problem(table, rng, grouping=grouping, truth=on_the_edge(table, rng),
+                           scale=10 ** rng.uniform(-1.7, 1.7, table.channels))
+    before = replace(problem, Y=problem.normalized_Y(), tau=problem.scale * problem.tau,
+                     scale=np.ones(table.channels))
     assert read_back.solve(problem).objective == pytest.approx(
         NativeSolver().solve(before).objective, rel=1e-6
     )
@@ -239,11 +218,8 @@ def test_parameters_agree_where_the_data_determine_them(read_back):
     rng = np.random.default_rng(3)
     table = make_table()
     problem = make_problem(table, rng, N=40, truth=on_the_edge(table, rng), outliers=0.03)
-    np.testing.assert_allclose(
-        read_back.solve(problem).pi / table.scale,
-        NativeSolver().solve(problem).pi / table.scale,
-        atol=1e-4,
-    )
+    np.testing.assert_allclose(read_back.solve(problem).pi / table.scale,
+                               NativeSolver().solve(problem).pi / table.scale, atol=1e-4)
 
 
 @pytest.mark.parametrize("n, vehicle", [(0, True), (3, False), (4, True)])
@@ -325,9 +301,8 @@ def test_both_ways_to_mosek_are_chosen_by_name(wanted, name, licensed):
     else:
         with pytest.raises(SolverError, match="MOSEKLM_LICENSE_FILE"):
             choose_solver(wanted, make_table())
-    assert choose_solver("auto", make_table())[0].name == (
-        "mosek" if licensed is None else "native"
-    )
+    assert choose_solver("auto", make_table())[0].name == ("mosek" if licensed is None
+                                                           else "native")
 
 
 @pytest.mark.parametrize("grouping", ["sample", "channel", "horizon"])
@@ -345,9 +320,8 @@ def test_mosek_answers_or_says_what_it_lacks(grouping, licensed):
             assert word in str(refusal.value)
         return
     solution = MosekSolver().solve(problem)
-    assert solution.objective == pytest.approx(
-        CvxpySolver("CLARABEL").solve(problem).objective, rel=1e-6
-    )
+    assert solution.objective == pytest.approx(CvxpySolver("CLARABEL").solve(problem).objective,
+                                               rel=1e-6)
     assert problem.physical.violation(solution.pi) < 1e-8
 
 
@@ -389,19 +363,14 @@ def ending(monkeypatch):
     return end_with
 
 
-@pytest.mark.parametrize(
-    "code, words",
-    [
-        ("err_license_expired", "expired; renew"),
-        ("err_license_max", "tokens"),
-        ("err_license_server", "server does not answer"),
-        ("err_license_cannot_connect", "cannot connect"),
-        ("err_missing_license_file", "~/mosek/mosek.lic"),
-        ("err_license_version", "older version"),
-        ("err_license_feature", "feature"),
-        ("err_license_invalid_hostid", "another machine"),
-    ],
-)
+@pytest.mark.parametrize("code, words",
+                         [("err_license_expired", "expired; renew"), ("err_license_max", "tokens"),
+                          ("err_license_server", "server does not answer"),
+                          ("err_license_cannot_connect", "cannot connect"),
+                          ("err_missing_license_file", "~/mosek/mosek.lic"),
+                          ("err_license_version", "older version"),
+                          ("err_license_feature", "feature"),
+                          ("err_license_invalid_hostid", "another machine")])
 def test_each_refusal_of_a_licence_is_its_own_sentence(code, words, ending):
     """For each response code: status 'licence', what is wrong and what to do; MOSEK is tried once,
     then native takes over."""
@@ -420,11 +389,8 @@ def test_every_licence_code_of_this_mosek_has_a_sentence():
     """No licence code is reported as another error, and no other code as a licence problem."""
     import mosek
 
-    codes = [
-        name
-        for name in dir(mosek.rescode)
-        if name.startswith("err_") and ("license" in name or "flexlm" in name)
-    ]
+    codes = [name for name in dir(mosek.rescode)
+             if name.startswith("err_") and ("license" in name or "flexlm" in name)]
     assert len(codes) > 15 and all(licence_sentence(name) for name in codes)
     assert len({licence_sentence(name) for name in codes}) > 15
     assert licence_sentence("err_space") is None and licence_sentence(
@@ -441,11 +407,8 @@ def test_another_failure_is_tried_again_with_a_new_task(ending):
     solver = MosekSolver()
     with pytest.raises(SolverError, match="err_space") as failure:
         solver.solve(make_problem(make_table(), np.random.default_rng(11), N=6), 5.0)
-    assert (
-        failure.value.status == "error"
-        and len(attempts) == 2
-        and all(0 < seconds <= 5.0 for seconds in attempts)
-    )
+    assert (failure.value.status == "error" and len(attempts) == 2
+            and all(0 < seconds <= 5.0 for seconds in attempts))
 
 
 def test_one_environment_per_process():
@@ -453,20 +416,16 @@ def test_one_environment_per_process():
     assert MosekSolver()._env is MosekSolver()._env
 
 
-@pytest.mark.parametrize(
-    "word, ended, gap, outside, expected",
-    [
-        ("optimal", "ok", 1e-11, 0, "optimal"),
-        ("unknown", "trm_stall", 1e-8, 0, "near-optimal"),
-        ("prim_and_dual_feas", "trm_max_iterations", 1e-7, 0, "near-optimal"),
-        ("prim_feas", "trm_max_time", 0.1, 0, "deadline"),
-        ("unknown", "trm_stall", 1e-3, 0, "inaccurate"),
-        ("unknown", "trm_max_time", 0.1, 1, "deadline error"),
-        ("optimal", "ok", 1e-11, 1, "inaccurate"),
-        ("prim_infeas_cer", "ok", 0, 0, "prim_infeas_cer"),
-        ("dual_infeas_cer", "ok", 0, 0, "dual_infeas_cer"),
-    ],
-)
+@pytest.mark.parametrize("word, ended, gap, outside, expected",
+                         [("optimal", "ok", 1e-11, 0, "optimal"),
+                          ("unknown", "trm_stall", 1e-8, 0, "near-optimal"),
+                          ("prim_and_dual_feas", "trm_max_iterations", 1e-7, 0, "near-optimal"),
+                          ("prim_feas", "trm_max_time", 0.1, 0, "deadline"),
+                          ("unknown", "trm_stall", 1e-3, 0, "inaccurate"),
+                          ("unknown", "trm_max_time", 0.1, 1, "deadline error"),
+                          ("optimal", "ok", 1e-11, 1, "inaccurate"),
+                          ("prim_infeas_cer", "ok", 0, 0, "prim_infeas_cer"),
+                          ("dual_infeas_cer", "ok", 0, 0, "dual_infeas_cer")])
 def test_what_an_end_of_the_optimizer_means(word, ended, gap, outside, expected):
     """Short of its tolerances but feasible and close: near-optimal; out of time: the point with its
     gap; otherwise an error."""
@@ -474,25 +433,18 @@ def test_what_an_end_of_the_optimizer_means(word, ended, gap, outside, expected)
 
     problem = make_problem(make_table(), np.random.default_rng(12), N=6)
     solver = MosekSolver()
-    solver._filled(
-        condensed.condense(problem, solver._cones_for(problem), np.zeros(0, int)), solver._cones
-    )
+    solver._filled(condensed.condense(problem, solver._cones_for(problem), np.zeros(0, int)),
+                   solver._cones)
     task, objective = solver._task, problem.objective(problem.pi)
     inside = strictly_inside(solver._cones)[0] - task._x0 + (1e3 if outside else 0)
-    task._task = SimpleNamespace(
-        getsolsta=lambda kind: getattr(mosek.solsta, word),
-        getxxslice=lambda *_: inside,
-        getprimalobj=lambda kind: objective * (1 + gap),
-        getdualobj=lambda kind: objective,
-        getintinf=lambda item: 7,
-    )
+    task._task = SimpleNamespace(getsolsta=lambda kind: getattr(mosek.solsta, word),
+                                 getxxslice=lambda *_: inside,
+                                 getprimalobj=lambda kind: objective * (1 + gap),
+                                 getdualobj=lambda kind: objective, getintinf=lambda item: 7)
     if expected in ("optimal", "near-optimal", "deadline"):
         found = task._read(ended)
-        assert (
-            found.status == expected
-            and found.gap == pytest.approx(gap, rel=0.2)
-            and found.iterations == 7
-        )
+        assert (found.status == expected and found.gap == pytest.approx(gap, rel=0.2)
+                and found.iterations == 7)
     else:
         with pytest.raises(SolverError) as failure:
             task._read(ended)

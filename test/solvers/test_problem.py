@@ -56,7 +56,7 @@ def test_a_threshold_given_as_a_number_counts_instead_of_the_quantile(grouping):
     problem = replace(make_problem(table, rng, N=12, grouping=grouping, quantile=1.0), rho=0.7)
     norms, rho, weight = problem.group_norms(problem.residuals(problem.pi))
     assert set(rho[np.isfinite(rho)]) == {0.7} and not problem.is_quadratic
-    by_hand = np.where(norms > rho, 2 * 0.7 * norms - 0.7**2, norms**2)
+    by_hand = np.where(norms > rho, 2 * 0.7 * norms - 0.7 ** 2, norms ** 2)
     expected = problem.arrival(problem.pi) + weight @ by_hand
     assert problem.objective(problem.pi) == pytest.approx(expected, rel=1e-12)
     ours, oracle = (s.solve(problem) for s in (NativeSolver(), CvxpySolver("CLARABEL")))
@@ -65,20 +65,13 @@ def test_a_threshold_given_as_a_number_counts_instead_of_the_quantile(grouping):
 
 def normalized_before(problem):
     """The same problem with normalized rows."""
-    return replace(
-        problem,
-        Y=problem.normalized_Y(),
-        tau=problem.scale * problem.tau,
-        scale=np.ones_like(problem.scale),
-    )
+    return replace(problem, Y=problem.normalized_Y(), tau=problem.scale * problem.tau,
+                   scale=np.ones_like(problem.scale))
 
 
 @pytest.mark.parametrize("grouping", ["sample", "channel", "horizon"])
-@pytest.mark.parametrize(
-    "solver",
-    [NativeSolver, ClarabelSolver, lambda: CvxpySolver("CLARABEL")],
-    ids=["native", "clarabel", "cvxpy"],
-)
+@pytest.mark.parametrize("solver", [NativeSolver, ClarabelSolver, lambda: CvxpySolver("CLARABEL")],
+                         ids=["native", "clarabel", "cvxpy"])
 def test_rows_in_si_units_are_weighed_by_the_noise(solver, grouping):
     """A problem with noise deviations from 0.02 to 50 has the same answer as the one with
     normalized rows."""
@@ -87,9 +80,8 @@ def test_rows_in_si_units_are_weighed_by_the_noise(solver, grouping):
     scale = 10 ** rng.uniform(-1.7, 1.7, table.channels)
     problem = make_problem(table, rng, N=12, grouping=grouping, scale=scale, frozen=(3, 6, 30))
     before = normalized_before(problem)
-    np.testing.assert_allclose(
-        problem.residuals(problem.pi), before.residuals(problem.pi), atol=1e-9
-    )
+    np.testing.assert_allclose(problem.residuals(problem.pi), before.residuals(problem.pi),
+                               atol=1e-9)
     assert problem.objective(problem.pi) == pytest.approx(before.objective(problem.pi), rel=1e-10)
     ours, expected = solver().solve(problem), solver().solve(before)
     assert ours.objective == pytest.approx(expected.objective, rel=1e-8)
@@ -107,9 +99,8 @@ def test_without_huber_and_constraints_it_is_least_squares(solver):
         problem = HorizonProblem(**{**vars(problem), "physical": Unconstrained(table)})
         solution = solver().solve(problem)
         exact = np.linalg.solve(problem.total.H, problem.total.g)
-        np.testing.assert_allclose(
-            solution.pi / table.scale, exact / table.scale, rtol=1e-6, atol=1e-6
-        )
+        np.testing.assert_allclose(solution.pi / table.scale, exact / table.scale, rtol=1e-6,
+                                   atol=1e-6)
 
 
 def test_rank_deficient_problems_agree_in_objective_and_prediction():
@@ -125,14 +116,13 @@ def test_rank_deficient_problems_agree_in_objective_and_prediction():
         assert problem.objective(pi) == pytest.approx(problem.objective(exact), rel=1e-8)
         prediction = problem.Y.reshape(-1, table.size) @ exact
         assert np.max(np.abs(problem.Y.reshape(-1, table.size) @ (pi - exact))) < 1e-5 * np.sqrt(
-            np.mean(prediction**2)
+            np.mean(prediction ** 2)
         )
 
 
 @pytest.mark.parametrize("grouping", ["sample", "channel", "horizon"])
-@pytest.mark.parametrize(
-    "case", ["plain", "rank deficient", "frozen", "many outliers", "forgetting"]
-)
+@pytest.mark.parametrize("case",
+                         ["plain", "rank deficient", "frozen", "many outliers", "forgetting"])
 def test_direct_solver_equals_the_readable_statement(grouping, case):
     """Clarabel on the condensed problem and CVXPY's statement: objective to 1e-6, Y pi to 1e-5
     of its RMS, P kept to 1e-8."""
@@ -181,7 +171,7 @@ def test_each_grouping_follows_its_definition(grouping):
             groups = [(np.linalg.norm(r), problem.valid.sum())]
         for norm, rows in groups:
             rho = huber_threshold(int(rows), 0.95)
-            value += norm**2 if norm <= rho else 2 * rho * norm - rho**2
+            value += norm ** 2 if norm <= rho else 2 * rho * norm - rho ** 2
         return value
 
     pi0 = np.linalg.solve(problem.arrival.H, problem.arrival.g)
@@ -200,16 +190,8 @@ def test_outliers_are_rejected_by_sample_groups_and_not_by_the_stack():
     truth = admissible(table, rng)
     error = {}
     for grouping in ("sample", "horizon"):
-        problem = make_problem(
-            table,
-            np.random.default_rng(6),
-            N=60,
-            grouping=grouping,
-            truth=truth,
-            outliers=0.01,
-            noise=0.1,
-            prior=0.01,
-        )
+        problem = make_problem(table, np.random.default_rng(6), N=60, grouping=grouping,
+                               truth=truth, outliers=0.01, noise=0.1, prior=0.01)
         pi = NativeSolver().solve(problem).pi
         error[grouping] = np.linalg.norm((pi - truth) / table.scale)
     assert error["sample"] < 0.5 * error["horizon"]
@@ -224,16 +206,10 @@ def test_random_problems_keep_every_constraint():
     for k in range(400):
         table = tables[k % 4]
         truth = admissible(table, rng) * rng.choice([1, 1, 1, -1, 0, 3], size=table.size)
-        problem = make_problem(
-            table,
-            rng,
-            N=int(rng.integers(0, 8)),
-            grouping=["sample", "channel", "horizon"][k % 3],
-            truth=truth,
-            outliers=rng.uniform(0, 0.3),
-            prior=10 ** rng.uniform(-2, 1),
-            noise=10 ** rng.uniform(-3, 1),
-        )
+        problem = make_problem(table, rng, N=int(rng.integers(0, 8)),
+                               grouping=["sample", "channel", "horizon"][k % 3], truth=truth,
+                               outliers=rng.uniform(0, 0.3), prior=10 ** rng.uniform(-2, 1),
+                               noise=10 ** rng.uniform(-3, 1))
         start = admissible(table, rng)
         problem = HorizonProblem(**{**vars(problem), "pi": start})
         worst = max(worst, problem.physical.violation(solver.solve(problem).pi))
@@ -246,12 +222,8 @@ def test_projection_leaves_admissible_points_and_repairs_others():
     table = make_table()
     physical = PhysicalSet(table, Estimation())
     inside = admissible(table, rng)
-    np.testing.assert_allclose(
-        NativeSolver().solve(projection_problem(table, physical, inside)).pi,
-        inside,
-        rtol=1e-6,
-        atol=1e-7,
-    )
+    np.testing.assert_allclose(NativeSolver().solve(projection_problem(table, physical, inside)).pi,
+                               inside, rtol=1e-6, atol=1e-7)
     outside = -inside
     repaired = NativeSolver().solve(projection_problem(table, physical, outside)).pi
     assert physical.violation(outside) > 1 and physical.violation(repaired) < 1e-8

@@ -90,9 +90,8 @@ def test_random_subsets_frozen_have_an_answer():
     rng = np.random.default_rng(3)
     for k in range(100):
         frozen = np.flatnonzero(rng.random(TABLE.size) < rng.uniform())
-        problem = make_problem(
-            TABLE, rng, N=5, frozen=frozen, grouping=["sample", "channel", "horizon"][k % 3]
-        )
+        problem = make_problem(TABLE, rng, N=5, frozen=frozen,
+                               grouping=["sample", "channel", "horizon"][k % 3])
         solution = Guarded(NativeSolver(behind=ClarabelSolver())).solve(problem)
         assert np.array_equal(solution.pi[frozen], problem.pi[frozen])
         assert problem.physical.violation(solution.pi) < 1e-9
@@ -135,25 +134,19 @@ def test_at_the_deadline_the_best_feasible_point_is_returned_with_its_gap():
     problem = make_problem(TABLE, rng, N=20)
     problem = replace(problem, pi=admissible(TABLE, rng), floor=problem.arrival.H.diagonal())
     best = NativeSolver().solve(problem)
-    moved = replace(
-        problem,
-        pi=best.pi,
-        tau=problem.tau + 0.3 * rng.normal(size=problem.tau.shape) * problem.valid,
-    )
+    moved = replace(problem, pi=best.pi,
+                    tau=problem.tau + 0.3 * rng.normal(size=problem.tau.shape) * problem.valid)
     rows, target = moved.Y.reshape(-1, TABLE.size), moved.tau.ravel()
-    moved = replace(
-        moved,
-        total=moved.arrival
-        + type(moved.total)(rows.T @ rows, rows.T @ target, float(target @ target)),
-    )
+    moved = replace(moved,
+                    total=moved.arrival
+                    + type(moved.total)(rows.T @ rows, rows.T @ target, float(target @ target)))
     for case, questions in [(c, q) for c in (problem, moved) for q in range(14)]:
         warm = NativeSolver()
         if case is moved:
             warm.solve(problem)
         else:
-            warm._warm = native.WarmStart(
-                native.Cones(case.physical, case.free, case.pi, native.strictly_inside)
-            )
+            cones = native.Cones(case.physical, case.free, case.pi, native.strictly_inside)
+            warm._warm = native.WarmStart(cones)
         optimum = NativeSolver().solve(case)
         solution, _ = native.solve_warm(case, warm._warm, SlowClock(questions))
         assert case.physical.violation(solution.pi) < 1e-9
@@ -195,10 +188,8 @@ def test_with_hardly_any_time_every_tick_has_an_answer():
         second = replace(second, physical=first.physical)
         warm = solver._warm
         for deadline in (0.0, 1e-4, 1e-3, 3e-3):
-            for solver, problem in (
-                (NativeSolver(), first),
-                (NativeSolver(behind=ClarabelSolver()), second),
-            ):
+            for solver, problem in ((NativeSolver(), first),
+                                    (NativeSolver(behind=ClarabelSolver()), second)):
                 solver._warm = warm if problem is second else None
                 solution = solver.solve(problem, deadline)
                 assert_best_feasible(solution, problem)
@@ -226,21 +217,12 @@ class OutOfTime:
         raise SolverError("the time was over", "deadline")
 
 
-@pytest.mark.parametrize(
-    "questions, behind",
-    [
-        (0, None),
-        (1, None),
-        (1, OutOfTime()),
-        (2, OutOfTime()),
-        (9, OutOfTime()),
-        (9, OutOfTime(poor=True)),
-    ],
-)
+@pytest.mark.parametrize("questions, behind",
+                         [(0, None), (1, None), (1, OutOfTime()), (2, OutOfTime()),
+                          (9, OutOfTime()), (9, OutOfTime(poor=True))])
 @pytest.mark.parametrize("broken", [False, True])
-def test_a_stalled_method_that_the_deadline_catches_leaves_its_best_point(
-    questions, behind, broken, monkeypatch
-):
+def test_a_stalled_method_that_the_deadline_catches_leaves_its_best_point(questions, behind, broken,
+                                                                          monkeypatch):
     """The interior-point method ends short of the optimum, and the time ends then, a moment later,
     or in the fallback solver: its point is the answer, not its error."""
     rng = np.random.default_rng(13)
@@ -276,9 +258,7 @@ class Fails:
 
 @pytest.mark.parametrize("behind", [None, Fails()])
 @pytest.mark.parametrize("usable", [True, False])
-def test_the_best_point_is_an_answer_where_all_methods_stop_near_it(
-    usable, behind, monkeypatch
-):
+def test_the_best_point_is_an_answer_where_all_methods_stop_near_it(usable, behind, monkeypatch):
     """Certified near the optimum it is near-optimal; far from it the last error is raised."""
     rng = np.random.default_rng(13)
     problem = make_problem(TABLE, rng, N=20)
@@ -343,21 +323,14 @@ def test_clarabels_bad_ends_are_sentences(monkeypatch):
     from uvms_adaptive_dynamics.solvers import clarabel_solver
 
     def ends(status):
-        result = SimpleNamespace(
-            status=status, x=np.zeros(1000), obj_val=0.0, obj_val_dual=0.0, iterations=3
-        )
-        monkeypatch.setattr(
-            clarabel_solver.clarabel,
-            "DefaultSolver",
-            lambda *_: SimpleNamespace(solve=lambda: result),
-        )
+        result = SimpleNamespace(status=status, x=np.zeros(1000), obj_val=0.0, obj_val_dual=0.0,
+                                 iterations=3)
+        monkeypatch.setattr(clarabel_solver.clarabel, "DefaultSolver",
+                            lambda *_: SimpleNamespace(solve=lambda: result))
         ClarabelSolver().solve(make_problem(TABLE, np.random.default_rng(8), N=3))
 
-    for status, word in (
-        ("PrimalInfeasible", "frozen parameters outside P"),
-        ("DualInfeasible", "information_floor"),
-        ("Unsolved", "no usable answer"),
-    ):
+    for status, word in (("PrimalInfeasible", "frozen parameters outside P"),
+                         ("DualInfeasible", "information_floor"), ("Unsolved", "no usable answer")):
         with pytest.raises(SolverError, match=word) as caught:
             ends(status)
         assert caught.value.status == status
@@ -375,9 +348,8 @@ def test_a_panic_of_clarabel_is_a_failed_solve(monkeypatch):
         def solve():
             raise error
 
-        monkeypatch.setattr(
-            clarabel_solver.clarabel, "DefaultSolver", lambda *_: SimpleNamespace(solve=solve)
-        )
+        monkeypatch.setattr(clarabel_solver.clarabel, "DefaultSolver",
+                            lambda *_: SimpleNamespace(solve=solve))
         ClarabelSolver().solve(make_problem(TABLE, np.random.default_rng(8), N=3))
 
     with pytest.raises(SolverError, match="ended in a panic .Eigval error"):
@@ -540,6 +512,6 @@ def test_a_problem_is_solved_again_about_an_answer_with_too_large_a_gap():
     assert (found.gap, found.iterations) == (3e-6, 10)
     np.testing.assert_allclose(begun[1], best + 1e-3)
     begun.clear()
-    _, found = condensed.solve_in_rounds(
-        problem, cones, lambda c: solve_once(c, (2e-4, 2e-4)), "test")
+    _, found = condensed.solve_in_rounds(problem, cones, lambda c: solve_once(c, (2e-4, 2e-4)),
+                                         "test")
     assert found.gap == 2e-4 and len(begun) == 2

@@ -67,9 +67,8 @@ def table():
 
 
 def estimator_of(robot, **values):
-    config = Config().with_values(
-        {"estimation.solver": "native", **{f"estimation.{k}": v for k, v in values.items()}}
-    )
+    config = Config().with_values({"estimation.solver": "native",
+                                   **{f"estimation.{k}": v for k, v in values.items()}})
     return Estimator(config, perturbed(prior_from_config(config, robot), 2, 1), robot)
 
 
@@ -90,15 +89,11 @@ COMPARED = 9    # ticks, so that every row of the first window leaves
 
 
 @pytest.mark.parametrize("grouping", ["sample", "channel", "horizon"])
-@pytest.mark.parametrize(
-    "case, outliers, values",
-    [
-        ("default", 0.03, {}),
-        ("many outliers", 0.2, {}),
-        ("frozen", 0.03, {"frozen": FROZEN}),
-        ("rank deficient", 0.03, {"arrival": "relative", "horizon": 4, "relative_weight": 1e-2}),
-    ],
-)
+@pytest.mark.parametrize("case, outliers, values",
+                         [("default", 0.03, {}), ("many outliers", 0.2, {}),
+                          ("frozen", 0.03, {"frozen": FROZEN}),
+                          ("rank deficient", 0.03,
+                           {"arrival": "relative", "horizon": 4, "relative_weight": 1e-2})])
 def test_every_tick_equals_the_oracle(grouping, case, outliers, values, robot, samples):
     """Consecutive ticks of the simulated robot, warm-started from the tick before, against the
     statement solved from scratch (500 ticks at the default horizon: `benchmark --compare`)."""
@@ -107,10 +102,8 @@ def test_every_tick_equals_the_oracle(grouping, case, outliers, values, robot, s
     estimator.use_solver(watched)
     oracle, compared, unanswered = Oracle(), 0, 0
     for sample in with_outliers(samples, outliers, robot.default_noise(estimator.config), seed=3):
-        if (
-            estimator.step(sample) is None
-            or estimator.information.window.filled < estimator.config.estimation.horizon
-        ):
+        if (estimator.step(sample) is None
+            or estimator.information.window.filled < estimator.config.estimation.horizon):
             continue
         try:
             exact = oracle.solve(watched.problem)
@@ -123,9 +116,8 @@ def test_every_tick_equals_the_oracle(grouping, case, outliers, values, robot, s
             assert -1e-6 < excess <= watched.solution.gap + 1e-6
             continue
         assert_agree(watched.problem, watched.solution, exact)
-        assert np.array_equal(
-            watched.solution.pi[~estimator.free], estimator.prior.values[~estimator.free]
-        )
+        assert np.array_equal(watched.solution.pi[~estimator.free],
+                              estimator.prior.values[~estimator.free])
         compared += 1
         if compared == COMPARED:
             break
@@ -145,14 +137,8 @@ def link(table, pi, points):
     pi, l, m = pi.copy(), table.reference_length[0], table.reference_mass[0]
     points, mass = np.atleast_2d(points) * l, m / len(np.atleast_2d(points))
     I = sum(mass * (x @ x * np.eye(3) - np.outer(x, x)) for x in points)
-    pi[table.link_slice(0)][:10] = [
-        m,
-        *(mass * points.sum(axis=0)),
-        *np.diag(I),
-        I[0, 1],
-        I[0, 2],
-        I[1, 2],
-    ]
+    pi[table.link_slice(0)][:10] = [m, *(mass * points.sum(axis=0)), *np.diag(I), I[0, 1], I[0, 2],
+                                    I[1, 2]]
     return pi
 
 
@@ -190,16 +176,8 @@ def test_each_kind_of_constraint_active(kind, grouping, table):
     directions, move = ACTIVE[kind]
     rng = np.random.default_rng(11)
     inside = admissible(table, rng)
-    problem = make_problem(
-        table,
-        rng,
-        N=25,
-        grouping=grouping,
-        truth=move(table, inside),
-        outliers=0.05,
-        noise=0.02,
-        prior=0.1,
-    )
+    problem = make_problem(table, rng, N=25, grouping=grouping, truth=move(table, inside),
+                           outliers=0.05, noise=0.02, prior=0.1)
     problem = replace(problem, pi=inside)
     ours = NativeSolver(behind=ClarabelSolver()).solve(problem)
     assert_agree(problem, ours, Oracle().solve(problem))
@@ -241,16 +219,12 @@ def test_a_tick_whose_active_set_fails_is_held_once(table, monkeypatch):
     problem = make_problem(table, rng, N=40, prior=3.0)
     solver = NativeSolver()
     first = solver.solve(problem)
-    moved = replace(
-        problem,
-        pi=first.pi,
-        tau=problem.tau + 1e-3 * rng.normal(size=problem.tau.shape) * problem.valid,
-    )
+    moved = replace(problem, pi=first.pi,
+                    tau=problem.tau + 1e-3 * rng.normal(size=problem.tau.shape) * problem.valid)
     rows, target = moved.Y.reshape(-1, table.size), moved.tau.ravel()
-    moved = replace(
-        moved,
-        total=moved.arrival + Quadratic(rows.T @ rows, rows.T @ target, float(target @ target)),
-    )
+    moved = replace(moved,
+                    total=moved.arrival
+                    + Quadratic(rows.T @ rows, rows.T @ target, float(target @ target)))
     best = NativeSolver().solve(moved)
     with monkeypatch.context() as patch:
         patch.setattr(native, "solve_active_set", breaks_down)
@@ -290,9 +264,8 @@ class Misbehaving:
 
     def solve(self, problem, deadline=None):
         if self.mood in ("fails", "stalls"):
-            raise SolverError(
-                f"it {self.mood}", {"fails": "NumericalError", "stalls": "stalled"}[self.mood]
-            )
+            raise SolverError(f"it {self.mood}",
+                              {"fails": "NumericalError", "stalls": "stalled"}[self.mood])
         if self.mood == "breaks down":
             raise np.linalg.LinAlgError("Eigenvalues did not converge")
         if self.mood == "overflows":
@@ -304,9 +277,9 @@ class Misbehaving:
         }.get(self.mood, solution)
 
 
-@pytest.mark.parametrize(
-    "mood", ["fails", "stalls", "breaks down", "overflows", "answers nonsense", "is inaccurate"]
-)
+@pytest.mark.parametrize("mood",
+                         ["fails", "stalls", "breaks down", "overflows", "answers nonsense",
+                          "is inaccurate"])
 def test_a_misbehaving_solver_is_survived(mood, robot, samples):
     """Ticks go on, the status says what happened, failures are counted, and later results are as if
     nothing had happened."""
@@ -321,13 +294,11 @@ def test_a_misbehaving_solver_is_survived(mood, robot, samples):
             assert estimate.status != "optimal" and b.physical.violation(estimate.pi) < 1e-7
             assert np.isfinite(estimate.covariance).all() and np.isfinite(estimate.predicted).all()
     counts = b.snapshot().solver_counts
-    assert (counts["failures"], counts["inaccurate answers"]) == (
-        (0, 5) if mood == "is inaccurate" else (5, 0)
-    )
+    assert (counts["failures"], counts["inaccurate answers"]) == ((0, 5) if mood == "is inaccurate"
+                                                                  else (5, 0))
     assert estimate.status == "optimal"
-    np.testing.assert_allclose(
-        estimate.predicted, usual.predicted, atol=0.05 * np.abs(usual.predicted).max()
-    )
+    np.testing.assert_allclose(estimate.predicted, usual.predicted,
+                               atol=0.05 * np.abs(usual.predicted).max())
 
 
 def test_memory_does_not_grow(robot, samples):

@@ -27,10 +27,8 @@ from .guarded import Guarded
 from .native.solver import NativeSolver
 from .problem import HorizonProblem, Solver, projection_problem
 
-NO_FALLBACK = (
-    "a tick at which the native methods fail keeps the last estimate, since 'clarabel', which "
-    "stands behind them, is not installed; pip install clarabel"
-)
+NO_FALLBACK = ("a tick at which the native methods fail keeps the last estimate, since 'clarabel', "
+               "which stands behind them, is not installed; pip install clarabel")
 
 
 def choose_solver(wanted: str, table: ParameterTable) -> tuple[Guarded, list[str]]:
@@ -51,11 +49,8 @@ def choose_solver(wanted: str, table: ParameterTable) -> tuple[Guarded, list[str
                                               *([NO_FALLBACK] if alone else [])]
         except SolverError as error:
             notes.append(f"solver '{name}' is not used: {error}")
-    raise SolverError(
-        "; ".join(notes)
-        + ". Set estimation.solver to 'auto', or install and license the one you want.",
-        "missing",
-    )
+    raise SolverError("; ".join(notes) + ". Set estimation.solver to 'auto', or install and "
+                      "license the one you want.", "missing")
 
 
 def _make(name: str) -> Solver:
@@ -83,9 +78,8 @@ def _clarabel() -> Solver:
     try:
         from .clarabel_solver import ClarabelSolver
     except ImportError:
-        raise SolverError(
-            "the package 'clarabel' is not installed; pip install clarabel", "missing"
-        ) from None
+        raise SolverError("the package 'clarabel' is not installed; pip install clarabel",
+                          "missing") from None
     return ClarabelSolver()
 
 

@@ -31,9 +31,8 @@ from .native.interior_point import strictly_inside
 from .problem import HorizonProblem, Solution, is_panic
 
 CLARABEL_TOLERANCE = 1e-9  # of feasibility and relative gap, Clarabel's target
-OPTIMAL = (
-    1e-7  # largest relative gap of an optimal answer, the cost of moving it inside P included
-)
+# largest relative gap of an optimal answer, the cost of moving it inside P included
+OPTIMAL = 1e-7
 CLARABEL_STATUSES = {
     "Solved": "optimal",
     "AlmostSolved": "near-optimal",
@@ -67,12 +66,9 @@ class ClarabelSolver:
     def solve(self, problem: HorizonProblem, deadline: float | None = None) -> Solution:
         """See `Solver`."""
         begin = time.perf_counter()
-        if self._form is None or not self._form.cones.fit(
-            problem.physical, problem.free, problem.pi
-        ):
-            self._form = _ConicForm(
-                Cones(problem.physical, problem.free, problem.pi, strictly_inside)
-            )
+        fixed = problem.physical, problem.free, problem.pi
+        if self._form is None or not self._form.cones.fit(*fixed):
+            self._form = _ConicForm(Cones(*fixed, strictly_inside))
         form = self._form
 
         def solve_once(condensed: Condensed) -> Round:
@@ -90,9 +86,8 @@ class ClarabelSolver:
         if found.status != "deadline" and not gap < NEAR_OPTIMAL_GAP:
             raise SolverError(f"clarabel ended {gap:.1e} (relative) from the optimum", "inaccurate")
         status = "near-optimal" if found.status == "optimal" and gap > OPTIMAL else found.status
-        return Solution(
-            pi, value, found.iterations, time.perf_counter() - begin, status, gap, self.name
-        )
+        return Solution(pi, value, found.iterations, time.perf_counter() - begin, status, gap,
+                        self.name)
 
 
 class _ConicForm:
@@ -116,9 +111,8 @@ class _ConicForm:
         """Slacks s at x (m,)."""
         cones = self.cones
         F = cones.matrices(x)
-        return np.concatenate(
-            [cones.slacks(x)] + [_svec(F[k, :d, :d][None])[0] for k, d in enumerate(cones.side)]
-        )
+        return np.concatenate([cones.slacks(x)]
+                              + [_svec(F[k, :d, :d][None])[0] for k, d in enumerate(cones.side)])
 
     def solve(self, c: Condensed, seconds: float | None) -> Round:
         """Clarabel's answer; raises SolverError with its status if it is not usable."""
@@ -133,59 +127,42 @@ class _ConicForm:
         # d = stretch size d', u = stretch u', v = stretch v', cost in units of stretch^2. stretch
         # is the length that the step may need: for the gradient, or to reach feasibility.
         outside = self.cones.violation(c.x0) / float(np.median(size))
-        stretch = max(
-            float(np.max(np.abs(g - pull), initial=0.0)), outside, 1e-6 * np.sqrt(abs(c.c)), 1e-150
-        )
-        H = sp.block_diag(
-            [2 * c.P * np.outer(size, size), sp.diags(2 * c.weight), sp.csc_matrix((k, k))],
-            format="csc",
-        )
+        stretch = max(float(np.max(np.abs(g - pull), initial=0.0)), outside,
+                      1e-6 * np.sqrt(abs(c.c)), 1e-150)
+        H = sp.block_diag([2 * c.P * np.outer(size, size), sp.diags(2 * c.weight),
+                           sp.csc_matrix((k, k))], format="csc")
         q = np.concatenate([2 * g / stretch, np.zeros(k), 2 * c.weight * c.rho / stretch])
-        A, b = (
-            [np.hstack([self._A * size, np.zeros((len(self._A), 2 * k))])],
-            [self._slack(c.x0) / stretch],
-        )
+        A = [np.hstack([self._A * size, np.zeros((len(self._A), 2 * k))])]
+        b = [self._slack(c.x0) / stretch]
         kinds = list(self._kinds)
         if k:
             A.append(np.hstack([np.zeros((k, m + k)), -np.eye(k)]))
             b.append(np.zeros(k))
             kinds.append(clarabel.NonnegativeConeT(k))
             norm = np.zeros((k, rows + 1, m + 2 * k))
-            norm[np.arange(k), 0, m + np.arange(k)] = norm[
-                np.arange(k), 0, m + k + np.arange(k)
-            ] = -1.0
+            each = np.arange(k)
+            norm[each, 0, m + each] = norm[each, 0, m + k + each] = -1.0
             norm[:, 1:, :m] = c.rows * size
             A.append(norm.reshape(k * (rows + 1), -1))
             b.append(np.concatenate([np.zeros((k, 1)), c.residual / stretch], axis=1).ravel())
             kinds += [clarabel.SecondOrderConeT(rows + 1)] * k
-        solver = clarabel.DefaultSolver(
-            sp.triu(H, format="csc"),
-            q,
-            sp.csc_matrix(np.vstack(A)),
-            np.concatenate(b),
-            kinds,
-            _settings(seconds),
-        )
-        return self._read(_run(solver), c, size * stretch, stretch**2)
+        solver = clarabel.DefaultSolver(sp.triu(H, format="csc"), q, sp.csc_matrix(np.vstack(A)),
+                                        np.concatenate(b), kinds, _settings(seconds))
+        return self._read(_run(solver), c, size * stretch, stretch ** 2)
 
     def _read(self, result, c: Condensed, size: np.ndarray, unit: float) -> Round:
         word = str(result.status)
-        x = c.x0 + size * np.array(result.x)[: len(size)]
+        x = c.x0 + size * np.array(result.x)[:len(size)]
         status = CLARABEL_STATUSES.get(word)
         if status is None or not np.isfinite(x).all():
-            raise SolverError(
-                f"clarabel ended with status '{word}': "
-                f"{CLARABEL_SENTENCES.get(word, 'no usable answer')}",
-                word,
-            )
+            raise SolverError(f"clarabel ended with status '{word}': "
+                              f"{CLARABEL_SENTENCES.get(word, 'no usable answer')}", word)
         outside = self.cones.violation(x)
         if outside > NEARLY_FEASIBLE:
             reason = "deadline" if status == "deadline" else word
             raise SolverError(
                 f"clarabel ended with status '{word}', outside the constraints by {outside:.1e} "
-                f"(scaled): {CLARABEL_SENTENCES.get(word, 'no usable answer')}",
-                reason,
-            )
+                f"(scaled): {CLARABEL_SENTENCES.get(word, 'no usable answer')}", reason)
         value = c.c + unit * float(result.obj_val)
         gap = unit * abs(float(result.obj_val - result.obj_val_dual)) / c.size(value)
         return Round(x, gap, int(result.iterations), status)
@@ -200,8 +177,7 @@ def _run(solver: clarabel.DefaultSolver) -> Any:
             raise
         raise SolverError(
             f"clarabel ended in a panic ({error}): {CLARABEL_SENTENCES['NumericalError']}",
-            "breakdown",
-        ) from None
+            "breakdown") from None
 
 
 def _settings(seconds: float | None) -> clarabel.DefaultSettings:

@@ -72,9 +72,8 @@ def near_groups(problem: HorizonProblem) -> np.ndarray:
     return norms > CONE_SHARE * rho
 
 
-def solve_in_rounds(
-    problem: HorizonProblem, cones: Cones, solve_once: Callable[[Condensed], Round], name: str
-) -> tuple[np.ndarray, Round]:
+def solve_in_rounds(problem: HorizonProblem, cones: Cones, solve_once: Callable[[Condensed], Round],
+                    name: str) -> tuple[np.ndarray, Round]:
     """(pi (p,), last round with the iterations of all rounds); raises SolverError if the set of
     groups with a cone does not settle.
 
@@ -88,16 +87,15 @@ def solve_in_rounds(
         norms, rho, _ = problem.group_norms(problem.residuals(pi))
         missed = (norms > rho) & ~chosen
         settled = not missed.any()
-        if found.status == "deadline" or settled and (
-            found.gap < NEAR_OPTIMAL_GAP or about is not problem
-        ):
+        improved = found.gap < NEAR_OPTIMAL_GAP or about is not problem
+        if found.status == "deadline" or settled and improved:
             return pi, found._replace(iterations=iterations)
         if settled:
             about = replace(problem, pi=pi)
         chosen |= missed
     raise SolverError(
-        f"{name}: the set of outlying groups did not settle in {CONDENSED_ROUNDS} solves", "stalled"
-    )
+        f"{name}: the set of outlying groups did not settle in {CONDENSED_ROUNDS} solves",
+        "stalled")
 
 
 def condense(problem: HorizonProblem, cones: Cones, groups: np.ndarray) -> Condensed:
@@ -111,10 +109,8 @@ def condense(problem: HorizonProblem, cones: Cones, groups: np.ndarray) -> Conde
     normalized = problem.normalized_Y()
     if problem.grouping == "horizon":
         root = np.sqrt(problem.weight)
-        Y, r = (
-            (root[:, None, None] * normalized).reshape(1, N * C, p),
-            (root[:, None] * residuals).reshape(1, N * C),
-        )
+        Y, r = ((root[:, None, None] * normalized).reshape(1, N * C, p),
+                (root[:, None] * residuals).reshape(1, N * C))
     elif problem.grouping == "channel":
         Y, r = normalized.reshape(N * C, 1, p), residuals.reshape(N * C, 1)
     else:
@@ -130,7 +126,7 @@ def condense(problem: HorizonProblem, cones: Cones, groups: np.ndarray) -> Conde
         if groups.size:
             factor = np.linalg.qr(np.column_stack([rows[0], r[0]]), mode="r")
             R[0, : len(factor)] = factor
-        rows, r = R[: groups.size, :, :-1], R[: groups.size, :, -1]
+        rows, r = R[:groups.size, :, :-1], R[:groups.size, :, -1]
     elif groups.size:
         weighted = weight[:, None, None] * rows
         P -= np.einsum("kcm,kcn->mn", weighted, rows, optimize=True)

@@ -45,14 +45,10 @@ class CvxpySolver:
         if self._solver not in cvxpy.installed_solvers():
             raise SolverError(
                 f"cvxpy has no solver '{self._solver}'; expected one that is installed: "
-                f"{', '.join(cvxpy.installed_solvers())}",
-                "missing",
-            )
+                f"{', '.join(cvxpy.installed_solvers())}", "missing")
         self.name = f"cvxpy:{self._solver}"
-        self._options = {
-            "ignore_dpp": not compile_once,
-            **(OPTIONS.get(self._solver, {}) if oracle else {}),
-        }
+        self._options = {"ignore_dpp": not compile_once,
+                         **(OPTIONS.get(self._solver, {}) if oracle else {})}
         self._programs: dict = {}
 
     def solve(self, problem: HorizonProblem, deadline: float | None = None) -> Solution:
@@ -61,16 +57,12 @@ class CvxpySolver:
         begin = time.perf_counter()
         program = self._program(problem)
         program.fill(problem)
-        limits = (
-            {}
-            if deadline is None or self._solver not in TIME_LIMITS
-            else TIME_LIMITS[self._solver](deadline)
-        )
+        limits = ({} if deadline is None or self._solver not in TIME_LIMITS
+                  else TIME_LIMITS[self._solver](deadline))
         try:
             with warnings.catch_warnings():
-                warnings.filterwarnings(
-                    "ignore", "Solution may be inaccurate"
-                )  # the status reports it and is counted
+                # the status reports it and is counted
+                warnings.filterwarnings("ignore", "Solution may be inaccurate")
                 program.problem.solve(solver=self._solver, **self._options, **limits)
         except (self._cp.error.SolverError, ValueError, ArithmeticError) as error:
             raise SolverError(_plain(self._solver, error), "error") from None
@@ -83,35 +75,21 @@ class CvxpySolver:
             if type(error).__module__.split(".")[0] != "mosek":
                 raise
             sentence = licence_sentence(getattr(error, "errno", ""))
-            raise SolverError(
-                sentence or _plain(self._solver, error), "licence" if sentence else "error"
-            ) from None
+            raise SolverError(sentence or _plain(self._solver, error),
+                              "licence" if sentence else "error") from None
         status = CVXPY_STATUSES.get(program.problem.status)
         if status is None or program.pi.value is None:
             word = program.problem.status
-            raise SolverError(
-                f"{self.name} ended with status '{word}'",
-                "deadline" if word == "user_limit" else word,
-            )
+            raise SolverError(f"{self.name} ended with status '{word}'",
+                              "deadline" if word == "user_limit" else word)
         pi = program.expand(problem)
         iterations = int(program.problem.solver_stats.num_iters or 0)
-        return Solution(
-            pi,
-            problem.objective(pi),
-            iterations,
-            time.perf_counter() - begin,
-            status,
-            method=self.name,
-        )
+        return Solution(pi, problem.objective(pi), iterations, time.perf_counter() - begin, status,
+                        method=self.name)
 
     def _program(self, problem: HorizonProblem) -> _Program:
-        key = (
-            problem.Y.shape,
-            problem.grouping,
-            problem.is_quadratic,
-            problem.free.tobytes(),
-            problem.physical,
-        )
+        key = (problem.Y.shape, problem.grouping, problem.is_quadratic, problem.free.tobytes(),
+               problem.physical)
         if key not in self._programs:
             if len(self._programs) > 4:
                 self._programs.clear()
@@ -178,10 +156,8 @@ class _Program:
     def _constraints(self, cp, frozen):
         physical, pi = self.physical, self.pi
         constraints = list(getattr(self, "_bound", []))
-        below, above = (
-            np.flatnonzero(np.isfinite(physical.lower)),
-            np.flatnonzero(np.isfinite(physical.upper)),
-        )
+        below, above = (np.flatnonzero(np.isfinite(physical.lower)),
+                        np.flatnonzero(np.isfinite(physical.upper)))
         if below.size:
             constraints.append(self.x[below] >= physical.lower[below] / self.scale[below])
         if above.size:
@@ -215,9 +191,8 @@ class _Program:
             _, rho, weight = problem.group_norms(problem.residuals(problem.pi))
             # A group without valid rows has no threshold; its residual is zero, so any finite
             # threshold will do.
-            self.thresholds.value = np.sqrt(weight) * np.where(
-                np.isfinite(rho), rho, problem.threshold(C)
-            )
+            rho = np.where(np.isfinite(rho), rho, problem.threshold(C))
+            self.thresholds.value = np.sqrt(weight) * rho
 
     def expand(self, problem: HorizonProblem) -> np.ndarray:
         """pi (p,), with frozen parameters exactly at their values."""

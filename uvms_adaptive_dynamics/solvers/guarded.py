@@ -59,16 +59,8 @@ class Guarded:
         """See `Solver`."""
         begin = time.perf_counter()
         if problem.is_frozen:
-            return self._counted(
-                Solution(
-                    problem.pi.copy(),
-                    problem.objective(problem.pi),
-                    0,
-                    0.0,
-                    gap=0.0,
-                    method="none free",
-                )
-            )
+            return self._counted(Solution(problem.pi.copy(), problem.objective(problem.pi), 0, 0.0,
+                                          gap=0.0, method="none free"))
         try:
             return self._counted(self._solve(problem, deadline))
         except SolverError as error:
@@ -99,13 +91,9 @@ class Guarded:
         except (np.linalg.LinAlgError, ArithmeticError) as error:
             raise SolverError(
                 f"{self.name} failed numerically ({error}); check that all measurements are finite "
-                "and of sensible size",
-                "breakdown",
-            ) from None
+                "and of sensible size", "breakdown") from None
         if not np.isfinite(solution.pi).all():
-            raise SolverError(
-                f"{self.name} returned parameters that are not finite", "not finite"
-            )
+            raise SolverError(f"{self.name} returned parameters that are not finite", "not finite")
         return solution
 
     def _counted(self, solution: Solution) -> Solution:
@@ -117,9 +105,7 @@ class Guarded:
     def _replace(self, error: SolverError, substitute: Callable[[], Solver]) -> None:
         lost = self.name
         self.inner, self.substitute = substitute(), None
-        note = (
-            f"{lost} has lost its licence: {error}. '{self.name}' solves from now on; "
-            f"restart to use {lost} again"
-        )
+        note = (f"{lost} has lost its licence: {error}. '{self.name}' solves from now on; "
+                f"restart to use {lost} again")
         self.notes.append(note)
         log.warning("%s", note)

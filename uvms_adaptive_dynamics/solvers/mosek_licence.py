@@ -20,10 +20,8 @@ from typing import Any
 
 from ..errors import SolverError
 
-WHERE = (
-    "get one at mosek.com (a trial one, or a free one for academic use) and put the file at "
-    "~/mosek/mosek.lic, or its path into the environment variable MOSEKLM_LICENSE_FILE"
-)
+WHERE = ("get one at mosek.com (a trial one, or a free one for academic use) and put the file at "
+         "~/mosek/mosek.lic, or its path into the environment variable MOSEKLM_LICENSE_FILE")
 NO_LICENCE = f"no usable MOSEK licence was found; {WHERE}"
 _SERVER = "check that the server in MOSEKLM_LICENSE_FILE runs and can be reached from this machine"
 # By name of mosek.rescode: names are stable between versions, numbers are not.

@@ -41,9 +41,8 @@ from .native.cones import Cones
 from .problem import HorizonProblem, Solution
 
 log = logging.getLogger(__name__)
-FEWEST_CONES = (
-    8  # smallest number of cones for groups in a task; it doubles when more are needed
-)
+# smallest number of cones for groups in a task; it doubles when more are needed
+FEWEST_CONES = 8
 ATTEMPTS = 2  # per solve, each with a new task, unless the licence or the time is the reason
 
 
@@ -56,13 +55,11 @@ def environment():
     try:
         import mosek
     except ImportError:
-        raise SolverError(
-            "the package 'mosek' is not installed; pip install mosek", "missing"
-        ) from None
+        raise SolverError("the package 'mosek' is not installed; pip install mosek",
+                          "missing") from None
     except OSError as error:
-        raise SolverError(
-            f"the package 'mosek' cannot be loaded ({error}); install it again", "missing"
-        ) from None
+        raise SolverError(f"the package 'mosek' cannot be loaded ({error}); install it again",
+                          "missing") from None
     try:
         env = mosek.Env()
         # Without a free token, raise an error at once instead of waiting for one.
@@ -100,15 +97,8 @@ class MosekSolver:
             raise AssertionError("unreachable")
 
         pi, found = solve_in_rounds(problem, cones, solve_once, self.name)
-        return Solution(
-            pi,
-            problem.objective(pi),
-            found.iterations,
-            time.perf_counter() - begin,
-            found.status,
-            found.gap,
-            self.name,
-        )
+        return Solution(pi, problem.objective(pi), found.iterations, time.perf_counter() - begin,
+                        found.status, found.gap, self.name)
 
     def write_task(self, problem: HorizonProblem, path: str | Path) -> None:
         """Write the first round's task of `problem` to a .ptf, .cbf or .task.gz file, by the name's
@@ -117,9 +107,8 @@ class MosekSolver:
         Its optimum is that of the problem only if no condensed group ends beyond rho.
         """
         cones = self._cones_for(problem)
-        self._filled(condense(problem, cones, np.flatnonzero(near_groups(problem))), cones).write(
-            path
-        )
+        condensed = condense(problem, cones, np.flatnonzero(near_groups(problem)))
+        self._filled(condensed, cones).write(path)
 
     def _cones_for(self, problem: HorizonProblem) -> Cones:
         if self._cones is None or not self._cones.fit(problem.physical, problem.free, problem.pi):

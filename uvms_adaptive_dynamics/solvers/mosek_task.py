@@ -31,11 +31,8 @@ MOSEK_TOLERANCE = 1e-10  # of the interior-point method: feasibilities and relat
 MOSEK_ACCEPTED_GAP = 1e-6  # largest relative gap accepted if that tolerance is not reached
 USABLE_VIOLATION = 1e-8
 SHIFT = 1e-13  # added to a unit diagonal if rounding has made the quadratic indefinite
-FEASIBLE_STATUSES = (
-    "prim_feas",
-    "prim_and_dual_feas",
-    "unknown",
-)  # solution statuses whose point may still be usable
+# solution statuses whose point may still be usable
+FEASIBLE_STATUSES = ("prim_feas", "prim_and_dual_feas", "unknown")
 MOSEK_SENTENCES = {
     "prim_infeas_cer": "no parameters satisfy all constraints: check frozen parameters outside P "
                        "and contradicting bounds",
@@ -87,10 +84,9 @@ class Task:
             (False, True): mosek.boundkey.up,
             (True, True): mosek.boundkey.ra,
         }
-        self._kinds = [
-            kinds[key]
-            for key in zip(np.isfinite(self._lower).tolist(), np.isfinite(self._upper).tolist())
-        ]
+        self._kinds = [kinds[key]
+                       for key in zip(np.isfinite(self._lower).tolist(),
+                                      np.isfinite(self._upper).tolist())]
 
     def _matrices(self, sides: list[int]) -> None:
         """Set the constant coefficients of P's matrices: 2 x 2 as rotated cones 2 a c >= 2 b^2,
@@ -99,16 +95,12 @@ class Task:
         for k, d in enumerate(sides):
             for i, j, factor in _entries(d):
                 q = np.flatnonzero(cones.basis[k, :, i, j])
-                task.putafefrow(
-                    at, cones.variables[k, q].tolist(), (factor * cones.basis[k, q, i, j]).tolist()
-                )
+                task.putafefrow(at, cones.variables[k, q].tolist(),
+                                (factor * cones.basis[k, q, i, j]).tolist())
                 at += 1
             count = d * (d + 1) // 2
-            domain = (
-                task.appendrquadraticconedomain(3)
-                if d == 2
-                else task.appendsvecpsdconedomain(count)
-            )
+            domain = (task.appendrquadraticconedomain(3) if d == 2
+                      else task.appendsvecpsdconedomain(count))
             task.appendaccseq(domain, at - count, None)
 
     def fill(self, c: Condensed) -> None:
@@ -117,13 +109,9 @@ class Task:
         self._x0, self._size = c.x0, c.size
         root = _root(c.P)
         goal = -solve_triangular(root, c.g, trans="T", check_finite=False)
-        task.putvarboundslice(
-            0,
-            m,
-            self._kinds,
-            np.where(np.isfinite(self._lower), self._lower - c.x0, 0.0),
-            np.where(np.isfinite(self._upper), self._upper - c.x0, 0.0),
-        )
+        task.putvarboundslice(0, m, self._kinds,
+                              np.where(np.isfinite(self._lower), self._lower - c.x0, 0.0),
+                              np.where(np.isfinite(self._upper), self._upper - c.x0, 0.0))
         price = np.ones(slots)
         price[:used] = 2 * c.weight * c.rho
         task.putclist(np.arange(m + 1 + slots, m + 1 + 2 * slots, dtype=np.int32), price)
@@ -132,42 +120,29 @@ class Task:
         self._put_rows(2 + np.arange(m), np.arange(m, 0, -1), j, root[i, j])
         share = np.ones(slots)
         share[:used] = np.sqrt(c.weight)
-        self._put_rows(
-            2 + m + np.arange(slots), np.ones(slots, int), m + 1 + np.arange(slots), share
-        )
+        self._put_rows(2 + m + np.arange(slots), np.ones(slots, int), m + 1 + np.arange(slots),
+                       share)
         start = 2 + m + slots
-        places = (
-            start + np.arange(slots)[:, None] * (self.rows + 1) + 1 + np.arange(self.rows)
-        ).ravel()
+        places = (start + np.arange(slots)[:, None] * (self.rows + 1) + 1
+                  + np.arange(self.rows)).ravel()
         values = np.zeros((slots, self.rows, m))
         values[:used] = -c.rows
-        self._put_rows(
-            places, np.full(places.size, m), np.tile(np.arange(m), places.size), values.ravel()
-        )
+        self._put_rows(places, np.full(places.size, m), np.tile(np.arange(m), places.size),
+                       values.ravel())
         g = np.zeros((slots, self.rows + 1))
         g[:used, 1:] = c.residual
         g[used:, 0] = 1.0  # keep an unused cone away from its apex, where it would be degenerate
         F = self._cones.matrices(c.x0)
-        constants = [
-            factor * F[k, i, j]
-            for k, d in enumerate(self._cones.side)
-            for i, j, factor in _entries(int(d))
-        ]
-        task.putafegslice(
-            2,
-            self._matrix_start + len(constants),
-            np.concatenate([-goal, np.zeros(slots), g.ravel(), constants]),
-        )
+        constants = [factor * F[k, i, j] for k, d in enumerate(self._cones.side)
+                     for i, j, factor in _entries(int(d))]
+        task.putafegslice(2, self._matrix_start + len(constants),
+                          np.concatenate([-goal, np.zeros(slots), g.ravel(), constants]))
 
     def _put_rows(self, places, counts, variables, values) -> None:
         starts = np.concatenate([[0], np.cumsum(counts)[:-1]])
-        self._task.putafefrowlist(
-            np.asarray(places, np.int64),
-            np.asarray(counts, np.int32),
-            starts.astype(np.int64),
-            np.asarray(variables, np.int32),
-            np.ascontiguousarray(values),
-        )
+        self._task.putafefrowlist(np.asarray(places, np.int64), np.asarray(counts, np.int32),
+                                  starts.astype(np.int64), np.asarray(variables, np.int32),
+                                  np.ascontiguousarray(values))
 
     def write(self, path: str | Path) -> None:
         """Write the task to a file."""
@@ -178,9 +153,8 @@ class Task:
         there is no usable answer."""
         mosek, task = self._mosek, self._task
         if seconds is not None and seconds <= 0:
-            raise SolverError(
-                "mosek: the deadline passed before a feasible point was found", "deadline"
-            )
+            raise SolverError("mosek: the deadline passed before a feasible point was found",
+                              "deadline")
         # A negative time means no limit.
         task.putdouparam(mosek.dparam.optimizer_max_time, -1.0 if seconds is None else seconds)
         try:
@@ -195,11 +169,8 @@ class Task:
         word = str(task.getsolsta(kind)).rsplit(".", 1)[-1]
         late = ended == "trm_max_time"
         if word != "optimal" and word not in FEASIBLE_STATUSES:
-            raise SolverError(
-                f"mosek ended with status '{word}' ({ended}): "
-                f"{MOSEK_SENTENCES.get(word, 'no usable answer')}",
-                word,
-            )
+            raise SolverError(f"mosek ended with status '{word}' ({ended}): "
+                              f"{MOSEK_SENTENCES.get(word, 'no usable answer')}", word)
         x = np.clip(self._x0 + np.array(task.getxxslice(kind, 0, self.m)), self._lower, self._upper)
         primal, dual = task.getprimalobj(kind), task.getdualobj(kind)
         gap = abs(primal - dual) / self._size(primal)
@@ -208,8 +179,7 @@ class Task:
             raise SolverError(
                 f"mosek ended with status '{word}' ({ended}), {gap:.1e} (relative) from the "
                 f"optimum and outside the constraints by {outside:.1e} (scaled)",
-                "deadline" if late else "inaccurate",
-            )
+                "deadline" if late else "inaccurate")
         status = "optimal" if word == "optimal" else "deadline" if late else "near-optimal"
         return Round(x, gap, task.getintinf(mosek.iinfitem.intpnt_iter), status)
 
@@ -223,11 +193,8 @@ def _root(P: np.ndarray) -> np.ndarray:
             return cholesky(scaled + shift * np.eye(len(P)), check_finite=False) * size
         except LinAlgError:
             continue
-    raise SolverError(
-        "mosek: the arrival cost is not convex; check that the prior's standard deviations are "
-        "finite",
-        "indefinite",
-    )
+    raise SolverError("mosek: the arrival cost is not convex; check that the prior's standard "
+                      "deviations are finite", "indefinite")
 
 
 def _entries(d: int) -> list[tuple[int, int, float]]:

@@ -33,9 +33,8 @@ from ..model.normal import chi_squared
 from ..model.parameters import ParameterTable
 from ..model.physical_set import PhysicalSet
 
-NEGLIGIBLE_COST = (
-    1e-7  # share of the cost at pi = 0: a smaller objective is a difference of large numbers
-)
+# share of the cost at pi = 0: a smaller objective is a difference of large numbers
+NEGLIGIBLE_COST = 1e-7
 # statuses of answers that did not reach the optimum in their tick (estimation.deadline)
 OUT_OF_TIME = ("deadline", "held")
 
@@ -68,10 +67,9 @@ def huber_thresholds(rows: int, quantile: float, rho: float = 0.0) -> np.ndarray
 def huber(norms: np.ndarray, rho: np.ndarray | float) -> np.ndarray:
     """The paper's norm-Huber phi_rho, elementwise."""
     rho = np.broadcast_to(rho, norms.shape)
-    rho = np.where(
-        norms > rho, rho, norms
-    )  # within rho both branches are |r|^2; rho may be infinite there
-    return 2 * rho * norms - rho**2
+    # within rho both branches are |r|^2; rho may be infinite there
+    rho = np.where(norms > rho, rho, norms)
+    return 2 * rho * norms - rho ** 2
 
 
 def huber_weight(norms: np.ndarray | float, rho: np.ndarray | float) -> np.ndarray:
@@ -172,21 +170,14 @@ class HorizonProblem:
         With 'horizon', lambda^age is inside the norm, so the group's weight is one.
         """
         if self.grouping == "sample":
-            return (
-                np.sqrt(np.einsum("kc,kc->k", residuals, residuals)),
-                self.sample_thresholds,
-                self.weight,
-            )
+            return (np.sqrt(np.einsum("kc,kc->k", residuals, residuals)), self.sample_thresholds,
+                    self.weight)
         if self.grouping == "channel":
             C = self.valid.shape[1]
             rho = np.where(self.valid.ravel(), self.threshold(1), np.inf)
             return np.abs(residuals).ravel(), rho, np.repeat(self.weight, C)
         norm = np.sqrt(np.einsum("k,kc,kc->", self.weight, residuals, residuals))
-        return (
-            np.array([norm]),
-            np.array([self.threshold(int(self.valid.sum()))]),
-            np.ones(1),
-        )
+        return (np.array([norm]), np.array([self.threshold(int(self.valid.sum()))]), np.ones(1))
 
     def cost_size(self, objective: float) -> float:
         """Reference of relative gaps: the objective, or its rounding error if it is nearly zero."""
@@ -230,25 +221,13 @@ class Solver(Protocol):
         there is no usable answer, 'deadline' if no feasible point was found in time."""
 
 
-def projection_problem(
-    table: ParameterTable, physical: PhysicalSet, pi: np.ndarray
-) -> HorizonProblem:
+def projection_problem(table: ParameterTable, physical: PhysicalSet,
+                       pi: np.ndarray) -> HorizonProblem:
     """The problem whose solution is the point of P nearest to pi (p,), with distances relative to
     each parameter's size."""
     H = np.diag(1 / np.maximum(np.abs(pi), 0.1 * table.scale) ** 2)
     quadratic = Quadratic(H, H @ pi, float(pi @ H @ pi))
     nothing = np.zeros((0, table.channels))
-    return HorizonProblem(
-        physical,
-        quadratic,
-        quadratic,
-        np.zeros((0, table.channels, table.size)),
-        nothing,
-        np.ones(table.channels),
-        nothing.astype(bool),
-        np.zeros(0),
-        "sample",
-        1.0,
-        np.ones(table.size, bool),
-        pi,
-    )
+    return HorizonProblem(physical, quadratic, quadratic, np.zeros((0, table.channels, table.size)),
+                          nothing, np.ones(table.channels), nothing.astype(bool), np.zeros(0),
+                          "sample", 1.0, np.ones(table.size, bool), pi)

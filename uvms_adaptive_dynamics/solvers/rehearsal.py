@@ -35,24 +35,9 @@ def rehearsal(physical: PhysicalSet, free: np.ndarray, pi: np.ndarray) -> Horizo
     Y = rng.normal(size=(SAMPLES, C, p)) / table.scale
     tau = Y @ truth + REHEARSED_NOISE * rng.normal(size=(SAMPLES, C))
     tau[SAMPLES // 2] += REHEARSED_OUTLIER
-    h = table.scale**-2.0
-    arrival = Quadratic(np.diag(h), h * pi, float(h @ pi**2))
+    h = table.scale ** -2.0
+    arrival = Quadratic(np.diag(h), h * pi, float(h @ pi ** 2))
     rows = Y.reshape(-1, p)
-    total = arrival + Quadratic(rows.T @ rows, rows.T @ tau.ravel(), float(np.sum(tau**2)))
-    return HorizonProblem(
-        physical,
-        arrival,
-        total,
-        Y,
-        tau,
-        np.ones(C),
-        np.ones((SAMPLES, C), bool),
-        np.ones(SAMPLES),
-        "sample",
-        0.95,
-        free,
-        pi,
-        h,
-        Y,
-        np.arange(SAMPLES),
-    )
+    total = arrival + Quadratic(rows.T @ rows, rows.T @ tau.ravel(), float(np.sum(tau ** 2)))
+    return HorizonProblem(physical, arrival, total, Y, tau, np.ones(C), np.ones((SAMPLES, C), bool),
+                          np.ones(SAMPLES), "sample", 0.95, free, pi, h, Y, np.arange(SAMPLES))

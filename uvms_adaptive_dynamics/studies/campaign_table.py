@@ -23,10 +23,8 @@ from ..model.metrics import shown
 
 def table(found: dict[str, Any], best: dict[str, Any] | None) -> str:
     """Table of one seed; without a held-out test, slope to masked are those of the second half."""
-    lines = [
-        f"{'channel':<10}{'R^2 2nd half':>14}{'held out':>10}{'best linear':>13}{'slope':>8}"
-        f"{'bias':>10}{'cover':>8}{'width':>9}{'NLL':>8}{'masked':>8}"
-    ]
+    lines = [f"{'channel':<10}{'R^2 2nd half':>14}{'held out':>10}{'best linear':>13}{'slope':>8}"
+             f"{'bias':>10}{'cover':>8}{'width':>9}{'NLL':>8}{'masked':>8}"]
     for name, half in found["second_half"].items():
         tested = found["held_out"][name] if found["held_out"] else None
         c = tested or half
@@ -47,10 +45,9 @@ def worst(found: Sequence[dict[str, Any]]) -> str:
     for name in found[0]["second_half"]:
         halves = [f["second_half"][name] for f in found]
         tested = [f["held_out"][name] for f in found if f["held_out"]]
-        lines.append(
-            f"{name:<10}{_least(halves, 'r2'):>14}{_least(tested, 'r2'):>10}"
-            f"{_range(tested or halves, 'slope', '.3f'):>16}"
-            f"{_range(tested or halves, 'coverage95', '.1%'):>18}")
+        lines.append(f"{name:<10}{_least(halves, 'r2'):>14}{_least(tested, 'r2'):>10}"
+                     f"{_range(tested or halves, 'slope', '.3f'):>16}"
+                     f"{_range(tested or halves, 'coverage95', '.1%'):>18}")
     return "\n".join(lines)
 
 

@@ -74,19 +74,15 @@ def table(found: dict[str, Any]) -> str:
         f"{'parameter':<14}{'seeds':>7}{'information':>14}{'increments (paper)':>21}"
     ]
     for name, own in information["parameters"].items():
-        lines.append(
-            f"{name:<14}{own['seeds']:>7}{own['coverage']:>14.1%}"
-            f"{increments['parameters'][name]['coverage']:>21.1%}"
-        )
+        lines.append(f"{name:<14}{own['seeds']:>7}{own['coverage']:>14.1%}"
+                     f"{increments['parameters'][name]['coverage']:>21.1%}")
     lines.append(f"{'pooled':<14}{'':>7}{information['pooled']:>14.1%}{increments['pooled']:>21.1%}"
                  if information["pooled"] is not None else "nothing is measured")
     if increments["width"] is not None:
         lines.append(f"{'median width':<14}{'':>7}{1:>14.2f}{increments['width']:>21.2f}")
     if information["lowest"]:
-        lines.append(
-            f"lowest of those measured in at least {min(FEW, found['seeds'])} seeds: "
-            f"{information['lowest']} {information['lowest_coverage']:.1%}"
-        )
+        lines.append(f"lowest of those measured in at least {min(FEW, found['seeds'])} seeds: "
+                     f"{information['lowest']} {information['lowest_coverage']:.1%}")
     if "flags" in found:
         flags = found["flags"]
         lines.append(

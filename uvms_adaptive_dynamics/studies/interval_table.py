@@ -81,10 +81,8 @@ def _pooled_channel(runs: Sequence[dict[str, Any]]) -> dict[str, Any]:
 
 def kind_table(figures: dict[str, Any], method: str) -> str:
     """Table of coverage, width and NLL per channel, with the requirements that are not met."""
-    lines = [
-        f"{'channel':<10}{'rows':>9}{'coverage':>10}{'single runs':>18}{'width':>9}"
-        f"{'ideal':>9}{'ratio':>7}{'NLL':>8}{'all rows':>10}{'  asked'}"
-    ]
+    lines = [f"{'channel':<10}{'rows':>9}{'coverage':>10}{'single runs':>18}{'width':>9}"
+             f"{'ideal':>9}{'ratio':>7}{'NLL':>8}{'all rows':>10}{'  asked'}"]
     for channel, c in figures["nominal"][method].items():
         if not c["n"]:
             lines.append(f"{channel:<10}{0:>9}")
@@ -127,10 +125,8 @@ def held_out_table(figures: dict[str, Any]) -> str:
 
 def comparison(figures: dict[str, Any], methods: Sequence[str]) -> str:
     """Table of coverage, mean width and NLL of several methods on the same rows, per channel."""
-    lines = [
-        "| | " + " | ".join(f"{method}: coverage | width | NLL" for method in methods) + " |",
-        "|---" * (1 + 3 * len(methods)) + "|"
-    ]
+    lines = ["| | " + " | ".join(f"{method}: coverage | width | NLL" for method in methods) + " |",
+             "|---" * (1 + 3 * len(methods)) + "|"]
     for channel in figures["all"][methods[0]]:
         cells = (figures["all"][method][channel] for method in methods)
         lines.append(f"| {channel} | "

@@ -40,20 +40,12 @@ def random_case(rng, k, floor=None):
     table = TABLES[k % len(TABLES)]
     truth = admissible(table, rng) * rng.choice([1, 1, 1, -1, 0], size=table.size)
     prior = 10 ** rng.uniform(-1, 1)
-    problem = make_problem(
-        table,
-        rng,
-        N=int(rng.integers(1, 8)),
-        grouping=GROUPINGS[k % 3],
-        truth=truth,
-        outliers=rng.uniform(0, 0.3),
-        prior=prior,
-        noise=10 ** rng.uniform(-1, 1),
-    )
+    problem = make_problem(table, rng, N=int(rng.integers(1, 8)), grouping=GROUPINGS[k % 3],
+                           truth=truth, outliers=rng.uniform(0, 0.3), prior=prior,
+                           noise=10 ** rng.uniform(-1, 1))
     with_floor = rng.random() < 0.7 if floor is None else floor
-    problem = replace(
-        problem, pi=admissible(table, rng), floor=(prior / table.scale) ** 2 if with_floor else None
-    )
+    problem = replace(problem, pi=admissible(table, rng),
+                      floor=(prior / table.scale) ** 2 if with_floor else None)
     cones = Cones(problem.physical, problem.free, problem.pi, strictly_inside)
     cost = RobustCost(problem, cones.coordinates, groups_of(problem, cones.coordinates))
     return cost, cones, cones.coordinates.reduce(problem.pi)
@@ -72,11 +64,8 @@ def tolerance(cost, point, best):
     """Excess explained by rounding and by the optimum's own gap. A nearly zero optimum is the
     difference of large terms, whose rounding counts."""
     terms = abs(point.x @ cost.P @ point.x) + 2 * abs(cost.q @ point.x) + abs(cost.constant)
-    return (
-        ROUNDING * cost.size(point.value)
-        + 4 * np.finfo(float).eps * terms
-        + best.gap * cost.size(best.value)
-    )
+    return (ROUNDING * cost.size(point.value) + 4 * np.finfo(float).eps * terms
+            + best.gap * cost.size(best.value))
 
 
 def bounds_and_truths(count, seed):
@@ -106,11 +95,8 @@ def test_no_point_is_further_from_the_optimum_than_its_bound():
     for bound, excess, allowed in found:
         assert excess <= bound + allowed
     # The bound is useful, too: near the optimum it is a small multiple of the true excess.
-    ratios = [
-        bound / excess
-        for bound, excess, allowed in found
-        if np.isfinite(bound) and excess > 1e3 * allowed
-    ]
+    ratios = [bound / excess for bound, excess, allowed in found
+              if np.isfinite(bound) and excess > 1e3 * allowed]
     assert np.median(ratios) < 30
 
 
@@ -152,9 +138,8 @@ def test_the_local_bound_counts_inliers_only_where_they_stay_so():
     rng, tight = np.random.default_rng(5), 0
     for _ in range(100):
         table = TABLES[1]
-        problem = make_problem(
-            table, rng, N=30, outliers=0.1, prior=1e-4, truth=admissible(table, rng)
-        )
+        problem = make_problem(table, rng, N=30, outliers=0.1, prior=1e-4,
+                               truth=admissible(table, rng))
         problem = replace(problem, floor=(1e-4 / table.scale) ** 2)
         cones = Cones(problem.physical, problem.free, problem.pi, strictly_inside)
         cost = RobustCost(problem, cones.coordinates, groups_of(problem, cones.coordinates))
@@ -163,11 +148,9 @@ def test_the_local_bound_counts_inliers_only_where_they_stay_so():
         if best is None:
             continue
         for size in (1e-6, 1e-3, 1e-1, 10.0):
-            point = cost.at(
-                cones.pulled_inside(
-                    best.x + size * rng.normal(size=best.x.size) / np.sqrt(np.diag(cost.P))
-                )
-            )
+            point = cost.at(cones.pulled_inside(best.x
+                                                + size * rng.normal(size=best.x.size)
+                                                / np.sqrt(np.diag(cost.P))))
             bound = suboptimality(cost, cones, point, best.active.multipliers, best.active.Z)
             excess = point.value - best.value
             assert excess <= bound + tolerance(cost, point, best)
@@ -204,11 +187,8 @@ def test_an_active_set_of_the_wrong_sign_is_no_answer():
         guess = best.active.copy()
         flipped = rng.random(guess.bounds.size) < 0.05
         guess.bounds ^= flipped
-        guess.rank = (
-            np.minimum(guess.rank + (rng.random(cones.count) < 0.2), 3)
-            if cones.count
-            else guess.rank
-        )
+        guess.rank = (np.minimum(guess.rank + (rng.random(cones.count) < 0.2), 3) if cones.count
+                      else guess.rank)
         cost.refresh(start)
         found = solve_active_set(cost, cones, best.x + 1e-5 * rng.normal(size=best.x.size), guess)
         if isinstance(found, Answer):

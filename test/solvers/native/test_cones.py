@@ -36,7 +36,7 @@ def cones_of(rng, share_free=1.0):
 
 @settings(max_examples=60, deadline=None)
 @example(1421794111, 1.0)   # worst: the mass in heave, which couples to no other entry of M_v
-@given(st.integers(0, 2**32 - 1), st.sampled_from([1.0, 0.8, 0.3]))
+@given(st.integers(0, 2 ** 32 - 1), st.sampled_from([1.0, 0.8, 0.3]))
 def test_a_point_violates_the_cones_as_it_violates_the_set(seed, share):
     """If no frozen parameter is outside, both state the same largest violation."""
     rng = np.random.default_rng(seed)
@@ -67,7 +67,7 @@ def test_each_matrix_is_an_inequality_of_the_set(share):
 
 
 @settings(max_examples=40, deadline=None)
-@given(st.integers(0, 2**32 - 1))
+@given(st.integers(0, 2 ** 32 - 1))
 def test_balance_is_the_adjoint_of_the_step(seed):
     """<z, change of slacks> + <Z, change of matrices> = <balance(z, Z), step>, for any
     multipliers."""
@@ -81,7 +81,7 @@ def test_balance_is_the_adjoint_of_the_step(seed):
 
 
 @settings(max_examples=25, deadline=None)
-@given(st.integers(0, 2**32 - 1), st.sampled_from([1.0, 0.7, 0.3]))
+@given(st.integers(0, 2 ** 32 - 1), st.sampled_from([1.0, 0.7, 0.3]))
 def test_a_point_is_moved_inside_and_one_inside_stays(seed, share):
     """A point outside is moved inside, with parameters frozen at admissible values too; one inside
     is returned itself."""

@@ -50,15 +50,11 @@ def test_cost_is_the_definition_with_its_derivatives(grouping):
         assert point.value == pytest.approx(problem.objective(at.expand(x, problem.pi)), rel=1e-10)
         direction, h = rng.normal(size=x.size), 1e-6
         ahead, behind = cost.slope(x + h * direction), cost.slope(x - h * direction)
-        assert point.gradient @ direction == pytest.approx(
-            (ahead.value - behind.value) / (2 * h), rel=1e-5
-        )
-        np.testing.assert_allclose(
-            hessian @ direction,
-            (ahead.gradient - behind.gradient) / (2 * h),
-            rtol=1e-4,
-            atol=1e-6 * np.abs(hessian @ direction).max(),
-        )
+        assert point.gradient @ direction == pytest.approx((ahead.value - behind.value) / (2 * h),
+                                                           rel=1e-5)
+        np.testing.assert_allclose(hessian @ direction,
+                                   (ahead.gradient - behind.gradient) / (2 * h), rtol=1e-4,
+                                   atol=1e-6 * np.abs(hessian @ direction).max())
 
 
 @pytest.mark.parametrize("grouping", ["sample", "channel"])
@@ -93,15 +89,12 @@ def test_what_is_kept_from_tick_to_tick_is_right(grouping):
             assert a.objective == pytest.approx(
                 problem.objective(a.pi), rel=1e-7
             )  # looser: the answer was moved inside the constraints
-            np.testing.assert_allclose(
-                Y @ a.pi, Y @ b.pi, atol=1e-5 * np.sqrt(np.mean((Y @ b.pi) ** 2))
-            )
+            np.testing.assert_allclose(Y @ a.pi, Y @ b.pi,
+                                       atol=1e-5 * np.sqrt(np.mean((Y @ b.pi) ** 2)))
             at = coordinates_of(problem)
             x = at.reduce(a.pi)
-            costs = (
-                RobustCost(problem, at, groups)
-                for groups in (kept._warm.groups, groups_of(fresh, at))
-            )
+            costs = (RobustCost(problem, at, groups)
+                     for groups in (kept._warm.groups, groups_of(fresh, at)))
             old, new = (cost.hessian(cost.at(x), exact=True) for cost in costs)
             np.testing.assert_allclose(old, new, rtol=1e-9, atol=1e-9 * np.abs(new).max())
         pi = a.pi
@@ -115,14 +108,11 @@ def test_a_kept_window_follows_the_noise(grouping):
     source, solver, born = object(), NativeSolver(), np.arange(30)
     truth = make_problem(table, rng, N=1).pi
     given = make_problem(table, rng, N=30, grouping=grouping, truth=truth)
-    for k, scale in enumerate(
-        (np.ones(8), np.ones(8), rng.uniform(0.2, 5, 8), rng.uniform(0.2, 5, 8))
-    ):
+    for k, scale in enumerate((np.ones(8), np.ones(8), rng.uniform(0.2, 5, 8),
+                               rng.uniform(0.2, 5, 8))):
         # the same rows in SI units with new weights
-        stack, target = (
-            (given.Y * scale[:, None]).reshape(-1, table.size),
-            (given.tau * scale).ravel(),
-        )
+        stack, target = ((given.Y * scale[:, None]).reshape(-1, table.size),
+                         (given.tau * scale).ravel())
         total = given.arrival + Quadratic(stack.T @ stack, stack.T @ target, float(target @ target))
         problem = dataclasses.replace(given, scale=scale, total=total, source=source, born=born)
         ours, fresh = solver.solve(problem), NativeSolver().solve(problem)

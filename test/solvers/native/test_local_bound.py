@@ -39,13 +39,12 @@ def test_rows_that_leave_rho_on_the_way_are_no_curvature():
     residual = np.where(np.arange(N) < 8, RESIDUAL, -RESIDUAL)
     tau = Y @ pi + residual[:, None]
     tiny = np.full(table.size, 1e-9)
-    arrival = Quadratic(np.diag(tiny), tiny * pi, float(tiny @ pi**2))
+    arrival = Quadratic(np.diag(tiny), tiny * pi, float(tiny @ pi ** 2))
     rows = Y[:, 0]
     total = arrival + Quadratic(rows.T @ rows, rows.T @ tau[:, 0], float(tau[:, 0] @ tau[:, 0]))
-    problem = HorizonProblem(
-        PhysicalSet(table, Estimation()), arrival, total, Y, tau, np.ones(1),
-        np.ones((N, 1), bool),
-        np.ones(N), "channel", 0.95, np.arange(table.size) == place, pi, tiny)
+    problem = HorizonProblem(PhysicalSet(table, Estimation()), arrival, total, Y, tau, np.ones(1),
+                             np.ones((N, 1), bool), np.ones(N), "channel", 0.95,
+                             np.arange(table.size) == place, pi, tiny)
     cones = Cones(problem.physical, problem.free, pi)
     cost = RobustCost(problem, cones.coordinates, groups_of(problem, cones.coordinates))
     slope = cost.at(cones.coordinates.reduce(pi))

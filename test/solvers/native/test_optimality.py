@@ -79,9 +79,8 @@ def test_the_matrix_of_newtons_equations_is_the_derivative(which, seed, lost):
     expected = lagrangian @ dx - conditions._A.T @ dl
     np.testing.assert_allclose(residual, expected, rtol=1e-5, atol=1e-5 * np.abs(expected).max())
     values = (ahead.values - behind.values) / (2 * h)
-    np.testing.assert_allclose(
-        values, conditions._A @ dx, rtol=1e-5, atol=1e-6 * max(np.abs(values).max(), 1)
-    )
+    np.testing.assert_allclose(values, conditions._A @ dx, rtol=1e-5,
+                               atol=1e-6 * max(np.abs(values).max(), 1))
 
 
 @pytest.mark.parametrize("which", range(3))

@@ -47,15 +47,13 @@ SLACK_ROUNDING = 1e-10  # (scaled) violation attributed to rounding
 STALLED = 1e-13  # relative length of a step below which steps no longer help
 
 
-def solve_active_set(
-    cost: RobustCost, cones: Cones, start: np.ndarray, active: ActiveSet, clock: Clock = Clock()
-) -> Answer | Stopped:
+def solve_active_set(cost: RobustCost, cones: Cones, start: np.ndarray, active: ActiveSet,
+                     clock: Clock = Clock()) -> Answer | Stopped:
     """The optimum near `start` (m,), from the guess `active`; `Stopped` if it leads elsewhere."""
     search = _Search(cost, cones, start, active, clock)
     try:
-        with np.errstate(
-            over="ignore", invalid="ignore"
-        ):  # a step that is not finite ends the search
+        # a step that is not finite ends the search
+        with np.errstate(over="ignore", invalid="ignore"):
             answer = search.run()
     except np.linalg.LinAlgError:
         answer = None
@@ -65,9 +63,8 @@ def solve_active_set(
 class _Search:
     """The search from a guess to an answer; call `run` once."""
 
-    def __init__(
-        self, cost: RobustCost, cones: Cones, start: np.ndarray, active: ActiveSet, clock: Clock
-    ):
+    def __init__(self, cost: RobustCost, cones: Cones, start: np.ndarray, active: ActiveSet,
+                 clock: Clock):
         self._cost, self._cones, self._active, self._clock = cost, cones, active.copy(), clock
         self._null = self._active.rank  # number of null directions of each inequality
         self._slope = cost.slope(start)
@@ -83,9 +80,8 @@ class _Search:
                 # Groups may have left the outlier set, which changes its arrays but no value.
                 self._slope = self._cost.slope(self._slope.x)
             hessian = self._cost.hessian(self._slope)
-            conditions = Conditions.at(
-                self._cones, self._slope.x, hessian, self._active, self._null
-            )
+            conditions = Conditions.at(self._cones, self._slope.x, hessian, self._active,
+                                       self._null)
             if conditions is None or self._clock.passed:
                 return None
             verdict = self._converge(conditions)
@@ -134,9 +130,8 @@ class _Search:
             first = state if is_first else first
         return None
 
-    def _confirmed(
-        self, conditions: Conditions, state: State, gap: float
-    ) -> Answer | Literal["again"] | None:
+    def _confirmed(self, conditions: Conditions, state: State,
+                   gap: float) -> Answer | Literal["again"] | None:
         """The answer; 'again' if the cost lacked an outlier; None if another step is needed."""
         revision = self._cost.revision
         self._cost.refresh(state.x)
@@ -155,11 +150,8 @@ class _Search:
         # The cost's Hessian is nowhere above 2 P.
         first, second = float(slope.gradient @ dx), float(dx @ self._cost.P @ dx)
         gap += (abs(first) + second) / self._cost.size(slope.value)
-        return (
-            Answer(x, slope.value + first + second, self._active, gap, self._steps)
-            if gap < ACTIVE_SET_GAP
-            else None
-        )
+        return (Answer(x, slope.value + first + second, self._active, gap, self._steps)
+                if gap < ACTIVE_SET_GAP else None)
 
     def _corrected(self, conditions: Conditions, state: State) -> bool:
         """Remove constraints with multipliers of the wrong sign from the active set, and add the
@@ -182,9 +174,7 @@ class _Search:
             self._longest = np.inf
         return wrong
 
-    def _refreshed(
-        self, conditions: Conditions, state: State, first: State
-    ) -> Literal["again"]:
+    def _refreshed(self, conditions: Conditions, state: State, first: State) -> Literal["again"]:
         """Ask for another factorization with the present multipliers; first: state after the first
         step.
 
@@ -205,7 +195,7 @@ class _Search:
     def _multipliers(self, conditions: Conditions, state: State) -> np.ndarray:
         """(b,) multipliers of all bounds, zero where inactive."""
         multipliers = np.zeros(self._active.multipliers.size)
-        multipliers[conditions.bounds] = state.multipliers[: conditions.bounds.size]
+        multipliers[conditions.bounds] = state.multipliers[:conditions.bounds.size]
         return multipliers
 
     def _gap(self, conditions: Conditions, state: State, length: float) -> float:

@@ -24,6 +24,9 @@ import numpy as np
 
 from .cones import SIDE, Cones
 
+# slack or eigenvalue (scaled) below which a constraint is guessed to be active
+NEARLY_ACTIVE = 1e-4
+
 
 @dataclass
 class ActiveSet:
@@ -36,21 +39,17 @@ class ActiveSet:
     Z: np.ndarray
 
     @classmethod
-    def near(cls, cones: Cones, x: np.ndarray, tolerance: float = 1e-4) -> ActiveSet:
-        """Constraints that are active within `tolerance` (scaled) at x (m,), multipliers zero."""
-        rank = (
-            (np.linalg.eigvalsh(cones.matrices(x)) < tolerance).sum(axis=1)
-            if cones.count
-            else np.zeros(0, int)
-        )
-        bounds = cones.slacks(x) < tolerance
+    def near(cls, cones: Cones, x: np.ndarray) -> ActiveSet:
+        """Constraints that are nearly active at x (m,), multipliers zero."""
+        rank = ((np.linalg.eigvalsh(cones.matrices(x)) < NEARLY_ACTIVE).sum(axis=1) if cones.count
+                else np.zeros(0, int))
+        bounds = cones.slacks(x) < NEARLY_ACTIVE
         return cls(bounds, np.zeros(bounds.size), rank, np.zeros((cones.count, SIDE, SIDE)))
 
     def copy(self) -> ActiveSet:
         """An independent copy."""
-        return ActiveSet(
-            self.bounds.copy(), self.multipliers.copy(), self.rank.copy(), self.Z.copy()
-        )
+        return ActiveSet(self.bounds.copy(), self.multipliers.copy(), self.rank.copy(),
+                         self.Z.copy())
 
 
 @dataclass(frozen=True)

@@ -40,13 +40,8 @@ class Cones:
     gives (x (m,), margin) inside all cones, towards which `pulled_inside` moves.
     """
 
-    def __init__(
-        self,
-        physical: PhysicalSet,
-        free: np.ndarray,
-        pi: np.ndarray,
-        find_interior: Callable[[Cones], tuple[np.ndarray, float]] | None = None,
-    ):
+    def __init__(self, physical: PhysicalSet, free: np.ndarray, pi: np.ndarray,
+                 find_interior: Callable[[Cones], tuple[np.ndarray, float]] | None = None):
         table = physical.table
         self._find_interior = find_interior
         self.physical, self._free, self._frozen_pi = physical, free.copy(), pi[~free]
@@ -83,20 +78,15 @@ class Cones:
         # places for scattering, with padding one past the end
         real = np.arange(width) < filled[:, None]
         self.padded = np.where(real, self.variables, at.size)
-        self.entries = np.where(
-            real[:, :, None] & real[:, None, :],
-            self.variables[:, :, None] * at.size + self.variables[:, None, :],
-            at.size**2,
-        )
+        self.entries = np.where(real[:, :, None] & real[:, None, :],
+                                self.variables[:, :, None] * at.size + self.variables[:, None, :],
+                                at.size ** 2)
 
     def fit(self, physical: PhysicalSet, free: np.ndarray, pi: np.ndarray) -> bool:
         """Whether these are the cones of the object `physical` with parameters `free` (p,) bool and
         the others at pi (p,)."""
-        return (
-            physical is self.physical
-            and np.array_equal(free, self._free)
-            and np.array_equal(pi[~free], self._frozen_pi)
-        )
+        return (physical is self.physical and np.array_equal(free, self._free)
+                and np.array_equal(pi[~free], self._frozen_pi))
 
     def tightened(self, margin: float) -> Cones:
         """The cones shrunk by a (scaled) margin: s - margin >= 0, F_k - margin I positive
@@ -112,11 +102,8 @@ class Cones:
     @cached_property
     def interior(self) -> tuple[np.ndarray, float]:
         """(x (m,), margin) inside all cones; margin 0 if none is known."""
-        return (
-            (np.zeros(self.coordinates.size), 0.0)
-            if self._find_interior is None
-            else self._find_interior(self)
-        )
+        return ((np.zeros(self.coordinates.size), 0.0) if self._find_interior is None
+                else self._find_interior(self))
 
     def slacks(self, x: np.ndarray) -> np.ndarray:
         """s (b,), negative where a bound is violated."""
@@ -128,9 +115,8 @@ class Cones:
 
     def along(self, dx: np.ndarray) -> np.ndarray:
         """(K, 4, 4) change of the matrices F_k by a step dx (m,)."""
-        return np.matmul(dx[self.variables][:, None, :], self.flat_basis).reshape(
-            self.count, SIDE, SIDE
-        )
+        flat = np.matmul(dx[self.variables][:, None, :], self.flat_basis)
+        return flat.reshape(self.count, SIDE, SIDE)
 
     def pull(self, Z: np.ndarray) -> np.ndarray:
         """(K, width) gradient <basis, Z> by each inequality's variables, for Z (K, 4, 4)."""

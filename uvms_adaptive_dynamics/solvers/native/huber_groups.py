@@ -32,30 +32,27 @@ from ..problem import HorizonProblem
 from .outlier_set import OutlierSet, OutlierTerm
 from .stack import Stack
 
-ENTER, LEAVE = (
-    0.25,
-    0.45,
-)  # distance below rho, in noise deviations, at which a group enters and leaves the outlier set
+# distance below rho, in noise deviations, at which a group enters and leaves the outlier set
+ENTER, LEAVE = 0.25, 0.45
 NORM_ROUNDING = 0.01  # generous bound on the error of a norm in single precision
 CHANGED = 0.02  # relative change of a residual above which its group's curvature is recomputed
 RECOMPUTED = 12  # most groups recomputed in one tick
 ROUNDING_TICKS = 500  # ticks after which the summed curvature is recomputed from scratch
 
 
-def groups_of(
-    problem: HorizonProblem, coordinates: Coordinates, kept: Window | Stack | None = None
-) -> Window | Stack:
+def groups_of(problem: HorizonProblem, coordinates: Coordinates,
+              kept: HuberGroups | Stack | None = None) -> HuberGroups | Stack:
     """The groups of a problem; updates and returns `kept`, those of the previous tick, if they fit.
     """
     if problem.grouping == "horizon":
         return Stack(problem, coordinates)
-    if isinstance(kept, Window) and kept.fits(problem):
+    if isinstance(kept, HuberGroups) and kept.fits(problem):
         kept.follow(problem)
         return kept
-    return Window(problem, coordinates)
+    return HuberGroups(problem, coordinates)
 
 
-class Window:
+class HuberGroups:
     """One norm per instant (grouping 'sample') or per row ('channel').
 
     revision: how often a group beyond rho was found outside the outlier set. A value computed
@@ -75,13 +72,10 @@ class Window:
 
     def fits(self, problem: HorizonProblem) -> bool:
         """Whether the problem is a later tick of the same window with the same noise."""
-        return (
-            problem.source is not None
-            and problem.source is self._source
-            and problem.grouping == self._grouping
-            and (problem.quantile, problem.rho) == self._threshold
-            and np.array_equal(problem.scale, self._scale)
-        )
+        return (problem.source is not None and problem.source is self._source
+                and problem.grouping == self._grouping
+                and (problem.quantile, problem.rho) == self._threshold
+                and np.array_equal(problem.scale, self._scale))
 
     def _allocate(self, problem: HorizonProblem) -> None:
         N, C = problem.valid.shape
@@ -103,11 +97,8 @@ class Window:
         N, C = problem.valid.shape
         if self._capacity < N or self._filled > N:
             self._allocate(problem)
-        new = (
-            (problem.born != self._born[:N]).nonzero()[0]
-            if problem.born is not None
-            else np.arange(N)
-        )
+        new = ((problem.born != self._born[:N]).nonzero()[0] if problem.born is not None
+               else np.arange(N))
         if 4 * new.size > N:
             self._allocate(problem)
             new = np.arange(N)
@@ -128,13 +119,11 @@ class Window:
         if not self._all_free:
             tau = tau - Y @ np.where(self._at.free, 0.0, problem.pi)
         tau = problem.scale * tau
-        rows = self._at.columns(problem.scale[:, None] * Y).reshape(
-            groups.size, self._rows_a_group, self._at.size
-        )
+        rows = self._at.columns(problem.scale[:, None] * Y)
+        rows = rows.reshape(groups.size, self._rows_a_group, self._at.size)
         tau = tau.reshape(groups.size, self._rows_a_group)
-        counts = (
-            problem.valid[new].sum(axis=1) if g == 1 else problem.valid[new].ravel().astype(int)
-        )
+        counts = (problem.valid[new].sum(axis=1) if g == 1
+                  else problem.valid[new].ravel().astype(int))
         rho = problem.thresholds(self._rows_a_group)[counts]
         self._R[groups], self._tau[groups], self._rho[groups] = rows, tau, rho
         self._single[groups] = rows
@@ -171,9 +160,8 @@ class Window:
         gradient = ((weight * isotropic)[:, None] * residual).ravel() @ rows
         return OutlierTerm(-float(weight @ (excess * excess)), gradient, norm, isotropic, residual)
 
-    def covers(self, x: np.ndarray, P: np.ndarray, margin: float = 0.0) -> bool:
-        """Whether certainly no group g outside the outlier set is beyond rho, at x (m,) and
-        wherever its residual has changed by at most `margin` from there.
+    def covers(self, x: np.ndarray, P: np.ndarray) -> bool:
+        """Whether certainly no group g outside the outlier set is beyond rho at x (m,).
 
         P (m, m): at least the sum of all rows' weight R^T R. |R_g d|^2 <= d^T P d / weight_g, so a
         small step d from the point of the last check needs no new one.
@@ -184,7 +172,7 @@ class Window:
             return False
         d = x - self._refreshed_at
         root = math.sqrt(self._slot_weight.min())
-        return math.sqrt(max(d @ P @ d, 0.0)) < (ENTER - NORM_ROUNDING - margin) * root
+        return math.sqrt(max(d @ P @ d, 0.0)) < (ENTER - NORM_ROUNDING) * root
 
     def refresh(self, x: np.ndarray, P: np.ndarray) -> None:
         """Update the outlier set for x (m,), unless it already covers x."""
@@ -201,13 +189,8 @@ class Window:
         if leaving.size:
             self.outliers.remove(self.outliers.place[leaving])
         if entering.size:
-            self.outliers.add(
-                entering,
-                self._R[entering],
-                self._tau[entering],
-                self._rho[entering],
-                self._weights(entering),
-            )
+            self.outliers.add(entering, self._R[entering], self._tau[entering], self._rho[entering],
+                              self._weights(entering))
         self._refreshed_at = x
 
     def curvature(self, at: OutlierTerm, exact: bool = False) -> np.ndarray:
@@ -226,7 +209,7 @@ class Window:
             moved = at.residual - outliers.residual
             change = np.einsum("kr,kr->k", moved, moved) / np.maximum(at.norm, 1e-100) ** 2
             change[(at.isotropic == 0.0) & (outliers.isotropic == 0.0)] = 0.0
-            chosen, = (change > CHANGED**2).nonzero()
+            chosen, = (change > CHANGED ** 2).nonzero()
             if chosen.size > RECOMPUTED:
                 order = np.argsort(change[chosen])[::-1]
                 # Groups that are missing from the sum cannot wait.
@@ -235,9 +218,8 @@ class Window:
             if not chosen.size:
                 return outliers.curvature
         norm, isotropic = at.norm[chosen], at.isotropic[chosen]
-        radial = np.where(
-            isotropic > 0, 2 * outliers.rho[chosen] / np.maximum(norm, 1e-300) ** 3, 0.0
-        )
+        radial = np.where(isotropic > 0, 2 * outliers.rho[chosen] / np.maximum(norm, 1e-300) ** 3,
+                          0.0)
         outliers.recompute(chosen, isotropic, radial, at.residual[chosen])
         return outliers.curvature
 
@@ -250,9 +232,8 @@ class Window:
         rows = rows.reshape(-1, outliers.curvature.shape[0])
         return rows.T @ rows
 
-    def inlier_quadratic(
-        self, x: np.ndarray, P: np.ndarray, at: OutlierTerm
-    ) -> tuple[np.ndarray, float]:
+    def inlier_quadratic(self, x: np.ndarray, P: np.ndarray,
+                         at: OutlierTerm) -> tuple[np.ndarray, float]:
         """(L (m, m), radius): P without the outlier set, and how large sqrt(e^T L e) may be for a
         step e from x (m,) while all groups in L stay within rho. Up to there the cost curves at
         least like e^T L e."""

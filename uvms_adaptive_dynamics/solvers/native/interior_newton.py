@@ -25,12 +25,8 @@ from scipy.linalg.lapack import dpotrf, dpotrs
 from .cones import SIDE, Cones, kronecker
 from .robust_cost import Slope
 
-DIAGONAL_SHIFTS = (
-    0.0,
-    1e-13,
-    1e-11,
-    1e-9,
-)  # relative, tried in turn if rounding makes Newton's matrix indefinite
+# relative, tried in turn if rounding makes Newton's matrix indefinite
+DIAGONAL_SHIFTS = (0.0, 1e-13, 1e-11, 1e-9)
 TO_BOUNDARY = 0.99  # share of the way to the cones' boundary
 
 
@@ -81,9 +77,8 @@ class Newton(NamedTuple):
 
     def infeasible(self) -> float:
         """Largest entry of the primal residuals."""
-        return max(
-            float(np.max(np.abs(self.rp), initial=0)), float(np.max(np.abs(self.Rp), initial=0))
-        )
+        return max(float(np.max(np.abs(self.rp), initial=0)),
+                   float(np.max(np.abs(self.Rp), initial=0)))
 
     def remaining(self) -> float:
         """Estimate of the cost's distance from its minimum."""
@@ -111,11 +106,9 @@ class Newton(NamedTuple):
         earlier direction."""
         cones, (_, _, _, s, _, z, Z), rp, Rp = self.cones, self.at, self.rp, self.Rp
         bounds = target / s - z - (z * rp + earlier.ds * earlier.dz) / s
-        blocks = (
-            target * self.S_inverse
-            - Z
-            - _sym(np.matmul(np.matmul(Z, Rp) + np.matmul(earlier.dZ, earlier.dS), self.S_inverse))
-        )
+        blocks = (target * self.S_inverse - Z
+                  - _sym(np.matmul(np.matmul(Z, Rp) + np.matmul(earlier.dZ, earlier.dS),
+                                   self.S_inverse)))
         dx, _ = dpotrs(self.factor, cones.balance(bounds, blocks) - self.dual, lower=1)
         ds = cones.sign * dx[cones.places] + rp
         moved = cones.along(dx)
@@ -143,7 +136,7 @@ def _factor(matrix: np.ndarray) -> np.ndarray | None:
     none is enough. Overwrites the diagonal."""
     diagonal = matrix.diagonal().copy()
     for shift in DIAGONAL_SHIFTS:
-        matrix.flat[:: len(matrix) + 1] = (1 + shift) * diagonal
+        matrix.flat[::len(matrix) + 1] = (1 + shift) * diagonal
         factor, info = dpotrf(matrix.T, lower=1, clean=0)
         if not info:
             return factor
@@ -162,23 +155,17 @@ def _roots(S: np.ndarray, Z: np.ndarray) -> np.ndarray | None:
         return None
 
 
-def _longest(
-    at: Point, step: Step, roots: np.ndarray | None, share: float
-) -> tuple[float, float]:
+def _longest(at: Point, step: Step, roots: np.ndarray | None, share: float) -> tuple[float, float]:
     """The longest steps of (s, S) and of (z, Z): `share` of the way to their cones' boundary, at
     most one."""
     if roots is None:
         return 0.0, 0.0
-    limits = [
-        float(np.min(-v[dv < 0] / dv[dv < 0], initial=np.inf))
-        for v, dv in ((at.s, step.ds), (at.z, step.dz))
-    ]
+    limits = [float(np.min(-v[dv < 0] / dv[dv < 0], initial=np.inf))
+              for v, dv in ((at.s, step.ds), (at.z, step.dz))]
     if len(roots):
         moved = np.concatenate([step.dS, step.dZ])
         moved = np.matmul(np.matmul(roots, moved), roots.transpose(0, 2, 1))
         lowest = np.linalg.eigvalsh(moved)[:, 0].reshape(2, -1).min(axis=1)
-        limits = [
-            min(limit, -1.0 / low) if low < 0 else limit
-            for limit, low in zip(limits, lowest.tolist())
-        ]
+        limits = [min(limit, -1.0 / low) if low < 0 else limit
+                  for limit, low in zip(limits, lowest.tolist())]
     return min(1.0, share * limits[0]), min(1.0, share * limits[1])

@@ -43,9 +43,8 @@ NEGLIGIBLE_RESIDUAL = 1e-3
 _EYE = np.eye(SIDE)
 
 
-def solve_interior(
-    cost: Cost, cones: Cones, start: np.ndarray, tolerance: float, clock: Clock = Clock()
-) -> Answer | Stopped:
+def solve_interior(cost: Cost, cones: Cones, start: np.ndarray, tolerance: float,
+                   clock: Clock = Clock()) -> Answer | Stopped:
     """Minimise from any `start` (m,) to a relative gap of about `tolerance`; `Stopped` if the
     iteration breaks down or ends too far from the optimum."""
     try:
@@ -55,9 +54,8 @@ def solve_interior(
         return Stopped(start, np.zeros(cones.places.size), np.zeros((cones.count, SIDE, SIDE)), 0)
 
 
-def _iterate(
-    cost: Cost, cones: Cones, start: np.ndarray, tolerance: float, clock: Clock
-) -> Answer | Stopped:
+def _iterate(cost: Cost, cones: Cones, start: np.ndarray, tolerance: float,
+             clock: Clock) -> Answer | Stopped:
     at, unit = _begin(cost, cones, start)
     nearly = before = predicted = None
     for iteration in range(1, INTERIOR_POINT_STEPS + 1):
@@ -65,9 +63,8 @@ def _iterate(
         # Newton's step predicts the dual residual. If much more is left, the groups beyond rho had
         # too little curvature to limit the step; reweighted least squares has enough.
         length_of_dual = float(np.sqrt(dual @ dual))
-        astray = predicted is not None and length_of_dual > max(
-            SURPRISE * predicted, NEGLIGIBLE_RESIDUAL * unit
-        )
+        astray = predicted is not None and (
+            length_of_dual > max(SURPRISE * predicted, NEGLIGIBLE_RESIDUAL * unit))
         hessian = cost.majorizer(at.slope) if astray else cost.hessian(at.slope)
         newton = newton_at(cones, at, hessian, dual)
         if newton is None or clock.passed:
@@ -92,15 +89,8 @@ def _iterate(
         x = at.slope.x + length * step.dx
         if not np.isfinite(x).all():
             break
-        at = Point(
-            cost.at(x),
-            cones.slacks(x),
-            cones.matrices(x),
-            at.s + length * step.ds,
-            at.S + length * step.dS,
-            at.z + length * step.dz,
-            at.Z + length * step.dZ,
-        )
+        at = Point(cost.at(x), cones.slacks(x), cones.matrices(x), at.s + length * step.ds,
+                   at.S + length * step.dS, at.z + length * step.dz, at.Z + length * step.dZ)
     if nearly is None:
         return Stopped(at.slope.x, at.z, at.Z, iteration)
     return _answer(cost, cones, *nearly)
@@ -130,23 +120,18 @@ def _answer(
     return Answer(inside.x, inside.value, active, gap / cost.size(inside.value), steps)
 
 
-class _Distance:
-    """|x - centre|^2 as a `Cost`."""
-
-    NO_OUTLIERS = OutlierTerm(0.0, 0.0, 0.0, 0.0, 0.0)
-
-    def __init__(self, centre: np.ndarray):
-        self._centre = centre
+class _SquaredNorm:
+    """|x|^2 as a `Cost`."""
 
     def at(self, x: np.ndarray) -> Slope:
-        d = x - self._centre
-        return Slope(x, float(d @ d), 2 * d, self.NO_OUTLIERS)
+        nothing = np.zeros(0)
+        return Slope(x, float(x @ x), 2 * x, OutlierTerm(0.0, np.zeros(x.size), *(nothing,) * 3))
 
     def size(self, value: float) -> float:
         return max(value, 1.0)
 
     def hessian(self, slope: Slope) -> np.ndarray:
-        return 2 * np.eye(self._centre.size)
+        return 2 * np.eye(slope.x.size)
 
     majorizer = hessian
 
@@ -157,18 +142,12 @@ class _Distance:
 def strictly_inside(cones: Cones) -> tuple[np.ndarray, float]:
     """(x (m,), margin): a point inside the cones by half of the largest margin of a few that they
     allow; margin 0 if they allow none."""
+    origin = np.zeros(cones.coordinates.size)
     for margin in MARGINS:
-        tighter = cones.tightened(margin)
-        found = solve_interior(
-            _Distance(np.zeros(cones.coordinates.size)),
-            tighter,
-            np.zeros(cones.coordinates.size),
-            1e-3,
-        )
-        x = found.x
+        x = solve_interior(_SquaredNorm(), cones.tightened(margin), origin, 1e-3).x
         if cones.violation(x, margin / 2) == 0.0:
             return x, margin / 2
-    return np.zeros(cones.coordinates.size), 0.0
+    return origin, 0.0
 
 
 def _active(cones: Cones, before: tuple, s, S, mu: float, z, Z) -> ActiveSet:

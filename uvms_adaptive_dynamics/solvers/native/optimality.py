@@ -57,9 +57,7 @@ class State(NamedTuple):
     product: float = 0.0
 
 
-def suboptimality(
-    cost: Cost, cones: Cones, slope: Slope, z: np.ndarray, Z: np.ndarray
-) -> float:
+def suboptimality(cost: Cost, cones: Cones, slope: Slope, z: np.ndarray, Z: np.ndarray) -> float:
     """Bound on f(x) - optimum at the slope's x (m,), from any multipliers z (b,) and Z (K, 4, 4).
 
     <z, slacks> + <Z, F> + the bound on the remaining gradient's worth. Multipliers are first
@@ -72,9 +70,8 @@ def suboptimality(
         Z = np.matmul(U * np.maximum(values, 0.0)[:, None, :], U.transpose(0, 2, 1))
         product = abs(float(Z.ravel() @ cones.matrices(slope.x).ravel()))
     residual = slope.gradient - cones.balance(z, Z)
-    return (
-        abs(float(z @ cones.slacks(slope.x))) + product + cost.residual_bound(slope, residual, 0.0)
-    )
+    return (abs(float(z @ cones.slacks(slope.x))) + product
+            + cost.residual_bound(slope, residual, 0.0))
 
 
 class Conditions:
@@ -85,14 +82,8 @@ class Conditions:
     on_a_face = False
 
     @classmethod
-    def at(
-        cls,
-        cones: Cones,
-        x: np.ndarray,
-        hessian: np.ndarray,
-        active: ActiveSet,
-        null: np.ndarray | None = None,
-    ) -> Conditions | None:
+    def at(cls, cones: Cones, x: np.ndarray, hessian: np.ndarray, active: ActiveSet,
+           null: np.ndarray | None = None) -> Conditions | None:
         """The conditions at x (m,), or None if singular. Overwrites the cost's hessian (m, m).
 
         null (K,): number of null directions of each inequality at x; `active.rank` if None. If it
@@ -110,9 +101,8 @@ class Conditions:
         self._sign, self._places = cones.sign[self.bounds], cones.places[self.bounds]
         self._start = active.multipliers[self.bounds]
 
-    def _turn_to(
-        self, x: np.ndarray, hessian: np.ndarray, active: ActiveSet, null: np.ndarray
-    ) -> np.ndarray:
+    def _turn_to(self, x: np.ndarray, hessian: np.ndarray, active: ActiveSet,
+                 null: np.ndarray) -> np.ndarray:
         """Set the bases of the inequalities and the gradients of the active constraints; return the
         Lagrangian's Hessian (m, m)."""
         cones, m, b, K = self._cones, x.size, self.bounds.size, self._cones.count
@@ -127,9 +117,8 @@ class Conditions:
         faces = self._faces
         self.on_a_face = faces.on_a_face
         # V^T M V of all basis matrices, F and Z, by one product with the Kronecker squares of V
-        flat = np.concatenate(
-            [cones.flat_basis, matrices.reshape(K, 1, -1), active.Z.reshape(K, 1, -1)], axis=1
-        )
+        flat = np.concatenate([cones.flat_basis, matrices.reshape(K, 1, -1),
+                               active.Z.reshape(K, 1, -1)], axis=1)
         turned = np.matmul(flat, kronecker(V, V))
         self._T = T = turned[:, :-2]
         F, L = turned[:, -2].reshape(V.shape), turned[:, -1].reshape(V.shape)
@@ -137,8 +126,8 @@ class Conditions:
         self._start = np.concatenate([self._start, L.ravel()[faces.entry] * faces.double])
         A = np.zeros((b + faces.entry.size, m + 1))  # the last column collects the padding
         A[np.arange(b), self._places] = self._sign
-        A[np.arange(b, len(A))[:, None], cones.padded[faces.inequality]] = T[
-            faces.inequality, :, faces.column]
+        conditions = np.arange(b, len(A))[:, None]
+        A[conditions, cones.padded[faces.inequality]] = T[faces.inequality, :, faces.column]
         self._A = A[:, :m]
         # second derivative of the Schur complements, weighted by the multipliers
         self._diagonal = diagonal = F.diagonal(axis1=1, axis2=2)
@@ -160,7 +149,7 @@ class Conditions:
         S = self._A @ self._GA
         self._size = 1 / np.sqrt(np.maximum(S.diagonal(), 1e-300))
         S *= self._size[:, None] * self._size
-        S.flat[:: len(S) + 1] += 1e-14
+        S.flat[::len(S) + 1] += 1e-14
         self._inner, info = dpotrf(S.T, lower=1, clean=0, overwrite_a=1)
         return not info
 
@@ -187,16 +176,8 @@ class Conditions:
         L = L.reshape(shape)
         Z = np.matmul(np.matmul(X, L), X.transpose(0, 2, 1))
         residual[cones.padded] -= np.matmul(self._T, Z.reshape(len(Z), -1, 1))[..., 0]
-        return State(
-            x,
-            multipliers,
-            slacks,
-            np.concatenate([slacks[self.bounds], schur]),
-            residual[:-1],
-            F,
-            L,
-            float(Z.ravel() @ F.ravel()),
-        )
+        return State(x, multipliers, slacks, np.concatenate([slacks[self.bounds], schur]),
+                     residual[:-1], F, L, float(Z.ravel() @ F.ravel()))
 
     def step(self, state: State) -> tuple[np.ndarray, np.ndarray]:
         """Newton's step: (dx (m,), change of the multipliers (c,))."""
@@ -244,31 +225,26 @@ class Conditions:
 
     def doubtful(self, state: State, active_bounds: np.ndarray) -> bool:
         """Whether a multiplier or a constraint has the wrong sign, as far as diagonals show."""
-        if (state.multipliers[: self.bounds.size] < 0).any() or (
-            state.slacks[~active_bounds] < 0
-        ).any():
+        b = self.bounds.size
+        if (state.multipliers[:b] < 0).any() or (state.slacks[~active_bounds] < 0).any():
             return True
         if not self._cones.count:
             return False
         below = state.F.diagonal(axis1=1, axis2=2) < 0
-        return bool(
-            (state.L.diagonal(axis1=1, axis2=2) < 0).any()
-            or (below & self._faces.regular_diagonal).any()
-        )
+        return bool((state.L.diagonal(axis1=1, axis2=2) < 0).any()
+                    or (below & self._faces.regular_diagonal).any())
 
     @staticmethod
     def violation(state: State) -> float:
         """Largest violation of a bound or residual of an active condition. It does not cover the
         inactive matrix inequalities."""
-        return max(
-            -float(state.slacks.min(initial=0.0)), float(np.abs(state.values).max(initial=0.0))
-        )
+        return max(-float(state.slacks.min(initial=0.0)),
+                   float(np.abs(state.values).max(initial=0.0)))
 
     def complementarity(self, state: State) -> float:
         """|<z, slacks>| + |<Z, F>|, the multipliers' part of `suboptimality`."""
-        return abs(float(state.multipliers[: self.bounds.size] @ state.slacks[self.bounds])) + abs(
-            state.product
-        )
+        of_bounds = float(state.multipliers[:self.bounds.size] @ state.slacks[self.bounds])
+        return abs(of_bounds) + abs(state.product)
 
 
 def _definite(matrices: np.ndarray) -> bool:

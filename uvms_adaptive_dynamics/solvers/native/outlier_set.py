@@ -17,6 +17,8 @@ treats all rows as inliers (docs/mathematics.md, "Huber groups")."""
 
 from __future__ import annotations
 
+from typing import NamedTuple
+
 import numpy as np
 
 
@@ -41,9 +43,8 @@ class OutlierSet:
 
     def __init__(self, groups: int, rows: int, size: int):
         self.place = np.full(groups, -1)  # index of each group in the set, -1 if outside
-        self.curvature = np.zeros(
-            (size, size)
-        )  # sum over the set, to subtract from the condensed quadratic's Hessian
+        # sum over the set, to subtract from the condensed quadratic's Hessian
+        self.curvature = np.zeros((size, size))
         room = 64
         self._room = {
             "rows": np.zeros((room, rows, size)),
@@ -62,30 +63,17 @@ class OutlierSet:
         for name in self.NAMES:
             setattr(self, name, self._room[name][:count])
 
-    def add(
-        self,
-        groups: np.ndarray,
-        rows: np.ndarray,
-        tau: np.ndarray,
-        rho: np.ndarray,
-        weight: np.ndarray,
-    ) -> None:
+    def add(self, groups: np.ndarray, rows: np.ndarray, tau: np.ndarray, rho: np.ndarray,
+            weight: np.ndarray) -> None:
         """Add groups (k,), without curvature at first."""
         begin, end, room = self.count, self.count + len(groups), self._room
         while end > len(room["group"]):
             for name, array in room.items():
                 room[name] = np.concatenate([array, np.zeros_like(array)])
         self._cut(end)
-        for mine, value in (
-            (self.rows, rows),
-            (self.tau, tau),
-            (self.group, groups),
-            (self.rho, rho),
-            (self.weight, weight),
-            (self.isotropic, 0.0),
-            (self.radial, 0.0),
-            (self.residual, 0.0),
-        ):
+        for mine, value in ((self.rows, rows), (self.tau, tau), (self.group, groups),
+                            (self.rho, rho), (self.weight, weight), (self.isotropic, 0.0),
+                            (self.radial, 0.0), (self.residual, 0.0)):
             mine[begin:] = value
         self.place[groups] = np.arange(begin, end)
 
@@ -112,18 +100,14 @@ class OutlierSet:
         self.weight *= factor
         self.curvature *= factor
 
-    def recompute(
-        self, places: np.ndarray, isotropic: np.ndarray, radial: np.ndarray, residual: np.ndarray
-    ) -> None:
+    def recompute(self, places: np.ndarray, isotropic: np.ndarray, radial: np.ndarray,
+                  residual: np.ndarray) -> None:
         """Replace the curvature of the groups at places (k,) by that at `residual` (k, rows)."""
         curved = places[self.isotropic[places] > 0]
         if curved.size:
             self.curvature -= self._curvature_of(curved)
-        self.isotropic[places], self.radial[places], self.residual[places] = (
-            isotropic,
-            radial,
-            residual,
-        )
+        self.isotropic[places], self.radial[places] = isotropic, radial
+        self.residual[places] = residual
         curved = places[isotropic > 0]
         if curved.size:
             self.curvature += self._curvature_of(curved)
@@ -135,9 +119,8 @@ class OutlierSet:
 
     def as_inliers(self) -> np.ndarray:
         """(m, m) contribution of the set to the condensed quadratic: sum of weight R^T R."""
-        rows = (np.sqrt(self.weight)[:, None, None] * self.rows).reshape(
-            -1, self.curvature.shape[0]
-        )
+        rows = np.sqrt(self.weight)[:, None, None] * self.rows
+        rows = rows.reshape(-1, rows.shape[-1])
         return rows.T @ rows
 
     def _curvature_of(self, places: np.ndarray) -> np.ndarray:
@@ -150,18 +133,15 @@ class OutlierSet:
         return stacked.T @ stacked
 
 
-class OutlierTerm:
+class OutlierTerm(NamedTuple):
     """Correction by the groups beyond rho, at a point, of the quadratic that treats all rows as
     inliers: value, gradient (m,); norm, isotropic (k,) and residual (k, rows) of the set's groups.
-    """
 
-    __slots__ = ("value", "gradient", "norm", "isotropic", "residual")
+    With grouping 'horizon' there is one group, whose norm and isotropic are numbers, and whose
+    residual is R^T r (m,)."""
 
-    def __init__(self, value, gradient, norm, isotropic, residual):
-        self.value, self.gradient, self.norm, self.isotropic, self.residual = (
-            value,
-            gradient,
-            norm,
-            isotropic,
-            residual,
-        )
+    value: float
+    gradient: np.ndarray
+    norm: np.ndarray
+    isotropic: np.ndarray
+    residual: np.ndarray

@@ -28,7 +28,7 @@ from scipy.linalg.lapack import dpotrf, dpotrs
 
 from ...model.coordinates import Coordinates
 from ..problem import HorizonProblem
-from .huber_groups import Window
+from .huber_groups import HuberGroups
 from .outlier_set import OutlierTerm
 from .stack import Stack
 
@@ -75,10 +75,10 @@ class RobustCost:
     (m,) or None: the cost's Hessian is nowhere below twice this diagonal.
     """
 
-    def __init__(self, problem: HorizonProblem, coordinates: Coordinates, groups: Window | Stack):
-        self.P, self.q, self.constant = coordinates.condense(
-            problem.total.H, problem.total.g, problem.total.c, problem.pi
-        )
+    def __init__(self, problem: HorizonProblem, coordinates: Coordinates,
+                 groups: HuberGroups | Stack):
+        total = problem.total
+        self.P, self.q, self.constant = coordinates.condense(total.H, total.g, total.c, problem.pi)
         self._problem, self._coordinates, self._groups = problem, coordinates, groups
         self.floor = None if problem.floor is None else coordinates.diagonal(problem.floor)
 
@@ -99,12 +99,8 @@ class RobustCost:
         """Value and gradient at x (m,)."""
         Px = self.P @ x
         term = self._groups.outlier_term(x)
-        return Slope(
-            x,
-            float(x @ (Px - 2 * self.q)) + self.constant + term.value,
-            2 * (Px - self.q) + term.gradient,
-            term,
-        )
+        return Slope(x, float(x @ (Px - 2 * self.q)) + self.constant + term.value,
+                     2 * (Px - self.q) + term.gradient, term)
 
     def hessian(self, slope: Slope, exact: bool = False) -> np.ndarray:
         """(m, m) a new matrix; unless `exact`, outliers that hardly moved keep their earlier
@@ -140,7 +136,7 @@ class RobustCost:
         inliers, radius = self._groups.inlier_quadratic(slope.x, self.P, slope.outliers)
         length = _inverse_norm(inliers, residual)
         if length < radius:
-            bound = min(bound, QUARTER * length**2)
+            bound = min(bound, QUARTER * length ** 2)
         if bound >= enough:
             old, pi = self._problem.arrival, self._problem.pi
             arrival, _, _ = self._coordinates.condense(old.H, old.g, old.c, pi)
@@ -156,7 +152,7 @@ def _inverse_norm(L: np.ndarray, r: np.ndarray) -> float:
     size = 1 / np.sqrt(diagonal)
     # Rounding may raise L's smallest eigenvalues; subtracting it first keeps the bound valid.
     scaled = L * np.outer(size, size)
-    scaled.flat[:: len(r) + 1] -= UNIT_ROUNDING * len(r)
+    scaled.flat[::len(r) + 1] -= UNIT_ROUNDING * len(r)
     factor, info = dpotrf(scaled, lower=1)
     if info:
         return np.inf

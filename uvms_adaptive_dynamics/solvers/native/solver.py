@@ -33,7 +33,7 @@ from ..problem import HorizonProblem, Solution, Solver
 from .active_set import solve_active_set
 from .answer import ActiveSet, Answer, Clock, Stopped
 from .cones import Cones
-from .huber_groups import Window, groups_of
+from .huber_groups import HuberGroups, groups_of
 from .interior_point import solve_interior, strictly_inside
 from .optimality import suboptimality
 from .robust_cost import RobustCost
@@ -60,7 +60,7 @@ class WarmStart:
     unknown), and whether the tick was held."""
 
     cones: Cones
-    groups: Window | Stack | None = None
+    groups: HuberGroups | Stack | None = None
     active: ActiveSet | None = None
     held: bool = False
 
@@ -106,9 +106,8 @@ class NativeSolver:
             return replace(solution, seconds=clock.elapsed)
         return solution
 
-    def _rescued(
-        self, problem: HorizonProblem, cones: Cones, clock: Clock, error: Exception
-    ) -> tuple[Solution, WarmStart]:
+    def _rescued(self, problem: HorizonProblem, cones: Cones, clock: Clock,
+                 error: Exception) -> tuple[Solution, WarmStart]:
         """The answer of the fallback solver, made exact if possible. If the deadline leaves it no
         time, the best feasible point known; if it fails too, that point if it is near the optimum.
         Otherwise raises the last error."""
@@ -140,9 +139,8 @@ class NativeSolver:
             self._behind.solve(problem)
 
 
-def solve_warm(
-    problem: HorizonProblem, warm: WarmStart, clock: Clock
-) -> tuple[Solution, WarmStart]:
+def solve_warm(problem: HorizonProblem, warm: WarmStart,
+               clock: Clock) -> tuple[Solution, WarmStart]:
     """(The answer, the warm start of the next tick), from the last tick's warm start, whose cones
     fit the problem.
 
@@ -219,9 +217,8 @@ class _Tick:
     def _at_the_deadline(self, stopped: Stopped, method: str) -> tuple[Solution, WarmStart]:
         best = self._best_known(stopped, method)
         if best is None:
-            raise SolverError(
-                "native: the deadline passed before a feasible point was found", "deadline"
-            )
+            raise SolverError("native: the deadline passed before a feasible point was found",
+                              "deadline")
         return best
 
 
@@ -230,9 +227,8 @@ def _late(error: Exception, clock: Clock) -> bool:
     return clock.passed or (isinstance(error, SolverError) and error.status == "deadline")
 
 
-def _polished(
-    problem: HorizonProblem, solution: Solution, cones: Cones, clock: Clock
-) -> tuple[Solution, WarmStart]:
+def _polished(problem: HorizonProblem, solution: Solution, cones: Cones,
+              clock: Clock) -> tuple[Solution, WarmStart]:
     """(Another solver's answer, made exact by the active set near it if possible; warm start from
     it)."""
     groups = groups_of(problem, cones.coordinates)
@@ -243,25 +239,20 @@ def _polished(
     if isinstance(exact, Stopped):
         return solution, WarmStart(cones, groups)
     pi = cones.coordinates.expand(exact.x, problem.pi)
-    polished = replace(
-        solution, pi=pi, objective=exact.value, status="optimal", gap=exact.gap + COST_ROUNDING
-    )
+    polished = replace(solution, pi=pi, objective=exact.value, status="optimal",
+                       gap=exact.gap + COST_ROUNDING)
     return polished, WarmStart(cones, groups, exact.active)
 
 
-def best_feasible(
-    cost: RobustCost, cones: Cones, start: np.ndarray, stopped: Stopped
-) -> Answer | None:
+def best_feasible(cost: RobustCost, cones: Cones, start: np.ndarray,
+                  stopped: Stopped) -> Answer | None:
     """The better of `start` (m,) and the point where a method stopped, moved inside all cones and
     certified by the multipliers known there; None if neither can be moved inside."""
     slope = cost.at(stopped.x)
     bound = suboptimality(cost, cones, slope, stopped.z, stopped.Z)
-    inside = [
-        cost.at(x)
-        for x in map(cones.pulled_inside, (start, stopped.x))
-        if (violation := cones.violation(x)) < INSIDE
-        or (violation < ON_THE_EDGE and cones.interior[1] == 0.0)
-    ]
+    inside = [cost.at(x) for x in map(cones.pulled_inside, (start, stopped.x))
+              if (violation := cones.violation(x)) < INSIDE
+              or (violation < ON_THE_EDGE and cones.interior[1] == 0.0)]
     if not inside:
         return None
     best = min(inside, key=lambda point: point.value)

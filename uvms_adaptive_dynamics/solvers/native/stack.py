@@ -35,35 +35,33 @@ class Stack:
 
     def __init__(self, problem: HorizonProblem, coordinates: Coordinates):
         window = problem.total - problem.arrival
-        self._P, self._q, self._c = coordinates.condense(
-            window.H, window.g, window.c, problem.pi)
+        self._P, self._q, self._c = coordinates.condense(window.H, window.g, window.c, problem.pi)
         self._rho = problem.threshold(int(problem.valid.sum()))
 
     def refresh(self, x: np.ndarray, P: np.ndarray) -> None:
-        """See `Window.refresh`: the one group is always in the set."""
+        """See `HuberGroups.refresh`: the one group is always in the set."""
 
     def outlier_term(self, x: np.ndarray) -> OutlierTerm:
-        """See `Window.outlier_term`; residual here is R^T r (m,)."""
+        """See `HuberGroups.outlier_term`; residual here is R^T r (m,)."""
         Px = self._P @ x
         norm = np.sqrt(max(float(x @ (Px - 2 * self._q)) + self._c, 0.0))
         pull, excess = self._q - Px, max(norm - self._rho, 0.0)
         isotropic = 2 * excess / max(norm, 1e-300)
-        return OutlierTerm(-(excess**2), isotropic * pull, norm, isotropic, pull)
+        return OutlierTerm(-(excess ** 2), isotropic * pull, norm, isotropic, pull)
 
     def curvature(self, at: OutlierTerm, exact: bool = False) -> np.ndarray:
-        """See `Window.curvature`."""
+        """See `HuberGroups.curvature`."""
         if at.isotropic == 0:
             return at.isotropic * self._P
-        pull = np.sqrt(2 * self._rho / at.norm**3) * at.residual
+        pull = np.sqrt(2 * self._rho / at.norm ** 3) * at.residual
         return at.isotropic * self._P + np.outer(pull, pull)
 
     def reweighting(self, at: OutlierTerm) -> np.ndarray:
-        """See `Window.reweighting`."""
+        """See `HuberGroups.reweighting`."""
         return at.isotropic * self._P
 
-    def inlier_quadratic(
-        self, x: np.ndarray, P: np.ndarray, at: OutlierTerm
-    ) -> tuple[np.ndarray, float]:
-        """See `Window.inlier_quadratic`."""
+    def inlier_quadratic(self, x: np.ndarray, P: np.ndarray,
+                         at: OutlierTerm) -> tuple[np.ndarray, float]:
+        """See `HuberGroups.inlier_quadratic`."""
         below = self._rho - at.norm
         return (P, float(below)) if below > 0 else (P - self._P, np.inf)

@@ -26,29 +26,16 @@ def verdicts(entries: Sequence[dict[str, Any]]) -> list[str]:
     for entry in entries:
         by_group.setdefault(entry["case"]["group"], []).append(entry)
     found = [text for entry in by_group.get("acceptance", []) for text in _setting(entry["result"])]
-    for group, key, low, high, factor in (
-        ("horizon", "horizon", 50, 2000, 1.5),
-        ("joints", "joints", 4, 12, 4.0),
-    ):
+    for group, key, low, high, factor in (("horizon", "horizon", 50, 2000, 1.5),
+                                          ("joints", "joints", 4, 12, 4.0)):
         cost = {e["case"][key]: e["result"] for e in by_group.get(group, [])}
         if low in cost and high in cost:
-            wall, cpu = (
-                cost[high][clock]["median"] / cost[low][clock]["median"]
-                for clock in ("update_ms", "update_cpu_ms")
-            )
-            found.append(
-                _line(
-                    f"{key} {high} against {low}, update",
-                    f"<= {factor}",
-                    f"{wall:.2f} (processor time {cpu:.2f})",
-                    wall <= factor,
-                )
-            )
-    found += [
-        text
-        for entry in by_group.get("comparison", [])
-        for text in _agreement(entry["result"], entry["label"])
-    ]
+            wall, cpu = (cost[high][clock]["median"] / cost[low][clock]["median"]
+                         for clock in ("update_ms", "update_cpu_ms"))
+            found.append(_line(f"{key} {high} against {low}, update", f"<= {factor}",
+                               f"{wall:.2f} (processor time {cpu:.2f})", wall <= factor))
+    found += [text for entry in by_group.get("comparison", [])
+              for text in _agreement(entry["result"], entry["label"])]
     return found
 
 
@@ -70,10 +57,8 @@ def _setting(result: dict[str, Any]) -> list[str]:
             update["p99"] <= 6,
         ),
     ]
-    for key, what in (
-        ("cvxpy_compiled_once", "compiled once"),
-        ("cvxpy_compiled_each_tick", "compiled at each tick"),
-    ):
+    for key, what in (("cvxpy_compiled_once", "compiled once"),
+                      ("cvxpy_compiled_each_tick", "compiled at each tick")):
         if other := result[key]:
             lines.append(
                 _line(
@@ -84,10 +69,8 @@ def _setting(result: dict[str, Any]) -> list[str]:
                     other["speedup"] >= 25,
                 )
             )
-    return lines + [
-        _line("failed solves", "0", str(result["failures"]), result["failures"] == 0),
-        *_agreement(result, ""),
-    ]
+    return lines + [_line("failed solves", "0", str(result["failures"]), result["failures"] == 0),
+                    *_agreement(result, "")]
 
 
 def _agreement(result: dict[str, Any], label: str) -> list[str]:

@@ -81,49 +81,34 @@ class Case:
 
 def default_grid() -> list[Case]:
     """Cases that vary each quantity about the default setting."""
-    return (
-        [Case("horizon", horizon=N, **_fewer(N)) for N in (25, 50, 100, 500, 2000)]
-        + [Case("joints", joints=n, ticks=300, compared=8, each_tick=2) for n in (0, 2, 4, 8, 12)]
-        + [Case("outliers", outliers=share) for share in (0.0, 0.01, 0.03, 0.1, 0.2)]
-        + [Case("grouping", grouping=g) for g in ("sample", "channel", "horizon")]
-        + [Case("grouping", arrival="relative"), Case("grouping", frozen=ARM_FROZEN)]
-        + [
-            Case(
-                "solver",
-                solver=s,
-                ticks=60 if s.startswith("cvxpy") else 400,
-                compared=8,
-                each_tick=2,
-            )
-            for s in ("native", "clarabel", "mosek", "cvxpy:CLARABEL", "cvxpy:SCS")
-        ]
-    )
+    return ([Case("horizon", horizon=N, **_fewer(N)) for N in (25, 50, 100, 500, 2000)]
+            + [Case("joints", joints=n, ticks=300, compared=8, each_tick=2)
+               for n in (0, 2, 4, 8, 12)]
+            + [Case("outliers", outliers=share) for share in (0.0, 0.01, 0.03, 0.1, 0.2)]
+            + [Case("grouping", grouping=g) for g in ("sample", "channel", "horizon")]
+            + [Case("grouping", arrival="relative"), Case("grouping", frozen=ARM_FROZEN)]
+            + [Case("solver", solver=s, ticks=60 if s.startswith("cvxpy") else 400, compared=8,
+                    each_tick=2)
+               for s in ("native", "clarabel", "mosek", "cvxpy:CLARABEL", "cvxpy:SCS")])
 
 
 def quick_grid() -> list[Case]:
     """About a minute: the extremes of the main quantities."""
     short: Effort = {"ticks": 150, "compared": 4, "each_tick": 2}
-    return [
-        Case("horizon", horizon=50, **short),
-        Case("horizon", horizon=500, ticks=150, compared=1, each_tick=1),
-        Case("joints", joints=0, **short),
-        Case("joints", joints=4, **short),
-        Case("outliers", outliers=0.2, **short),
-        Case("grouping", grouping="horizon", **short),
-        Case("solver", **short),
-        Case("solver", solver="mosek", **short),
-    ]
+    return [Case("horizon", horizon=50, **short),
+            Case("horizon", horizon=500, ticks=150, compared=1, each_tick=1),
+            Case("joints", joints=0, **short), Case("joints", joints=4, **short),
+            Case("outliers", outliers=0.2, **short), Case("grouping", grouping="horizon", **short),
+            Case("solver", **short), Case("solver", solver="mosek", **short)]
 
 
 def acceptance_cases() -> list[Case]:
     """Exactly the acceptance cases of issue 3 of the list ("A solver that keeps up"); the first is
     its reference setting."""
     brief: Effort = {"ticks": 1000, "compared": 0, "each_tick": 0}
-    return (
-        [Case("acceptance", ticks=2000, compared=500, each_tick=25)]
-        + [Case("horizon", horizon=N, **brief) for N in (50, 2000)]
-        + [Case("joints", joints=n, **brief) for n in (4, 12)]
-    )
+    return ([Case("acceptance", ticks=2000, compared=500, each_tick=25)]
+            + [Case("horizon", horizon=N, **brief) for N in (50, 2000)]
+            + [Case("joints", joints=n, **brief) for n in (4, 12)])
 
 
 def comparison_cases() -> list[Case]:
@@ -134,16 +119,10 @@ def comparison_cases() -> list[Case]:
     undetermined ('rank deficient').
     """
     every = Case("comparison", ticks=500, compared=500, each_tick=0, settle=0, timed=False)
-    return [
-        replace(every, grouping=grouping, **changes)
-        for grouping in ("sample", "channel", "horizon")
-        for changes in (
-            {},
-            {"outliers": 0.2},
-            {"frozen": ARM_FROZEN},
-            {"horizon": 10, "arrival": "relative"},
-        )
-    ]
+    return [replace(every, grouping=grouping, **changes)
+            for grouping in ("sample", "channel", "horizon")
+            for changes in ({}, {"outliers": 0.2}, {"frozen": ARM_FROZEN},
+                            {"horizon": 10, "arrival": "relative"})]
 
 
 def _fewer(horizon: int) -> Effort:

@@ -43,7 +43,7 @@ def chain_urdf(n: int, seed: int = 0) -> str:
         axis /= np.linalg.norm(axis)
         centre = points.mean(axis=0)
         spread = points - centre
-        I = mass / 8 * ((spread**2).sum() * np.eye(3) - spread.T @ spread)
+        I = mass / 8 * ((spread ** 2).sum() * np.eye(3) - spread.T @ spread)
         xyz = lambda v: " ".join(f"{x:.8g}" for x in v)
         parts.append(
             f'<joint name="j{k}" type="revolute"><parent link="{parent}"/><child link="l{k}"/>'
@@ -62,33 +62,27 @@ def chain_urdf(n: int, seed: int = 0) -> str:
 
 def chain_robot(config: Config, n: int, seed: int = 0) -> tuple[Config, RobotModel]:
     """(settings, robot): the default vehicle with a chain of `n` joints."""
-    config = config.with_values(
-        {"robot.urdf": "robot_description", "robot.joints": [f"j{k}" for k in range(n)]}
-    )
+    config = config.with_values({"robot.urdf": "robot_description",
+                                 "robot.joints": [f"j{k}" for k in range(n)]})
     return config, RobotModel.from_config(config, chain_urdf(n, seed))
 
 
-def chain_samples(
-    config: Config, robot: RobotModel, truth: np.ndarray, count: int, seed: int = 0
-) -> list[Sample]:
+def chain_samples(config: Config, robot: RobotModel, truth: np.ndarray, count: int,
+                  seed: int = 0) -> list[Sample]:
     """`count` noisy samples on the grid, with efforts from the model with parameters `truth`
     (p,)."""
     rng, n, C = np.random.default_rng(seed), robot.table.n, robot.table.channels
     axes = 9 + n  # roll, pitch, yaw; nu; mu
     omega = 2 * np.pi * rng.uniform(LOW, HIGH, (axes, CHAIN_TONES))
-    amplitude = (
-        np.r_[[0.35] * 3, [0.5] * 6, [0.5] * n][:, None]
-        * rng.uniform(0.5, 1, (axes, CHAIN_TONES))
-        / CHAIN_TONES
-    )
+    amplitude = (np.r_[[0.35] * 3, [0.5] * 6, [0.5] * n][:, None]
+                 * rng.uniform(0.5, 1, (axes, CHAIN_TONES)) / CHAIN_TONES)
     phase = rng.uniform(0, 2 * np.pi, (axes, CHAIN_TONES))
     noise, found = NOISE_SHARE * robot.default_noise(config), []
     for k in range(count):
         t = k * config.filter.period
-        value, rate, second = (
-            np.sum(amplitude * omega**order * np.sin(omega * t + phase + order * np.pi / 2), axis=1)
-            for order in range(3)
-        )
+        value, rate, second = (np.sum(amplitude * omega ** order
+                                      * np.sin(omega * t + phase + order * np.pi / 2), axis=1)
+                               for order in range(3))
         state = (t, from_rpy(*value[:3]), value[3:9], rate[3:9], value[9:], rate[9:], second[9:])
         valid = np.r_[np.ones(6, bool), np.abs(rate[9:]) > config.joint_states.rest_velocity]
         raw = robot.raw_rows(Sample(*state, np.zeros(6), np.zeros(n), valid))

@@ -56,24 +56,12 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         help="500 ticks against the oracle for every grouping, with 20 %% outliers, frozen "
         "parameters and little data (about half an hour)",
     )
-    which.add_argument(
-        "--endurance",
-        type=int,
-        metavar="TICKS",
-        help="times and resident memory over TICKS ticks, such as 30000",
-    )
-    parser.add_argument(
-        "--profile",
-        action="store_true",
-        help="profile the first case's ticks with cProfile (which slows them down)",
-    )
-    parser.add_argument(
-        "--output",
-        type=Path,
-        default=Path("benchmark_output"),
-        metavar="DIR",
-        help="default benchmark_output",
-    )
+    which.add_argument("--endurance", type=int, metavar="TICKS",
+                       help="times and resident memory over TICKS ticks, such as 30000")
+    parser.add_argument("--profile", action="store_true",
+                        help="profile the first case's ticks with cProfile (which slows them down)")
+    parser.add_argument("--output", type=Path, default=Path("benchmark_output"), metavar="DIR",
+                        help="default benchmark_output")
 
 
 def run(args: argparse.Namespace) -> int:
@@ -86,15 +74,8 @@ def run(args: argparse.Namespace) -> int:
 
     if args.endurance is not None:
         return _endure(args.endurance)
-    chosen = (
-        cases.quick_grid()
-        if args.quick
-        else cases.acceptance_cases()
-        if args.acceptance
-        else cases.comparison_cases()
-        if args.compare
-        else cases.default_grid()
-    )
+    chosen = (cases.quick_grid() if args.quick else cases.acceptance_cases() if args.acceptance
+              else cases.comparison_cases() if args.compare else cases.default_grid())
     output_folder(args.output)
     begin, entries = time.monotonic(), []
     for number, case in enumerate(chosen, 1):

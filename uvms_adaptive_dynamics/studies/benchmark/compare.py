@@ -79,10 +79,8 @@ class Oracle:
     """
 
     def __init__(self, compile_once: bool = True):
-        self._exact, self._usual = (
-            CvxpySolver("CLARABEL", compile_once),
-            CvxpySolver("CLARABEL", compile_once, oracle=False),
-        )
+        self._exact, self._usual = (CvxpySolver("CLARABEL", compile_once),
+                                    CvxpySolver("CLARABEL", compile_once, oracle=False))
         self.name = self._exact.name
 
     def solve(self, problem: HorizonProblem, deadline: float | None = None) -> Solution:
@@ -94,9 +92,8 @@ class Oracle:
         if isinstance(exact, SolverError) and isinstance(usual, SolverError):
             raise usual
         answers = [answer for answer in (exact, usual) if isinstance(answer, Solution)]
-        again = quietly(
-            self._exact, replace(problem, pi=min(answers, key=lambda answer: answer.objective).pi)
-        )
+        again = quietly(self._exact,
+                        replace(problem, pi=min(answers, key=lambda answer: answer.objective).pi))
         answers += [again] if isinstance(again, Solution) else []
         return min(answers, key=lambda answer: answer.objective)
 
@@ -106,9 +103,8 @@ class Comparison:
     accuracy."""
 
     def __init__(self, case: Case, robot: RobotModel):
-        self._once_allowed = (
-            case.horizon * robot.table.channels * robot.table.size <= COMPILED_ONCE_LIMIT
-        )
+        self._once_allowed = (case.horizon * robot.table.channels * robot.table.size
+                              <= COMPILED_ONCE_LIMIT)
         self._timed = case.timed
         self._once: Baseline | None = None
         self._recompiled: Baseline | None = None
@@ -118,10 +114,8 @@ class Comparison:
         self._statuses: dict[str, int] = {}
         self._oracle_violation = 0.0
 
-    def take(
-        self, problem: HorizonProblem, solution: Solution, update: Times, solve: Times,
-        recompile: bool
-    ) -> None:
+    def take(self, problem: HorizonProblem, solution: Solution, update: Times, solve: Times,
+             recompile: bool) -> None:
         """Compare one tick; update, solve: our times for it. `recompile`: also time the formulation
         compiled for this tick alone."""
         if self._oracle is None or self._recompiled is None:
@@ -143,12 +137,8 @@ class Comparison:
             return
         self._excess.append((solution.objective - best.objective) / max(abs(best.objective), 1e-12))
         Y = problem.normalized_Y().reshape(-1, problem.Y.shape[-1])
-        self._prediction.append(
-            float(
-                np.linalg.norm(Y @ (solution.pi - best.pi))
-                / max(np.linalg.norm(Y @ best.pi), 1e-12)
-            )
-        )
+        self._prediction.append(float(np.linalg.norm(Y @ (solution.pi - best.pi))
+                                      / max(np.linalg.norm(Y @ best.pi), 1e-12)))
         self._oracle_violation = max(self._oracle_violation, problem.physical.violation(best.pi))
 
     def figures(self) -> dict[str, Any]:

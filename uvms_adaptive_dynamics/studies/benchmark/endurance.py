@@ -44,12 +44,8 @@ class Endured(NamedTuple):
     late: int
 
 
-def endured(
-    ticks: int,
-    progress: Callable[[float], None] = lambda share: None,
-    lap: int = 2500,
-    case: Case = Case("endurance"),
-) -> Endured:
+def endured(ticks: int, progress: Callable[[float], None] = lambda share: None, lap: int = 2500,
+            case: Case = Case("endurance")) -> Endured:
     """Memory and times of `ticks` updates, by default in the acceptance setting, with the node's
     deadline."""
     config, robot, samples = prepare(case, lap)

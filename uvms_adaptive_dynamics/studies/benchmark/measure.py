@@ -72,24 +72,19 @@ def prepare(case: Case, count: int) -> tuple[Config, RobotModel, list[Sample]]:
     if case.joints is None:
         robot = RobotModel.from_config(config)
         # The first second has no acceleration yet; whole minutes let cases share one file.
-        samples = simulated_samples(
-            60.0 * np.ceil((count * config.filter.period + 1.0) / 60.0), BENCHMARK_SEED
-        )
+        samples = simulated_samples(60.0 * np.ceil((count * config.filter.period + 1.0) / 60.0),
+                                    BENCHMARK_SEED)
     else:
         config, robot = chain_robot(config, case.joints, BENCHMARK_SEED)
-        samples = chain_samples(
-            config, robot, Estimator(config, robot=robot).prior.values, count, BENCHMARK_SEED
-        )
-    return (
-        config,
-        robot,
-        with_outliers(samples[:count], case.outliers, robot.default_noise(config), BENCHMARK_SEED),
-    )
+        samples = chain_samples(config, robot, Estimator(config, robot=robot).prior.values, count,
+                                BENCHMARK_SEED)
+    return (config, robot,
+            with_outliers(samples[:count], case.outliers, robot.default_noise(config),
+                          BENCHMARK_SEED))
 
 
-def measure(
-    case: Case, progress: Callable[[float], None] = lambda share: None, profile: str | None = None
-) -> dict[str, Any]:
+def measure(case: Case, progress: Callable[[float], None] = lambda share: None,
+            profile: str | None = None) -> dict[str, Any]:
     """The case's figures (see `figures`), or {"skipped": reason} if its solver is not available.
 
     profile: file for cProfile's profile of the timed ticks, which profiling slows down.
@@ -107,19 +102,15 @@ def measure(
     for k, update in timed.ticks(profiler):
         record.update.append(update)
         if timed.solver.solution is not None:
-            record.take(
-                k,
-                timed.solver.solution,
-                timed.solver.took,
-                timed.estimator.physical.violation(timed.solver.solution.pi),
-            )
+            record.take(k, timed.solver.solution, timed.solver.took,
+                        timed.estimator.physical.violation(timed.solver.solution.pi))
     if profiler and profile:
         profiler.dump_stats(profile)
     comparison = Comparison(case, robot)
     if case.compared:
         # A second pass on the same samples: between timed ticks CVXPY would evict their caches.
         due = _spread(case.ticks, case.compared)
-        recompiled = (set(list(due)[:: max(1, len(due) // case.each_tick)])
+        recompiled = (set(list(due)[::max(1, len(due) // case.each_tick)])
                       if case.each_tick else set())
         again = _Pass(case, config, robot, samples, begin, count)
         for k, _ in again.ticks():
@@ -145,27 +136,15 @@ class _Pass:
     """An estimator with a full horizon, ready for the case's ticks. Raises SolverError if the
     case's solver is not available."""
 
-    def __init__(
-        self,
-        case: Case,
-        config: Config,
-        robot: RobotModel,
-        samples: list[Sample],
-        begin: int,
-        progress: Callable[[int], None],
-    ):
-        self.estimator = Estimator(
-            config,
-            perturbed(prior_from_config(config, robot), PRIOR_WRONG_BY, BENCHMARK_SEED),
-            robot,
-        )
+    def __init__(self, case: Case, config: Config, robot: RobotModel, samples: list[Sample],
+                 begin: int, progress: Callable[[int], None]):
+        self.estimator = Estimator(config,
+                                   perturbed(prior_from_config(config, robot), PRIOR_WRONG_BY,
+                                             BENCHMARK_SEED), robot)
         # The case's solver comes in after the horizon has filled, since until then CVXPY would
         # compile a program for every tick.
-        solver = (
-            self.estimator.solver
-            if case.solver == "native"
-            else choose_solver(case.solver, robot.table)[0]
-        )
+        solver = (self.estimator.solver if case.solver == "native"
+                  else choose_solver(case.solver, robot.table)[0])
         for sample in samples[:begin]:
             self.estimator.step(sample)
             progress(1)
@@ -245,6 +224,5 @@ class Record:
 
 def _spread(total: int, wanted: int) -> set[int]:
     """`wanted` tick numbers out of `total`, evenly spread."""
-    return (
-        set(np.linspace(0, total - 1, min(wanted, total)).astype(int).tolist()) if wanted else set()
-    )
+    return (set(np.linspace(0, total - 1, min(wanted, total)).astype(int).tolist()) if wanted
+            else set())

@@ -29,23 +29,15 @@ from ... import __version__
 from ...disk.writing import write_file
 
 # Panels of the plot: group of cases, key of the varied quantity, label.
-PANELS = (
-    ("horizon", "horizon", "horizon [samples]"),
-    ("joints", "joints", "joints of the chain"),
-    ("outliers", "outliers", "share of outliers"),
-)
+PANELS = (("horizon", "horizon", "horizon [samples]"), ("joints", "joints", "joints of the chain"),
+          ("outliers", "outliers", "share of outliers"))
 
 
 def machine() -> dict[str, Any]:
     """The machine and software on which the figures were measured."""
-    model = next(
-        (
-            line.split(":", 1)[1].strip()
-            for line in Path("/proc/cpuinfo").read_text().splitlines()
-            if line.startswith("model name")
-        ),
-        platform.processor(),
-    )
+    model = next((line.split(":", 1)[1].strip()
+                  for line in Path("/proc/cpuinfo").read_text().splitlines()
+                  if line.startswith("model name")), platform.processor())
     packages = {
         name: metadata.version(name)
         for name in ("numpy", "scipy", "clarabel", "cvxpy", "mosek")
@@ -86,32 +78,21 @@ def line(entry: dict[str, Any]) -> str:
     for key, word in (("cvxpy_compiled_once", "once"), ("cvxpy_compiled_each_tick", "each tick")):
         if result[key]:
             other = result[key]
-            text += (
-                f"CVXPY compiled {word} {other['solve_ms']['median']:.0f} ms (update x "
-                f"{other['speedup']:.0f}, processor x {other['speedup_cpu']:.0f}); "
-            )
+            text += (f"CVXPY compiled {word} {other['solve_ms']['median']:.0f} ms (update x "
+                     f"{other['speedup']:.0f}, processor x {other['speedup_cpu']:.0f}); ")
     if result["objective_excess"]:
         low, high = result["objective_excess"]
-        text += (
-            f"objective {low:+.0e} to {high:+.0e}, Y pi {result['prediction_difference']:.0e} "
-            f"on {result['compared']} ticks; "
-        )
-    return (
-        text +
-        f"violation {result['worst_violation']:.0e}; {result['peak_mb']:.0f} MB; "
-        f"{result['failures']} failures"
-    )
+        text += (f"objective {low:+.0e} to {high:+.0e}, Y pi {result['prediction_difference']:.0e} "
+                 f"on {result['compared']} ticks; ")
+    return (text + f"violation {result['worst_violation']:.0e}; {result['peak_mb']:.0f} MB; "
+            f"{result['failures']} failures")
 
 
 def write_json(path: Path, entries: Sequence[dict[str, Any]]) -> None:
     """{"schema": 1, "machine": .., "cases": [{"label", "case", "result"}]}."""
-    write_file(
-        path,
-        json.dumps(
-            {"schema": 1, "machine": machine(), "cases": list(entries)}, indent=1, allow_nan=False
-        )
-        + "\n"
-    )
+    write_file(path,
+               json.dumps({"schema": 1, "machine": machine(), "cases": list(entries)}, indent=1,
+                          allow_nan=False) + "\n")
 
 
 def write_plot(path: Path, entries: Sequence[dict[str, Any]]) -> None:
@@ -122,22 +103,12 @@ def write_plot(path: Path, entries: Sequence[dict[str, Any]]) -> None:
     matplotlib.use("Agg")
     from matplotlib.figure import Figure
 
-    groups = [
-        (panel, found)
-        for panel in PANELS
-        if (
-            found := [
-                e
-                for e in entries
-                if e["case"]["group"] == panel[0] and "skipped" not in e["result"]
-            ]
-        )
-    ]
-    bars = [
-        e
-        for e in entries
-        if e["case"]["group"] not in {panel[0] for panel in PANELS} and "skipped" not in e["result"]
-    ]
+    groups = [(panel, found) for panel in PANELS
+              if (found := [e for e in entries
+                            if e["case"]["group"] == panel[0] and "skipped" not in e["result"]])]
+    bars = [e for e in entries
+            if e["case"]["group"] not in {panel[0] for panel in PANELS}
+            and "skipped" not in e["result"]]
     count = len(groups) + bool(bars)
     if not count:
         return
@@ -160,53 +131,32 @@ def write_plot(path: Path, entries: Sequence[dict[str, Any]]) -> None:
         ax.grid(alpha=0.3)
         ax.set_axisbelow(True)
     axes[0].set_ylabel("sample to estimate [ms]")
-    figure.legend(
-        *axes[0].get_legend_handles_labels(), loc="outside upper left", ncols=5, fontsize=8
-    )
+    figure.legend(*axes[0].get_legend_handles_labels(), loc="outside upper left", ncols=5,
+                  fontsize=8)
     picture = io.BytesIO()
     figure.savefig(picture, format="png", dpi=110)
     write_file(path, picture.getvalue())
 
 
 def _lines(ax, x: list, results: list[dict[str, Any]]) -> None:
-    for key, style, name in (
-        ("median", "o-", "median"),
-        ("p99", "v--", "p99"),
-        ("max", "^:", "maximum"),
-    ):
-        ax.plot(
-            x,
-            [r["update_ms"][key] for r in results],
-            style,
-            color="#2f6f9f",
-            label=name,
-            markersize=4,
-        )
-    for key, style, name in (
-        ("cvxpy_compiled_once", "s-", "with CVXPY, compiled once"),
-        ("cvxpy_compiled_each_tick", "d--", "with CVXPY, each tick"),
-    ):
+    for key, style, name in (("median", "o-", "median"), ("p99", "v--", "p99"),
+                             ("max", "^:", "maximum")):
+        ax.plot(x, [r["update_ms"][key] for r in results], style, color="#2f6f9f", label=name,
+                markersize=4)
+    for key, style, name in (("cvxpy_compiled_once", "s-", "with CVXPY, compiled once"),
+                             ("cvxpy_compiled_each_tick", "d--", "with CVXPY, each tick")):
         known = [(a, r[key]["update_ms"]["median"]) for a, r in zip(x, results) if r[key]]
         if known:
             ax.plot(*zip(*known), style, color="#b9772f", label=name, markersize=4)
 
 
 def _bars(ax, entries: Sequence[dict[str, Any]]) -> None:
-    names = [
-        ", ".join(
-            filter(
-                None,
-                (
-                    e["case"]["grouping"],
-                    e["result"]["solver"],
-                    f"{e['case']['outliers']:.0%}",
-                    "frozen" if e["case"]["frozen"] else "",
-                    e["case"]["arrival"] if e["case"]["arrival"] == "relative" else "",
-                ),
-            )
-        )
-        for e in entries
-    ]
+    names = [", ".join(filter(None,
+                              (e["case"]["grouping"], e["result"]["solver"],
+                               f"{e['case']['outliers']:.0%}",
+                               "frozen" if e["case"]["frozen"] else "",
+                               e["case"]["arrival"] if e["case"]["arrival"] == "relative" else "")))
+             for e in entries]
     medians, tails = ([e["result"]["update_ms"][key] for e in entries] for key in ("median", "p99"))
     ax.bar(range(len(names)), tails, color="#2f6f9f", alpha=0.3, label="p99 (bar)")
     ax.bar(range(len(names)), medians, color="#2f6f9f", label="median (bar)")

@@ -44,10 +44,8 @@ SAMPLE_FIELDS = [f.name for f in fields(Sample) if f.name != "misread"]
 def simulated_samples(seconds: float, seed: int = 1) -> list[Sample]:
     """Samples of `seconds` of the simulated robot with the default settings; the same code and seed
     give the same samples."""
-    file = (
-        Path(tempfile.gettempdir())
-        / f"uvms_benchmark_{os.getuid()}_{_version()}_{seed}_{seconds:g}.npz"
-    )
+    file = (Path(tempfile.gettempdir())
+            / f"uvms_benchmark_{os.getuid()}_{_version()}_{seed}_{seconds:g}.npz")
     if file.is_file() and file.stat().st_uid == os.getuid():
         with np.load(file) as saved:
             columns = [saved[name] for name in SAMPLE_FIELDS]
@@ -100,21 +98,14 @@ def _version() -> str:
     """Digest of the package's code, so that samples of an older simulator or front end are never
     reused."""
     digest = hashlib.sha1()
-    for path in sorted(
-        [
-            *SOURCES.glob("*.py"),
-            *SOURCES.glob("signals/**/*.py"),
-            *SOURCES.glob("simulation/**/*.py"),
-            *SOURCES.glob("robots/*"),
-        ]
-    ):
+    for path in sorted([*SOURCES.glob("*.py"), *SOURCES.glob("signals/**/*.py"),
+                        *SOURCES.glob("simulation/**/*.py"), *SOURCES.glob("robots/*")]):
         digest.update(path.read_bytes())
     return digest.hexdigest()[:12]
 
 
-def with_outliers(
-    samples: list[Sample], share: float, noise: np.ndarray, seed: int = 0
-) -> list[Sample]:
+def with_outliers(samples: list[Sample], share: float, noise: np.ndarray,
+                  seed: int = 0) -> list[Sample]:
     """The samples with gross errors in the efforts of a `share` of them, on each channel with
     probability one half (at least one channel).
 
@@ -128,18 +119,9 @@ def with_outliers(
             continue
         hit = rng.random(noise.size) < 0.5
         hit[rng.integers(noise.size)] = True
-        error = np.where(
-            hit,
-            rng.choice([-1.0, 1.0], noise.size)
-            * rng.uniform(SMALLEST_OUTLIER, LARGEST_OUTLIER, noise.size)
-            * noise,
-            0.0,
-        )
-        found.append(
-            replace(
-                sample,
-                wrench=sample.wrench + error[:6],
-                joint_torque=sample.joint_torque + error[6:],
-            )
-        )
+        error = np.where(hit,
+                         rng.choice([-1.0, 1.0], noise.size)
+                         * rng.uniform(SMALLEST_OUTLIER, LARGEST_OUTLIER, noise.size) * noise, 0.0)
+        found.append(replace(sample, wrench=sample.wrench + error[:6],
+                             joint_torque=sample.joint_torque + error[6:]))
     return found

@@ -38,9 +38,8 @@ class Stopwatch:
 
     def read(self) -> Times:
         """Time since its creation."""
-        return Times(
-            1e3 * (time.perf_counter() - self._wall), 1e3 * (time.process_time() - self._cpu)
-        )
+        return Times(1e3 * (time.perf_counter() - self._wall),
+                     1e3 * (time.process_time() - self._cpu))
 
 
 def spread(name: str, times: Sequence[Times]) -> dict[str, dict[str, float] | None]:
