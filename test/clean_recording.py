@@ -61,14 +61,14 @@ def held_out(config, robot, train, test):
             estimator.solve()
     estimator.set_learning(False)
     estimator.break_off()
-    found = [p for p in (estimator.add(s) for s in test) if p is not None]
-    measured, predicted, valid = (
-        np.array([getattr(p, name) for p in found]) for name in ("measured", "predicted", "valid")
-    )
-    measured, error = (
-        np.where(valid, measured, np.nan),
-        np.where(valid, measured - predicted, np.nan),
-    )
-    return 1 - np.nansum(error**2, axis=0) / np.nansum(
-        (measured - np.nanmean(measured, axis=0)) ** 2, axis=0
-    )
+    return predicted_r2(estimator, test)
+
+
+def predicted_r2(estimator, samples):
+    """R^2 of each channel of an estimator's predictions, over the rows that count."""
+    found = [p for p in map(estimator.add, samples) if p is not None]
+    measured, predicted, valid = (np.array([getattr(p, name) for p in found])
+                                  for name in ("measured", "predicted", "valid"))
+    measured[~valid] = np.nan
+    deviation = measured - np.nanmean(measured, axis=0)
+    return 1 - np.nansum((measured - predicted) ** 2, axis=0) / np.nansum(deviation ** 2, axis=0)

@@ -41,7 +41,7 @@ AT = {"robot": ROBOT, "state": STATE, "pi": PRIOR.values}
 CALLS = [
     (uvms.Config, {section: getattr(CONFIG, section) for section in ("robot", "dvl", "twin")}),
     (CONFIG.with_values, {"values": {}}),
-    (uvms.load_config, {"path": None, "base": None}),
+    (uvms.load_config, {"path": None}),
     (uvms.RobotModel, {"config": CONFIG, "arm": None}),
     (uvms.RobotModel.from_config, {"config": CONFIG}),
     (uvms.Mount, {"xyz": (0.0, 0.0, 0.0), "rpy": (0.0, 0.0, 0.0)}),
@@ -79,7 +79,7 @@ RIGHT = {("Estimator", "prior", "None"), ("Estimator", "robot", "None"),
                                                    "start_covariance")),
          *((name, "covariance", "None") for name in ("inverse_dynamics", "forward_dynamics")),
          ("forward_dynamics", "disturbance", "None"), ("load_config", "path", "None"),
-         ("load_config", "base", "None"), ("Identified", "mass", "None"),
+         ("Identified", "mass", "None"),
          ("Estimator", "start", "None"), ("restart", "saved", "None"),
          ("save_parameters", "path", "text")}
 

@@ -18,9 +18,13 @@ import pytest
 
 from uvms_adaptive_dynamics.config import Config
 from uvms_adaptive_dynamics.control.state_filter import SILENT_AFTER, StateFilter
-from uvms_adaptive_dynamics.model.rotations import FRD_FROM_FLU, from_quaternion, to_rotation_vector
+from uvms_adaptive_dynamics.model.rotations import (
+    FRD_FROM_FLU,
+    NED_FROM_ENU,
+    from_quaternion,
+    to_rotation_vector,
+)
 from uvms_adaptive_dynamics.simulation.robot import SimulatedRobot
-from uvms_adaptive_dynamics.simulation.sensors import ENU_FROM_NED
 from uvms_adaptive_dynamics.simulation.true_robot import TrueRobot
 
 CONFIG = Config().with_values({"robot.surface_pressure": TrueRobot().surface_pressure})
@@ -32,7 +36,7 @@ def reading(message):
     p = message.payload
     if message.topic == "imu/data":
         R = np.reshape(from_quaternion(*p["orientation"]), (3, 3))
-        R = ENU_FROM_NED @ R @ FRD_FROM_FLU
+        R = NED_FROM_ENU.T @ R @ FRD_FROM_FLU
         return "imu", [*R[2], *(FRD_FROM_FLU @ p["angular_velocity"]),
                        *(FRD_FROM_FLU @ p["linear_acceleration"]), np.arctan2(R[1, 0], R[0, 0])]
     if message.topic == "dvl/twist":

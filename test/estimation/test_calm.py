@@ -16,7 +16,7 @@
 the model stays as good."""
 import numpy as np
 import pytest
-from clean_recording import clean_recording
+from clean_recording import clean_recording, predicted_r2
 from frame_cases import decoded
 
 from uvms_adaptive_dynamics.config import Config
@@ -100,15 +100,7 @@ def learnt(config, robot, seed):
 
 def r2(config, robot, parameters, samples):
     """R^2 of each channel on low-passed rows of other samples."""
-    estimator = Estimator(config, parameters, robot, learn=False)
-    found = [p for p in map(estimator.add, samples) if p is not None]
-    measured, predicted, valid = (np.array([getattr(p, name)
-                                            for p in found])
-                                  for name in ("measured", "predicted", "valid"))
-    measured, error = np.where(valid, measured, np.nan), np.where(valid, measured - predicted,
-                                                                  np.nan)
-    return 1 - np.nansum(error ** 2, axis=0) / np.nansum(
-        (measured - np.nanmean(measured, axis=0)) ** 2, axis=0)
+    return predicted_r2(Estimator(config, parameters, robot, learn=False), samples)
 
 
 def test_calm_neither_moves_nor_spoils_what_was_measured(setup, other):

@@ -52,22 +52,22 @@ def test_limits(running, limit, value):
     learnt = estimator.pi
     for _ in range(50):
         estimator.add(following())
-    assert estimator.implausible == 0
+    assert estimator.rejected.implausible == 0
     change(estimator, **{f"limits__{limit}": value})
     assert np.array_equal(estimator.pi, learnt) and estimator.snapshot().window_filled == 100
     for _ in range(50):
         estimator.add(following())
-    assert estimator.implausible > 0
+    assert estimator.rejected.implausible > 0
 
 
 def test_gates(running):
     """Without gates an absurd sample counts if it is finite."""
     estimator, following = running
     estimator.add(replace(following(), nu=np.full(6, 1e3)))
-    assert estimator.implausible == estimator.table.channels
+    assert estimator.rejected.implausible == estimator.table.channels
     change(estimator, filter__gates=False)
     estimator.add(replace(following(), nu=np.full(6, 1e3)))
-    assert estimator.implausible == estimator.table.channels
+    assert estimator.rejected.implausible == estimator.table.channels
 
 
 def test_minimum_share(running):

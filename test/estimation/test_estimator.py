@@ -240,7 +240,7 @@ def test_sample_that_is_not_finite_does_not_spoil_the_estimate(robot, data, fiel
         if k == 60:
             sample = replace(sample, **{field: np.full_like(getattr(sample, field), np.nan)})
         last = estimator.step(sample)
-    assert estimator.implausible > 0 and estimator.solver_failures == 0
+    assert estimator.rejected.implausible > 0 and estimator.solver_failures == 0
     assert last.status == "optimal" and np.isfinite(last.pi).all()
 
 
@@ -453,7 +453,7 @@ def test_a_stamp_that_comes_twice_is_refused_and_costs_nothing(robot, data):
         once.step(sample)
         last = twice.step(sample)
     late = replace(data[149], t=data[149].t + 0.4 * Config().filter.period)
-    assert twice.step(late) is None and twice.repeated_stamps == 1
+    assert twice.step(late) is None and twice.rejected.repeated_stamps == 1
     np.testing.assert_array_equal(*(one.snapshot().progress.row_age for one in (once, twice)))
     assert twice.snapshot().window_filled == once.snapshot().window_filled == 100
     assert np.array_equal(twice.step(data[150]).pi, once.step(data[150]).pi) and last is not None
@@ -511,7 +511,7 @@ def test_a_first_motion_is_news_and_no_error(robot, data):
     estimator = Estimator(Config(), perturbed(prior_from_config(Config(), robot), 2, 3), robot)
     for sample in data[:500]:
         estimator.step(sample)
-    assert estimator.implausible == 0
+    assert estimator.rejected.implausible == 0
 
 
 def test_solves_that_fail_in_a_row_end_in_recovery(robot, data):

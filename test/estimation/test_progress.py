@@ -100,7 +100,7 @@ def test_masked_and_resting_rows_are_not_learnt(running):
 def test_a_recovery_is_a_jump_that_is_judged_anew(running):
     """Failures are counted across the recovery until a solve succeeds."""
     estimator, samples = running
-    estimator.trust.judged = True
+    estimator.findings.trust.judged = True
     solve = estimator.solver.solve
     estimator.solver.solve = lambda *problem: (_ for _ in ()).throw(SolverError("no"))
     for _ in range(RECOVER_AFTER + 2):
@@ -116,7 +116,7 @@ def test_a_recovery_is_a_jump_that_is_judged_anew(running):
 def test_a_change_of_the_robot_is_a_jump_that_is_judged_anew(running):
     """Its sentence is the reason; a withdrawal works the same way."""
     estimator, samples = running
-    estimator.trust.judged = True
+    estimator.findings.trust.judged = True
     change = EffortChange("thrust", 10, estimator.information.noise.record(), np.arange(6), 0.9,
                           "10^20 : 1")
     estimator.follow(change, 2.0)

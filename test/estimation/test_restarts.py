@@ -309,7 +309,7 @@ def test_an_estimate_that_is_far_off_is_left():
                       robot)
     for sample in linear_samples(config, robot, truth, 12.0, 2):
         again.step(sample)
-    assert 50 <= again.implausible / robot.table.channels <= 150
+    assert 50 <= again.rejected.implausible / robot.table.channels <= 150
     assert abs(again.prediction.residual[2]) < 2.0 and again.counts.any()
 
 
@@ -328,9 +328,9 @@ def test_data_that_come_again_are_told():
         again.add(sample)
         later.add(replace(sample, t=sample.t + 60.0))
         other.add(replace(theirs, t=sample.t))
-    assert "from 0 s on have already been learnt from" in again.repeated
-    assert again.notes.count(again.repeated) == 1
-    assert not (first.repeated or later.repeated or other.repeated)
+    assert "from 0 s on have already been learnt from" in again.replayed
+    assert again.notes.count(again.replayed) == 1
+    assert not (first.replayed or later.replayed or other.replayed)
     assert len(later.parameter_set().learned["spans"]) == 2
 
 

@@ -67,9 +67,10 @@ def test_rows_go_on_until_the_tilt_outweighs_their_noise(setup):
         return np.array([p.valid[6:] for p in found if p is not None]), estimator
 
     few, estimator = valid(0.01)
-    assert few.all(axis=1).mean() > 0.9 and estimator.tilted == 0
+    assert few.all(axis=1).mean() > 0.9 and estimator.rejected.unknown_attitude == 0
     many, estimator = valid(30.0)
-    assert not many[:, 1].any() and estimator.tilted > 50 and estimator.implausible == 0
+    assert not many[:, 1].any()
+    assert estimator.rejected.unknown_attitude > 50 and estimator.rejected.implausible == 0
 
 
 @pytest.mark.parametrize(("mass", "expected"), [(0.0, False), (4.0, False), (2000.0, True)])

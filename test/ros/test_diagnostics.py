@@ -22,6 +22,7 @@ import pytest
 
 from uvms_adaptive_dynamics.config import Config
 from uvms_adaptive_dynamics.estimation.progress import ProgressRecord
+from uvms_adaptive_dynamics.estimation.sample_check import Rejected
 from uvms_adaptive_dynamics.estimation.snapshot import EstimatorSnapshot
 from uvms_adaptive_dynamics.estimation.validity import Validity
 from uvms_adaptive_dynamics.model.robot import RobotModel
@@ -254,7 +255,7 @@ def test_what_was_refused_is_told_from_what_was_doubted(table):
     world.report()
     world.front_end.inputs = inputs(100, {"not finite": 2}, {"spike": 5})
     world.dropped = {"dvl: ValueError": 1, "never": 0}
-    world.set(implausible=5, repeated_stamps=7, tilted=3)
+    world.set(rejected=Rejected(implausible=5, unknown_attitude=3, repeated_stamps=7))
     found = world.report()
     said, doubted = found["refused messages"], found["doubted values"]
     for words in ("imu: not finite 2", "dvl: ValueError 1", "implausible rows 5",

@@ -172,7 +172,7 @@ def test_a_channel_that_is_wrong_is_named_in_the_state(start, samples):
     memory.save()
     assert "wrong" not in load_parameters(memory.folder / "state.yaml").learned
     learn(estimator, samples[60:90])
-    estimator.trust.levels = np.where(np.arange(10) == 2, 2, 0)
+    estimator.findings.trust.levels = np.where(np.arange(10) == 2, 2, 0)
     memory.save()
     assert load_parameters(memory.folder / "state.yaml").learned["wrong"] == ["heave"]
     assert len(list(memory.folder.glob("state.*.yaml"))) == 1

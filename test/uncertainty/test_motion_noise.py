@@ -120,13 +120,13 @@ def test_an_estimate_is_off_by_what_is_said(share):
         noise.add_row(np.eye(6)[0])
     A = np.diag([rows @ rows, 1.0])
     inverse = ConstrainedInverse(A, A, np.zeros((0, 2)), 0, np.zeros(2), np.ones(2, bool))
-    moved = noise.moves(inverse, np.array([estimate, 0.0]), np.ones(6), np.full(2, 100.0))[0]
+    moved = noise.bias(inverse, np.array([estimate, 0.0]), np.ones(6), np.full(2, 100.0))[0]
     assert MASS - estimate < moved < 3 * (MASS - estimate)
     # if all motion is noise, the bias is the prior's deviation, and no more
     nothing = fed(white(2, 1.0), np.zeros(6000))
     for _ in rows:
         nothing.add_row(np.eye(6)[0])
-    moved = nothing.moves(inverse, np.array([estimate, 0.0]), np.ones(6), np.array([7.0, 1.0]))[0]
+    moved = nothing.bias(inverse, np.array([estimate, 0.0]), np.ones(6), np.array([7.0, 1.0]))[0]
     assert moved == pytest.approx(7.0)
 
 
@@ -143,7 +143,7 @@ def test_rows_that_are_forgotten_do_not_count():
 
     def mass_moves(noise):
         noise._squares[:], noise._blocks = 1.0, 1.0
-        return noise.moves(inverse, np.array([MASS, DRAG]), weights, np.full(2, 100.0))[0]
+        return noise.bias(inverse, np.array([MASS, DRAG]), weights, np.full(2, 100.0))[0]
 
     all_rows = mass_moves(mapped)
     assert mass_moves(fading) == pytest.approx(all_rows / 30, rel=.01)

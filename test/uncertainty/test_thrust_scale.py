@@ -18,7 +18,7 @@ import math
 import pytest
 
 from uvms_adaptive_dynamics.uncertainty.added_direction import MIN_PIECES, Added
-from uvms_adaptive_dynamics.uncertainty.thrust_scale import ThrustScale
+from uvms_adaptive_dynamics.uncertainty.thrust_scale import ThrustRatio
 
 
 @pytest.mark.parametrize("factor, stddev, pieces, off", [
@@ -26,7 +26,7 @@ from uvms_adaptive_dynamics.uncertainty.thrust_scale import ThrustScale
     (1.1, 0.05, 30, False), (2.0, 0.05, MIN_PIECES - 1, False)])
 def test_a_scale_is_a_finding_beyond_its_error(factor, stddev, pieces, off):
     """With 99.9 % confidence, up or down; the sentence has the number and what to set."""
-    scale = ThrustScale(factor, Added(math.log(factor), stddev, pieces))
+    scale = ThrustRatio(factor, Added(math.log(factor), stddev, pieces))
     found = scale.finding()
     assert (found is not None) == off
     if found is not None:
@@ -36,5 +36,5 @@ def test_a_scale_is_a_finding_beyond_its_error(factor, stddev, pieces, off):
 
 def test_the_interval_is_that_of_the_logarithm():
     """1.2 with .05: from 1.2 / 1.11 to 1.2 * 1.11."""
-    said = ThrustScale(1.2, Added(math.log(1.2), 0.05, 30)).sentence()
+    said = ThrustRatio(1.2, Added(math.log(1.2), 0.05, 30)).sentence()
     assert "1.20 times" in said and "(95 %: 1.08 to 1.33)" in said

@@ -19,7 +19,7 @@ import pytest
 from uvms_adaptive_dynamics.model.sample import Misread
 from uvms_adaptive_dynamics.uncertainty.trust import MM, MP, TRUST_DOUBTFUL, ChannelTrust, M
 from uvms_adaptive_dynamics.uncertainty.trust_cause import (
-    Slope,
+    Slopes,
     common_scale,
     likely_cause,
     slopes,
@@ -82,7 +82,7 @@ def test_channels_without_a_cause_are_named_together_with_what_to_do():
 
 def test_channels_without_a_measured_effort_have_no_slope():
     """With thrusters off the effort is exactly zero, which is not a factor of zero."""
-    nothing = Slope(np.zeros(C), np.zeros(C))
+    nothing = Slopes(np.zeros(C), np.zeros(C))
     with np.errstate(all="raise"):
         assert common_scale(nothing, np.arange(C)) is None
 

@@ -24,7 +24,7 @@ from typing import Any
 
 from ..disk.reading import read_text
 from ..disk.yaml_text import parse_yaml
-from ..errors import ConfigError, brief, require, require_path
+from ..errors import ConfigError, brief, require_path
 from .whole import Config
 
 NODE_NAME = "uvms_estimator"
@@ -56,18 +56,16 @@ def flatten(tree: Mapping[str, Any], prefix: str = "") -> dict[str, Any]:
     return flat
 
 
-def load_config(path: str | Path | None = None, base: Config | None = None) -> Config:
-    """Read settings from a ROS 2 parameter file on top of `base` (default: the defaults).
+def load_config(path: str | Path | None = None) -> Config:
+    """Read settings from a ROS 2 parameter file, or the defaults if there is none.
 
     The top level of the file is `/**: ros__parameters:` or the node's name, in any namespace; or
     the settings themselves, as lines that a message gives to paste.
     Raises ConfigError for a missing or malformed file, a file for other nodes only, an unknown
     setting or a bad value.
     """
-    base = Config() if base is None else base
-    require("base", base, Config, ConfigError)
     if path is None:
-        return base
+        return Config()
     require_path(path, ConfigError)
     path = Path(path).expanduser()
     nodes = parameter_nodes(path, bare=True)
@@ -78,7 +76,7 @@ def load_config(path: str | Path | None = None, base: Config | None = None) -> C
     try:
         for parameters in ours:
             values.update(flatten(parameters))
-        config = base.with_values(
+        config = Config().with_values(
             {k: v for k, v in values.items() if k.split(".")[0] not in ROS_OWN})
     except ConfigError as error:
         raise ConfigError(f"configuration '{path}': {error}") from None

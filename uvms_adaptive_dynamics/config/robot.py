@@ -26,6 +26,8 @@ AUTO = "auto"
 VEHICLE_TERMS = ("off_axis_inertia", "off_axis_damping", "thrust_by_direction", "current")
 JOINT_TERMS = ("rotor", "friction_by_direction", "dead_band", "link_drag")
 
+STANDARD_GRAVITY = 9.80665      # [m/s^2]
+
 # Joint names are columns of samples.csv and parts of patterns such as 'axis_b.*'.
 UNNAMEABLE = " ,;*?[]'\"\\"
 
@@ -54,8 +56,8 @@ class Robot(Section):
         "rad")
     # Neither may be zero: depth is pressure / (density * gravity), attitude comes from gravity.
     gravity: float = setting(
-        9.80665, "Gravitational acceleration. Default: standard gravity; 9.780 at the equator, "
-                 "9.832 at the poles.",
+        STANDARD_GRAVITY, "Gravitational acceleration. Default: standard gravity; 9.780 at the "
+                          "equator, 9.832 at the poles.",
         "m/s^2", 1.0, 30.0)
     water_density: float = setting(
         1000.0, "Density of the water: 996 to 1000 in a pool, 1020 to 1030 in the sea.",

@@ -118,8 +118,8 @@ class DirectionalArrival:
     def reweigh(self, weights: np.ndarray) -> None:
         """See `IncrementArrival.reweigh`; never while a map's iterator is unfinished."""
         self._weights = weights
-        self._old_data, self._block_data = self._old.weighted(weights), self._block.weighted(
-            weights)
+        self._old_data = self._old.weighted(weights)
+        self._block_data = self._block.weighted(weights)
 
     def data(self) -> list[np.ndarray]:
         """See `IncrementArrival.data`."""

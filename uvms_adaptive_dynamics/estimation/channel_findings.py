@@ -13,7 +13,7 @@
 # limitations under the License.
 
 """Findings about each channel: trust in its residuals and the likely cause if it is lost, faulty
-readings, constant residuals, and noise that was assumed too large."""
+readings, constant residuals, noise that was assumed too large, and impossible masses."""
 from __future__ import annotations
 
 import numpy as np
@@ -23,6 +23,8 @@ from ..model.parameter_file import ParameterSet
 from ..model.robot import RobotModel
 from ..model.sample import Misread
 from ..uncertainty.constant_residual import ResidualMean, noise_findings
+from ..uncertainty.mass_check import mass_findings
+from ..uncertainty.parameter_covariance import ParameterCovariance
 from ..uncertainty.trust import TRUST_OK, TRUST_STATES, ChannelTrust
 from ..uncertainty.trust_cause import likely_cause
 from .information import InformationState
@@ -34,12 +36,15 @@ from .row_excitation import Excited
 class ChannelFindings:
     """Judges the channels of a robot and words the findings.
 
-    left_out (C,): why each channel is neither judged nor mentioned in advice; '' if it is."""
+    trust: of each channel, from its residuals; left_out (C,): why each channel is neither judged
+    nor mentioned in advice; '' if it is."""
 
-    def __init__(self, config: Config, robot: RobotModel, trust: ChannelTrust,
-                 information: InformationState):
-        """trust, information: the estimator's own."""
-        self._robot, self._trust, self._information = robot, trust, information
+    def __init__(self, config: Config, robot: RobotModel, information: InformationState,
+                 correlation_length: float):
+        """information: the estimator's own; correlation_length: low-passed rows per independent
+        one."""
+        self._robot, self._information = robot, information
+        self.trust = ChannelTrust(robot.table.channels, config.filter.period, correlation_length)
         self._cause: tuple[np.ndarray | None, str] = None, ""
         self._misread: tuple[Misread, ...] = ()
         self.change_settings(config)
@@ -54,7 +59,7 @@ class ChannelFindings:
         reference = (np.max(known, axis=0) if known
                      else None if learn else self._robot.default_noise(self._config))
         wrong = np.flatnonzero(np.isin(self._robot.channels, wrong_channels(saved)))
-        self._trust.restart(reference, assumed=saved.noise_stddev is None and reference is not None,
+        self.trust.restart(reference, assumed=saved.noise_stddev is None and reference is not None,
                             known=saved.covariance is not None, wrong=wrong)
         self._residual_mean = ResidualMean(self._robot.table.channels)
 
@@ -63,19 +68,27 @@ class ChannelFindings:
         self._config, self.left_out = config, self._robot.left_out(config)
         self._unused = np.array([bool(why) for why in self.left_out])
 
+    def break_off(self) -> None:
+        """Begin a new batch of residuals after a gap in time."""
+        self.trust.break_off()
+
+    def begin_again(self) -> None:
+        """Forget the residuals of parameters that have been replaced."""
+        self.trust.begin_again()
+
     def add_row(self, prediction: Prediction, excited: Excited, excused: np.ndarray) -> None:
         """Judge a row; excused (C,): variance that residuals may have without being doubted, that
         of the parameters while they are learnt, and none of frozen ones."""
-        self._trust.add_row(prediction.measured, prediction.predicted,
+        self.trust.add_row(prediction.measured, prediction.predicted,
                             prediction.valid & ~self._unused, excited.moves, excused,
                             self._information.noise.long_run)
         self._residual_mean.add_row(prediction.residual, excited.moves)
 
-    def follow_misread(self, misread: tuple[Misread, ...]) -> None:
+    def set_misread(self, misread: tuple[Misread, ...]) -> None:
         """Apply the faults found in sensors and settings."""
         if misread != self._misread:
             self._misread = misread
-            self._trust.misread(place for one in misread for place in one.places)
+            self.trust.misread(place for one in misread for place in one.places)
 
     def of_residuals(self) -> list[str]:
         """Sentences about constant residuals and about noise assumed too large, except for channels
@@ -90,22 +103,29 @@ class ChannelFindings:
         return (self._residual_mean.findings(robot.channels, robot.units, estimated | misread,
                                              rows, robot.negligible)
                 + noise_findings(robot.channels, robot.units, np.where(misread, 0.0, noise.stddev),
-                                 noise.at_most, np.sqrt(self._trust.effort_power),
+                                 noise.at_most, np.sqrt(self.trust.effort_power),
                                  self._config.estimation.adapt_noise))
+
+    def of_masses(self, pi: np.ndarray, covariance: ParameterCovariance) -> list[tuple[str, str]]:
+        """Masses of the estimate pi (p,) that contradict the robot's own: (setting, sentence)
+        each."""
+        return mass_findings(self._robot.table, pi, covariance, self._config,
+                             self.trust.levels[:3] == TRUST_OK,
+                             np.sqrt(self.trust.effort_power[:3]).tolist())
 
     def trust_cause(self) -> str:
         """The likely cause if a channel is neither `ok` nor left out, in a sentence; else ''."""
-        levels = self._trust.levels
+        levels = self.trust.levels
         if self._cause[0] is not levels:     # levels change twice a second, ticks are more frequent
             misread = [one._replace(places=places) for one in self._misread
                        if (places := tuple(c for c in one.places if not self._unused[c]))]
             vehicle_rows = 6 if self._robot.vehicle else 0
             self._cause = levels, likely_cause(self._robot.channels, vehicle_rows,
                                                np.where(self._unused, TRUST_OK, levels),
-                                               self._trust.batches, misread)
+                                               self.trust.batches, misread)
         return self._cause[1]
 
     def trust_words(self) -> tuple[str, ...]:
         """(C,) trust state of each channel, or why it is left out."""
         return tuple(why or TRUST_STATES[level] for level, why
-                     in zip(self._trust.levels.tolist(), self.left_out))
+                     in zip(self.trust.levels.tolist(), self.left_out))

@@ -28,24 +28,24 @@ from ..solvers.problem import Quadratic
 class Coupling:
     """Applies the setting to rows and to their sums.
 
-    moves: whether the arm's share of the vehicle's rows uses the previous estimate (coupling
-    'reaction'), which changes from tick to tick; split: masks (C,) of the channels whose full rows
-    are summed separately for that reason."""
+    uses_estimate: whether the arm's share of the vehicle's rows is computed with the previous
+    estimate (coupling 'reaction'), so that rows change from tick to tick; split: masks (C,) of the
+    channels whose full rows are summed separately for that reason."""
 
-    moves: bool
+    uses_estimate: bool
     split: tuple[np.ndarray, ...]
 
     def __init__(self, settings: Estimation, table: ParameterTable):
         self._table = table
-        self.moves = settings.coupling == "reaction" and table.vehicle and table.n > 0
+        self.uses_estimate = settings.coupling == "reaction" and table.vehicle and table.n > 0
         vehicle = np.arange(table.channels) < 6
-        apart = (vehicle, ~vehicle) if self.moves else (np.ones(table.channels),)
+        apart = (vehicle, ~vehicle) if self.uses_estimate else (np.ones(table.channels),)
         self.split = tuple(mask.astype(float) for mask in apart)
 
     def rows(self, Y: np.ndarray, tau: np.ndarray,
              pi: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
         """Rows Y (..., C, p) and tau (..., C) of a problem with previous estimate pi (p,)."""
-        if not self.moves:
+        if not self.uses_estimate:
             return Y, tau
         Y, tau, m = Y.copy(), tau.copy(), self._table.arm_slice
         tau[..., :6] -= Y[..., :6, m] @ pi[m]
@@ -55,7 +55,7 @@ class Coupling:
     def combined(self, sums: Sequence[np.ndarray], pi: np.ndarray) -> Quadratic:
         """The sums (p + 1, p + 1) of the split combined into one quadratic, with previous estimate
         pi (p,)."""
-        if not self.moves:
+        if not self.uses_estimate:
             return quadratic(sums[0])
         v, m = self._table.vehicle_slice, self._table.arm_slice
         vehicle, arm = (quadratic(one) for one in sums)

@@ -92,9 +92,9 @@ class EstimateUncertainty:
         self._increments = IncrementCovariance(self._settings, self._floor)
         self._solved = self._present = None
 
-    def follow(self, problem: HorizonProblem, before: np.ndarray, pi: np.ndarray) -> None:
-        """Follow the estimate from `before` (p,) to the minimum pi (p,) of a problem. Raises
-        SolverError, with nothing changed, if the problem's information is singular."""
+    def update(self, problem: HorizonProblem, before: np.ndarray, pi: np.ndarray) -> None:
+        """Note that the estimate has moved from `before` (p,) to the minimum pi (p,) of a problem.
+        Raises SolverError, with nothing changed, if the problem's information is singular."""
         information = self._information
         solved = _Solved(problem.total.H, problem.total.g, pi,
                          information.arrival.gradient_covariance(), information.gradient.covariance)
@@ -145,7 +145,7 @@ class EstimateUncertainty:
         B = solved.of_rows + solved.of_prior
         inverse = ConstrainedInverse(solved.A, B, self._physical.active_normals(solved.pi),
                                      equalities, solved.A @ solved.pi - solved.g, free)
-        systematic = self._information.systematic_moves(inverse, solved.pi)
+        systematic = self._information.systematic_shift(inverse, solved.pi)
         if not free.all():
             systematic[:, ~free] = self.recent.systematic[:, ~free]
         systematic.setflags(write=False)
@@ -155,7 +155,7 @@ class EstimateUncertainty:
                                             self._free_set.covariance, solved.of_rows)
         return Uncertainty(covariance, systematic, inverse)
 
-    def follow_free_set(self) -> None:
+    def note_free_set(self) -> None:
         """Other parameters are free: what the data determine is unknown until the next solve."""
         self.recent = self.recent._replace(inverse=None)
         self._solved = self._present = None

@@ -26,7 +26,7 @@ import numpy as np
 
 from ..config import Config
 from ..errors import SolverError, require
-from ..model.parameter_file import ParameterSet, as_parameter_set
+from ..model.parameter_file import ParameterSet, as_prior
 from ..model.physical_set import ACCEPTED_VIOLATION, PhysicalSet
 from ..model.prior import prior_from_config
 from ..model.robot import RawRows, RobotModel
@@ -35,8 +35,7 @@ from ..model.scales import Scales
 from ..solvers import Guarded, choose_solver
 from ..solvers.problem import HorizonProblem, Solution
 from ..uncertainty.identifiability import Identifiability
-from ..uncertainty.mass_check import mass_findings
-from ..uncertainty.trust import TRUST_OK, TRUST_WRONG, ChannelTrust
+from ..uncertainty.trust import TRUST_WRONG
 from .accepted_change import Change
 from .channel_findings import ChannelFindings
 from .low_pass import Row, RowFilter
@@ -47,7 +46,7 @@ from .progress import Progress
 from .robot_changes import Revision, RobotChanges
 from .robot_knowledge import RobotKnowledge
 from .row_excitation import Excited
-from .sample_check import SampleCheck
+from .sample_check import Rejected, SampleCheck
 from .snapshot import EstimatorSnapshot, PresentParameters
 
 log = logging.getLogger(__name__)
@@ -109,13 +108,12 @@ class Estimator:
                                    self.robot.thrusters)
         self._check = SampleCheck(config, self.robot, np.sqrt(self._low_pass.correlation_length))
         self._given = (prior_from_config(config, self.robot) if prior is None
-                       else as_parameter_set(prior, self.table, "prior"))
+                       else as_prior(prior, self.table))
         self.knowledge = RobotKnowledge(config, self.robot, self.physical, self._low_pass,
                                         self._given.for_table(self.table, "prior").values)
         self.information = self.knowledge.information
-        self.trust = ChannelTrust(self.table.channels, config.filter.period,
-                                  self._low_pass.correlation_length)
-        self.findings = ChannelFindings(config, self.robot, self.trust, self.information)
+        self.findings = ChannelFindings(config, self.robot, self.information,
+                                        self._low_pass.correlation_length)
         self._progress = Progress(self.table.channels)
         self.payload = PayloadTracker(self.table, config.filter.period,
                                       config.filter.period * len(self._low_pass.kernel),
@@ -124,11 +122,9 @@ class Estimator:
                                            self._low_pass.correlation_length, self._elapsed)
         self.solver_failures = 0
         self.changes, self.last_change = 0, ""
-        self.implausible = 0        # rows marked valid whose values are impossible
-        self.tilted = 0             # rows masked because the attitude is too uncertain
-        self.repeated_stamps = 0    # samples refused because their stamp repeats
+        self.rejected = Rejected()
         self.recoveries = 0         # restarts after failed solves in a row
-        self.repeated = ""          # a sentence if the data have been learnt from already
+        self.replayed = ""          # a sentence if the data have been learnt from already
         self.restart(start)
         if learn:
             self.solver.warm_up(self.physical, self.free, self.pi)
@@ -151,10 +147,10 @@ class Estimator:
         """
         self._check.require_form(sample)
         if self._repeats(sample.t):
-            self.repeated_stamps += 1
+            self.rejected = self.rejected.plus(Rejected(repeated_stamps=1))
             return None
-        self._follow_time(sample.t)
-        self.findings.follow_misread(sample.misread)
+        self._note_time(sample.t)
+        self.findings.set_misread(sample.misread)
         if sample.down_doubt is not None:
             # The attitude is a guess while the IMU is silent or wrong, and a wrong IMU was wrong
             # before it was found: residuals of either time are no evidence of a change.
@@ -163,7 +159,7 @@ class Estimator:
 
     def _learn_from(self, sample: Sample) -> Prediction | None:
         """A tick while learning; every update of what is known is in it."""
-        self._note_repeated_data(sample)
+        self._note_replayed_data(sample)
         self._undo_if_faulty(sample)
 
         # Its row: the same linear filter on both sides leaves tau = Y pi exact.
@@ -239,7 +235,7 @@ class Estimator:
         return self._last_t is not None and abs(t - self._last_t) < (
             SAME_INSTANT * self.config.filter.period)
 
-    def _follow_time(self, t: float) -> None:
+    def _note_time(self, t: float) -> None:
         """Separate the row at t [s] from earlier ones if a gap or a jump of time lies between."""
         if self._last_t is not None:
             passed, period = t - self._last_t, self.config.filter.period
@@ -250,15 +246,15 @@ class Estimator:
             self._first_t = t
         self._last_t = t
 
-    def _note_repeated_data(self, sample: Sample) -> None:
+    def _note_replayed_data(self, sample: Sample) -> None:
         """Report once that data are being learnt from a second time."""
         since = self.knowledge.note_data(sample)
-        if since is not None and not self.repeated:
-            self.repeated = (
+        if since is not None and not self.replayed:
+            self.replayed = (
                 f"data from {max(self._elapsed(since), 0.0):.0f} s on have already been learnt "
                 "from (same stamps and readings): they count twice, so intervals become too "
                 "narrow; start from an estimate that has not seen them")
-            self._note(self.repeated)
+            self._note(self.replayed)
 
     def _undo_if_faulty(self, sample: Sample) -> None:
         """Undo what was learnt from a sensor that has become faulty."""
@@ -272,12 +268,11 @@ class Estimator:
         return self.robot.raw_rows(sample, self.pi).scaled(self.scales.effort)
 
     def _valid_rows(self, sample: Sample, raw: RawRows) -> np.ndarray:
-        """(C,) bool: rows to use; counts those that are implausible or of an uncertain attitude."""
-        checked = self._check.rows(sample, raw, self.pi, self.knowledge.recent.covariance,
-                                   self.information.noise.long_run)
-        self.implausible += checked.implausible
-        self.tilted += checked.tilted
-        return checked.valid
+        """(C,) bool: rows to use; counts the others."""
+        valid, rejected = self._check.rows(sample, raw, self.pi, self.knowledge.recent.covariance,
+                                           self.information.noise.long_run)
+        self.rejected = self.rejected.plus(rejected)
+        return valid
 
     def _low_passed(self, sample: Sample, raw: RawRows, valid: np.ndarray) -> Row | None:
         return self._low_pass.add_row(sample.t, raw, valid,
@@ -286,7 +281,7 @@ class Estimator:
     def _predict(self, row: Row) -> tuple[Prediction, Excited]:
         """The prediction of a row, and which of its channels are in motion and count."""
         prediction = predict(row, self.pi, self.knowledge.recent.covariance,
-                             self.information.noise, self.trust.levels)
+                             self.information.noise, self.findings.trust.levels)
         excited = self.information.observe(prediction)
         self.prediction, self.moves, self.counts = prediction, excited.moves, excited.counts
         return prediction, excited
@@ -327,7 +322,7 @@ class Estimator:
         """Drop the data whose solves failed, and restart from the last good estimate."""
         self.recoveries += 1
         self._progress.note_jump(f"recovery after {RECOVER_AFTER} failed solves in a row")
-        self.trust.begin_again()
+        self.findings.begin_again()
         self._note(f"{RECOVER_AFTER} solves failed in a row up to t = {t:.2f} s; dropped their "
                    "data and restarted from the last good estimate")
         self.knowledge.begin_again()
@@ -353,13 +348,12 @@ class Estimator:
             self._note(f"the saved estimate corrects measurements: {', '.join(corrections)}, as "
                        "found in its dive; a repair or a fresh battery since then is noticed while "
                        "it learns")
-        self.payload.end()
         self.findings.restart(origin.saved, self.learn)
         self._check.restart()
         self._low_pass.reset()
         self._last_t = self._first_t = None
         self.undone = self.standing_change = ""
-        self.repeated = ""
+        self.replayed = ""
         self.prediction = None
         self.status = ""
         self._progress.restart("a saved estimate" if self.information.prior.saved else
@@ -399,7 +393,7 @@ class Estimator:
     def _break_off(self, close_window: bool) -> None:
         self._low_pass.reset()
         self.information.break_off(self.pi, close_window)
-        self.trust.break_off()
+        self.findings.break_off()
         self._robot_changes.break_off()
 
     def follow(self, change: Change, t: float) -> None:
@@ -416,7 +410,7 @@ class Estimator:
     def _revise(self, revision: Revision) -> None:
         """Continue from revised knowledge; earlier residuals do not apply to it."""
         self.knowledge.revise(revision.pi, revision.restarted)
-        self.trust.begin_again()
+        self.findings.begin_again()
         if revision.jumps:
             self._progress.note_jump(revision.sentence)
         self._note(revision.sentence)
@@ -492,16 +486,14 @@ class Estimator:
 
     def mass_findings(self) -> list[tuple[str, str]]:
         """Estimated masses that contradict the robot's own: (setting, sentence) each."""
-        return mass_findings(self.table, self.pi, self.knowledge.recent.covariance,
-                             self.config, self.trust.levels[:3] == TRUST_OK,
-                             np.sqrt(self.trust.effort_power[:3]).tolist())
+        return self.findings.of_masses(self.pi, self.knowledge.recent.covariance)
 
     def parameter_set(self, described: bool = True) -> ParameterSet:
         """The estimate with all that predictions with intervals and a restart need.
 
         described: include the identifiability summary, which takes too long for a tick.
         """
-        return self.knowledge.parameter_set(self.trust.levels == TRUST_WRONG, self.scales,
+        return self.knowledge.parameter_set(self.findings.trust.levels == TRUST_WRONG, self.scales,
                                             self._adapt_intervals, described)
 
     def snapshot(self) -> EstimatorSnapshot:
@@ -510,12 +502,15 @@ class Estimator:
         noise.setflags(write=False)
         recent = self.knowledge.recent
         return EstimatorSnapshot(
-            self.learn, None if self.prediction is None else self.prediction.t, self.status,
-            self.solver.name, {"failures": self.solver_failures, **self.solver.counts()},
-            self.solver_failures, noise, self.information.window.filled, self.changes,
-            self.last_change, self.information.prior.saved,
-            PresentParameters(self.pi, recent.covariance, recent.systematic),
-            self._progress.record(), self.trust.judged, self.implausible, self.repeated_stamps,
-            self.recoveries, self.findings.trust_words(), self.findings.trust_cause(), self.tilted,
-            self.scales.words(self.robot.channels),
-            self._robot_changes.load.force if self.learn else 0.0)
+            learn=self.learn, t=None if self.prediction is None else self.prediction.t,
+            status=self.status, solver=self.solver.name,
+            solver_counts={"failures": self.solver_failures, **self.solver.counts()},
+            failures=self.solver_failures, recoveries=self.recoveries, rejected=self.rejected,
+            noise_stddev=noise, window_filled=self.information.window.filled,
+            changes=self.changes, last_change=self.last_change,
+            started_from_file=self.information.prior.saved,
+            parameters=PresentParameters(self.pi, recent.covariance, recent.systematic),
+            progress=self._progress.record(), judged=self.findings.trust.judged,
+            trust=self.findings.trust_words(), trust_cause=self.findings.trust_cause(),
+            corrections=self.scales.words(self.robot.channels),
+            external_force=self._robot_changes.load.force if self.learn else 0.0)

@@ -42,7 +42,7 @@ from ..uncertainty.systematic_gradient import SystematicGradient
 from .arrival import ArrivalCost, DirectionalArrival, arrival_cost
 from .coupling import Coupling, quadratic
 from .forgetting import RowMap, Wander
-from .frozen_doubt import FrozenDoubt
+from .frozen_variance import FrozenVariance
 from .prediction import Prediction
 from .prior_information import PriorInformation
 from .robust_weight import RobustWeight, weight_of_rows
@@ -79,7 +79,7 @@ class InformationState:
     `refresh_weights`. Each solution: `note_solution`. A change of the robot: `age_window`,
     `marginalize`, `drop_window`, `return_noise`; `record` and `put_back` return to an earlier
     state. Otherwise: `hold`, `break_off`, `restart`. Queries: `problem`, `cost`, `cost_to_save`,
-    `gradient_covariance`, `systematic_moves`, `data_information`.
+    `gradient_covariance`, `systematic_shift`, `data_information`.
 
     scale (C,): one over the deviation that weighs each channel's rows now; rows_learned: since the
     estimator's restart; rows_in_prior: those of them that a recovery has turned into the prior;
@@ -100,7 +100,7 @@ class InformationState:
         self.noise = channel_noise(config.uncertainty, noise, self._period, settings.noise_time,
                                    self._memory, settings.adapt_noise)
         self._coupling = Coupling(settings, physical.table)
-        self._frozen_doubt = FrozenDoubt(physical.table.channels, self._memory)
+        self._frozen_variance = FrozenVariance(physical.table.channels, self._memory)
 
     # --- changes ----------------------------------------------------------------------------------
 
@@ -155,7 +155,8 @@ class InformationState:
         """Hold parameters `held` (p,) bool at their values: their covariance (h, h) adds to the
         noise that weighs rows. Nothing learned is lost."""
         self._finish()
-        self._frozen_doubt.hold(np.flatnonzero(held), covariance, self.window.Y, self.window.valid)
+        self._frozen_variance.hold(np.flatnonzero(held), covariance, self.window.Y,
+                                   self.window.valid)
         self._use_noise(self.noise.long_run)
         self.gradient.reform(self.scale ** 2, self.noise.long_run ** 2)
 
@@ -203,13 +204,13 @@ class InformationState:
                 self._condense(leaving, prediction.pi)
             self.window.add_row(rows, counts)
             self.rows_learned += int(np.count_nonzero(counts))
-            self._frozen_doubt.add_row(rows[:, :-1], counts)
+            self._frozen_variance.add_row(rows[:, :-1], counts)
         # Even if no row counts: the autocovariance's lags are ticks.
         self._add_to_gradient(prediction, rows[:, :-1], residual * counts, excited)
 
     def learn_noise(self, prediction: Prediction, excited: Excited) -> None:
         """Learn the noise, for weights and intervals, from an instant's residuals."""
-        informative = excited.moves & ~self._frozen_doubt.dominates(self.noise.long_run)
+        informative = excited.moves & ~self._frozen_variance.dominates(self.noise.long_run)
         self.noise.add_residual(prediction.residual, prediction.valid, prediction.predicted_stddev,
                                 informative, prediction.unlearnt_variance)
         self.noise.add_effort(prediction.predicted - prediction.tau_known,
@@ -221,7 +222,7 @@ class InformationState:
         if (self._unfinished is None and self._ticks % REWEIGH_EVERY == 0
                 and self._settings.weights == "noise"):
             now = self.noise.long_run
-            ratio = self._frozen_doubt.joined(now) * self.scale
+            ratio = self._frozen_variance.joined(now) * self.scale
             if (ratio > REWEIGH).any() or (ratio < 1 / REWEIGH).any():
                 self._use_noise(now)
 
@@ -244,7 +245,7 @@ class InformationState:
                 log.warning("cannot forget old data (%s); keeping them for now", error)
                 arrival.postpone()
                 return
-            self._follow(row_map, factors, close=True)
+            self._map_gradients(row_map, factors, close=True)
 
     def marginalize(self, places: np.ndarray, pi: np.ndarray) -> bool:
         """Marginalize the old data over parameters at places (k,), which start again about pi (p,).
@@ -255,7 +256,7 @@ class InformationState:
         except UNUSABLE as error:
             log.warning("cannot re-estimate the changed part of the robot (%s)", error)
             return False
-        self._follow(row_map, factors, close=False)
+        self._map_gradients(row_map, factors, close=False)
         return True
 
     def break_off(self, pi: np.ndarray, close_window: bool) -> None:
@@ -322,10 +323,12 @@ class InformationState:
         arrival = coupling.combined(self.arrival.data(), pi) + quadratic(self.arrival.prior(pi))
         total = arrival + coupling.combined(window.sums(), pi)
         Y, tau = coupling.rows(window.Y, window.tau, pi)
-        source, born = (None, None) if coupling.moves else (window, window.born)
-        return HorizonProblem(self._physical, arrival, total, Y, tau, self.scale, window.valid,
-                              window.age_weight(), settings.grouping, settings.rho_quantile, free,
-                              pi, self.arrival.floor(pi), source, born, settings.rho)
+        source, born = (None, None) if coupling.uses_estimate else (window, window.born)
+        return HorizonProblem(
+            self._physical, arrival, total, Y, tau, scale=self.scale, valid=window.valid,
+            weight=window.age_weight(), grouping=settings.grouping, free=free, pi=pi,
+            quantile=settings.rho_quantile, rho=settings.rho, floor=self.arrival.floor(pi),
+            source=source, born=born)
 
     @property
     def row_noise(self) -> np.ndarray:
@@ -335,7 +338,7 @@ class InformationState:
     @property
     def holds(self) -> bool:
         """Whether parameters are held."""
-        return self._frozen_doubt.holds
+        return self._frozen_variance.holds
 
     @property
     def follows_changes(self) -> bool:
@@ -346,10 +349,10 @@ class InformationState:
         """(p, p) covariance of half the cost's gradient at the truth, prior included."""
         return self.gradient.covariance + self.arrival.gradient_covariance()
 
-    def systematic_moves(self, inverse: ConstrainedInverse, pi: np.ndarray) -> np.ndarray:
+    def systematic_shift(self, inverse: ConstrainedInverse, pi: np.ndarray) -> np.ndarray:
         """(CAUSES, p) shift of the estimate pi (p,) by one deviation of each error that no residual
         shows; inverse: of half the cost's Hessian."""
-        return self.systematic.moves(inverse, pi, self.scale ** 2, self.prior.stddev)
+        return self.systematic.shift(inverse, pi, self.scale ** 2, self.prior.stddev)
 
     def cost(self, pi: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
         """(A (p, p), gradient (p,)): half the Hessian and half the gradient of the cost at pi (p,),
@@ -395,7 +398,7 @@ class InformationState:
     def _use_noise(self, noise: np.ndarray) -> None:
         weighted = self._settings.weights == "noise"
         self._noise = noise if weighted else np.ones(noise.size)
-        self.scale = 1 / self._frozen_doubt.joined(noise) if weighted else np.ones(noise.size)
+        self.scale = 1 / self._frozen_variance.joined(noise) if weighted else np.ones(noise.size)
         self.window.reweigh(self.scale ** 2)
         self.arrival.reweigh(self.scale ** 2)
 
@@ -417,7 +420,7 @@ class InformationState:
                               self.noise.long_run ** 2)
         self.systematic.add_row(Y, prediction.measured, prediction.valid, weight)
 
-    def _follow(self, row_map: RowMap, factors: Iterator[None], close: bool) -> None:
+    def _map_gradients(self, row_map: RowMap, factors: Iterator[None], close: bool) -> None:
         """Map the gradient's noise as its rows are mapped."""
         self._unfinished = chain(factors, self.gradient.mapped(row_map.gradient, close))
         self.systematic.mapped(row_map.gradient, close)

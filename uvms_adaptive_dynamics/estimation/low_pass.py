@@ -81,8 +81,9 @@ class RowFilter:
 
     def add_row(self, t: float, raw: RawRows, valid: np.ndarray,
                 nu_dot: np.ndarray | None = None, R_nb: np.ndarray | None = None) -> Row | None:
-        """Add an instant; the low-passed rows of the instant half a kernel ago, None while the
-        kernel fills.
+        """Add the instant t [s] with raw rows, valid (C,) bool, and the motion that its row will
+        state, nu_dot (6,) and R_nb (3, 3). Returns the low-passed rows of the instant half a kernel
+        ago, None while the kernel fills.
 
         Values of invalid channels are replaced by zero, since zero weight times infinity is NaN.
         """

@@ -81,14 +81,16 @@ class Prediction:
 
 def predict(row: Row, pi: np.ndarray, covariance: ParameterCovariance, noise: ChannelNoise,
             trust: np.ndarray) -> Prediction:
-    """Y pi + tau_known with covariance Y Sigma Y^T and noise; noise and trust (C,) must be those
-    known before this row."""
+    """Y pi + tau_known with covariance Y Sigma Y^T and noise, for the present pi (p,); noise and
+    trust (C,) must be those known before this row."""
     predicted = row.Y @ pi + row.tau_known
     of_rows = covariance.of_rows(row.Y)
     unlearnt = np.maximum(np.diagonal(of_rows) - covariance.by_noise(row.Y), 0.0)
-    return Prediction(row.t, pi, predicted, of_rows, noise.interval_stddev, unlearnt,
-                      row.tau, row.tau - predicted, row.valid, row.Y, row.tau_known, row.nu_dot,
-                      trust, row.by_velocity, row.R_nb, row.load, row.by_thruster)
+    return Prediction(
+        row.t, pi, predicted, parameter_covariance=of_rows, noise_stddev=noise.interval_stddev,
+        unlearnt_variance=unlearnt, measured=row.tau, residual=row.tau - predicted, valid=row.valid,
+        regressor=row.Y, tau_known=row.tau_known, nu_dot=row.nu_dot, trust=trust,
+        by_velocity=row.by_velocity, R_nb=row.R_nb, load=row.load, by_thruster=row.by_thruster)
 
 
 def parameter_stddev(covariance: ParameterCovariance, systematic: np.ndarray) -> np.ndarray:

@@ -109,8 +109,10 @@ class PriorInformation:
 
 def prior_information(saved: ParameterSet, values: np.ndarray, settings: Estimation,
                       robot: RobotModel, free: np.ndarray, overlap: float) -> PriorInformation:
-    """The information of a prior or a saved estimate, using as much of it as is saved; values (p,):
-    its values after `admissible`."""
+    """The information of a prior or a saved estimate, using as much of it as is saved.
+
+    values (p,): its values after `admissible`; free (p,) bool: not frozen by the settings; overlap:
+    see `PriorInformation.from_saved`."""
     covariance, inflation = saved.covariance, settings.prior_inflation
     stddev = prior_stddev(values, robot, settings.prior_stddev)
     if covariance is None:

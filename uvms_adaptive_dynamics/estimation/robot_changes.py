@@ -82,6 +82,7 @@ class RobotChanges:
     def restart(self, scales: Scales, rows_known: float) -> None:
         """Begin again with factors on measurements; rows_known: rows per channel learnt before."""
         self.scales = scales
+        self._payload.end()
         self.load = ExternalLoad(self._config.filter.period)
         self._checkpoints, self._standing = Checkpoints(), ""
         self.renew_detector(rows_known)

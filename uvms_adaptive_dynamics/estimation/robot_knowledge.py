@@ -104,7 +104,7 @@ class RobotKnowledge:
     def accept(self, problem: HorizonProblem, pi: np.ndarray) -> None:
         """Adopt a problem's solution pi (p,). Raises SolverError, with nothing changed, if it would
         have no covariance."""
-        self.uncertainty.follow(problem, self.pi, pi)
+        self.uncertainty.update(problem, self.pi, pi)
         pi.setflags(write=False)
         self.pi = pi
         self.information.note_solution(problem, pi)
@@ -136,7 +136,7 @@ class RobotKnowledge:
         """Put the set of free parameters in force. It is applied before a solve and not by
         `set_free`, so that freezing and freeing between two solves has no effect."""
         self.free_set.settle()
-        self.uncertainty.follow_free_set()
+        self.uncertainty.note_free_set()
         self._hold()
 
     def _hold(self) -> None:

@@ -74,8 +74,8 @@ class RowExcitation:
         self._rate = min(1.0, period / RECENT_MOTION)
         # factor 2: a square falls twice as fast
         self._coasting = min(1.0, 2 * period / COASTING)
-        self._linger, self._spacing = int(round(RECENT_MOTION / period)), max(
-            1, int(round(REFERENCE_SPACING / period)))
+        self._linger = round(RECENT_MOTION / period)
+        self._spacing = max(1, round(REFERENCE_SPACING / period))
         C = table.channels
         self._mean = np.zeros((C, table.size))
         self._variation, self._motion, self._reference = np.zeros((3, C))
@@ -88,8 +88,8 @@ class RowExcitation:
 
     def add_row(self, Y: np.ndarray, effort: np.ndarray, pi: np.ndarray, valid: np.ndarray,
                 noise: np.ndarray) -> Excited:
-        """Judge rows Y (C, p) and efforts (C,) of an instant by the estimate pi (p,) that predicted
-        them and the noise (C,) known before."""
+        """Judge the rows Y (C, p) and efforts (C,) [N, N m] of an instant, valid (C,) bool, by the
+        estimate pi (p,) that predicted them and the noise (C,) known before."""
         # a plain mean at first
         first, begun = 1 / (self._seen + 1), self._seen > 0
         rate = np.maximum(self._rate, first) * valid
@@ -102,7 +102,7 @@ class RowExcitation:
         squares = (np.concatenate([deviation, displacement]) @ self._of_both) ** 2
         (varied, displaced), (varied_presumed, displaced_presumed) = (
             squares @ self._sums).T.reshape(2, 2, -1)
-        # those of the arm on the vehicle
+        # squared efforts of the arm on the vehicle
         varied_by_arm, displaced_by_arm = (squares * self._by_arm).sum(axis=-1).reshape(2, -1)
         # The first row has not moved: its distance from the initial mean of zero is no motion.
         self._variation += rate * (begun * varied - self._variation)
@@ -147,12 +147,8 @@ def _blocks(table: ParameterTable) -> np.ndarray:
     """(p, blocks) membership of each parameter; a joint's link, friction and rotor are one block.
     """
     blocks = [places for places in table.parts.values() if places[0] < table.vehicle_slice.stop]
-    blocks += [
-        np.array([i
-                  for i, name in enumerate(table.names)
-                  if name.startswith(f"{joint}.")])
-        for joint in table.joints
-    ]
+    blocks += [np.array([i for i, name in enumerate(table.names) if name.startswith(f"{joint}.")])
+               for joint in table.joints]
     member = np.zeros((table.size, len(blocks)))
     for k, places in enumerate(blocks):
         member[places, k] = 1.0

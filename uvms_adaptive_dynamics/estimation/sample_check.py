@@ -44,13 +44,17 @@ LEVERAGE_LASTS = 2.0    # [s] of leverage points in a row, after which the estim
 REAL = (float, int, np.floating, np.integer)    # classes of a real number
 
 
-class CheckedRows(NamedTuple):
-    """valid (C,) bool: rows that count; implausible, tilted: number of rows marked valid that were
-    rejected as implausible, or because the attitude is too uncertain."""
+class Rejected(NamedTuple):
+    """Numbers of rows marked valid that were rejected, as implausible or because the attitude is
+    too uncertain, and of samples refused because their stamp repeats."""
 
-    valid: np.ndarray
-    implausible: int
-    tilted: int
+    implausible: int = 0
+    unknown_attitude: int = 0
+    repeated_stamps: int = 0
+
+    def plus(self, other: Rejected) -> Rejected:
+        """The sum of both."""
+        return Rejected(*map(sum, zip(self, other)))
 
 
 class SampleCheck:
@@ -117,9 +121,10 @@ class SampleCheck:
                                  "Misread.")
 
     def rows(self, sample: Sample, raw: RawRows, pi: np.ndarray, covariance: ParameterCovariance,
-             noise: np.ndarray) -> CheckedRows:
-        """Which rows count: those with plausible motion and effort, at an attitude that is known
-        well enough. pi (p,), covariance: the estimate; noise (C,): of low-passed rows."""
+             noise: np.ndarray) -> tuple[np.ndarray, Rejected]:
+        """((C,) bool: rows with plausible motion and effort, at an attitude that is known well
+        enough; how many were rejected). pi (p,), covariance: the estimate; noise (C,): of
+        low-passed rows."""
         plausible = self.plausible(sample)
         if plausible.any() and self._gates:
             suspect = leverage_points(raw.tau - raw.tau_known - raw.Y @ pi,
@@ -131,15 +136,15 @@ class SampleCheck:
             self._suspected = (self._suspected + 1) * found
             if found and self._suspected * self._period <= LEVERAGE_LASTS:
                 plausible = np.zeros_like(plausible)
-        valid, tilted = sample.valid & plausible, 0
+        valid, unknown_attitude = sample.valid & plausible, 0
         implausible = int(np.count_nonzero(sample.valid & ~plausible))
         if sample.down_doubt is not None:
             # The attitude's uncertainty must not exceed the noise: such a row would
             # inform about the vehicle's tilt, not about the arm.
             level = attitude_variance(sample, self._robot, pi) <= noise ** 2
-            tilted = int(np.count_nonzero(valid & ~level))
+            unknown_attitude = int(np.count_nonzero(valid & ~level))
             valid = valid & level
-        return CheckedRows(valid, implausible, tilted)
+        return valid, Rejected(implausible, unknown_attitude)
 
     def plausible(self, sample: Sample) -> np.ndarray:
         """(C,) bool: rows whose motion and effort are finite and within the limits.
@@ -158,16 +163,17 @@ class SampleCheck:
         if not moves:
             return np.zeros(sample.valid.size, bool)
         torque = np.abs(sample.joint_torque) <= self._torque
-        return np.concatenate([np.abs(sample.wrench) <= self._wrench, torque
-                               ]) if self._vehicle else torque
+        if not self._vehicle:
+            return torque
+        return np.concatenate([np.abs(sample.wrench) <= self._wrench, torque])
 
     def _finite(self, sample: Sample) -> np.ndarray:
         """(C,) bool: rows with finite motion and effort."""
         motion = (sample.R_nb, sample.nu, sample.nu_dot, sample.mu, sample.mu_dot, sample.mu_ddot)
         if not all(np.isfinite(values).all() for values in motion):
             return np.zeros(self._channels, bool)
-        return np.isfinite(np.concatenate([sample.wrench, sample.joint_torque])
-                           if self._vehicle else sample.joint_torque)
+        torque = np.isfinite(sample.joint_torque)
+        return np.concatenate([np.isfinite(sample.wrench), torque]) if self._vehicle else torque
 
 
 def _is_finite(value: Any) -> bool:

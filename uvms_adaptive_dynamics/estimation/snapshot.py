@@ -24,6 +24,7 @@ import numpy as np
 from ..uncertainty.parameter_covariance import ParameterCovariance
 from .prediction import parameter_stddev
 from .progress import ProgressRecord
+from .sample_check import Rejected
 
 
 @dataclass(frozen=True)
@@ -55,15 +56,13 @@ class EstimatorSnapshot:
     outcome; failures: solves without a usable answer; noise_stddev (C,) [N, N m]: noise of the
     channels' predictions, read-only; window_filled: samples in the window; changes, last_change:
     number of changes of the robot so far, and the sentence about the last one; started_from_file:
-    whether the estimate continues a saved one with a covariance; implausible: rows rejected as
-    absurd or not finite; repeated_stamps: samples refused because of a repeated stamp; recoveries:
-    restarts after solves that failed in a row; trust (C,): per channel 'ok', 'doubtful', 'wrong',
-    or one of LEFT_OUT if it is not judged; trust_cause: the likely cause if one is not ok
-    (docs/uncertainty.md); judged: whether any channel has been judged since the values last jumped;
-    progress: ages of rows and solves, and jumps of the values; parameters: the present ones;
-    tilted: rows not learnt from because the vehicle's attitude was too uncertain; corrections:
-    factors by which measurements are corrected (`Scales.words`); external_force [N]: size of the
-    one that predictions contain, 0 if there is none.
+    whether the estimate continues a saved one with a covariance; rejected: rows and samples that
+    were not used; recoveries: restarts after solves that failed in a row; trust (C,): per channel
+    'ok', 'doubtful', 'wrong', or one of LEFT_OUT if it is not judged; trust_cause: the likely cause
+    if one is not ok (docs/uncertainty.md); judged: whether any channel has been judged since the
+    values last jumped; progress: ages of rows and solves, and jumps of the values; parameters: the
+    present ones; corrections: factors by which measurements are corrected (`Scales.words`);
+    external_force [N]: size of the one that predictions contain, 0 if there is none.
     """
 
     learn: bool
@@ -80,11 +79,9 @@ class EstimatorSnapshot:
     parameters: PresentParameters
     progress: ProgressRecord
     judged: bool = False
-    implausible: int = 0
-    repeated_stamps: int = 0
+    rejected: Rejected = Rejected()
     recoveries: int = 0
     trust: tuple[str, ...] = ()
     trust_cause: str = ""
-    tilted: int = 0
     corrections: Sequence[str] = ()
     external_force: float = 0.0

@@ -76,13 +76,13 @@ class Situation:
         # The snapshot's ages are as of the newest tick, if there was one.
         row_age = progress.row_age + (tick_age if np.isfinite(tick_age) else 0.0)
         finite = np.isfinite(parameters.pi).all() and np.isfinite(parameters.stddev).all()
-        return cls(channels, row_age, tick_age, progress.solve_age, alive, snapshot.learn,
-                   bool(finite), snapshot.started_from_file, snapshot.judged,
-                   [channel for channel, level in zip(channels, snapshot.trust)
-                    if level == TRUST_STATES[TRUST_WRONG]],
-                   progress.failed_in_a_row, lost_samples, stuck,
-                   [channel for channel, level in zip(channels, snapshot.trust)
-                    if level in LEFT_OUT])
+        trust = list(zip(channels, snapshot.trust))
+        return cls(
+            channels, row_age, tick_age, progress.solve_age, alive=alive, learn=snapshot.learn,
+            finite=bool(finite), saved=snapshot.started_from_file, judged=snapshot.judged,
+            wrong=[channel for channel, level in trust if level == TRUST_STATES[TRUST_WRONG]],
+            failed_solves=progress.failed_in_a_row, lost_samples=lost_samples, stuck=stuck,
+            left_out=[channel for channel, level in trust if level in LEFT_OUT])
 
 
 class Validity(NamedTuple):

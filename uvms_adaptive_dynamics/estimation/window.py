@@ -68,10 +68,8 @@ class Window:
 
     def all(self) -> list[Leaving]:
         """Every instant, oldest first."""
-        return [
-            self._leaving((self._next - self.filled + k) % len(self._rows))
-            for k in range(self.filled)
-        ]
+        return [self._leaving((self._next - self.filled + k) % len(self._rows))
+                for k in range(self.filled)]
 
     def _leaving(self, place: int) -> Leaving:
         return Leaving(self._rows[place], self._valid[place], self._tick - self._born[place])
@@ -83,8 +81,8 @@ class Window:
         if gone is not None:
             add_weighted(self._sums, self._split, gone.rows,
                          -self._decay ** gone.age * self._weights)
-        self._rows[self._next], self._valid[self._next], self._born[
-            self._next] = rows, valid, self._tick - age
+        self._rows[self._next], self._valid[self._next] = rows, valid
+        self._born[self._next] = self._tick - age
         add_weighted(self._sums, self._split, rows, self._decay ** age * self._weights)
         self._next = (self._next + 1) % len(self._rows)
         self.filled = min(self.filled + 1, len(self._rows))

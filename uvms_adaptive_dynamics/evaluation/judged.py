@@ -51,15 +51,17 @@ def evidence_of(done: Run) -> Evidence:
         figures = channel_metrics(rows.measured[judged, c], rows.predicted[judged, c],
                                   rows.stddev[judged, c], np.ones(judged.size, bool), unit)
         masked = done.masked.get(name, {})
-        channels[name] = ChannelEvidence(figures, judged.size * period, dict(masked), done.ticks,
-                                         trust[c]["trust"] or "", moved, int(valid.sum()),
-                                         left_out[c], float(done.robot.negligible[c]))
+        channels[name] = ChannelEvidence(
+            figures, judged.size * period, dict(masked), done.ticks, trust[c]["trust"] or "",
+            moved=moved, counted=int(valid.sum()), unused=left_out[c],
+            negligible=float(done.robot.negligible[c]))
     findings = [Finding(found.code, found.sentence) for found in done.findings]
     learnt = LEARNT + (", after the robot changed" if begin else "")
-    return Evidence(channels, HELD_OUT if done.frozen else learnt, not done.frozen,
-                    done.robot.table, done.final.known_from, findings, done.log.violations,
-                    timing(done.log.cpu_ms)["median"], 1e3 * period, done.remedies, done.explained,
-                    facts=done.facts)
+    return Evidence(
+        channels, HELD_OUT if done.frozen else learnt, learnt=not done.frozen,
+        table=done.robot.table, known_from=done.final.known_from, findings=findings,
+        violations=done.log.violations, update_ms=timing(done.log.cpu_ms)["median"],
+        period_ms=1e3 * period, remedies=done.remedies, explained=done.explained, facts=done.facts)
 
 
 def _last_change(rows: Rows, changes: Sequence[float]) -> int:

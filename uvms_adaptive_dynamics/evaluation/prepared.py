@@ -110,9 +110,11 @@ def prepared(recordings: Recordings) -> Generator[Batch | Signals, None, None]:
     doubted = bool(front.delay.warning) or not all(
         finding.is_of_sign for finding, _ in front.frames.findings)
     misread = front.frames.misread + front.delay.misread
-    yield Signals(tuple(found), misread, doubted, {**front.counters, **received_log.undecodable},
-                  front.masked, front.ticks, front.inputs, received_log.figures(), gaps.figures(),
-                  masks.spans, nothing_usable(bags, front, received_log.undecodable))
+    yield Signals(
+        tuple(found), misread, doubted, counters={**front.counters, **received_log.undecodable},
+        masked=front.masked, ticks=front.ticks, states=front.inputs,
+        inputs=received_log.figures(), longest_gap=gaps.figures(), mask_spans=masks.spans,
+        unusable=nothing_usable(bags, front, received_log.undecodable))
 
 
 def _findings(bag: BagContents, front: SignalFrontEnd) -> list[RunFinding]:

@@ -155,7 +155,7 @@ def run(bags: Sequence[str | Path | Piece], config: Config, prior: ParameterSet 
         # As in the node, so that update and solve times are comparable.
         with ShortCollections(), FailureLog(recorder.elapsed) as failures:
             signals = _learn(made, contents, recorder, progress)
-            estimator.findings.follow_misread(signals.misread)
+            estimator.findings.set_misread(signals.misread)
     if not len(recorder.log):
         raise BagError(signals.unusable)
     found = [*signals.findings, *_masked_findings(recorder.log, robot, config, signals, contents)]
@@ -173,21 +173,25 @@ def run(bags: Sequence[str | Path | Piece], config: Config, prior: ParameterSet 
         if of_arm and len(signs) == 1:
             found.remove(signs[0])      # the coupling shows which of the two signs is wrong
         found += [RunFinding(*one) for one in (*of_arm, *drifting.findings)]
+    notes = (*(one.sentence for one in found), *(stages.schedule.notes if stages else ()),
+             *estimator.notes)
+    found += recorder.trust_findings()
+    if estimator.replayed:
+        found.append(RunFinding("learned", estimator.replayed))
+    found += [RunFinding(*one) for one in estimator.mass_findings()]
+    found += [RunFinding("residual", sentence) for sentence in estimator.findings.of_residuals()]
     return Run(
-        contents, config, robot, frozen, recorder.log, start, final,
-        None if frozen else estimator.solver.name,
-        None if frozen else estimator.identifiable_rank(), estimator.solver_failures,
-        signals.counters, signals.masked, signals.ticks,
-        (*(one.sentence for one in found), *(stages.schedule.notes if stages else ()),
-         *estimator.notes), estimator.prior.noise_stddev,
-        (*found, *recorder.trust_findings(),
-         *([RunFinding("learned", estimator.repeated)] if estimator.repeated else []),
-         *(RunFinding(*one) for one in estimator.mass_findings()),
-         *(RunFinding("residual", sentence) for sentence in estimator.findings.of_residuals())),
-        signals.inputs, tuple(recorder.changes), tuple(failures.failures), signals.longest_gap,
-        signals.mask_spans, recorder.stage_ends(),
-        remedies(signals.masked, signals.states),
-        estimator.standing_change, explained.by_channel, tuple(facts))
+        contents, config, robot, frozen, recorder.log, prior=start, final=final,
+        solver=None if frozen else estimator.solver.name,
+        identifiable_rank=None if frozen else estimator.identifiable_rank(),
+        solver_failures=estimator.solver_failures, saved_noise=estimator.prior.noise_stddev,
+        counters=signals.counters, masked=signals.masked, ticks=signals.ticks, notes=notes,
+        findings=tuple(found), inputs=signals.inputs, changes=tuple(recorder.changes),
+        failures=tuple(failures.failures), longest_gap=signals.longest_gap,
+        mask_spans=signals.mask_spans, stages=recorder.stage_ends(),
+        remedies=remedies(signals.masked, signals.states),
+        standing_change=estimator.standing_change, explained=explained.by_channel,
+        facts=tuple(facts))
 
 
 def _prepared(recordings: Recordings,

@@ -51,10 +51,11 @@ def inverse_dynamics(robot: RobotModel, state: State, nu_dot: np.ndarray, mu_ddo
                      pi: np.ndarray, covariance: np.ndarray | None = None) -> Efforts:
     """tau = Y pi (+ known loads) of a motion, with covariance Y Sigma_pi Y^T.
 
-    Add the measurement noise before comparing with measurements. With term set
-    'thrust_by_direction' the wrench is the measured or commanded one that produces the wrench
-    needed (`RobotModel.measured_wrench`). Raises ParameterError for arguments of another kind or
-    shape."""
+    nu_dot (6,) of the body [m/s^2, rad/s^2] and mu_ddot (n,) of the joints [rad/s^2 or m/s^2]: the
+    accelerations; pi (p,) with its covariance (p, p), None leaves it out. Add the measurement noise
+    before comparing with measurements. With term set 'thrust_by_direction' the wrench is the
+    measured or commanded one that produces the wrench needed (`RobotModel.measured_wrench`). Raises
+    ParameterError for arguments of another kind or shape."""
     pi, p, n = vector_at(robot, state, pi), robot.table.size, robot.table.n
     covariance = optional_array("covariance", covariance, (p, p))
     mu_ddot = array("mu_ddot", mu_ddot, (n,))
@@ -72,12 +73,13 @@ def inverse_dynamics(robot: RobotModel, state: State, nu_dot: np.ndarray, mu_ddo
 def forward_dynamics(robot: RobotModel, state: State, tau: np.ndarray, pi: np.ndarray,
                      covariance: np.ndarray | None = None,
                      disturbance: np.ndarray | None = None) -> Accelerations:
-    """zeta_ddot = M^-1 (tau - h) of the coupled system under efforts tau (C,).
+    """zeta_ddot = M^-1 (tau - h) of the coupled system with parameters pi (p,) under efforts tau
+    (C,) [N, N m].
 
     Y(zeta_ddot) pi = tau gives M d(zeta_ddot) = -Y d(pi), so the covariance is
-    M^-1 (Y Sigma_pi Y^T + Sigma_d) M^-T with the regressor at the solution. disturbance: Sigma_d
-    (C, C), the residuals' covariance; None leaves it out. Raises ParameterError for arguments of
-    another kind or shape.
+    M^-1 (Y Sigma_pi Y^T + Sigma_d) M^-T with the regressor at the solution. covariance: Sigma_pi
+    (p, p); disturbance: Sigma_d (C, C), the residuals' covariance; None leaves it out. Raises
+    ParameterError for arguments of another kind or shape.
     """
     pi, p, C = vector_at(robot, state, pi), robot.table.size, robot.table.channels
     tau, covariance = array("tau", tau, (C,)), optional_array("covariance", covariance, (p, p))
@@ -105,8 +107,8 @@ def vector_at(robot: RobotModel, state: State, pi: Any) -> np.ndarray:
 
 
 def generalized_inertia(robot: RobotModel, state: State, pi: np.ndarray) -> np.ndarray:
-    """M (C, C) of the coupled system: column k is the effort that a unit acceleration of channel k
-    needs beyond the effort at rest."""
+    """M (C, C) of the coupled system with parameters pi (p,): column k is the effort that a unit
+    acceleration of channel k needs beyond the effort at rest."""
     of_parameters, known = inertia_regressor(robot, state)
     return of_parameters @ pi + known
 
@@ -116,8 +118,8 @@ def inertia_regressor(robot: RobotModel, state: State) -> tuple[np.ndarray, np.n
     still, C = replace(state, nu=np.zeros(6), mu_dot=np.zeros(robot.table.n)), robot.table.channels
     at_rest, *unit = (rows_of(robot, still, accelerations)
                       for accelerations in (np.zeros(C), *np.eye(C)))
-    return np.stack([raw.Y - at_rest.Y for raw in unit],
-                    axis=1), np.column_stack([raw.tau_known - at_rest.tau_known for raw in unit])
+    return (np.stack([raw.Y - at_rest.Y for raw in unit], axis=1),
+            np.column_stack([raw.tau_known - at_rest.tau_known for raw in unit]))
 
 
 def rows_of(robot: RobotModel, state: State, accelerations: np.ndarray,

@@ -69,8 +69,8 @@ class ErrorCovariance:
                  disturbance: Disturbance | None, start: np.ndarray | None):
         self._body, self._disturbance = body, disturbance
         self._d = d = error_size(body)
-        values, vectors = (np.zeros(0), np.zeros(
-            (body.pi.size, 0))) if covariance is None else np.linalg.eigh(covariance)
+        values, vectors = ((np.zeros(0), np.zeros((body.pi.size, 0))) if covariance is None
+                           else np.linalg.eigh(covariance))
         # Propagate a factor of the covariance, not each parameter: fewer columns if some parameters
         # are certain.
         kept = values > 0

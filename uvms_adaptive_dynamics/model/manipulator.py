@@ -29,6 +29,7 @@ from typing import NamedTuple
 import numpy as np
 import pinocchio as pin
 
+from ..config.robot import STANDARD_GRAVITY
 from ..disk.kinds import reason_of
 from ..errors import RobotError, require
 from .arguments import array
@@ -39,7 +40,6 @@ from .urdf import urdf_text
 # Pinocchio's inertia order (m, mc, Ixx, Ixy, Iyy, Ixz, Iyz, Izz) to ours (m, ml, Ixx, Iyy, Izz,
 # Ixy, Ixz, Iyz).
 OURS_FROM_PINOCCHIO = np.array([0, 1, 2, 3, 4, 6, 9, 5, 7, 8])
-STANDARD_GRAVITY = 9.80665
 # Frames at the vehicle's origin and at the arm's own base. The line break keeps them apart from all
 # names in XML.
 BASE_FRAME = "vehicle\n(free)"
@@ -90,7 +90,6 @@ class ManipulatorModel:
         self._circular = [model.joints[i].nq == 2 for i in ids]
         self._v_index = np.array([model.joints[i].idx_v for i in ids], int)
         self._joint_ids = ids
-        self._ancestors = [list(model.supports[i]) for i in ids]
         # Where `regressors` finds its entries in Pinocchio's matrix, flattened, and where it puts
         # the friction.
         rows = np.concatenate([np.arange(6), self._v_index])
@@ -138,8 +137,7 @@ class ManipulatorModel:
             if model.getJointId(a) not in list(model.supports[model.getJointId(b)]):
                 raise RobotError(
                     f"joints {list(joints)} are not one chain from base to tip: '{a}' does not "
-                    f"carry '{b}'."
-                )
+                    f"carry '{b}'.")
         model.name = name
         return cls(model, joints, gravity)
 

@@ -38,12 +38,12 @@ GAMMA = 1 + 1 / math.sqrt(2)  # coefficient of ROS2
 
 
 def smooth_sign(speed: np.ndarray) -> np.ndarray:
-    """Sign of Coulomb friction at joint speeds [rad/s or m/s], smoothed around rest."""
+    """(n,) sign of Coulomb friction at joint speeds (n,) [rad/s or m/s], smoothed around rest."""
     return np.tanh(speed / FRICTION_SPEED)
 
 
 class EquationsOfMotion:
-    """The equations of motion at fixed parameters."""
+    """The equations of motion at fixed parameters pi (p,)."""
 
     def __init__(self, robot: RobotModel, pi: np.ndarray):
         self.robot, self.pi = robot, pi
@@ -68,7 +68,8 @@ class EquationsOfMotion:
         return raw.Y, raw.tau_known
 
     def load(self, state: State, a: np.ndarray, sign: np.ndarray | None = None) -> np.ndarray:
-        """(C,) efforts that this motion needs, if the thrusters deliver the measured wrench."""
+        """(C,) efforts that this motion needs, if the thrusters deliver the measured wrench;
+        arguments as of `rows`."""
         Y, known = self.rows(state, a, sign)
         return Y @ self.pi + known
 
@@ -101,7 +102,8 @@ class EquationsOfMotion:
 
     def step(self, state: State, tau: np.ndarray, tau_after: np.ndarray,
              h: float) -> tuple[State, np.ndarray]:
-        """One step h [s] of ROS2 (second order, implicit in friction and damping).
+        """One step h [s] of ROS2 (second order, implicit in friction and damping), with efforts
+        tau (C,) before and tau_after (C,) after it [N, N m].
 
         Returns the state after it and the displacement (3,) NED [m]. Both stages use the inertia
         midway through the step: its errors in them cancel, so the order stays two.

@@ -27,16 +27,16 @@ TRIES = 20  # rejected draws per accepted one before `draw_parameters` gives up
 
 
 def has_inertia(robot: RobotModel, state: State, pi: np.ndarray) -> bool:
-    """Whether the generalized inertia (C, C) is positive definite, so that forward dynamics has a
-    solution."""
+    """Whether parameters pi (p,) give a positive definite generalized inertia (C, C), so that
+    forward dynamics has a solution."""
     M = generalized_inertia(robot, state, pi)
     return bool(np.linalg.eigvalsh(M + M.T)[0] > 0)
 
 
 def draw_parameters(robot: RobotModel, state: State, pi: np.ndarray, covariance: np.ndarray,
                     count: int, seed: int) -> tuple[np.ndarray, int]:
-    """(values (count, p), number of rejected draws): parameters from N(pi, covariance) whose
-    generalized inertia in this state is positive definite.
+    """(values (count, p), number of rejected draws): parameters from N(pi (p,), covariance (p, p))
+    whose generalized inertia in this state is positive definite.
 
     A normal distribution ignores the physical set: the inertia of a joint dominated by friction is
     poorly known, and its distribution reaches below zero. Draws without a positive definite inertia

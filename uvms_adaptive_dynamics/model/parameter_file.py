@@ -137,9 +137,9 @@ class ParameterSet:
             known_from=tuple(self.known_from[i] for i in order) if self.known_from else ())
 
 
-def as_parameter_set(given: ParameterSet | Any, table: ParameterTable, what: str) -> ParameterSet:
+def as_prior(given: ParameterSet | Any, table: ParameterTable) -> ParameterSet:
     """A ParameterSet itself, or one without a covariance of the vector `given` (p,) in the order of
-    `table`. Raises ParameterError for anything else; the message starts with `what`."""
+    `table`. Raises ParameterError for anything else."""
     if isinstance(given, ParameterSet):
         return given
     try:
@@ -148,9 +148,9 @@ def as_parameter_set(given: ParameterSet | Any, table: ParameterTable, what: str
         values = np.zeros(())
     if values.ndim != 1 or np.iscomplexobj(given):
         raise ParameterError(
-            f"{what}: got {brief(given)}, expected a ParameterSet or {table.size} values in the "
+            f"prior: got {brief(given)}, expected a ParameterSet or {table.size} values in the "
             "order of the parameter table; use load_parameters(path) or prior_from_config(config).")
-    return ParameterSet(table.names, table.vector(values, what))
+    return ParameterSet(table.names, table.vector(values, "prior"))
 
 
 def save_parameters(path: str | Path, parameters: ParameterSet, keep: bool = True) -> Path:

@@ -172,7 +172,7 @@ class PhysicalSet:
         relative to its parameter's scale."""
         p, inverse = self.table.size, np.diag(1 / self.table.scale)
         below, above = (np.flatnonzero(np.isfinite(bound)) for bound in (self.lower, self.upper))
-        a, b = np.reshape(self.table.equal_pairs, (-1, 2)).astype(int).T
+        a, b = self.table.equal_pairs.T
         apart = inverse[a]
         apart[np.arange(a.size), b] = -1 / self.table.scale[a]
         alone = self._alone if self.table.vehicle else np.zeros(0, int)
@@ -241,7 +241,7 @@ class PhysicalSet:
     @cached_property
     def _equalities(self) -> np.ndarray:
         """(e, p) gradients of the equalities."""
-        rows, pairs = np.zeros((len(self.table.equal_pairs), self.table.size)), np.reshape(
-            self.table.equal_pairs, (-1, 2)).astype(int)
-        rows[np.arange(len(rows)), pairs[:, 0]], rows[np.arange(len(rows)), pairs[:, 1]] = 1.0, -1.0
+        a, b = self.table.equal_pairs.T
+        rows, each = np.zeros((a.size, self.table.size)), np.arange(a.size)
+        rows[each, a], rows[each, b] = 1.0, -1.0
         return rows

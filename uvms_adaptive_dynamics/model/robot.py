@@ -119,9 +119,8 @@ class RobotModel:
         self.units = (VEHICLE_UNITS if self.vehicle else ()) + joint_units
         self.vehicle_rows = slice(0, 6 if self.vehicle else 0)
         self.arm_rows = slice(self.vehicle_rows.stop, self.vehicle_rows.stop + len(self.joints))
-        self._buoyancy = np.array(
-            robot.link_volumes
-        ) * robot.water_density * robot.gravity if robot.link_volumes else None
+        self._buoyancy = (np.array(robot.link_volumes) * robot.water_density * robot.gravity
+                          if robot.link_volumes else None)
         self._centres = np.array(robot.link_buoyancy_centres).reshape(-1, 3)
         self._rotor = np.array(robot.rotor_inertia) if robot.rotor_inertia else None
         self._coulomb = self.table.places(f"{joint}.fs" for joint in self.joints)
@@ -233,8 +232,8 @@ class RobotModel:
                 known[:6] -= instant.by_current @ pi[place]     # linearized about this current
             if self.vehicle and not carried:
                 Y[:6, table.links_slice.stop:] = 0.0
-        tau = np.concatenate([sample.wrench, sample.joint_torque
-                              ]) if self.vehicle else sample.joint_torque
+        tau = (np.concatenate([sample.wrench, sample.joint_torque]) if self.vehicle
+               else sample.joint_torque)
         return RawRows(Y, known, tau)
 
     def links_drag(self, mu: np.ndarray, mu_dot: np.ndarray, R_nb: np.ndarray,

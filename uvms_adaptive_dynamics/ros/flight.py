@@ -256,7 +256,9 @@ class Flight:
         if armed and self.t is not None and state is not None:
             wanted, moved, doubt = pilot.wanted(self.t), pilot.moved(state), pilot.doubt(state)
         return GuardView(
-            state, watched, self._channels.listeners, self._channels.other_publishers, wanted,
-            moved, pilot.turned if armed else 0.0, self.depth, self._voltage, self._watch.age,
-            self._watch.state, now - self._beat if armed else 0.0,
-            now - self._armed_at if armed else 0.0, doubt)
+            state, watched, listeners=self._channels.listeners,
+            other_publishers=self._channels.other_publishers, wanted=wanted, moved=moved,
+            turned=pilot.turned if armed else 0.0, depth=self.depth, voltage=self._voltage,
+            estimator_age=self._watch.age, estimator_state=self._watch.state,
+            heartbeat=now - self._beat if armed else 0.0,
+            armed_for=now - self._armed_at if armed else 0.0, doubt=doubt)

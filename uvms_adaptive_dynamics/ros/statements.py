@@ -120,9 +120,10 @@ class Statements:
         update_ms = list(self._worker.update_ms)
         which = f"the last {JUDGED:g} s of rows in motion" + (
             ", each predicted before it was learnt" if asked.learn else f", {HELD_OUT}")
-        return Evidence(channels, which, asked.learn, self._robot.table,
-                        asked.parameters.known_from,
-                        [finding_of(said) for said in (*warnings, *asked.sentences)],
-                        int(self._physical.is_outside(asked.parameters.values)),
-                        float(np.median(update_ms)) if update_ms else None, 1e3 * period,
-                        failed=asked.failed)
+        return Evidence(
+            channels, which, learnt=asked.learn, table=self._robot.table,
+            known_from=asked.parameters.known_from,
+            findings=[finding_of(said) for said in (*warnings, *asked.sentences)],
+            violations=int(self._physical.is_outside(asked.parameters.values)),
+            update_ms=float(np.median(update_ms)) if update_ms else None, period_ms=1e3 * period,
+            failed=asked.failed)

@@ -42,9 +42,9 @@ class UnusedData:
         """Both statuses; `dropped`: messages the node itself could not use, by reason."""
         inputs = front_end.inputs
         self._refused.append(_by_input(inputs, "rejected") + Counter(dropped) + Counter({
-            "implausible rows": state.implausible,
-            "rows of an unknown attitude": state.tilted,
-            "samples with a repeated stamp": state.repeated_stamps}))
+            "implausible rows": state.rejected.implausible,
+            "rows of an unknown attitude": state.rejected.unknown_attitude,
+            "samples with a repeated stamp": state.rejected.repeated_stamps}))
         self._doubted.append(_by_input(inputs, "doubted"))
         totals = {role: state_of.received for role, state_of in inputs.items()}
         self._totals.append(Counter({**totals, "samples": samples}))

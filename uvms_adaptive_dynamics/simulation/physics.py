@@ -34,14 +34,13 @@ from scipy.linalg.lapack import dposv
 
 from ..disk.reading import read_text
 from ..errors import ConfigError
-from ..model.rotations import cross
+from ..model.rotations import FRD_FROM_FLU, cross
 from ..model.urdf import LARGEST_URDF
 from .friction import joint_friction, joint_stops
 from .mishaps import PulledWater
 from .rough import RoughWater, StillWater, Surroundings
 from .true_robot import TrueRobot, inertia_matrix
 
-FLU_TO_FRD = np.diag([1.0, -1.0, -1.0])
 FRICTION_ERROR = 1e-4       # [N m] of a joint's friction at the midpoint of a step
 FRICTION_ROUNDS = 20        # Newton steps, of which six were needed at most
 
@@ -95,8 +94,8 @@ def build_model(robot: TrueRobot) -> tuple[pin.Model, pin.Model]:
     base = model.addJoint(0, pin.JointModelFreeFlyer(), pin.SE3.Identity(), "body")
     body = pin.Inertia(robot.mass, np.array(robot.com), inertia_matrix(robot.inertia))
     model.appendBodyToJoint(base, body, pin.SE3.Identity())
-    mount = pin.SE3(FLU_TO_FRD @ pin.rpy.rpyToMatrix(*map(float, robot.mount_rpy)),
-                    FLU_TO_FRD @ np.array(robot.mount_xyz, dtype=float))
+    mount = pin.SE3(FRD_FROM_FLU @ pin.rpy.rpyToMatrix(*map(float, robot.mount_rpy)),
+                    FRD_FROM_FLU @ np.array(robot.mount_xyz, dtype=float))
     parent, placement = base, mount
     for name, link in zip(robot.joints, robot.loaded_links):
         index = arm.getJointId(name)
@@ -119,7 +118,7 @@ class Physics:
                  water: StillWater | RoughWater | PulledWater | None = None):
         self.dt, self.t = dt, 0.0
         self._water = None if isinstance(water, StillWater) else water
-        self._tether = np.zeros(3) if self._water is None else FLU_TO_FRD @ self._water.place
+        self._tether = np.zeros(3) if self._water is None else FRD_FROM_FLU @ self._water.place
         arm = self.change_links(robot)
         self.n = len(robot.joints)
         rows = [arm.joints[arm.getJointId(name)].idx_q for name in robot.joints]

@@ -194,12 +194,12 @@ class SimulatedRobot:
         self._inputs.set_pwm(self.t, np.full(self.robot.allocation.shape[1], NEUTRAL_PWM_US))
         self._inputs.set_joint_torque(self.t, np.zeros(self.physics.n))
 
-    def grip(self, mass: float, volume: float = 0.0) -> None:
-        """Hold a payload of `mass` [kg] that displaces `volume` [m^3] from now on; 0 drops it.
+    def grip(self, mass: float) -> None:
+        """Hold a payload of `mass` [kg] in water from now on; 0 drops it.
 
         Velocities do not jump: the payload is assumed to move with the gripper already.
         """
-        self.robot = replace(self.robot, payload_mass=mass, payload_volume=volume)
+        self.robot = replace(self.robot, payload_mass=mass, payload_volume=0.0)
         self.physics.change_links(self.robot)
 
     # --- time -------------------------------------------------------------------------------------

@@ -21,13 +21,11 @@ from typing import Any, NamedTuple
 import numpy as np
 import pinocchio as pin
 
-from ..model.rotations import cross
+from ..model.rotations import FRD_FROM_FLU, NED_FROM_ENU, cross
 from .motion_capture import MOCAP_LAG, MOCAP_RATE, MOCAP_VELOCITY_NOISE, MotionCapture
-from .physics import FLU_TO_FRD, Instant
+from .physics import Instant
 from .rough import Roughness
 from .true_robot import TrueRobot
-
-ENU_FROM_NED = np.array([[0.0, 1.0, 0.0], [1.0, 0.0, 0.0], [0.0, 0.0, -1.0]])
 
 # The estimator's role for each topic of the simulated robot.
 ROLE_OF_TOPIC = {"imu/data": "imu", "dvl/twist": "dvl", "depth": "depth",
@@ -109,7 +107,7 @@ class Sensors:
         self.gyro_bias = self._imu.choice([-1, 1], 3) * GYRO_BIAS
         self.accelerometer_bias = self._imu.choice([-1, 1], 3) * ACCELEROMETER_BIAS
         self._gravity_ned = np.array([0.0, 0.0, robot.gravity])
-        self._dvl_place = FLU_TO_FRD @ np.array(robot.dvl_place)
+        self._dvl_place = FRD_FROM_FLU @ np.array(robot.dvl_place)
         self._channels = [
             _Channel(self._imu, "imu/data", "sensor_msgs/msg/Imu", 100.0, 0.002, self.imu),
             self._velocity(rough),
@@ -160,9 +158,9 @@ class Sensors:
         inertial = x.nu_dot[:3] + cross(x.nu[3:], x.nu[:3])
         specific = inertial - x.R_nb.T @ self._gravity_ned
         tilt = pin.exp3(ATTITUDE_NOISE * noise[0])
-        attitude = pin.Quaternion(ENU_FROM_NED @ x.R_nb @ FLU_TO_FRD @ tilt)
-        rates = FLU_TO_FRD @ x.nu[3:] + self.gyro_bias + GYRO_NOISE * noise[1]
-        force = FLU_TO_FRD @ specific + self.accelerometer_bias + ACCELEROMETER_NOISE * noise[2]
+        attitude = pin.Quaternion(NED_FROM_ENU.T @ x.R_nb @ FRD_FROM_FLU @ tilt)
+        rates = FRD_FROM_FLU @ x.nu[3:] + self.gyro_bias + GYRO_NOISE * noise[1]
+        force = FRD_FROM_FLU @ specific + self.accelerometer_bias + ACCELEROMETER_NOISE * noise[2]
         return {"orientation": tuple(attitude.normalized().coeffs().tolist()),
                 "orientation_variance": (ATTITUDE_NOISE**2,) * 3,
                 "angular_velocity": tuple(rates.tolist()),

@@ -68,8 +68,8 @@ class CvxpySolver:
             raise SolverError(_plain(self._solver, error), "error") from None
         except BaseException as error:
             if is_panic(error):
-                raise SolverError(f"{self._solver} ended in a panic ({error})", "breakdown"
-                                  ) from None
+                raise SolverError(f"{self._solver} ended in a panic ({error})",
+                                  "breakdown") from None
             # A commercial solver raises its own class, such as mosek.Error without a licence; treat
             # it like any failed solve.
             if type(error).__module__.split(".")[0] != "mosek":

@@ -217,7 +217,7 @@ class Solver(Protocol):
         """The solver's name for users."""
 
     def solve(self, problem: HorizonProblem, deadline: float | None = None) -> Solution:
-        """Minimise over P within `deadline` [s]; raises SolverError with the solver's status if
+        """Minimize over P within `deadline` [s]; raises SolverError with the solver's status if
         there is no usable answer, 'deadline' if no feasible point was found in time."""
 
 
@@ -228,6 +228,7 @@ def projection_problem(table: ParameterTable, physical: PhysicalSet,
     H = np.diag(1 / np.maximum(np.abs(pi), 0.1 * table.scale) ** 2)
     quadratic = Quadratic(H, H @ pi, float(pi @ H @ pi))
     nothing = np.zeros((0, table.channels))
-    return HorizonProblem(physical, quadratic, quadratic, np.zeros((0, table.channels, table.size)),
-                          nothing, np.ones(table.channels), nothing.astype(bool), np.zeros(0),
-                          "sample", 1.0, np.ones(table.size, bool), pi)
+    return HorizonProblem(
+        physical, quadratic, quadratic, np.zeros((0, table.channels, table.size)), nothing,
+        scale=np.ones(table.channels), valid=nothing.astype(bool), weight=np.zeros(0),
+        grouping="sample", quantile=1.0, free=np.ones(table.size, bool), pi=pi)

@@ -39,5 +39,7 @@ def rehearsal(physical: PhysicalSet, free: np.ndarray, pi: np.ndarray) -> Horizo
     arrival = Quadratic(np.diag(h), h * pi, float(h @ pi ** 2))
     rows = Y.reshape(-1, p)
     total = arrival + Quadratic(rows.T @ rows, rows.T @ tau.ravel(), float(np.sum(tau ** 2)))
-    return HorizonProblem(physical, arrival, total, Y, tau, np.ones(C), np.ones((SAMPLES, C), bool),
-                          np.ones(SAMPLES), "sample", 0.95, free, pi, h, Y, np.arange(SAMPLES))
+    return HorizonProblem(
+        physical, arrival, total, Y, tau, scale=np.ones(C), valid=np.ones((SAMPLES, C), bool),
+        weight=np.ones(SAMPLES), grouping="sample", quantile=0.95, free=free, pi=pi, floor=h,
+        source=Y, born=np.arange(SAMPLES))

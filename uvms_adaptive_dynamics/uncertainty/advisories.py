@@ -57,8 +57,7 @@ def channel_warnings(fits: Mapping[str, Mapping[str, Any]], seconds: float,
         elif fit["doubt"] is not None and fit["doubt"] > MOST_DOUBT:
             found.append(
                 f"{channel}: {fit['doubt']:.0%} of the prediction's variance is parameter "
-                "uncertainty. Move this axis more before a controller relies on it"
-            )
+                "uncertainty. Move this axis more before a controller relies on it")
     return found
 
 

@@ -87,9 +87,9 @@ def limited_by_physics(physical: PhysicalSet, pi: np.ndarray, covariance: np.nda
     along = covariance / np.where(stddev > 0, stddev, 1.0)
     up, down = np.full((2, stddev.size), np.inf)
     for lmi in physical.inequalities:
-        # Keeps the matrix regular at the edge of the set, despite rounding.
-        margin = np.tensordot(pi[lmi.places], lmi.basis,
-                              1) - 0.5 * physical.epsilon * np.eye(lmi.basis.shape[1])
+        # Half of epsilon keeps the matrix regular at the edge of the set, despite rounding.
+        least = 0.5 * physical.epsilon * np.eye(lmi.basis.shape[1])
+        margin = np.tensordot(pi[lmi.places], lmi.basis, 1) - least
         root = np.linalg.inv(np.linalg.cholesky(margin))
         values = np.linalg.eigvalsh(root @ np.tensordot(along[lmi.places].T, lmi.basis, 1) @ root.T)
         with np.errstate(divide="ignore"):
@@ -100,9 +100,8 @@ def limited_by_physics(physical: PhysicalSet, pi: np.ndarray, covariance: np.nda
 
 def _cut_off(down: np.ndarray, up: np.ndarray) -> np.ndarray:
     """Standard deviation of a standard normal distribution truncated to [-down, up], both >= 0."""
-    pdf, share = (np.exp(-.5 * x ** 2) / np.sqrt(2 * np.pi)
-                  for x in (down, up)), np.maximum(ndtr(up) - ndtr(-down), 1e-300)
-    low, high = pdf
+    low, high = (np.exp(-.5 * x ** 2) / np.sqrt(2 * np.pi) for x in (down, up))     # densities
+    share = np.maximum(ndtr(up) - ndtr(-down), 1e-300)
     variance = 1 - (down * low + up * high) / share - ((low - high) / share) ** 2
     return np.where(up + down < NARROW, (up + down) / np.sqrt(12),
                     np.sqrt(np.maximum(variance, 0.0)))
@@ -196,30 +195,23 @@ def identifiability(table: ParameterTable, free: np.ndarray, information: np.nda
     """The summary. information (p, p): Gram matrix of `rows` normalized rows; pi (p,) with
     covariance (p, p): the estimate; prior_stddev (p,); words (p,): flags from `known_from`."""
     found = directions(table, free, information)
-    blocks = tuple(
-        _block(name, places, information, rows, covariance, prior_stddev)
-        for name, places in table.blocks.items()
-        if np.any(prior_stddev[places] > 0))
+    blocks = tuple(_block(name, places, information, rows, covariance, prior_stddev)
+                   for name, places in table.blocks.items() if np.any(prior_stddev[places] > 0))
     combined, sentences, written = _combinations(table, found)
-    alone = [
-        table.names[i]
-        for i in found.at.keep
-        if words[i] == "prior" and table.names[i] not in combined
-    ]
+    alone = [table.names[i] for i in found.at.keep
+             if words[i] == "prior" and table.names[i] not in combined]
     silent = [table.names[found.at.keep[k]] for k in found.unseen]
     if silent:
         sentences.append(f"{_listed(silent)}: no effect on any row so far; set by the prior")
     alone = [name for name in alone if name not in silent]
     if alone:
+        it = "it" if len(alone) == 1 else "them"
         sentences.append(
-            f"{_listed(alone)}: set by the prior, since the motion so far hardly shows "
-            f"{'it' if len(alone) == 1 else 'them'}"
-        )
+            f"{_listed(alone)}: set by the prior, since the motion so far hardly shows {it}")
     warnings = tuple(
         f"{block.name}: its efforts still have {block.left:.0%} of the prior's uncertainty; do not "
         "let a controller use this block alone"
-        for block in blocks
-        if block.left > TRUSTED)
+        for block in blocks if block.left > TRUSTED)
     combinations = tuple(
         Combination(text, float(c @ pi), float(np.sqrt(max(c @ covariance @ c, 0.0))))
         for text, c in written)
@@ -244,8 +236,7 @@ def _combinations(table: ParameterTable, found: Directions) -> tuple[
     open_directions = _echelon(found.null)
     names = [table.names[i] for i in found.at.keep]
     combined, sentences, kept = set(), [], []
-    for group in _groups(np.abs(open_directions) > INVOLVED):
-        places, opened = group
+    for places, opened in _groups(np.abs(open_directions) > INVOLVED):
         members = [names[i] for i in places]
         combined.update(members)
         determined = _echelon(_complement(open_directions[np.ix_(places, opened)]))
@@ -262,10 +253,8 @@ def _combinations(table: ParameterTable, found: Directions) -> tuple[
         elif all(written) and len(written) <= TERMS:
             sentences.append(f"{_listed(members)} only as {_listed(written)}")
         else:
-            sentences.append(
-                f"{_listed(members)} only in {len(written)} "
-                f"combination{'s' if len(written) > 1 else ''}"
-            )
+            sentences.append(f"{_listed(members)} only in {len(written)} "
+                             f"combination{'s' if len(written) > 1 else ''}")
     return combined, sentences, kept
 
 

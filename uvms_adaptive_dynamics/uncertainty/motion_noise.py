@@ -161,8 +161,8 @@ class MotionNoise:
             self._old += np.tile(self._new, 2)[:, None] * self._columns
             self._new = np.zeros(AXES)
 
-    def moves(self, inverse: ConstrainedInverse, pi: np.ndarray, weights: np.ndarray,
-              prior_stddev: np.ndarray) -> np.ndarray:
+    def bias(self, inverse: ConstrainedInverse, pi: np.ndarray, weights: np.ndarray,
+             prior_stddev: np.ndarray) -> np.ndarray:
         """(p,) bias of the estimate pi (p,) due to the noise. inverse: of the cost's Hessian;
         weights (6,): of the vehicle's rows in the cost; prior_stddev (p,).
 

@@ -102,13 +102,12 @@ class ResidualAutocovariance:
 
         Call it at every tick, even if none counts: lags are ticks.
         """
-        self._place = (self._place + 1) % self._ring.shape[1]
-        self._ring[0, self._place], self._ring[1, self._place] = np.where(counts, residual,
-                                                                          0.0), counts
+        ring = self._ring
+        self._place = (self._place + 1) % ring.shape[1]
+        ring[:, self._place] = np.where(counts, residual, 0.0), counts
+        earlier = ring[:, (self._place - self._lags) % ring.shape[1]]
         self._sum *= self._decay
-        self._sum += self._ring[:, self._place,
-                                None] * self._ring[:,
-                                                   (self._place - self._lags) % self._ring.shape[1]]
+        self._sum += ring[:, self._place, None] * earlier
         self._rows = self._decay * self._rows + counts
         self._tick += 1
         # One channel per tick, so that no tick pays for all fits.

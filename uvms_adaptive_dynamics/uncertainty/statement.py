@@ -160,9 +160,11 @@ def statement(evidence: Evidence, parameters: ParameterSet, what: str, file: str
     known = tuple(map(KnownValue, table.names, table.units, map(float, parameters.values), low,
                       high, words))
     note = link_note(table, words) if parameters.known_from else None
-    return Statement(what, judged, evidence.which, _next(evidence, judged, change),
-                     _channels(evidence), known, _combinations(parameters), _missing(evidence),
-                     (*notes, *([note] if note else [])), file, stages)
+    return Statement(
+        what, judged, evidence.which, next=_next(evidence, judged, change),
+        channels=_channels(evidence), parameters=known, combinations=_combinations(parameters),
+        missing=_missing(evidence), notes=(*notes, *([note] if note else [])), file=file,
+        stages=stages)
 
 
 def _next(evidence: Evidence, judged: Verdict, change: str) -> tuple[str, ...]:

@@ -112,7 +112,7 @@ class SystematicGradient:
         found[:-1] += self._deviation[:, None] * sums.transpose(1, 0, 2).reshape(CAUSES - 1, -1)
         return found
 
-    def moves(self, inverse: ConstrainedInverse, pi: np.ndarray, weights: np.ndarray,
+    def shift(self, inverse: ConstrainedInverse, pi: np.ndarray, weights: np.ndarray,
               prior_stddev: np.ndarray) -> np.ndarray:
         """(CAUSES, p) shift of the estimate pi (p,) by one deviation of each cause.
 
@@ -120,5 +120,5 @@ class SystematicGradient:
         (p,)."""
         found = inverse.times(self.of_one_deviation(weights).T).T
         if self.motion is not None:
-            found[-1] += self.motion.moves(inverse, pi, weights[:AXES], prior_stddev)
+            found[-1] += self.motion.bias(inverse, pi, weights[:AXES], prior_stddev)
         return found

@@ -38,7 +38,7 @@ UNSHOWN = ("the scale of the thrust, which all parameters of the vehicle share, 
            "(robot.dry_mass bounds it from one side)")
 
 
-class ThrustScale(NamedTuple):
+class ThrustRatio(NamedTuple):
     """The true thrust relative to the one that the settings give, if the joints' efforts are right;
     `added`: its logarithm with its standard error, model error included."""
 
@@ -63,12 +63,12 @@ class ThrustScale(NamedTuple):
             "joint_states.effort_scale"))
 
 
-def thrust_scale(fit: RobustFit, joints: int) -> ThrustScale | None:
+def thrust_scale(fit: RobustFit, joints: int) -> ThrustRatio | None:
     """The scale from a fit whose last `joints` channels are efforts of joints; None if the fit does
     not show it."""
     of_joints = np.arange(fit.predicted.shape[1]) >= fit.predicted.shape[1] - joints
     found = scale_of(fit, of_joints)
     if found is None or found.added.clusters < MIN_PIECES:
         return None
-    return ThrustScale(found.factor, found.added._replace(
+    return ThrustRatio(found.factor, found.added._replace(
         stddev=math.hypot(found.added.stddev, MODEL_ERROR)))

@@ -33,15 +33,15 @@ THRUST_CAUSE = "the thrust (thrusters.voltage, battery, thrust curve) and the DV
 EFFORT_CAUSE = "joint_states.effort_scale and the driver's unit of effort"
 
 
-class Slope(NamedTuple):
-    """Slope of measured on predicted effort per channel: value (C,) and standard error (C,), NaN
+class Slopes(NamedTuple):
+    """Slopes of measured on predicted effort per channel: value (C,) and standard error (C,), NaN
     where unknown."""
 
     value: np.ndarray
     error: np.ndarray
 
 
-def slopes(batches: np.ndarray) -> Slope:
+def slopes(batches: np.ndarray) -> Slopes:
     """Regression of measured on predicted over the batches (k, sums, C) of `ChannelTrust`. Standard
     errors come from a jackknife over batches, so residuals may be correlated within a batch."""
     total = batches.sum(axis=0)
@@ -52,7 +52,7 @@ def slopes(batches: np.ndarray) -> Slope:
     with np.errstate(invalid="ignore", divide="ignore"):
         error = np.sqrt((n - 1) / n * np.where(used, (each - value) ** 2, 0.0).sum(axis=0))
     known = (n >= MIN_BATCHES) & np.isfinite(value) & np.isfinite(error)
-    return Slope(np.where(known, value, np.nan), np.where(known, error, np.nan))
+    return Slopes(np.where(known, value, np.nan), np.where(known, error, np.nan))
 
 
 def _slope(sums: np.ndarray) -> np.ndarray:
@@ -123,7 +123,7 @@ def _of_misread(channels: Sequence[str], levels: np.ndarray,
             for places, names in settings.items()]
 
 
-def _factor(found: Slope, batches: np.ndarray, c: int) -> str:
+def _factor(found: Slopes, batches: np.ndarray, c: int) -> str:
     """The slope of channel c, if it is not one and explains the measured efforts."""
     if (not abs(found.value[c] - 1) > Z999 * found.error[c] + MODEL_SLOPE
             or not explains(found.value[c], batches, np.array([c]))):
@@ -142,7 +142,7 @@ def explains(scale: float, batches: np.ndarray, places: np.ndarray) -> bool:
     return bool((left < LEFT * measured)[total[ROWS] > 0].all())
 
 
-def common_scale(found: Slope, places: np.ndarray) -> tuple[float, float] | None:
+def common_scale(found: Slopes, places: np.ndarray) -> tuple[float, float] | None:
     """(value, standard error) of a common slope of all `places`; None if it may be one, or if the
     slopes differ by more than chance and usual model errors allow."""
     value, error = found.value[places], found.error[places]

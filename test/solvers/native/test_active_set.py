@@ -25,7 +25,7 @@ from uvms_adaptive_dynamics.solvers.native.active_set import (
     _Search,
     solve_active_set,
 )
-from uvms_adaptive_dynamics.solvers.native.answer import Answer, Clock, Stopped
+from uvms_adaptive_dynamics.solvers.native.answer import Certified, Clock, Stopped
 from uvms_adaptive_dynamics.solvers.native.interior_point import solve_interior
 
 TABLE = make_table(1)
@@ -39,7 +39,7 @@ def solved(seed):
     cost, cones = prepared(make_problem(TABLE, rng, N=20, truth=truth))
     near = solve_interior(cost, cones, cones.coordinates.reduce(truth), 1e-8)
     best = solve_active_set(cost, cones, near.x, near.active)
-    assert isinstance(best, Answer)
+    assert isinstance(best, Certified)
     return cost, cones, best
 
 
@@ -51,7 +51,7 @@ def test_a_right_guess_is_confirmed_in_few_steps(seed):
     assert best.active.bounds.any()
     start = best.x + 1e-6 * np.random.default_rng(9).normal(size=best.x.size)
     again = solve_active_set(cost, cones, start, best.active)
-    assert isinstance(again, Answer) and again.gap < ACTIVE_SET_GAP and again.steps < 8
+    assert isinstance(again, Certified) and again.gap < ACTIVE_SET_GAP and again.steps < 8
     assert np.array_equal(again.active.bounds, best.active.bounds)
     assert (again.active.multipliers >= 0).all()
     np.testing.assert_allclose(again.x, best.x, atol=1e-5)
@@ -91,7 +91,7 @@ def test_groups_that_leave_the_outlier_set_before_another_guess_are_taken_note_o
 
     monkeypatch.setattr(_Search, "_confirmed", checked)
     again = solve_active_set(cost, cones, best.x, best.active)
-    assert isinstance(again, Answer) and left == [outliers.count + 1]
+    assert isinstance(again, Certified) and left == [outliers.count + 1]
     np.testing.assert_allclose(again.x, best.x, atol=1e-5)
 
 
@@ -117,7 +117,7 @@ def test_the_active_set_is_followed_as_directions_become_null_and_free(seed):
             found = solve_interior(cost, cones, cones.coordinates.reduce(problem.pi), 1e-8)
         cost.refresh(found.x)
         found = solve_active_set(cost, cones, found.x, found.active)
-        assert isinstance(found, Answer) and found.gap < ACTIVE_SET_GAP
+        assert isinstance(found, Certified) and found.gap < ACTIVE_SET_GAP
         oracle = solve_interior(cost, cones, found.x, 1e-9)
         assert found.value - oracle.value < 1e-8 * cost.size(oracle.value)
         assert cones.violation(found.x) < 1e-12

@@ -23,7 +23,7 @@ from problems import admissible, make_problem, make_table
 
 from uvms_adaptive_dynamics.solvers.native import robust_cost
 from uvms_adaptive_dynamics.solvers.native.active_set import solve_active_set
-from uvms_adaptive_dynamics.solvers.native.answer import Answer
+from uvms_adaptive_dynamics.solvers.native.answer import Certified
 from uvms_adaptive_dynamics.solvers.native.cones import Cones
 from uvms_adaptive_dynamics.solvers.native.huber_groups import groups_of
 from uvms_adaptive_dynamics.solvers.native.interior_point import solve_interior, strictly_inside
@@ -54,10 +54,10 @@ def random_case(rng, k, floor=None):
 def optimum(cost, cones, start):
     """The interior point's answer, made exact to 1e-9 by the active set; None if either fails."""
     near = solve_interior(cost, cones, start, 1e-9)
-    if not isinstance(near, Answer):
+    if not isinstance(near, Certified):
         return None
     exact = solve_active_set(cost, cones, near.x, near.active)
-    return exact if isinstance(exact, Answer) else None
+    return exact if isinstance(exact, Certified) else None
 
 
 def tolerance(cost, point, best):
@@ -168,7 +168,7 @@ def test_answers_of_both_methods_keep_their_word(grouping):
         if best is None:
             continue
         rough = solve_interior(cost, cones, start, 1e-4)
-        if isinstance(rough, Answer):
+        if isinstance(rough, Certified):
             excess = (rough.value - best.value) / cost.size(best.value)
             assert -best.gap - ROUNDING <= excess <= rough.gap + best.gap + ROUNDING
             assert cones.violation(rough.x) < 1e-12
@@ -191,7 +191,7 @@ def test_an_active_set_of_the_wrong_sign_is_no_answer():
                       else guess.rank)
         cost.refresh(start)
         found = solve_active_set(cost, cones, best.x + 1e-5 * rng.normal(size=best.x.size), guess)
-        if isinstance(found, Answer):
+        if isinstance(found, Certified):
             assert found.value - best.value <= (found.gap + best.gap + ROUNDING) * cost.size(
                 best.value
             )

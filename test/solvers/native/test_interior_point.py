@@ -18,7 +18,7 @@ import numpy as np
 import pytest
 from problems import admissible, make_problem, make_table
 
-from uvms_adaptive_dynamics.solvers.native.answer import Answer, Clock, Stopped
+from uvms_adaptive_dynamics.solvers.native.answer import Certified, Clock, Stopped
 from uvms_adaptive_dynamics.solvers.native.cones import Cones
 from uvms_adaptive_dynamics.solvers.native.huber_groups import groups_of
 from uvms_adaptive_dynamics.solvers.native.interior_point import solve_interior, strictly_inside
@@ -41,7 +41,7 @@ def test_the_start_does_not_decide_the_end(grouping):
     inside = cones.coordinates.reduce(problem.pi)
     starts = (inside, -inside, inside + 10 * rng.normal(size=inside.size))
     answers = [solve_interior(cost, cones, start, 1e-8) for start in starts]
-    assert all(isinstance(answer, Answer) for answer in answers)
+    assert all(isinstance(answer, Certified) for answer in answers)
     for answer in answers:
         assert answer.value == pytest.approx(answers[0].value, rel=1e-6)
         assert cones.violation(answer.x) < 1e-12
@@ -56,7 +56,7 @@ def test_a_first_solve_far_from_the_data_takes_few_iterations():
         cost, cones = prepared(problem)
         far = cones.coordinates.reduce(admissible(TABLE, rng) * 3)
         answer = solve_interior(cost, cones, far, 1e-8)
-        assert isinstance(answer, Answer) and answer.steps < 30
+        assert isinstance(answer, Certified) and answer.steps < 30
 
 
 def test_without_time_it_says_where_it_stopped():

@@ -131,12 +131,12 @@ def _channel(pairs: Sequence[tuple[tuple[str, str], Mapping, Mapping]],
     change, half_width = jackknife(old, new)
     (log_old, old_coverage, _), (log_new, _, _) = (
         _figures(side.sum(axis=0)) for side in (old, new))
-    return Compared(name, pairs[0][1]["unit"], float(np.exp(log_old)),
-                    float(np.exp(log_new)), Difference(change[0], half_width[0]),
-                    float(old_coverage), Difference(change[1], half_width[1]),
-                    Difference(change[2], half_width[2]),
-                    recording if recording == split else f"{recording} ({split})",
-                    len(old), kind)
+    log_rmse, coverage, nll = map(Difference, change, half_width)
+    return Compared(
+        name, pairs[0][1]["unit"], old_rmse=float(np.exp(log_old)),
+        new_rmse=float(np.exp(log_new)), log_rmse=log_rmse, old_coverage=float(old_coverage),
+        coverage=coverage, nll=nll, clusters=len(old), kind=kind,
+        worst=recording if recording == split else f"{recording} ({split})")
 
 
 def _pieces(old: Mapping, new: Mapping) -> tuple[np.ndarray, np.ndarray]:

@@ -27,6 +27,7 @@ from typing import Any
 
 import numpy as np
 
+from ...config.robot import STANDARD_GRAVITY
 from ...errors import BagError
 from ...signals.decode.sensor_clock import LONGEST_LATENCY, RIGHT_CLOCK
 from ..recording import kept_while_unchanged, reason
@@ -36,7 +37,7 @@ from .tracks import TrackLog
 
 MAGIC_1, MAGIC_2 = 0xFE, 0xFD        # of MAVLink 1 and 2
 OVERHEAD_1, OVERHEAD_2, SIGNATURE = 8, 12, 13      # [bytes] of a packet besides its payload
-G = 9.80665                          # [m/s^2] for accelerations in milli-g
+MILLI_G = 1e-3 * STANDARD_GRAVITY     # [m/s^2]
 AUTOPILOT = 1                        # MAV_COMP_ID_AUTOPILOT1
 UNKNOWN_VOLTAGE = 65535
 FAST_QUANTILE = 0.02                 # of reception minus stamp: the packets that travelled fast
@@ -49,7 +50,7 @@ _Take = Callable[[Any], "tuple[float | None, list[float]]"]
 def _imu(m: Any) -> tuple[float | None, list[float]]:
     stamp = 1e-6 * m.time_usec if m.get_type() == "RAW_IMU" else 1e-3 * m.time_boot_ms
     return stamp, [1e-3 * m.xgyro, 1e-3 * m.ygyro, 1e-3 * m.zgyro,
-                   1e-3 * G * m.xacc, 1e-3 * G * m.yacc, 1e-3 * G * m.zacc]
+                   MILLI_G * m.xacc, MILLI_G * m.yacc, MILLI_G * m.zacc]
 
 
 def _fine_imu(m: Any) -> tuple[float | None, list[float]]:

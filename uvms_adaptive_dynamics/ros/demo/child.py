@@ -48,14 +48,15 @@ class Child:
             raise UvmsError(f"the {self.name} ended with status {self.process.returncode}. Its "
                             f"last lines ({self.log}):\n{self.last_lines()}")
 
-    def wait_for(self, condition: Callable[[], bool], what: str) -> None:
-        """Wait until `condition()`; raises UvmsError if the process fails or takes too long."""
+    def wait_for_estimator(self, is_up: Callable[[], bool]) -> None:
+        """Wait until the estimator is up; raises UvmsError if the process fails or takes too
+        long."""
         end = time.monotonic() + START_TIMEOUT_S
-        while not condition():
+        while not is_up():
             self.check()
             if time.monotonic() > end:
-                raise UvmsError(f"waited {START_TIMEOUT_S:g} s for {what}. Its last lines "
-                                f"({self.log}):\n{self.last_lines()}")
+                raise UvmsError(f"waited {START_TIMEOUT_S:g} s for the estimator to subscribe. Its "
+                                f"last lines ({self.log}):\n{self.last_lines()}")
 
     def last_lines(self) -> str:
         """The last lines of its output."""

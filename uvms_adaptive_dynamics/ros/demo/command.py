@@ -111,7 +111,7 @@ def _live(args: argparse.Namespace, folder: Path, prior: Path) -> None:
                           "-p", f"output.directory:={folder / 'estimator'}",
                           "-p", f"estimation.solver:={args.solver}")
         children.append(estimator)
-        estimator.wait_for(view.estimator_is_up, "the estimator to subscribe")
+        estimator.wait_for_estimator(view.estimator_is_up)
         robot = Child("simulated robot", folder / "simulated_robot.log",
                       f"{PACKAGE}.ros.demo.simulated_robot", "--ros-args",
                       "-p", f"seed:={args.seed}", "-p", f"duration:={args.duration}")

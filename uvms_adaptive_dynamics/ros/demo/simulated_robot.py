@@ -41,8 +41,8 @@ from std_msgs.msg import Float64MultiArray
 from std_srvs.srv import SetBool
 
 from ...errors import ConfigError, MessageError
+from ...model.rotations import FRD_FROM_FLU
 from ...simulation.inputs import INPUT_TIMEOUT
-from ...simulation.physics import FLU_TO_FRD
 from ...simulation.robot import SimulatedRobot
 from ...simulation.sensors import BODY_FRAME, DVL_FRAME, Message
 
@@ -103,7 +103,7 @@ class SimulatedRobotNode(Node):
 
     def _listen(self) -> None:
         """Subscribe to external commands."""
-        robot, flu = self._robot, FLU_TO_FRD.diagonal()
+        robot, flu = self._robot, FRD_FROM_FLU.diagonal()
 
         def wrench(message: WrenchStamped) -> None:
             vectors = message.wrench.force, message.wrench.torque

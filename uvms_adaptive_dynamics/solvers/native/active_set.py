@@ -32,9 +32,9 @@ from typing import Literal
 
 import numpy as np
 
-from .answer import ActiveSet, Answer, Clock, Stopped
+from .answer import ActiveSet, Certified, Clock, Stopped
 from .cones import NEARLY_FEASIBLE, Cones
-from .optimality import Conditions, State
+from .optimality import Conditions, Iterate
 from .robust_cost import QUARTER, RobustCost
 
 STEPS = 24  # at most, over all guesses
@@ -48,7 +48,7 @@ STALLED = 1e-13  # relative length of a step below which steps no longer help
 
 
 def solve_active_set(cost: RobustCost, cones: Cones, start: np.ndarray, active: ActiveSet,
-                     clock: Clock = Clock()) -> Answer | Stopped:
+                     clock: Clock = Clock()) -> Certified | Stopped:
     """The optimum near `start` (m,), from the guess `active`; `Stopped` if it leads elsewhere."""
     search = _Search(cost, cones, start, active, clock)
     try:
@@ -73,7 +73,7 @@ class _Search:
         # the same active set; ASTRAY times the very first step
         self._longest = self._astray = np.inf
 
-    def run(self) -> Answer | None:
+    def run(self) -> Certified | None:
         """Try guesses, each with its own factorization, until one leads to an answer."""
         for guess in range(GUESSES):
             if guess:
@@ -93,7 +93,7 @@ class _Search:
         """The last point, and the multipliers of the last guess."""
         return Stopped(self._slope.x, self._active.multipliers, self._active.Z, self._steps)
 
-    def _converge(self, conditions: Conditions) -> Answer | Literal["again"] | None:
+    def _converge(self, conditions: Conditions) -> Certified | Literal["again"] | None:
         """Steps with one factorization: an answer, None if they diverge, 'again' if the guess has
         changed or the factorization is too old."""
         last = np.inf
@@ -130,8 +130,8 @@ class _Search:
             first = state if is_first else first
         return None
 
-    def _confirmed(self, conditions: Conditions, state: State,
-                   gap: float) -> Answer | Literal["again"] | None:
+    def _confirmed(self, conditions: Conditions, state: Iterate,
+                   gap: float) -> Certified | Literal["again"] | None:
         """The answer; 'again' if the cost lacked an outlier; None if another step is needed."""
         revision = self._cost.revision
         self._cost.refresh(state.x)
@@ -141,7 +141,7 @@ class _Search:
         self._longest = np.inf
         return "again"
 
-    def _restored(self, conditions: Conditions, state: State, gap: float) -> Answer | None:
+    def _restored(self, conditions: Conditions, state: Iterate, gap: float) -> Certified | None:
         """The answer moved onto its active constraints and inside all others; None if that costs
         more than the gap allows."""
         slope = self._slope
@@ -150,10 +150,10 @@ class _Search:
         # The cost's Hessian is nowhere above 2 P.
         first, second = float(slope.gradient @ dx), float(dx @ self._cost.P @ dx)
         gap += (abs(first) + second) / self._cost.size(slope.value)
-        return (Answer(x, slope.value + first + second, self._active, gap, self._steps)
+        return (Certified(x, slope.value + first + second, self._active, gap, self._steps)
                 if gap < ACTIVE_SET_GAP else None)
 
-    def _corrected(self, conditions: Conditions, state: State) -> bool:
+    def _corrected(self, conditions: Conditions, state: Iterate) -> bool:
         """Remove constraints with multipliers of the wrong sign from the active set, and add the
         violated ones. True if there were any, or if the step was along a face."""
         cones, old = self._cones, self._active
@@ -174,7 +174,8 @@ class _Search:
             self._longest = np.inf
         return wrong
 
-    def _refreshed(self, conditions: Conditions, state: State, first: State) -> Literal["again"]:
+    def _refreshed(self, conditions: Conditions, state: Iterate,
+                   first: Iterate) -> Literal["again"]:
         """Ask for another factorization with the present multipliers; first: state after the first
         step.
 
@@ -192,13 +193,13 @@ class _Search:
         self._null = rank
         return "again"
 
-    def _multipliers(self, conditions: Conditions, state: State) -> np.ndarray:
+    def _multipliers(self, conditions: Conditions, state: Iterate) -> np.ndarray:
         """(b,) multipliers of all bounds, zero where inactive."""
         multipliers = np.zeros(self._active.multipliers.size)
         multipliers[conditions.bounds] = state.multipliers[:conditions.bounds.size]
         return multipliers
 
-    def _gap(self, conditions: Conditions, state: State, length: float) -> float:
+    def _gap(self, conditions: Conditions, state: Iterate, length: float) -> float:
         """Bound on the relative gap after a step of this length."""
         r, size = state.residual, self._cost.size(self._slope.value)
         complementarity, floor = conditions.complementarity(state), self._cost.floor

@@ -53,7 +53,7 @@ class ActiveSet:
 
 
 @dataclass(frozen=True)
-class Answer:
+class Certified:
     """A certified point inside all cones.
 
     x (m,); value: the cost at x; active: the active set with multipliers; gap: bound on

@@ -47,7 +47,7 @@ def groups_of(problem: HorizonProblem, coordinates: Coordinates,
     if problem.grouping == "horizon":
         return Stack(problem, coordinates)
     if isinstance(kept, HuberGroups) and kept.fits(problem):
-        kept.follow(problem)
+        kept.update(problem)
         return kept
     return HuberGroups(problem, coordinates)
 
@@ -68,7 +68,7 @@ class HuberGroups:
         self._threshold = problem.quantile, problem.rho
         self.revision = 0
         self._allocate(problem)
-        self.follow(problem)
+        self.update(problem)
 
     def fits(self, problem: HorizonProblem) -> bool:
         """Whether the problem is a later tick of the same window with the same noise."""
@@ -92,7 +92,7 @@ class HuberGroups:
         self._refreshed_at: np.ndarray | None = None
         self.outliers = OutlierSet(G, self._rows_a_group, m)
 
-    def follow(self, problem: HorizonProblem) -> None:
+    def update(self, problem: HorizonProblem) -> None:
         """Take over the window's new instants since the last tick."""
         N, C = problem.valid.shape
         if self._capacity < N or self._filled > N:

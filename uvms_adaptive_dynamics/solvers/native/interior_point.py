@@ -26,7 +26,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from .answer import ActiveSet, Answer, Clock, Stopped
+from .answer import ActiveSet, Certified, Clock, Stopped
 from .cones import NEARLY_FEASIBLE, SIDE, Cones
 from .interior_newton import Point, newton_at
 from .optimality import suboptimality
@@ -44,7 +44,7 @@ _EYE = np.eye(SIDE)
 
 
 def solve_interior(cost: Cost, cones: Cones, start: np.ndarray, tolerance: float,
-                   clock: Clock = Clock()) -> Answer | Stopped:
+                   clock: Clock = Clock()) -> Certified | Stopped:
     """Minimise from any `start` (m,) to a relative gap of about `tolerance`; `Stopped` if the
     iteration breaks down or ends too far from the optimum."""
     try:
@@ -55,7 +55,7 @@ def solve_interior(cost: Cost, cones: Cones, start: np.ndarray, tolerance: float
 
 
 def _iterate(cost: Cost, cones: Cones, start: np.ndarray, tolerance: float,
-             clock: Clock) -> Answer | Stopped:
+             clock: Clock) -> Certified | Stopped:
     at, unit = _begin(cost, cones, start)
     nearly = before = predicted = None
     for iteration in range(1, INTERIOR_POINT_STEPS + 1):
@@ -111,13 +111,12 @@ def _begin(cost: Cost, cones: Cones, x: np.ndarray) -> tuple[Point, float]:
     return Point(slope, slack, F, s, S, z, Z), unit
 
 
-def _answer(
-    cost: Cost, cones: Cones, bound: float, slope: Slope, active: ActiveSet, steps: int
-) -> Answer:
+def _answer(cost: Cost, cones: Cones, bound: float, slope: Slope, active: ActiveSet,
+            steps: int) -> Certified:
     """The slope's point, at most `bound` above the optimum, moved inside all cones."""
     inside = cost.at(cones.pulled_inside(slope.x))
     gap = bound + max(inside.value - slope.value, 0.0)
-    return Answer(inside.x, inside.value, active, gap / cost.size(inside.value), steps)
+    return Certified(inside.x, inside.value, active, gap / cost.size(inside.value), steps)
 
 
 class _SquaredNorm:

@@ -40,7 +40,7 @@ NEARLY_ZERO = 1e-6  # eigenvalue below which a direction may be sorted among the
 APPROACHED = 0.5
 
 
-class State(NamedTuple):
+class Iterate(NamedTuple):
     """The conditions at a point.
 
     x (m,); multipliers (c,); slacks (b,) of all bounds; values (c,) of the active conditions;
@@ -153,7 +153,7 @@ class Conditions:
         self._inner, info = dpotrf(S.T, lower=1, clean=0, overwrite_a=1)
         return not info
 
-    def state(self, slope: Slope, multipliers: np.ndarray | None = None) -> State:
+    def state(self, slope: Slope, multipliers: np.ndarray | None = None) -> Iterate:
         """The state at the slope's x, with multipliers (c,) or, if None, those of the active set.
         """
         cones, x, b = self._cones, slope.x, self.bounds.size
@@ -164,7 +164,7 @@ class Conditions:
         residual[self._places] -= self._sign * multipliers[:b]
         if not cones.count:
             none = np.zeros((0, SIDE, SIDE))
-            return State(x, multipliers, slacks, slacks[self.bounds], residual[:-1], none, none)
+            return Iterate(x, multipliers, slacks, slacks[self.bounds], residual[:-1], none, none)
         faces, shape = self._faces, self._origin.shape
         F = self._origin + np.matmul(x[cones.variables][:, None, :], self._T).reshape(shape)
         # F22^-1 F21, zero elsewhere
@@ -176,10 +176,10 @@ class Conditions:
         L = L.reshape(shape)
         Z = np.matmul(np.matmul(X, L), X.transpose(0, 2, 1))
         residual[cones.padded] -= np.matmul(self._T, Z.reshape(len(Z), -1, 1))[..., 0]
-        return State(x, multipliers, slacks, np.concatenate([slacks[self.bounds], schur]),
+        return Iterate(x, multipliers, slacks, np.concatenate([slacks[self.bounds], schur]),
                      residual[:-1], F, L, float(Z.ravel() @ F.ravel()))
 
-    def step(self, state: State) -> tuple[np.ndarray, np.ndarray]:
+    def step(self, state: Iterate) -> tuple[np.ndarray, np.ndarray]:
         """Newton's step: (dx (m,), change of the multipliers (c,))."""
         dx, _ = dpotrs(self._factor, -state.residual, lower=1)
         if not len(self._A):
@@ -188,7 +188,7 @@ class Conditions:
         change *= self._size
         return dx + self._GA @ change, change
 
-    def restoring(self, state: State) -> np.ndarray:
+    def restoring(self, state: Iterate) -> np.ndarray:
         """(m,) the shortest step, in the Hessian's metric, onto the active constraints to first
         order."""
         if not len(self._A):
@@ -196,7 +196,7 @@ class Conditions:
         change, _ = dpotrs(self._inner, self._size * -state.values, lower=1)
         return self._GA @ (self._size * change)
 
-    def multiplier_matrices(self, state: State) -> tuple[np.ndarray, np.ndarray]:
+    def multiplier_matrices(self, state: Iterate) -> tuple[np.ndarray, np.ndarray]:
         """(Z (K, 4, 4), rank (K,)): the inequalities' multipliers, projected onto Z >= 0."""
         # ones on the inactive diagonal, so that only active directions can be negative
         others = self._faces.others
@@ -209,7 +209,7 @@ class Conditions:
                 rank = rank - (values < 0).sum(axis=1)
         return np.matmul(np.matmul(self._V, L), self._V.transpose(0, 2, 1)), rank
 
-    def violated(self, state: State, tolerance: float) -> np.ndarray:
+    def violated(self, state: Iterate, tolerance: float) -> np.ndarray:
         """(K,) number of negative directions of each inequality, among those without a multiplier.
         If the Schur complements are zero there are no others (Haynsworth, 1968)."""
         rest = state.F * self._faces.free + self._faces.kept_identity
@@ -217,13 +217,13 @@ class Conditions:
             return np.zeros(len(rest), int)
         return (np.linalg.eigvalsh(rest) < -tolerance).sum(axis=1)
 
-    def approached(self, state: State) -> np.ndarray:
+    def approached(self, state: Iterate) -> np.ndarray:
         """(K,) number of directions of each regular part that have come much closer to zero since
         the factorization."""
         fallen = state.F.diagonal(axis1=1, axis2=2) < APPROACHED * self._diagonal
         return (fallen & self._faces.regular_diagonal).sum(axis=1)
 
-    def doubtful(self, state: State, active_bounds: np.ndarray) -> bool:
+    def doubtful(self, state: Iterate, active_bounds: np.ndarray) -> bool:
         """Whether a multiplier or a constraint has the wrong sign, as far as diagonals show."""
         b = self.bounds.size
         if (state.multipliers[:b] < 0).any() or (state.slacks[~active_bounds] < 0).any():
@@ -235,13 +235,13 @@ class Conditions:
                     or (below & self._faces.regular_diagonal).any())
 
     @staticmethod
-    def violation(state: State) -> float:
+    def violation(state: Iterate) -> float:
         """Largest violation of a bound or residual of an active condition. It does not cover the
         inactive matrix inequalities."""
         return max(-float(state.slacks.min(initial=0.0)),
                    float(np.abs(state.values).max(initial=0.0)))
 
-    def complementarity(self, state: State) -> float:
+    def complementarity(self, state: Iterate) -> float:
         """|<z, slacks>| + |<Z, F>|, the multipliers' part of `suboptimality`."""
         of_bounds = float(state.multipliers[:self.bounds.size] @ state.slacks[self.bounds])
         return abs(of_bounds) + abs(state.product)

@@ -31,7 +31,7 @@ import numpy as np
 from ...errors import SolverError
 from ..problem import HorizonProblem, Solution, Solver
 from .active_set import solve_active_set
-from .answer import ActiveSet, Answer, Clock, Stopped
+from .answer import ActiveSet, Certified, Clock, Stopped
 from .cones import Cones
 from .huber_groups import HuberGroups, groups_of
 from .interior_point import solve_interior, strictly_inside
@@ -167,7 +167,7 @@ class _Tick:
         if active is None or self.warm.held:
             return None
         found = solve_active_set(cost, self.cones, self.start, active, self.clock)
-        if isinstance(found, Answer):
+        if isinstance(found, Certified):
             return self._finish(found, "active set", "optimal")
         if self.clock.passed:
             return self._at_the_deadline(found, "active set")
@@ -184,14 +184,15 @@ class _Tick:
         """The answer from the last estimate, without an active set. Raises as `solve_warm`."""
         cost, cones, clock = self.cost, self.cones, self.clock
         near = solve_interior(cost, cones, self.start, TIGHT, clock)
-        if isinstance(near, Answer) and (self.warm.active is None or not near.gap < ACCEPTED_GAP):
-            # A first solve can afford to be made exact; an answer ended early by rounding needs it.
+        first = self.warm.active is None
+        if isinstance(near, Certified) and (first or not near.gap < ACCEPTED_GAP):
+            # A first solve can afford to be made exact; one ended early by rounding needs it.
             exact = solve_active_set(cost, cones, near.x, near.active, clock)
-            if isinstance(exact, Answer) and exact.gap < near.gap:
+            if isinstance(exact, Certified) and exact.gap < near.gap:
                 near = replace(exact, steps=near.steps + exact.steps)
-        if isinstance(near, Answer) and near.gap < ACCEPTED_GAP:
+        if isinstance(near, Certified) and near.gap < ACCEPTED_GAP:
             return self._finish(near, "interior point", "optimal")
-        if isinstance(near, Answer):
+        if isinstance(near, Certified):
             end = f"ended {near.gap:.1e} (relative) from the optimum"
             near = Stopped(near.x, near.active.multipliers, near.active.Z, near.steps)
         else:
@@ -201,7 +202,7 @@ class _Tick:
         raise Stalled(f"native: the interior-point method {end}",
                       self._best_known(near, "interior point"))
 
-    def _finish(self, answer: Answer, method: str, status: str) -> tuple[Solution, WarmStart]:
+    def _finish(self, answer: Certified, method: str, status: str) -> tuple[Solution, WarmStart]:
         pi = self.cones.coordinates.expand(answer.x, self.problem.pi)
         solution = Solution(pi, answer.value, answer.steps, self.clock.elapsed, status,
                             answer.gap + COST_ROUNDING, method)
@@ -245,7 +246,7 @@ def _polished(problem: HorizonProblem, solution: Solution, cones: Cones,
 
 
 def best_feasible(cost: RobustCost, cones: Cones, start: np.ndarray,
-                  stopped: Stopped) -> Answer | None:
+                  stopped: Stopped) -> Certified | None:
     """The better of `start` (m,) and the point where a method stopped, moved inside all cones and
     certified by the multipliers known there; None if neither can be moved inside."""
     slope = cost.at(stopped.x)
@@ -260,4 +261,4 @@ def best_feasible(cost: RobustCost, cones: Cones, start: np.ndarray,
     if not excess < best.value:  # the cost is a sum of squares and norms, so never negative
         excess = max(best.value, 0.0)
     gap = excess / cost.size(best.value)
-    return Answer(best.x, best.value, ActiveSet.near(cones, best.x), gap, stopped.steps)
+    return Certified(best.x, best.value, ActiveSet.near(cones, best.x), gap, stopped.steps)

@@ -42,7 +42,7 @@ class Stack:
         """See `HuberGroups.refresh`: the one group is always in the set."""
 
     def outlier_term(self, x: np.ndarray) -> OutlierTerm:
-        """See `HuberGroups.outlier_term`; residual here is R^T r (m,)."""
+        """See `HuberGroups.outlier_term`."""
         Px = self._P @ x
         norm = np.sqrt(max(float(x @ (Px - 2 * self._q)) + self._c, 0.0))
         pull, excess = self._q - Px, max(norm - self._rho, 0.0)

@@ -15,7 +15,7 @@
 """The variants of one seed, and their errors in the same windows."""
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable
 from dataclasses import dataclass
 
 import numpy as np
@@ -76,12 +76,12 @@ class Truths:
 
 
 def run_variants(config: Config, model: RobotModel, truths: Truths, gains: Gains, seed: int,
-                 factor: float, schedule: Schedule, variants: Iterable[str] = VARIANTS,
-                 said: Callable[[str], None] = lambda words: None) -> dict[str, Track]:
+                 factor: float, schedule: Schedule,
+                 said: Callable[[str], None]) -> dict[str, Track]:
     """Tracks of a seed by variant; these differ only in the feedforward's parameters."""
     wrong = wrong_prior(truths.empty, model, config, factor, seed)
     tracks = {}
-    for name in variants:
+    for name in VARIANTS:
         feedforward: Feedforward | None = None
         knowledge: KnowledgeSource | None = None
         if name == "true":

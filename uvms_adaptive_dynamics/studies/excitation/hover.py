@@ -74,8 +74,8 @@ def noise_of_samples(samples: Sequence[Sample], known: ParameterSet, robot: Robo
                           noise_of(known, robot, config))
 
 
-def hover(config: Config, robot: RobotModel, limits: MotionLimits, known: ParameterSet, seed: int,
-          individual: int = 0) -> list[Sample]:
+def hover(config: Config, robot: RobotModel, limits: MotionLimits, known: ParameterSet,
+          seed: int) -> list[Sample]:
     """Samples of the simulated robot holding its position; each joint moves back and forth once."""
     n = len(robot.joints)
     centre = np.concatenate([np.zeros(6), limits.middle[6:]])
@@ -84,4 +84,4 @@ def hover(config: Config, robot: RobotModel, limits: MotionLimits, known: Parame
                                   0.5 * limits.reach[6:])
     motion = Trajectory(robot.joints, HOVER_LENGTH, config.excitation.ramp, centre,
                         np.full((6 + n, 1), 1 / HOVER_LENGTH), amplitude, np.zeros((6 + n, 1)))
-    return dry_run(config, robot, motion, limits, known, seed, individual).samples
+    return dry_run(config, robot, motion, limits, known, seed).samples

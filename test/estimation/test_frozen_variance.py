@@ -15,7 +15,7 @@
 """The variance of rows that is due to frozen parameters."""
 import numpy as np
 
-from uvms_adaptive_dynamics.estimation.frozen_doubt import FrozenDoubt
+from uvms_adaptive_dynamics.estimation.frozen_variance import FrozenVariance
 
 C, P = 3, 6
 
@@ -29,7 +29,7 @@ def test_it_is_the_mean_of_what_their_covariance_does_to_rows():
     places, root = np.array([1, 4]), np.array([[1.0, 0.2], [0.0, 0.5]])
     covariance, Y = root @ root.T, rows(40)
     valid = np.random.default_rng(1).random((40, C)) > .3
-    doubt = FrozenDoubt(C, memory=1e9)
+    doubt = FrozenVariance(C, memory=1e9)
     doubt.hold(places, covariance, Y[:25], valid[:25])
     for one, counts in zip(Y[25:], valid[25:]):
         doubt.add_row(one, counts)
@@ -44,7 +44,7 @@ def test_it_is_the_mean_of_what_their_covariance_does_to_rows():
 
 def test_nothing_held_is_no_doubt():
     """The noise is returned unchanged, bit-exact."""
-    doubt, noise = FrozenDoubt(C, 100.0), np.array([.1, .2, .3])
+    doubt, noise = FrozenVariance(C, 100.0), np.array([.1, .2, .3])
     doubt.hold(np.array([0]), np.eye(1), rows(5), np.ones((5, C), bool))
     assert doubt.holds
     doubt.hold(np.zeros(0, int), np.zeros((0, 0)), rows(5), np.ones((5, C), bool))
@@ -56,7 +56,7 @@ def test_nothing_held_is_no_doubt():
 def test_the_mean_follows_another_motion():
     """It is of no more rows than the estimate remembers: eight memories after rows have become ten
     times larger, nothing else is left in it."""
-    doubt, Y = FrozenDoubt(C, memory=50.0), rows(800)
+    doubt, Y = FrozenVariance(C, memory=50.0), rows(800)
     doubt.hold(np.array([1, 4]), np.eye(2), Y[:400], np.ones((400, C), bool))
     before = doubt.variance.copy()
     for one in Y[400:]:

@@ -20,7 +20,7 @@ from __future__ import annotations
 import numpy as np
 
 
-class FrozenDoubt:
+class FrozenVariance:
     """variance (C,): mean of y Sigma_h y^T over a channel's rows y, with Sigma_h the covariance of
     the frozen parameters.
 
