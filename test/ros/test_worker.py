@@ -229,8 +229,8 @@ def test_knowledge_is_published_on_request(made):
 
 
 def test_solves_that_ran_out_of_time_are_counted(made):
-    """'deadline' and 'held' are solves that ran out of time."""
-    for made.estimator.status in ("optimal", "near-optimal", "deadline", "held"):
+    """'deadline' and 'deferred' are solves that ran out of time."""
+    for made.estimator.status in ("optimal", "near-optimal", "deadline", "deferred"):
         made.worker.submit(1)
         finish(made)
     assert made.worker.out_of_time == 2 and len(made.estimates) == 4

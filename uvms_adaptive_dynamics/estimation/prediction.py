@@ -105,9 +105,9 @@ class Estimate:
 
     prediction: made with the previous parameters; pi (p,): the new parameters, read-only, with
     their parameter_covariance; systematic (CAUSES, p): their shift by one deviation of each error
-    that no residual shows; status: 'optimal', 'near-optimal', 'deadline' or 'held' from the solver,
-    or why the last good estimate was kept; solve_ms, update_ms: time of the solver, and from sample
-    to estimate."""
+    that no residual shows; status: 'optimal', 'near-optimal', 'deadline' or 'deferred' from the
+    solver, or why the last good estimate was kept; solve_ms, update_ms: time of the solver, and
+    from sample to estimate."""
 
     prediction: Prediction
     pi: np.ndarray

@@ -36,7 +36,7 @@ from ..model.physical_set import PhysicalSet
 # share of the cost at pi = 0: a smaller objective is a difference of large numbers
 NEGLIGIBLE_COST = 1e-7
 # statuses of answers that did not reach the optimum in their tick (estimation.deadline)
-OUT_OF_TIME = ("deadline", "held")
+OUT_OF_TIME = ("deadline", "deferred")
 
 
 def is_panic(error: BaseException) -> bool:
@@ -195,8 +195,8 @@ class Solution:
     distance from the optimum, relative to `HorizonProblem.cost_size`, None if the solver has none.
 
     status: 'optimal'; 'near-optimal', short of the solver's tolerance but within an accepted
-    one; 'deadline', the best feasible point when the time was over; 'held', a feasible point
-    near the optimum, to avoid a second method in one tick.
+    one; 'deadline', the best feasible point when the time was over; 'deferred', the previous
+    estimate, certified near the optimum: a second method is deferred to the next tick.
     method: the method that answered, such as 'active set', 'interior point', 'clarabel', 'mosek'.
     """
 

@@ -16,9 +16,10 @@
 
 1. Newton's method on the optimality conditions from the previous tick's active set, with a
    certificate (`active_set`).
-2. If that gives no certified optimum, the tick is *held*: the previous estimate stays, if there is
-   a deadline or if it is certified to be near the optimum. So no tick pays for two methods.
-3. Otherwise, and at the tick after a held one, an interior-point method (`interior_point`).
+2. If that gives no certified optimum, the optimum is *deferred* to the next tick: the previous
+   estimate stays, if there is a deadline or if it is certified to be near the optimum. So no tick
+   pays for two methods.
+3. Otherwise, and at the tick after a deferred one, an interior-point method (`interior_point`).
 4. If that breaks down, the fallback solver `behind` (Clarabel), if there is one.
 """
 
@@ -49,20 +50,20 @@ INSIDE = 1e-12  # (scaled) violation attributed to rounding
 # (scaled) violation accepted if the cones have no interior to move an answer to (two equal bounds,
 # for instance)
 ON_THE_EDGE = 1e-8
-HELD_SHARE = 0.01  # relative gap up to which a tick is held if its active set fails
+DEFERRED_GAP = 0.01  # relative gap up to which a failed active set defers the optimum
 # absolute gap, likewise, in noise variances: no direction is off by more than one deviation
-HELD_COST = 1.0
+DEFERRED_COST = 1.0
 
 
 @dataclass(frozen=True)
 class WarmStart:
     """The state that a tick leaves for the next one: cones, the window's groups, active set (None:
-    unknown), and whether the tick was held."""
+    unknown), and whether its optimum was deferred."""
 
     cones: Cones
     groups: HuberGroups | Stack | None = None
     active: ActiveSet | None = None
-    held: bool = False
+    deferred: bool = False
 
 
 class Stalled(SolverError):
@@ -161,10 +162,10 @@ class _Tick:
         self.start = self.cones.coordinates.reduce(problem.pi)
 
     def by_active_set(self) -> tuple[Solution, WarmStart] | None:
-        """The answer from the last active set, or else the previous estimate, held. None without an
-        active set, after a held tick, and if both are too far from the optimum."""
+        """The answer from the last active set, or else the previous estimate, 'deferred'. None
+        without an active set, after a deferred tick, and if both are too far from the optimum."""
         active, cost = self.warm.active, self.cost
-        if active is None or self.warm.held:
+        if active is None or self.warm.deferred:
             return None
         found = solve_active_set(cost, self.cones, self.start, active, self.clock)
         if isinstance(found, Certified):
@@ -177,8 +178,10 @@ class _Tick:
             return None
         # With a deadline no tick pays for two methods: the next one, a period later, begins with
         # the interior point. Without one the next solve may be the last, or far away.
-        near = kept.gap < HELD_SHARE and kept.gap * cost.size(kept.value) < HELD_COST
-        return self._finish(kept, "active set", "held") if near or self.clock.limited else None
+        near = kept.gap < DEFERRED_GAP and kept.gap * cost.size(kept.value) < DEFERRED_COST
+        if not (near or self.clock.limited):
+            return None
+        return self._finish(kept, "active set", "deferred")
 
     def by_interior_point(self) -> tuple[Solution, WarmStart]:
         """The answer from the last estimate, without an active set. Raises as `solve_warm`."""

@@ -109,7 +109,7 @@ def _endure(ticks: int) -> int:
         if figures is not None:
             print(f"{name}: median {figures['median']:.2f}, 99 % {figures['p99']:.2f}, "
                   f"worst {figures['max']:.2f}")
-    print(f"solves held for a tick or ended at the deadline: {late} of {ticks}")
+    print(f"solves deferred by a tick or ended at the deadline: {late} of {ticks}")
     return 0
 
 

@@ -125,7 +125,7 @@ def measure(case: Case, progress: Callable[[float], None] = lambda share: None,
         "channels": robot.table.channels,
         "failures": timed.failures,
         "inaccurate": solver.statuses["near-optimal"],
-        "held": solver.statuses["held"],
+        "deferred": solver.statuses["deferred"],
         **record.figures(),
         "methods_since_start": dict(solver.answered) or None,
         **comparison.figures(),
@@ -160,9 +160,9 @@ class _Pass:
 
     @property
     def exact(self) -> tuple[HorizonProblem, Solution] | None:
-        """The last tick's problem and answer, None if the answer was held and thus not optimal."""
+        """The last tick's problem and answer, None if the optimum was deferred."""
         problem, solution = self.solver.problem, self.solver.solution
-        if problem is None or solution is None or solution.status == "held":
+        if problem is None or solution is None or solution.status == "deferred":
             return None
         return problem, solution
 
