@@ -114,7 +114,7 @@ def test_a_centre_of_mass_astern_of_the_origin_is_named():
         return replace(alone, wrench=whole.raw_rows(alone).Y @ pi + noise)
     found = explanations(list(map(astern, plain())), config, robot, POOR[:6], True)
     assert "add off_axis_inertia to robot.terms" in found.by_channel["pitch"]
-    assert "inertia across" not in found.by_channel["surge"] and not found.findings
+    assert "ahead or astern" not in found.by_channel["surge"] and not found.findings
 
 
 def test_an_estimate_that_still_learns_is_not_told_to_learn():
