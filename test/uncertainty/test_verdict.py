@@ -140,6 +140,18 @@ def test_channels_with_the_same_reason_share_it():
     assert sum("the 95 % intervals cover only" in one for one in reasons) == 1
 
 
+def test_what_explains_the_rest_widens_frozen_intervals():
+    """Learning more by the same model does not; if much is left, that is told once, as a bad
+    fit."""
+    found = {"yaw": "drag explains 90% of it"}
+    narrow, = verdict(evidence({"yaw": channel(0.07, width=0.75)}, learnt=False,
+                               explained=found)).reasons
+    assert narrow.endswith("7% of the effort's power is unexplained; drag explains 90% of it")
+    both = verdict(evidence({"yaw": channel(0.3, width=0.75)}, learnt=False,
+                            explained=found)).reasons
+    assert sum("drag explains" in reason for reason in both) == 1 and len(both) == 2
+
+
 @pytest.mark.parametrize("name, settings, said", [
     ("roll", {}, "(a tether, a current, mass ahead or astern of the vehicle's origin, damping "
                  "across the vehicle's axes, drag of the links)"),

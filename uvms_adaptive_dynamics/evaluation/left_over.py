@@ -39,6 +39,7 @@ from ..uncertainty.added_direction import MIN_PIECES, Added, RobustFit
 from ..uncertainty.arm_evidence import LEAST_COST_GAIN
 from ..uncertainty.evidence import MATTERING_SHARE, Finding
 from ..uncertainty.trust_cause import LEFT
+from ..uncertainty.verdict import GOOD_COVERAGE
 from .arm_check import CHECKED_EVERY, WEIGHT, at_rest, with_lacking
 from .arm_exchange import low_passed
 
@@ -101,11 +102,12 @@ class Columns(NamedTuple):
 
 
 def explanations(samples: Sequence[Sample], config: Config, robot: RobotModel,
-                 left: np.ndarray, frozen: bool) -> Explained:
-    """Explanations for channels that the estimate leaves largely unexplained. left (C,): share of
-    each channel's power that it leaves; samples: every CHECKED_EVERY-th of a recording; frozen:
-    whether nothing was learnt from it."""
-    poor = left > MATTERING_SHARE
+                 left: np.ndarray, held: np.ndarray, frozen: bool) -> Explained:
+    """Explanations for channels that the estimate leaves largely unexplained, and for those whose
+    frozen intervals, which no further row widens, do not hold what is left. left (C,): share of
+    each channel's power that it leaves; held (C,): share of its rows inside their intervals;
+    samples: every CHECKED_EVERY-th of a recording; frozen: whether nothing was learnt from it."""
+    poor = (left > MATTERING_SHARE) | (frozen & (held < GOOD_COVERAGE))
     settings = replace(config.filter, period=CHECKED_EVERY * config.filter.period)
     if not poor.any() or not samples:
         return Explained([], {})

@@ -229,6 +229,10 @@ def _how_to_widen(evidence: Evidence, name: str) -> str:
     """What widens the intervals of channel `name`, which are too narrow, or reduces its errors."""
     if evidence.learnt:
         return "They widen with more and livelier motion"
+    unexplained = 1 - evidence.channels[name].figures["r2"]
+    if name in evidence.explained and unexplained <= MATTERING_SHARE:   # else `_fits` says so
+        return (f"{_share(unexplained)} of the effort's power is unexplained; "
+                f"{evidence.explained[name]}")
     if name in VEHICLE_CHANNELS and evidence.channels[name].narrow_by_factor:
         return ("Without a constant factor on the thrust, as of a battery that empties, they would "
                 "be wide enough: give its voltage (battery.enabled, thrusters.voltage), or learn "
