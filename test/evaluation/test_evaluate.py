@@ -598,6 +598,20 @@ def test_coverage_by_regime_counts_rows_with_nothing_adapted():
     }
 
 
+def test_rows_in_their_intervals_are_counted_where_there_is_one():
+    """Of the last recording, and of its valid rows with an interval."""
+    table, rng = RobotModel.from_config(Config()).table, np.random.default_rng(5)
+    log, C = RunLog(table), table.channels
+    for k in range(40):
+        r = row(rng, C, table.size, .02 * k, np.zeros(table.size))
+        r.predicted[:], r.valid[:] = r.measured, True
+        r.predicted_stddev[:] = 1.0
+        r.valid[1], r.predicted_stddev[2] = False, np.nan
+        r.predicted[0] += 2.0 * (k < 25)        # beyond 1.96 deviations
+        log.add_row(r, int(k >= 20), np.ones(C, bool))
+    assert log.held().tolist() == [0.75] + [1.0] * (C - 1)
+
+
 def test_trajectory_is_thinned_evenly():
     """However long the run, the trajectory is short, starts with the first estimate and has an even
     step."""

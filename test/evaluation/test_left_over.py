@@ -45,8 +45,8 @@ def plain():
                            for k in range(round(SECONDS / PERIOD)))]
 
 
-def said(change, left=POOR, config=CONFIG, frozen=True):
-    return explanations([change(sample) for sample in plain()], config, ROBOT, left, frozen)
+def said(change, left=POOR, config=CONFIG, frozen=True, held=np.ones(10)):
+    return explanations([change(sample) for sample in plain()], config, ROBOT, left, held, frozen)
 
 
 def in_current(sample, current=(0.4, -0.3, 0.0)):
@@ -112,9 +112,17 @@ def test_a_centre_of_mass_astern_of_the_origin_is_named():
                         valid=sample.valid[:6])
         noise = rng.normal(0.0, [.3, .3, .3, .03, .03, .03])
         return replace(alone, wrench=whole.raw_rows(alone).Y @ pi + noise)
-    found = explanations(list(map(astern, plain())), config, robot, POOR[:6], True)
+    found = explanations(list(map(astern, plain())), config, robot, POOR[:6], np.ones(6), True)
     assert "add off_axis_inertia to robot.terms" in found.by_channel["pitch"]
-    assert "inertia across" not in found.by_channel["surge"] and not found.findings
+    assert "ahead or astern" not in found.by_channel["surge"] and not found.findings
+
+
+def test_frozen_intervals_that_do_not_hold_what_is_left_are_explained():
+    """However little that is; intervals that still learn will widen."""
+    left, held = np.full(10, 0.07), np.where(np.arange(10) == 3, 0.85, 0.95)
+    found = said(across, left, held=held).by_channel
+    assert list(found) == ["roll"] and "add off_axis_damping to robot.terms" in found["roll"]
+    assert not said(across, left, held=held, frozen=False).by_channel
 
 
 def test_an_estimate_that_still_learns_is_not_told_to_learn():
@@ -155,7 +163,7 @@ def in_swell(seed):
 @pytest.mark.parametrize("seed", range(6))
 def test_a_swell_accuses_nothing(seed):
     """A few columns explain one tone whatever they mean, so no effect and no setting is named."""
-    found = explanations(in_swell(seed), CONFIG, ROBOT, POOR, True)
+    found = explanations(in_swell(seed), CONFIG, ROBOT, POOR, np.ones(10), True)
     assert not found.findings
     assert all(said.startswith("other parameters") for said in found.by_channel.values())
 

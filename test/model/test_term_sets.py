@@ -82,6 +82,16 @@ def test_settings_offer_the_sets_that_are_declared():
     assert all(one.meaning for one in TERM_SETS.values())
 
 
+@pytest.mark.parametrize("settings, names", [
+    ({}, ("off_axis_inertia", "off_axis_damping", "link_drag")),
+    ({"robot.joints": []}, ("off_axis_inertia", "off_axis_damping")),
+    ({"robot.terms": ["link_drag", "rotor"]}, ("off_axis_inertia", "off_axis_damping")),
+    ({"robot.vehicle": False}, ())])
+def test_what_a_robot_surely_has_and_its_model_lacks(settings, names):
+    """In water; an arm on a fixed base may stand in air."""
+    assert RobotModel.from_config(Config().with_values(settings)).table.lacking == names
+
+
 def test_without_sets_rows_are_those_of_the_plain_robot():
     """Bit-exact: the columns that both have are equal; sets only add columns."""
     rng = np.random.default_rng(0)

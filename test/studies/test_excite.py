@@ -30,8 +30,9 @@ from uvms_adaptive_dynamics.simulation.bag import write_bag
 from uvms_adaptive_dynamics.studies.excitation import command
 from uvms_adaptive_dynamics.studies.excitation.campaign import Campaign, random_limits
 from uvms_adaptive_dynamics.studies.excitation.compare import held, ratios, time_share
+from uvms_adaptive_dynamics.studies.excitation.dry_run import DryRun
 from uvms_adaptive_dynamics.studies.excitation.learning import Learnt
-from uvms_adaptive_dynamics.studies.excitation.table import campaign_table
+from uvms_adaptive_dynamics.studies.excitation.table import campaign_table, use_table
 
 QUICK = ["--duration", "10", "--set", "excitation.starts=1", "--set", "excitation.iterations=1",
          "--set", "excitation.harmonics=3", "--set", "excitation.draws=4"]
@@ -48,6 +49,21 @@ def test_a_motion_is_designed_and_tried(tmp_path, capsys):
     uses = json.loads((tmp_path / "excite.json").read_text())["uses"]
     assert 0.02 < uses["tilt"] < 1.0 and max(uses.values()) < 1.0
     assert (tmp_path / "trajectory.png").stat().st_size > 10_000
+
+
+@pytest.mark.parametrize("touched, setting", [
+    ("forward", "position_margin"), ("tilt", "attitude_margin"), ("rate", "speed_margin"),
+    ("axis_e", "joint_margin"), ("axis_e speed", "speed_margin"),
+    ("axis_e effort", "torque_share"), ("thruster 3", "thrust_share")])
+def test_a_touched_limit_names_what_keeps_room_to_it(touched, setting):
+    """A setting of excitation; without a touched limit there is nothing to do."""
+    of = {name: np.array([1.1 if name == touched else 0.5]) for name in (touched, "down")}
+    run = DryRun(np.zeros(1), of, np.zeros((1, 10)), np.zeros((1, 10)), [])
+    said = use_table(run).partition("Touched: ")[2]
+    assert said.startswith(touched) and f"excitation.{setting}," in said
+    assert hasattr(Config().excitation, setting)
+    fine = replace(run, uses={"down": np.array([0.5])})
+    assert "Touched" not in use_table(fine)
 
 
 def test_a_robot_that_cannot_be_tried_is_refused_before_the_design(tmp_path, capsys, monkeypatch):

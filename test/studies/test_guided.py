@@ -134,13 +134,18 @@ def test_another_arm_is_identified_and_judged(tmp_path, monkeypatch):
     assert found["cause"] == "longest" and "axis_d speed" in found["uses"]
     assert {"surge", "axis_e", "axis_d"} <= set(found["held_out"])
     assert "axis_c" not in found["held_out"]
+    # Parameters cut off by --longest are worse than those that fit the tested rows themselves.
+    assert all(found["held_out"][name]["r2"] < found["attainable"][name] < 1.0
+               for name in ("heave", "pitch", "axis_d"))
 
 
 def test_the_table_names_the_worst():
     found = {"held_out": {"surge": {"r2": 0.98}, "axis_b": {"r2": None}},
              "prior": {"surge": {"r2": -20.0}, "axis_b": {"r2": 0.5}}, "seconds": 300.0,
+             "attainable": {"surge": 0.985, "axis_b": None},
              "cause": "done", "motions": 5, "broken_off": 1, "uses": {"tilt": 0.9, "box": 0.5}}
     worse = {**found, "held_out": {"surge": {"r2": 0.91}, "axis_b": {"r2": 0.97}}}
     text = markdown({"seeds": {"1": found, "2": worse}})
     assert "| 1 | 300 | done | 5 | 1 | tilt 90% | 0.980 | - |" in text
+    assert "| 1, best fit to the tested rows themselves | | | | | | 0.985 | - |" in text
     assert "| worst | | | | | | 0.910 | 0.970 |" in text and "< -9 | 0.500" in text

@@ -140,6 +140,33 @@ def test_channels_with_the_same_reason_share_it():
     assert sum("the 95 % intervals cover only" in one for one in reasons) == 1
 
 
+def test_what_explains_the_rest_widens_frozen_intervals():
+    """Learning more by the same model does not; if much is left, that is told once, as a bad
+    fit."""
+    found = {"yaw": "drag explains 90% of it"}
+    narrow, = verdict(evidence({"yaw": channel(0.07, width=0.75)}, learnt=False,
+                               explained=found)).reasons
+    assert narrow.endswith("7% of the effort's power is unexplained; drag explains 90% of it")
+    both = verdict(evidence({"yaw": channel(0.3, width=0.75)}, learnt=False,
+                            explained=found)).reasons
+    assert sum("drag explains" in reason for reason in both) == 1 and len(both) == 2
+
+
+@pytest.mark.parametrize("name, settings, said", [
+    ("roll", {}, "(a tether, a current, mass ahead or astern of the vehicle's origin, damping "
+                 "across the vehicle's axes, drag of the links)"),
+    ("roll", {"robot.terms": ["off_axis_damping", "link_drag"]},
+     "(a tether, a current, mass ahead or astern of the vehicle's origin)"),
+    ("axis_d", {}, "(drag of the links)"),
+    ("axis_d", {"robot.terms": ["link_drag"]}, "lacks; the command terms")])
+def test_effects_that_the_model_lacks_are_possible_causes(name, settings, said):
+    """Those of the channel that this robot's terms leave out."""
+    robot = RobotModel.from_config(Config().with_values(settings))
+    reason, = verdict(evidence({name: channel(0.2)}, table=robot.table,
+                               known_from=("measured",) * robot.table.size)).reasons
+    assert said in reason and "too little motion" in reason
+
+
 @pytest.mark.parametrize("values, word, said", [
     ({"findings": [finding_of("dvl.frame: mirrored; set it to 'flu'")]}, USABLE, "dvl.frame"),
     ({"findings": [finding_of("imu: its clock is 5 s ahead; corrected")]}, GOOD, ""),

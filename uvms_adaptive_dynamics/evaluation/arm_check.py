@@ -37,9 +37,6 @@ from .log import RunLog
 CHECKED_EVERY = 3   # ticks between checked samples: motion is slower
 CHECKED_SECONDS = 180.0  # [s] length of the checked samples, the newest ones
 DRAG = "link_drag"
-# Terms that every such robot has and the paper's model lacks. Drag looks like a delay, and a moment
-# across the axes like an arm of another weight, so they are fitted along with the faults.
-LACKING = (DRAG, "off_axis_damping")
 WEIGHT = ("m", "mlx", "mly", "mlz")  # of a link: what gravity and buoyancy act on
 JOINT_NUDGE = 0.05  # [rad, m] step of a joint for derivatives of the predictions
 
@@ -66,7 +63,7 @@ def arm_check(samples: Sequence[Sample], log: RunLog, pi: np.ndarray, config: Co
     speed, so one of the two has the wrong sign."""
     if not (robot.vehicle and robot.joints and robot.coupled):
         return ArmCheck([], UNSHOWN if robot.vehicle else "")
-    n, whole = len(robot.joints), _with_lacking(config, robot)
+    n, whole = len(robot.joints), with_lacking(config, robot)
     t, columns = _low_passed(samples, pi, config, robot, whole)
     rows = log.rows()
     last = rows.last_recording
@@ -78,13 +75,16 @@ def arm_check(samples: Sequence[Sample], log: RunLog, pi: np.ndarray, config: Co
     if not valid.any():
         return ArmCheck([], UNSHOWN)
     columns = np.where(valid[:, :, None], columns, 0.0)
+    drags = n if DRAG in robot.table.lacking else 0
     floats = 0 if robot.knows_buoyancy else n * len(WEIGHT)
     late, turned, drag, across, floating = np.split(
-        columns, np.cumsum([1, n, n, columns.shape[2] - 1 - 2 * n - floats]), axis=2)
+        columns, np.cumsum([1, n, drags, columns.shape[2] - 1 - n - drags - floats]), axis=2)
+    # Drag looks like a delay, and moments across the axes like an arm of another weight, so what
+    # the model lacks is fitted along with the faults.
     without = RobustFit(log.regressors(places), (rows.measured - rows.tau_known)[places], valid,
                         t).beside(across)
     fit = without.beside(drag)
-    drag_gain = 0.0 if DRAG in config.robot.terms else without.cost - fit.cost
+    drag_gain = without.cost - fit.cost
     low, high = joint_limits(config, robot)
     mu = np.array([sample.mu for sample in samples])
     room = np.column_stack([low - mu.min(axis=0), high - mu.max(axis=0)])
@@ -102,20 +102,21 @@ def arm_check(samples: Sequence[Sample], log: RunLog, pi: np.ndarray, config: Co
     return ArmCheck([one for one in (mistaken or (fault and fault.finding),) if one])
 
 
-def _with_lacking(config: Config, robot: RobotModel) -> RobotModel:
-    """The robot with the terms that its model lacks."""
-    terms = tuple(dict.fromkeys((*config.robot.terms, *LACKING)))
+def with_lacking(config: Config, robot: RobotModel) -> RobotModel:
+    """The robot with the sets of terms that it surely has and its model lacks."""
+    terms = (*config.robot.terms, *robot.table.lacking)
     return RobotModel(config.with_values({"robot.terms": terms}), robot.arm)
 
 
 def _low_passed(samples: Sequence[Sample], pi: np.ndarray, config: Config,
                 robot: RobotModel, whole: RobotModel) -> tuple[np.ndarray, np.ndarray]:
     """(times (T,), columns (T, C, k)): derivatives of the predictions with respect to the lag of
-    the arm's data (1) and to each joint's position (n), then terms that the model may lack: drag of
-    the links (n), the other terms of the robot `whole`, buoyancy of the links; NaN in masked rows.
-    """
+    the arm's data (1) and to each joint's position (n), then what the model lacks: drag of the
+    links (n), the other sets of terms of the robot `whole`, buoyancy of the links; NaN in masked
+    rows."""
     sets, period = whole.table.term_slices, CHECKED_EVERY * config.filter.period
-    places = np.concatenate([np.arange(sets[name].start, sets[name].stop) for name in LACKING])
+    lacking = sorted(robot.table.lacking, key=lambda name: name != DRAG)
+    places = np.concatenate([np.zeros(0, int), *(np.r_[sets[name]] for name in lacking)])
     # Buoyancy acts like weight without inertia; it is known if volumes are set.
     floating = np.array([] if robot.knows_buoyancy else robot.table.places(
         f"{joint}.{name}" for joint in robot.joints for name in WEIGHT), int)

@@ -33,12 +33,14 @@ from ..config.estimation import Filter
 from ..model.normal import chance_of
 from ..model.robot import RobotModel
 from ..model.sample import Sample
+from ..model.term_sets import TERM_SETS
 from ..signals.checks.thrust_fit import COUPLING
 from ..uncertainty.added_direction import MIN_PIECES, Added, RobustFit
 from ..uncertainty.arm_evidence import LEAST_COST_GAIN
 from ..uncertainty.evidence import MATTERING_SHARE, Finding
 from ..uncertainty.trust_cause import LEFT
-from .arm_check import CHECKED_EVERY, DRAG, WEIGHT, at_rest
+from ..uncertainty.verdict import GOOD_COVERAGE
+from .arm_check import CHECKED_EVERY, WEIGHT, at_rest, with_lacking
 from .arm_exchange import low_passed
 
 PIECE = 5.0         # [s] length of the cross-validated pieces: a few motions
@@ -53,7 +55,6 @@ COMBINED = ("together", "efforts", "ahead")     # guesses that are no single eff
 # [m/s] First guesses of a current; Gauss-Newton steps from the best of them.
 FIRST_CURRENTS = (0.1, 0.3, 0.9)
 CURRENT_STEPS = 4
-SEE_TERMS = "add {0} to robot.terms, or run the command terms"
 # Sentences on what each guess explains, and what to do about it.
 EXPLANATIONS = {
     "estimate": "other parameters of the same model explain {:.0%} of it: the robot or its motion "
@@ -65,15 +66,10 @@ EXPLANATIONS = {
                "have a lever arm that the model lacks",
     "tether": "a force that is steady in the world or in the body explains {:.0%} of it (tether, "
               "current or trim); robot.estimate_offsets removes the part fixed in the body",
-    "off_axis_inertia": "inertia across the axes explains {:.0%} of it (a centre of mass ahead or "
-                        "astern of the body's origin); " + SEE_TERMS.format("off_axis_inertia"),
-    "off_axis_damping": "damping across the axes explains {:.0%} of it; "
-                        + SEE_TERMS.format("off_axis_damping"),
-    "link_drag": "drag of the links explains {:.0%} of it; "
-                 + SEE_TERMS.format("link_drag"),
-    "together": "effects that the model lacks (drag and buoyancy of the links, inertia and damping "
-                "across the axes, a steady force) together explain {:.0%} of it; run the command "
-                "terms",
+    **{name: f"{one.meaning} explains {{:.0%}} of it; add {name} to robot.terms, or run the "
+             "command terms" for name, one in TERM_SETS.items() if one.expected},
+    "together": "no single effect that the model lacks, but several of them together explain "
+                "{:.0%} of it; run the command terms",
     "buoyancy": "buoyancy of the links explains {:.0%} of it; set robot.link_volumes and "
                 "robot.link_buoyancy_centres",
     "current": "a steady current explains {:.0%} of it; see robot.current_ned",
@@ -106,11 +102,12 @@ class Columns(NamedTuple):
 
 
 def explanations(samples: Sequence[Sample], config: Config, robot: RobotModel,
-                 left: np.ndarray, frozen: bool) -> Explained:
-    """Explanations for channels that the estimate leaves largely unexplained. left (C,): share of
-    each channel's power that it leaves; samples: every CHECKED_EVERY-th of a recording; frozen:
-    whether nothing was learnt from it."""
-    poor = left > MATTERING_SHARE
+                 left: np.ndarray, held: np.ndarray, frozen: bool) -> Explained:
+    """Explanations for channels that the estimate leaves largely unexplained, and for those whose
+    frozen intervals, which no further row widens, do not hold what is left. left (C,): share of
+    each channel's power that it leaves; held (C,): share of its rows inside their intervals;
+    samples: every CHECKED_EVERY-th of a recording; frozen: whether nothing was learnt from it."""
+    poor = (left > MATTERING_SHARE) | (frozen & (held < GOOD_COVERAGE))
     settings = replace(config.filter, period=CHECKED_EVERY * config.filter.period)
     if not poor.any() or not samples:
         return Explained([], {})
@@ -258,13 +255,8 @@ def _judged(Y: np.ndarray, added: np.ndarray, rows: Columns, known: np.ndarray,
 def _columns(samples: Sequence[Sample], config: Config, robot: RobotModel, settings: Filter
              ) -> Columns:
     """Columns of the model and of all guesses except the current."""
-    sets: tuple[str, ...] = ()
-    if robot.vehicle:       # an arm without a vehicle may stand in air
-        sets = ("off_axis_inertia", "off_axis_damping", *((DRAG,) if robot.joints else ()))
-    terms = tuple(dict.fromkeys((*config.robot.terms, *sets)))
-    whole = RobotModel(config.with_values({"robot.terms": terms}), robot.arm)
-    places = {name: np.r_[whole.table.term_slices[name]] for name in sets
-              if name not in config.robot.terms}
+    whole = with_lacking(config, robot)
+    places = {name: np.r_[whole.table.term_slices[name]] for name in robot.table.lacking}
     floats = robot.vehicle and robot.joints and not robot.knows_buoyancy
     weights = whole.table.places(f"{joint}.{name}" for joint in robot.joints for name in WEIGHT)
 

@@ -26,6 +26,7 @@ from ..disk.kinds import reason_of
 from ..errors import UvmsError
 from ..estimation.prediction import Estimate, Prediction
 from ..model.metrics import compared
+from ..model.normal import Z95
 from ..model.parameters import ParameterTable
 from ..model.vehicle import load_columns
 
@@ -178,6 +179,16 @@ class RunLog:
                 measured = rows.measured[places, c]
                 found[c] = np.mean((measured - rows.predicted[places, c]) ** 2) / np.var(measured)
         return found
+
+    def held(self) -> np.ndarray:
+        """(C,) share of the last recording's rows inside their 95 % intervals; 1 if none has one.
+        """
+        rows = self.rows()
+        error, stddev, valid = (each[rows.last_recording] for each in (
+            rows.measured - rows.predicted, rows.stddev, rows.valid))
+        counts = valid & np.isfinite(stddev)
+        outside = counts & (np.abs(error) > Z95 * stddev)
+        return 1.0 - outside.sum(axis=0) / np.maximum(counts.sum(axis=0), 1)
 
     def regressors(self, places: np.ndarray) -> np.ndarray:
         """(k, C, p) regressors of the rows at these indices."""

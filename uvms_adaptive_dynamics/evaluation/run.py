@@ -161,7 +161,8 @@ def run(bags: Sequence[str | Path | Piece], config: Config, prior: ParameterSet 
     found = [*signals.findings, *_masked_findings(recorder.log, robot, config, signals, contents)]
     # Do not judge results that rest on a faulty sensor, nor a robot that has changed.
     explained = Explained([], {}) if signals.doubted else explanations(
-        list(recorder.samples), config, robot, recorder.log.left(later=not frozen), frozen)
+        list(recorder.samples), config, robot, recorder.log.left(later=not frozen),
+        recorder.log.held(), frozen)
     found += [RunFinding(*one) for one in explained.findings]
     final, facts = estimator.parameter_set(), []
     if not (signals.doubted or recorder.changes or explained.findings):

@@ -130,6 +130,13 @@ class ParameterTable:
         """The robot's sets of further parameters by name, in their order."""
         return {name: TERM_SETS[name] for name in self.term_slices}
 
+    @cached_property
+    def lacking(self) -> tuple[str, ...]:
+        """Names of the sets with an effect that this robot surely has and pi does not: none
+        without a vehicle, since an arm on a fixed base may stand in air."""
+        return tuple(one.name for one in TERM_SETS.values() if one.expected and self.vehicle
+                     and one.name not in self.terms and (one.part == "vehicle" or self.joints))
+
     def _sets(self, part: str) -> list[TermSet]:
         """This robot's sets of the vehicle or of the joints, in their order."""
         there = self.vehicle if part == "vehicle" else bool(self.joints)

@@ -21,6 +21,7 @@ from typing import Any, NamedTuple
 
 from ..model.metrics import STILL_SHARE
 from ..model.sample import VEHICLE_CHANNELS
+from ..model.term_sets import TERM_SETS
 from .advisories import LEAST_COVERAGE, block_warnings
 from .evidence import MATTERING_SHARE, MOST_MASKED, ChannelEvidence, Evidence, Finding
 from .trust import BLOCK_TIME, MIN_BLOCKS, UNEXPLAINED_BY_STATE
@@ -32,11 +33,9 @@ JUDGED_SECONDS = MIN_BLOCKS * BLOCK_TIME
 # Unexplained share of the effort's power above which a channel is not usable: that at which trust
 # enters its state.
 UNEXPLAINED_SHARE = UNEXPLAINED_BY_STATE[0]
-# Possible causes when nothing points to one.
-UNEXPLAINED = ("possible causes: a wrong sensor, sign, order or scale; a robot that differs from "
-               "its configuration; a force that the model lacks (current, tether, drag of the arm)")
-LITTLE_LEFT = ("possible causes: a force that the model lacks (tether, current, drag of the arm); "
-               "too little motion on this axis")
+# Possible causes when nothing points to one, beside what the model lacks.
+UNEXPLAINED = "a wrong sensor, sign, order or scale; a robot that differs from its configuration"
+LITTLE_LEFT = "too little motion on this axis"
 # Coverage of 95 % intervals over a recording: no run of docs/uncertainty.md was below.
 GOOD_COVERAGE = 0.90
 # Mean width over that of a constant interval for Gaussian residuals of the same RMSE.
@@ -130,10 +129,10 @@ def _fits(evidence: Evidence) -> Answer:
         elif channel.trust == "wrong" or unexplained > UNEXPLAINED_SHARE:
             of_channels.append((NOT_USABLE, name, share, "{} of the effort's power is "
                                 f"unexplained{_by_trust(channel)}; "
-                                f"{evidence.explained.get(name, UNEXPLAINED)}"))
+                                + _why_unexplained(evidence, name, UNEXPLAINED)))
         elif unexplained > MATTERING_SHARE:
             of_channels.append((USABLE, name, share, "{} of the effort's power is unexplained; "
-                                f"{evidence.explained.get(name, LITTLE_LEFT)}"))
+                                + _why_unexplained(evidence, name, LITTLE_LEFT)))
         elif channel.trust == "doubtful" and not misset:
             found.append((USABLE, f"{name}: doubtful at the end; check its residuals and move it "
                                   "more"))
@@ -143,6 +142,20 @@ def _fits(evidence: Evidence) -> Answer:
         f"R^2 is at least {judged[least].figures['r2']:.3f} ({least}) on {len(judged)} of "
         f"{len(evidence.channels)} channels{_left_out(evidence)}, judged on {evidence.which}")
     return _answer("Does it fit?", found, sentence)
+
+
+def _why_unexplained(evidence: Evidence, channel: str, others: str) -> str:
+    """What explains a channel's remaining effort, or possible causes: others, and what the model
+    lacks."""
+    if channel in evidence.explained:
+        return evidence.explained[channel]
+    joint = channel not in VEHICLE_CHANNELS
+    effects = [] if joint else ["a tether", "a current"]
+    effects += [TERM_SETS[name].meaning for name in evidence.table.lacking
+                if not joint or TERM_SETS[name].part == "joints"]
+    named = f" ({', '.join(effects)})" if effects else ""
+    return (f"possible causes: {others}; an effect that the model lacks{named}; the command "
+            "terms tries some")
 
 
 def _left_out(evidence: Evidence) -> str:
@@ -216,6 +229,10 @@ def _how_to_widen(evidence: Evidence, name: str) -> str:
     """What widens the intervals of channel `name`, which are too narrow, or reduces its errors."""
     if evidence.learnt:
         return "They widen with more and livelier motion"
+    unexplained = 1 - evidence.channels[name].figures["r2"]
+    if name in evidence.explained and unexplained <= MATTERING_SHARE:   # else `_fits` says so
+        return (f"{_share(unexplained)} of the effort's power is unexplained; "
+                f"{evidence.explained[name]}")
     if name in VEHICLE_CHANNELS and evidence.channels[name].narrow_by_factor:
         return ("Without a constant factor on the thrust, as of a battery that empties, they would "
                 "be wide enough: give its voltage (battery.enabled, thrusters.voltage), or learn "

@@ -99,9 +99,11 @@ class TermSet:
 
     part: 'vehicle' or 'joints', whose parameters the set follows in pi; kind: the term of
     `model/terms.py` that its efforts belong to: 'damping', 'friction', 'inertia', 'load', or
-    'measurement' (an error of the measured wrench, no effort of the robot); wanders: whether the
-    parameters drift by themselves, with time constant `robot.current_time`. The prior is pi = 0,
-    where the efforts are zero.
+    'measurement' (an error of the measured wrench, no effort of the robot); meaning: the effect,
+    for the operator; wanders: whether the parameters drift by themselves, with time constant
+    `robot.current_time`; expected: whether every vehicle or arm in water has the effect to some
+    extent, so that a check for anything else must allow for it. The prior is pi = 0, where the
+    efforts are zero.
     """
 
     name: ClassVar[str]
@@ -109,6 +111,7 @@ class TermSet:
     kind: ClassVar[str]
     meaning: ClassVar[str]
     wanders: ClassVar[bool] = False
+    expected: ClassVar[bool] = False
 
     def parameters(self, layout: Layout) -> Sequence[Parameter]:
         """The parameters, in order."""

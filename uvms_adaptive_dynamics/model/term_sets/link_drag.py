@@ -34,7 +34,8 @@ class LinkDrag(TermSet):
     """One drag coefficient c per link, with force -c rho d / 2 |v_n| v_n ds along the link."""
 
     name, part, kind = "link_drag", "joints", "damping"
-    meaning = "drag of each link in the water, from its size"
+    meaning = "drag of the links"
+    expected = True
 
     def parameters(self, layout: Layout) -> Sequence[Parameter]:
         return [Parameter(f"{joint}.c_drag", "1", CYLINDER, 0.0) for joint in layout.joints]

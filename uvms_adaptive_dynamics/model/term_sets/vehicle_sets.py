@@ -72,7 +72,8 @@ class OffAxisInertia(TermSet):
     water around the hull that is not amid the length."""
 
     name, part, kind = "off_axis_inertia", "vehicle", "inertia"
-    meaning = "inertia of the vehicle across its axes"
+    meaning = "mass ahead or astern of the vehicle's origin"
+    expected = True
     _of = np.array([inertia_coefficients(i, j) + inertia_coefficients(j, i)
                     for _, i, j, _ in INERTIA_PAIRS]).swapaxes(0, 1)        # (6, k, 57)
 
@@ -96,7 +97,8 @@ class OffAxisDamping(TermSet):
     """Off-axis part of D(nu) nu: a symmetric linear matrix, and moments of the quadratic drag."""
 
     name, part, kind = "off_axis_damping", "vehicle", "damping"
-    meaning = "damping of the vehicle across its axes"
+    meaning = "damping across the vehicle's axes"
+    expected = True
 
     def parameters(self, layout: Layout) -> Sequence[Parameter]:
         linear = [Parameter(name, unit, OFF_AXIS * _mean(LINEAR_SCALES, i, j))

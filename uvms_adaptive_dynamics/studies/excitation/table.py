@@ -19,7 +19,7 @@ from typing import Any
 
 import numpy as np
 
-from ...control.excitation.trajectory import Trajectory
+from ...control.excitation.trajectory import VEHICLE_COORDINATES, Trajectory
 from ...model.robot import RobotModel
 from .dry_run import DryRun
 
@@ -68,7 +68,28 @@ def use_table(run: DryRun) -> str:
     lines = ["On the simulated robot:", "", "| limit | used | |", "|---|---|---|"]
     lines += [f"| {name} | {100 * share:.0f} % | {'touched' if share >= 1.0 else ''} |"
               for name, share in sorted(run.largest.items(), key=lambda each: -each[1])]
+    if run.touched:
+        rooms = list(dict.fromkeys(map(_room_of, run.touched)))
+        lines += ["", f"Touched: {', '.join(run.touched)}. From a prior no controller follows a "
+                  "whole motion closely: leave it more room by excitation."
+                  f"{', excitation.'.join(rooms)}, or learn from a smaller motion first (smaller "
+                  "excitation.tilt, .speed, .rate, .joint_speed) and design from the result "
+                  "(--parameters). The node identify begins with half of these by itself."]
     return "\n".join(lines) + "\n"
+
+
+def _room_of(limit: str) -> str:
+    """The setting that keeps room for the controller to a limit (a key of `motion_uses`, or one of
+    `effort_names`)."""
+    if limit.startswith("thruster "):
+        return "thrust_share"
+    if limit.endswith(" effort"):
+        return "torque_share"
+    if limit in ("speed", "rate") or limit.endswith(" speed"):
+        return "speed_margin"
+    if limit in ("tilt", "yaw"):
+        return "attitude_margin"
+    return "position_margin" if limit in VEHICLE_COORDINATES else "joint_margin"
 
 
 def campaign_table(results: list[dict[str, Any]]) -> str:

@@ -26,6 +26,8 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
+import numpy as np
+
 from ... import options
 from ...config import Config
 from ...control.stages import load_schedule
@@ -33,13 +35,15 @@ from ...disk.writing import output_folder, write_file
 from ...evaluation.files import write_json
 from ...evaluation.judged import statement_of
 from ...evaluation.run import run as run_bags
-from ...evaluation.run_record import metrics_of
+from ...evaluation.run_record import Run, metrics_of
+from ...model.metrics import all_channels
 from ...model.parameter_file import ParameterSet, save_parameters
 from ...model.robot import RobotModel
 from ...simulation.bag import DEFAULT_START, write_bag
 from ...simulation.robot import SimulatedRobot
 from ...simulation.rough import ROUGH, Roughness
 from ...simulation.true_robot import TrueRobot
+from ...uncertainty.added_direction import RobustFit
 from ...uncertainty.statement import Statement
 from ..campaign import HELD_OUT_SEED_OFFSET
 from ..closed_loop.truth import true_parameters, wrong_prior
@@ -118,10 +122,21 @@ def outcome(done: GuidedRun) -> dict[str, Any]:
                        for end in done.ended]}
 
 
+def attainable(done: Run) -> dict[str, Any]:
+    """R^2 by channel of the parameters that fit a run's rows themselves best, all channels
+    together: what is beyond it, the model lacks, and no motion could have taught it."""
+    rows, names = done.log.rows(), done.robot.channels
+    fit = RobustFit(done.log.regressors(np.arange(len(rows.t))), rows.measured - rows.tau_known,
+                    rows.valid, rows.t)
+    figures = all_channels(names, done.robot.units, rows.measured, fit.predicted + rows.tau_known,
+                           rows.stddev, rows.valid)
+    return {name: figures[name]["r2"] for name in names}
+
+
 def judged(config: Config, true_robot: TrueRobot, done: GuidedRun, prior: ParameterSet,
            seed: int, rough: Roughness) -> tuple[dict[str, Any], Statement]:
     """(held-out metrics by channel of the estimate and of the prior, both frozen, on the usual
-    motion of another seed; the statement on the estimate and its stages)."""
+    motion of another seed, and `attainable` R^2; the statement on the estimate and its stages)."""
     folder = Path(tempfile.mkdtemp(prefix="guided_"))
     try:
         bag = folder / f"held_out_{seed}"
@@ -129,7 +144,7 @@ def judged(config: Config, true_robot: TrueRobot, done: GuidedRun, prior: Parame
                   true_robot=true_robot, rough=rough)
         ours, before = (run_bags([bag], config, each, frozen=True)
                         for each in (done.parameters, prior))
-        return {"held_out": metrics_of(ours)["channels"],
+        return {"held_out": metrics_of(ours)["channels"], "attainable": attainable(ours),
                 "prior": metrics_of(before)["channels"]}, statement_of(
                     replace(ours, stages=tuple(done.ended)))
     finally:

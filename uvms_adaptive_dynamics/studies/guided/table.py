@@ -20,7 +20,8 @@ from typing import Any
 
 
 def markdown(content: Mapping[str, Any]) -> str:
-    """A row for each seed, the worst seed, and the best prior."""
+    """A row for each seed, and one for what any parameters could reach; the worst seed, and the
+    best prior."""
     seeds = content["seeds"]
     channels = list(next(iter(seeds.values()))["held_out"])
     lines = ["| seed | robot time [s] | end | motions | broken off | nearest limit | "
@@ -30,6 +31,8 @@ def markdown(content: Mapping[str, Any]) -> str:
         r2 = " | ".join(_figure(found["held_out"][channel]["r2"]) for channel in channels)
         lines.append(f"| {seed} | {found['seconds']:.0f} | {found['cause']} | {found['motions']} | "
                      f"{found['broken_off']} | {name} {found['uses'][name]:.0%} | {r2} |")
+        most = " | ".join(_figure(found["attainable"][channel]) for channel in channels)
+        lines.append(f"| {seed}, best fit to the tested rows themselves | | | | | | {most} |")
     worst = " | ".join(_figure(min((found["held_out"][channel]["r2"] for found in seeds.values()
                                     if found["held_out"][channel]["r2"] is not None),
                                    default=None)) for channel in channels)
