@@ -27,6 +27,18 @@ def variance(without: np.ndarray) -> np.ndarray:
     return (K - 1) / K * np.sum((without - without.mean(axis=0)) ** 2, axis=0)
 
 
+def variance_of_series(without: np.ndarray) -> float:
+    """Jackknife variance of a statistic from clusters in the order of time whose neighbours may be
+    correlated; without (K,) as in `variance`.
+
+    What the clusters contribute follows a first-order autoregression whose coefficient, estimated
+    and at least zero, inflates the variance of their sum (Andrews and Monahan 1992)."""
+    away = without - without.mean()
+    correlation = float(away[1:] @ away[:-1]) / max(float(away @ away), 1e-300)
+    inflation = (1.0 + correlation) / (1.0 - correlation) if correlation > 0.0 else 1.0
+    return float(variance(without)) * inflation
+
+
 def covariance(without: np.ndarray) -> np.ndarray:
     """(..., n, n) jackknife covariance of statistics (..., n); without (K, ..., n): their values
     with each of the K clusters left out."""

@@ -16,14 +16,16 @@
 all parameters, with its standard error (a score test with one Gauss-Newton step)."""
 from __future__ import annotations
 
+import math
 from typing import NamedTuple
 
 import numpy as np
 
-from ..model.jackknife import student_quantile, variance
+from ..model.jackknife import student_quantile, variance_of_series
 from ..model.normal import NORMAL_MEDIAN
 
 # [s] of a cluster of the jackknife: the low-pass correlates rows over .4 s, motions over a second.
+# What the model lacks lasts as long as a posture, so neighbouring clusters may be correlated.
 CLUSTER_LENGTH = 2.5
 MIN_PIECES = 8          # clusters that a standard error needs
 REWEIGHING_ROUNDS = 3   # alternations of fitting and weighting
@@ -126,8 +128,8 @@ class RobustFit:
             without = np.array([self._solved(whole - a, y - c)[-1] for a, c in zip(own, right)])
             x = self._solved(whole, y)
             gain = float(x @ y - np.linalg.solve(whole[:p, :p] + self._ridge(0), y[:p]) @ y[:p])
-            found.append(Added(float(x[-1]), float(np.sqrt(variance(without))) if len(without)
-                               else np.inf, len(without), gain))
+            found.append(Added(float(x[-1]), math.sqrt(variance_of_series(without))
+                               if len(without) else math.inf, len(without), gain))
         return found
 
     def _sums(self, directions: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
