@@ -80,9 +80,9 @@ class ChannelFindings:
         """Judge a row; excused (C,): variance that residuals may have without being doubted, that
         of the parameters while they are learnt, and none of frozen ones."""
         self.trust.add_row(prediction.measured, prediction.predicted,
-                            prediction.valid & ~self._unused, excited.moves, excused,
+                            prediction.valid & ~self._unused, excited.in_motion, excused,
                             self._information.noise.long_run)
-        self._residual_mean.add_row(prediction.residual, excited.moves)
+        self._residual_mean.add_row(prediction.residual, excited.in_motion)
 
     def set_misread(self, misread: tuple[Misread, ...]) -> None:
         """Apply the faults found in sensors and settings."""
