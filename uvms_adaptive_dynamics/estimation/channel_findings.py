@@ -55,7 +55,7 @@ class ChannelFindings:
         known = [noise for noise in (saved.noise_stddev, saved.row_noise_stddev)
                  if noise is not None]
         # Reference noise for judging residuals, which they cannot widen: the saved one; the robot's
-        # default for frozen parameters without a saved noise; else None, the learned noise.
+        # default for frozen parameters without a saved noise; else None, the learnt noise.
         reference = (np.max(known, axis=0) if known
                      else None if learn else self._robot.default_noise(self._config))
         wrong = np.flatnonzero(np.isin(self._robot.channels, wrong_channels(saved)))

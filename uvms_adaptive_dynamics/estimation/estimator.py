@@ -447,7 +447,7 @@ class Estimator:
 
     @property
     def fresh_stddev(self) -> np.ndarray:
-        """(p,) standard deviations of the prior before anything was learned."""
+        """(p,) standard deviations of the prior before anything was learnt."""
         return self.information.prior.stddev
 
     @property
