@@ -38,14 +38,14 @@ def effort(seconds, seed=0):
     return sum(np.sin(2 * np.pi * f * t + p) for f, p in zip((0.11, 0.23, 0.52), phase))
 
 
-def judged(measured, predicted, reference=0.1, assumed=False, known=True, doubt=0.0, valid=None):
+def judged(measured, predicted, reference=0.1, assumed=False, known=True, excused=0.0, valid=None):
     """The level of one channel after each row."""
     trust = ChannelTrust(1, PERIOD, LENGTH)
     trust.restart(None if reference is None else np.array([reference]), assumed, known)
     found = []
     for k in range(len(measured)):
         trust.add_row(measured[k:k + 1], predicted[k:k + 1],
-                      ALL if valid is None else valid[k:k + 1], ALL, np.full(1, doubt),
+                      ALL if valid is None else valid[k:k + 1], ALL, np.full(1, excused),
                       np.full(1, 0.1))
         found.append(trust.levels[0])
     return np.array(found)
@@ -106,7 +106,7 @@ def test_without_saved_noise_half_of_the_effort_is_enough():
 def test_a_wide_interval_is_doubtful_until_it_is_narrow():
     """While learning, parameter uncertainty excuses residuals but makes the channel doubtful."""
     y = effort(30)
-    assert judged(y, 0.5 * y, None, known=False, doubt=1.0).tolist() == [TRUST_DOUBTFUL] * y.size
+    assert judged(y, 0.5 * y, None, known=False, excused=1.0).tolist() == [TRUST_DOUBTFUL] * y.size
     assert judged(y + noise(y.size, 5), y, None, known=False)[-1] == TRUST_OK
 
 

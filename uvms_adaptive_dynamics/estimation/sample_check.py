@@ -202,21 +202,21 @@ def _require_array(name: str, value: Any, shape: tuple[int, ...]) -> None:
         raise ParameterError(f"sample.{name} is of type {value.dtype}, expected real numbers.")
 
 
-def leverage_points(residual: np.ndarray, doubt_of_rows: Callable[[], np.ndarray],
+def leverage_points(residual: np.ndarray, variance_of_rows: Callable[[], np.ndarray],
                     noise: np.ndarray) -> np.ndarray:
     """(C,) bool: leverage points, rows with an excessive residual and an excessive regressor.
 
-    residual (C,) of raw rows; doubt_of_rows: returns the variance (C,) of their predictions due to
-    the parameters, called only if it matters; noise (C,): deviation of raw rows.
+    residual (C,) of raw rows; variance_of_rows: returns the variance (C,) of their predictions due
+    to the parameters, called only if it matters; noise (C,): deviation of raw rows.
 
     A Huber cost bounds the influence of a residual, not that of a regressor: one absurd regressor
     outweighs minutes of other rows. If the parameters are uncertain enough to explain the residual,
     the row is new information; if not, it is an error."""
     if (np.abs(residual) <= INCONSISTENT * noise).all():     # then the variance does not matter
         return np.zeros(residual.size, bool)
-    doubt = doubt_of_rows()
-    surprise = np.abs(residual) / np.sqrt(noise ** 2 + doubt)
-    return ~(surprise <= INCONSISTENT) & ~(doubt <= noise ** 2)
+    variance = variance_of_rows()
+    surprise = np.abs(residual) / np.sqrt(noise ** 2 + variance)
+    return ~(surprise <= INCONSISTENT) & ~(variance <= noise ** 2)
 
 
 def attitude_variance(sample: Sample, robot: RobotModel, pi: np.ndarray) -> np.ndarray:

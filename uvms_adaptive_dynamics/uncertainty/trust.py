@@ -100,17 +100,17 @@ class ChannelTrust:
     def break_off(self) -> None:
         """Start another recording: drop the batches, keep the states."""
         self.batches = np.zeros((0, MP + 1, self._channels))
-        # of the open batch: measured, predicted, reference, doubt of each row; valid, in_motion
+        # of the open batch: measured, predicted, reference, excused of each row; valid, in_motion
         self._rows, self._count = np.zeros((4, self._block, self._channels)), 0
         self._masks = np.zeros((2, self._block, self._channels), bool)
 
     def add_row(self, measured: np.ndarray, predicted: np.ndarray, valid: np.ndarray,
-                in_motion: np.ndarray, doubt: np.ndarray, noise: np.ndarray) -> None:
-        """Add the rows (C,) of one tick. in_motion (C,) bool: rows whose effort varies; doubt (C,):
-        prediction variance that learning may still remove; noise (C,): the reference noise if
+                in_motion: np.ndarray, excused: np.ndarray, noise: np.ndarray) -> None:
+        """Add the rows (C,) of one tick. in_motion (C,) bool: rows whose effort varies; excused
+        (C,): prediction variance that learning may still remove; noise (C,): the reference noise if
         `restart` got none."""
         reference = noise if self._reference is None else self._reference
-        self._rows[:, self._count] = measured, predicted, reference, doubt
+        self._rows[:, self._count] = measured, predicted, reference, excused
         self._masks[:, self._count] = valid, in_motion
         self._count += 1
         if self._count == self._block:
@@ -119,9 +119,9 @@ class ChannelTrust:
 
     def _close_batch(self) -> None:
         """Sum the rows of the open batch, all at once, and begin the next one."""
-        measured, predicted, reference, doubt = self._rows
+        measured, predicted, reference, excused = self._rows
         valid, in_motion = self._masks
-        expected, square = reference ** 2 + doubt, (measured - predicted) ** 2
+        expected, square = reference ** 2 + excused, (measured - predicted) ** 2
         rows = np.array([np.ones_like(measured), square,
                          np.minimum(square / expected, LARGEST_SQUARE),
                          expected, measured, predicted, measured ** 2, predicted ** 2,
