@@ -156,7 +156,7 @@ def test_the_power_of_the_effort_is_that_of_rows_in_motion():
     rows = round(1.6 * EFFORT_MEMORY / 25) * 25
     measured = np.cumsum(rng.normal(size=(rows, 2)), axis=0)
     in_motion = np.stack([rng.random(rows) < np.linspace(0.2, 1.0, rows) ** 0.2,
-                      np.zeros(rows, bool)], axis=1)
+                          np.zeros(rows, bool)], axis=1)
     trust, both = ChannelTrust(2, PERIOD, LENGTH), np.ones(2, bool)
     mean = square = count = 0
     for row, moving in zip(measured, in_motion):

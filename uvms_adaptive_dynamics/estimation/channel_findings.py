@@ -60,7 +60,7 @@ class ChannelFindings:
                      else None if learn else self._robot.default_noise(self._config))
         wrong = np.flatnonzero(np.isin(self._robot.channels, wrong_channels(saved)))
         self.trust.restart(reference, assumed=saved.noise_stddev is None and reference is not None,
-                            known=saved.covariance is not None, wrong=wrong)
+                           known=saved.covariance is not None, wrong=wrong)
         self._residual_mean = ResidualMean(self._robot.table.channels)
 
     def change_settings(self, config: Config) -> None:
@@ -80,8 +80,8 @@ class ChannelFindings:
         """Judge a row; excused (C,): variance that residuals may have without being doubted, that
         of the parameters while they are learnt, and none of frozen ones."""
         self.trust.add_row(prediction.measured, prediction.predicted,
-                            prediction.valid & ~self._unused, excited.in_motion, excused,
-                            self._information.noise.long_run)
+                           prediction.valid & ~self._unused, excited.in_motion, excused,
+                           self._information.noise.long_run)
         self._residual_mean.add_row(prediction.residual, excited.in_motion)
 
     def set_misread(self, misread: tuple[Misread, ...]) -> None:

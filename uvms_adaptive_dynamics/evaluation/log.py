@@ -71,7 +71,7 @@ class Rows(NamedTuple):
         return np.flatnonzero(self.bag == self.bag[-1])
 
 
-class Trajectory(NamedTuple):
+class ParameterTrajectory(NamedTuple):
     """Estimates over time: t (k,), bag (k,), pi (k, p) and its stddev (k, p)."""
 
     t: np.ndarray
@@ -198,12 +198,12 @@ class RunLog:
             found[inside] = block[places[inside] % CHUNK_ROWS]
         return found
 
-    def trajectory(self) -> Trajectory:
+    def trajectory(self) -> ParameterTrajectory:
         """The thinned trajectory, as arrays."""
         t, bag, pi, stddev = zip(*self._trajectory) if self._trajectory else ((), (), (), ())
         p = self._table.size
-        return Trajectory(np.array(t, float), np.array(bag, int), np.reshape(pi, (-1, p)),
-                          np.reshape(stddev, (-1, p)))
+        return ParameterTrajectory(np.array(t, float), np.array(bag, int),
+                                   np.reshape(pi, (-1, p)), np.reshape(stddev, (-1, p)))
 
     def predict(self, pi: np.ndarray,
                 covariance: np.ndarray | None) -> tuple[np.ndarray, np.ndarray]:
