@@ -36,7 +36,7 @@ from uvms_adaptive_dynamics.simulation.robot import SimulatedRobot
 SECONDS = 10.0
 MOTIONS = 3      # number of simulated motions behind the streams
 FIELDS = ("t", "R_nb", "nu", "nu_dot", "mu", "mu_dot", "mu_ddot", "wrench", "joint_torque",
-          "down_doubt", "by_thruster", "velocity_stddev")
+          "down_covariance", "by_thruster", "velocity_stddev")
 NUMBERS = (math.nan, math.inf, -math.inf, 0.0, -0.0, 5e-324, 1e-30, 1e6, -1e6, 1e100, 1e200, -1e308,
            1.7e308, 1.0, -1.0)
 INTEGERS = (0, 1, -1, 2 ** 31 - 1, -2 ** 31, 2 ** 32 - 1)

@@ -48,11 +48,11 @@ def prediction_of(Y, tau, pi, valid=None, t=0.0, doubt=0.0, unlearnt=None):
                       tau - predicted, np.array(valid), np.array(Y), np.zeros(C))
 
 
-def add(state, Y, tau, pi, counts=None, moves=None, doubt=0.0, unlearnt=None):
+def add(state, Y, tau, pi, learnt=None, in_motion=None, doubt=0.0, unlearnt=None):
     """Add rows to the state directly."""
-    counts = np.ones(len(tau), bool) if counts is None else counts
-    state.add_row(prediction_of(Y, tau, pi, counts, doubt=doubt, unlearnt=unlearnt),
-                  Excited(counts, counts if moves is None else moves))
+    learnt = np.ones(len(tau), bool) if learnt is None else learnt
+    state.add_row(prediction_of(Y, tau, pi, learnt, doubt=doubt, unlearnt=unlearnt),
+                  Excited(learnt, learnt if in_motion is None else in_motion))
 
 
 def finish(state):

@@ -22,6 +22,7 @@ import pytest
 from uvms_adaptive_dynamics.config import Config
 from uvms_adaptive_dynamics.control.stage_runner import AT_MOST, BY_HAND, DONE, StageRunner
 from uvms_adaptive_dynamics.control.stages import Schedule, Stage
+from uvms_adaptive_dynamics.estimation.row_excitation import Excited
 from uvms_adaptive_dynamics.model.parameters import ParameterTable
 from uvms_adaptive_dynamics.model.sample import BY_SETTING, NO_THRUSTER
 
@@ -39,7 +40,7 @@ class Learner:
         self.table, self.learn, self.prediction = TABLE, True, None
         self.left_out = ("",) * len(CHANNELS)
         self.fresh_stddev = np.array(TABLE.scale)
-        self.moves = self.counts = np.zeros(len(CHANNELS), bool)
+        self.excited = Excited(*np.zeros((2, len(CHANNELS)), bool))
         self.information = np.ones(TABLE.size)
         self.pace = np.array([pace(name) for name in TABLE.names])
         self.free, self.t = None, 0.0
@@ -53,7 +54,7 @@ class Learner:
 
     def add(self, *moving):
         self.t += PERIOD
-        self.moves = self.counts = np.isin(CHANNELS, moving)
+        self.excited = Excited(*[np.isin(CHANNELS, moving)] * 2)
         self.information = self.information + PERIOD * self.pace * bool(moving)
         self.prediction = SimpleNamespace(t=self.t)
 
@@ -249,7 +250,7 @@ def test_tilts_are_counted_by_rows_that_count_however_slow(said):
     learner, runner = run_of(lambda name: 1.0, said, Schedule("s", (tilt,)))
     for _ in range(round(12 / PERIOD)):
         learner.add("a")
-        learner.moves = np.zeros(len(CHANNELS), bool)
+        learner.excited = learner.excited._replace(in_motion=np.zeros(len(CHANNELS), bool))
         runner.follow()
     assert runner.ended[0].why == DONE
 

@@ -115,7 +115,7 @@ def test_rows_at_rest_count_where_they_are_asked_to():
         state = state_of(table, np.zeros(table.size), np.ones(table.size), rows_at_rest=setting)
         for _ in range(100):
             excited = state.observe(still)
-        assert excited.counts[0] == excited.moves[0] == counts
+        assert excited.learnt[0] == excited.in_motion[0] == counts
 
 
 def old_information(state, pi):

@@ -68,7 +68,7 @@ def test_restoring_is_learnt_from_slow_tilts_and_the_stage_sees_it():
     moved, rows = 0, 0
     for k, sample in enumerate(tilt_samples(robot, truth, 88.0, np.random.default_rng(0))):
         if estimator.add(sample) is not None:
-            moved, rows = moved + estimator.moves[3:5].sum(), rows + 2
+            moved, rows = moved + estimator.excited.in_motion[3:5].sum(), rows + 2
             runner.follow()
             if k % 5 == 0:
                 estimator.solve()

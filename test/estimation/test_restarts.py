@@ -310,7 +310,7 @@ def test_an_estimate_that_is_far_off_is_left():
     for sample in linear_samples(config, robot, truth, 12.0, 2):
         again.step(sample)
     assert 50 <= again.rejected.implausible / robot.table.channels <= 150
-    assert abs(again.prediction.residual[2]) < 2.0 and again.counts.any()
+    assert abs(again.prediction.residual[2]) < 2.0 and again.excited.learnt.any()
 
 
 def test_data_that_come_again_are_told():

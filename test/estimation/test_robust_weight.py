@@ -34,7 +34,7 @@ def test_the_threshold_is_that_of_the_groups_rows(grouping, valid, weight):
     pi = np.zeros(table.size)
     state = state_of(table, pi, np.ones(table.size), horizon=2, forgetting=1.0, grouping=grouping)
     Y = np.random.default_rng(0).normal(size=(4, table.size)) * valid[:, None]
-    add(state, Y, FAR * valid, pi, counts=valid)
+    add(state, Y, FAR * valid, pi, learnt=valid)
     for _ in range(2):
         add(state, np.zeros_like(Y), np.zeros(4), pi)
     H = state.problem(pi, np.ones(table.size, bool)).arrival.H

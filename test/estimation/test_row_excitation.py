@@ -45,8 +45,8 @@ def test_rows_at_rest_stop_counting():
     pi, valid, noise_stddev = np.array(table.scale), np.ones(table.channels,
                                                              bool), np.full(table.channels, .05)
     seen = seen_of(excitation, rows(robot, table, 700), pi, valid, noise_stddev)
-    assert all(e.counts.all() and e.moves.all() for e in seen[100:700])
-    assert not any(e.counts.any() or e.moves.any() for e in seen[1200:])
+    assert all(e.learnt.all() and e.in_motion.all() for e in seen[100:700])
+    assert not any(e.learnt.any() or e.in_motion.any() for e in seen[1200:])
 
 
 def test_a_row_counts_where_it_has_not_been_however_slowly_it_comes_there():
@@ -59,15 +59,15 @@ def test_a_row_counts_where_it_has_not_been_however_slowly_it_comes_there():
                                                              bool), np.full(table.channels, .05)
     first, *moving = rows(robot, table, 700, 700)
     moved = seen_of(excitation, (first, *moving), pi, valid, noise_stddev)
-    assert all(e.counts.all() for e in moved)
+    assert all(e.learnt.all() for e in moved)
     place, far = moving[-1], moving[-400]
     rest = seen_of(excitation, [place] * 500, pi, valid, noise_stddev)
-    assert not rest[-1].counts.any()
+    assert not rest[-1].learnt.any()
     tilt = seen_of(excitation, (place + (far - place) * min(k / 5000, 1.0) for k in range(6000)),
                    pi, valid, noise_stddev)
-    share = np.mean([e.counts for e in tilt[:5000]], axis=0)
-    assert np.median(share) > .03 and not np.any([e.moves for e in tilt[100:]])
-    assert not any(e.counts.any() for e in tilt[5200:])
+    share = np.mean([e.learnt for e in tilt[:5000]], axis=0)
+    assert np.median(share) > .03 and not np.any([e.in_motion for e in tilt[100:]])
+    assert not any(e.learnt.any() for e in tilt[5200:])
 
 
 def test_a_wrong_estimate_cannot_keep_a_row_at_rest():
@@ -79,8 +79,8 @@ def test_a_wrong_estimate_cannot_keep_a_row_at_rest():
         table.channels, .05)
     excitation = RowExcitation(table, PERIOD, np.array(table.scale))
     seen = seen_of(excitation, rows(robot, table, 700, 2500), wrong, valid, noise)
-    assert all(e.counts.all() and e.moves.all() for e in seen[100:700])
-    assert not any(e.counts.any() or e.moves.any() for e in seen[2200:])
+    assert all(e.learnt.all() and e.in_motion.all() for e in seen[100:700])
+    assert not any(e.learnt.any() or e.in_motion.any() for e in seen[2200:])
 
 
 def test_a_wrong_estimate_cannot_hide_a_slow_tilt():
@@ -94,9 +94,9 @@ def test_a_wrong_estimate_cannot_hide_a_slow_tilt():
     rest = seen_of(excitation, [place] * 500, wrong, valid, noise)
     tilt = seen_of(excitation, (place + (far - place) * min(k / 5000, 1.0) for k in range(7000)),
                    wrong, valid, noise)
-    assert not rest[-1].counts.any() and not tilt[-1].counts.any()
-    assert np.median(np.mean([e.counts for e in tilt[:5000]], axis=0)) > .03
-    assert not np.any([e.moves for e in tilt])
+    assert not rest[-1].learnt.any() and not tilt[-1].learnt.any()
+    assert np.median(np.mean([e.learnt for e in tilt[:5000]], axis=0)) > .03
+    assert not np.any([e.in_motion for e in tilt])
 
 
 def test_calm_start_tells_nothing_of_the_noise():
@@ -107,8 +107,8 @@ def test_calm_start_tells_nothing_of_the_noise():
     excitation = RowExcitation(table, PERIOD, np.zeros(table.size))
     seen = seen_of(excitation, rows(robot, table, 0, 300), np.array(table.scale),
                    np.ones(table.channels, bool), np.full(table.channels, .05))
-    assert not any(e.moves.any()
-                   for e in seen) and seen[0].counts.all() and not seen[-1].counts.any()
+    assert not any(e.in_motion.any()
+                   for e in seen) and seen[0].learnt.all() and not seen[-1].learnt.any()
 
 
 def test_the_reference_is_seen_with_the_present_estimate():
@@ -123,7 +123,7 @@ def test_the_reference_is_seen_with_the_present_estimate():
                            np.array(table.scale) * (30.0 if k < 200 else 1.0), valid,
                            noise_stddev) for k, Y in enumerate(rows(robot, table, 700, 700))
     ]
-    assert all(e.counts.all() and e.moves.all() for e in seen[100:200] + seen[230:])
+    assert all(e.learnt.all() and e.in_motion.all() for e in seen[100:200] + seen[230:])
 
 
 def test_motion_that_no_effort_causes_does_not_count():
@@ -140,12 +140,14 @@ def test_motion_that_no_effort_causes_does_not_count():
 
     swell, with_arm, thrust = (RowExcitation(table, PERIOD, np.zeros(table.size)) for _ in range(3))
     alone = [swell.add_row(Y * vehicle, zero, pi, valid, noise) for Y in moving]
-    assert not np.any([e.counts[:6] for e in alone[60:]]) and not np.any([e.moves for e in alone])
+    assert not np.any([e.learnt[:6] for e in alone[60:]])
+    assert not np.any([e.in_motion for e in alone])
     carried = [with_arm.add_row(Y, zero, pi, valid, noise) for Y in moving]
-    assert all(e.counts[:6].all() for e in carried) and not any(
-        e.counts[6:].any() for e in carried[60:])
-    assert np.mean([e.moves[:6] for e in carried[60:]]) > .9    # its residuals inform the noise too
+    assert all(e.learnt[:6].all() for e in carried) and not any(
+        e.learnt[6:].any() for e in carried[60:])
+    # its residuals inform the noise too
+    assert np.mean([e.in_motion[:6] for e in carried[60:]]) > .9
     pushed = [thrust.add_row(Y * vehicle, zero + 0.3 * (500 < k < 550), pi, valid, noise)
               for k, Y in enumerate(moving)]
-    counts = np.array([e.counts[0] for e in pushed])
+    counts = np.array([e.learnt[0] for e in pushed])
     assert counts[510:700].all() and not counts[60:500].any() and not counts[-100:].any()

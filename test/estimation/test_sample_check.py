@@ -41,7 +41,7 @@ def test_the_variance_is_that_of_many_tilts(setup):
     _, robot, prior, motion = setup
     rng, pi = np.random.default_rng(0), prior.values
     A = 0.05 * rng.standard_normal((3, 3))
-    sample = replace(motion.sample(3.0, robot), down_doubt=A @ A.T)
+    sample = replace(motion.sample(3.0, robot), down_covariance=A @ A.T)
     draws = []
     for _ in range(2000):
         R = from_down((sample.R_nb[2] + A @ rng.standard_normal(3)).tolist(), 0.0)
@@ -60,7 +60,7 @@ def test_rows_go_on_until_the_tilt_outweighs_their_noise(setup):
         estimator, found = Estimator(config, prior, robot), []
         for k in range(100):
             sample = motion.sample(2.0 + 0.02 * k, robot)
-            sample = replace(sample, t=START + 0.02 * k, down_doubt=np.radians(degrees) ** 2
+            sample = replace(sample, t=START + 0.02 * k, down_covariance=np.radians(degrees) ** 2
                              * np.eye(3))
             found.append(estimator.add(sample))
         assert all(np.isfinite(p.predicted).all() for p in found if p is not None)
@@ -95,5 +95,5 @@ def test_what_an_imu_said_before_it_was_found_to_be_wrong_is_no_evidence_of_a_ch
         sample = replace(motion.sample(2.0 + 0.02 * k, robot), t=START + 0.02 * k)
         estimator.add(sample)
     before = len(looks)
-    estimator.add(replace(sample, t=START + 0.4, down_doubt=1e-4 * np.eye(3)))
+    estimator.add(replace(sample, t=START + 0.4, down_covariance=1e-4 * np.eye(3)))
     assert len(looks) == before + 1

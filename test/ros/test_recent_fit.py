@@ -36,4 +36,4 @@ def test_figures_are_those_of_the_same_rows():
     found = recent.metrics()["surge"]
     for key in ("n", "coverage95", "interval_width", "nll"):
         assert found[key] == pytest.approx(expected[key])
-    assert found["doubt"] == pytest.approx(0.0)
+    assert found["parameter_share"] == pytest.approx(0.0)

@@ -23,7 +23,7 @@ from types import SimpleNamespace
 import pytest
 
 from uvms_adaptive_dynamics.ros import worker as worker_module
-from uvms_adaptive_dynamics.ros.worker import Knowledge, Worker, WorkerBusyError
+from uvms_adaptive_dynamics.ros.worker import KnownFromData, Worker, WorkerBusyError
 
 
 class SlowEstimator:
@@ -218,7 +218,7 @@ def test_knowledge_is_published_on_request(made):
     assert made.worker.knowledge is None
     made.worker.request_knowledge()
     finish(made)
-    assert made.worker.knowledge == Knowledge(62, ("measured", "weak"), ("surge: too light",))
+    assert made.worker.knowledge == KnownFromData(62, ("measured", "weak"), ("surge: too light",))
     made.estimator.gate.clear()
     made.worker.submit(1)
     assert made.estimator.solving.wait(10)

@@ -194,10 +194,10 @@ def test_velocities_that_are_lost_prove_no_attitude(recorded):
         return (r, turned(m) if r == "imu" and at >= 4.0 else m, t)
     _, samples = run(config, robot, messages, change)
     late = [s for s in samples if 5.0 < s.t - START < SECONDS - 1.5]
-    assert late and all(s.down_doubt is not None for s in late)
+    assert late and all(s.down_covariance is not None for s in late)
     _, samples = run(config, robot, messages, lambda r, m, t: None if r == "dvl" else (
         r, turned(m) if r == "imu" and t - START >= 4.0 else m, t))
-    assert samples[-1].down_doubt is None       # without a DVL it is all there is
+    assert samples[-1].down_covariance is None       # without a DVL it is all there is
 
 
 def rolled_from(onset, seconds=np.inf):

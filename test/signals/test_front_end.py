@@ -113,7 +113,7 @@ def test_with_an_imu_that_has_changed_the_arm_goes_on(clean):
             front.frames._changed = {"imu orientation": 3.0}
         front.add_message(role, message, t)
         late += [s for s in front.samples() if s.t > START + 4]
-    assert late and all(s.down_doubt is not None and not s.valid[:6].any() for s in late)
+    assert late and all(s.down_covariance is not None and not s.valid[:6].any() for s in late)
     assert any(s.valid[6:].any() for s in late)
 
 
@@ -147,10 +147,10 @@ def test_with_a_silent_imu_the_arm_goes_on(clean):
     assert np.abs(late[-1].R_nb[2] - np.mean(seen, axis=0)).max() < 0.02
     steps = [np.abs(b.R_nb - a.R_nb).max() for a, b in zip(late, late[1:])]
     assert max(steps) < 0.02        # [-] a tick's turn at 1 rad/s
-    known = [s.down_doubt for s in samples if s.t < START + 5.8]
+    known = [s.down_covariance for s in samples if s.t < START + 5.8]
     assert not any(doubt is not None for doubt in known)
     spread = np.trace(np.cov(np.array(seen).T))
-    assert 0.5 * spread < np.trace(late[-1].down_doubt) < 2.0 * spread
+    assert 0.5 * spread < np.trace(late[-1].down_covariance) < 2.0 * spread
 
 
 @pytest.mark.parametrize(

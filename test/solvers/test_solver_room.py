@@ -35,7 +35,7 @@ from uvms_adaptive_dynamics.solvers.native.answer import Clock
 from uvms_adaptive_dynamics.solvers.native.cones import Cones
 from uvms_adaptive_dynamics.solvers.native.interior_point import strictly_inside
 from uvms_adaptive_dynamics.solvers.native.solver import NativeSolver
-from uvms_adaptive_dynamics.solvers.rehearsal import rehearsal
+from uvms_adaptive_dynamics.solvers.warm_up import warm_up_problem
 
 SOLVERS = {
     "native": NativeSolver,
@@ -485,11 +485,11 @@ def test_a_warm_up_runs_every_method_and_leaves_no_trace(frozen, monkeypatch):
     np.testing.assert_allclose(warm.solve(problem).pi, cold.solve(problem).pi, rtol=1e-12)
 
 
-def test_a_rehearsal_is_a_problem_of_the_robot():
+def test_the_warm_up_solves_a_problem_of_the_robot():
     """It has the robot's free set and previous estimate and an outlier, and can be solved."""
     rng = np.random.default_rng(12)
     pi, free = admissible(TABLE, rng), rng.random(TABLE.size) < 0.8
-    problem = rehearsal(PhysicalSet(TABLE, Estimation()), free, pi)
+    problem = warm_up_problem(PhysicalSet(TABLE, Estimation()), free, pi)
     norms, rho, _ = problem.group_norms(problem.residuals(2 * pi))
     assert (norms > rho).any() and np.array_equal(problem.free, free) and problem.pi is pi
     assert NativeSolver(ClarabelSolver()).solve(problem).status in ("optimal", "near-optimal")

@@ -32,7 +32,7 @@ from uvms_adaptive_dynamics.model.robot import RobotModel
 from uvms_adaptive_dynamics.studies.closed_loop import command, tuning
 from uvms_adaptive_dynamics.studies.closed_loop.command import zeroed
 from uvms_adaptive_dynamics.studies.closed_loop.knowledge import Adapted
-from uvms_adaptive_dynamics.studies.closed_loop.loop import Payload, Track, run_loop
+from uvms_adaptive_dynamics.studies.closed_loop.loop import CarriedPayload, Track, run_loop
 from uvms_adaptive_dynamics.studies.closed_loop.runs import Schedule, back_after, errors_of
 from uvms_adaptive_dynamics.studies.closed_loop.stress import stress
 from uvms_adaptive_dynamics.studies.closed_loop.truth import true_parameters, wrong_prior
@@ -103,7 +103,7 @@ def test_a_feedforward_helps_and_a_payload_disturbs(true):
         track = run_loop(CONFIG, MODEL, 1, 4.0, GAINS, feedforward, payload=payload)
         return {kind: np.sqrt(np.mean(values[track.t > 2.0] ** 2))
                 for kind, values in track.norms().items()}
-    alone, known, loaded = norms(None), norms(true), norms(true, Payload(0.38, 2.0, 9.0))
+    alone, known, loaded = norms(None), norms(true), norms(true, CarriedPayload(0.38, 2.0, 9.0))
     for kind in ("position", "attitude", "joints"):
         assert known[kind] < 0.5 * alone[kind]
     assert loaded["joints"] > 1.5 * known["joints"]

@@ -55,7 +55,7 @@ def part_of(t, measured, predicted, valid):
     ones = np.ones_like(column[0])
     rows = Rows(np.array(t), np.zeros(len(t), int), *column, ones,
                 np.array(valid).reshape(-1, 1), ones[:, :0], ones, 0 * ones, trust=0 * ones,
-                speed=ones, moves=ones > 0)
+                speed=ones, in_motion=ones > 0)
     return Part(rows, 0 * ones)
 
 

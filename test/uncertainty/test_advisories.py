@@ -65,7 +65,7 @@ def test_a_channel_whose_intervals_fail_is_named_with_its_coverage():
         "surge: ") and f"{recent.metrics()['surge']['coverage95']:.0%}" in said and "10 s" in said
 
 
-def test_a_channel_that_is_mostly_doubt_is_named():
+def test_a_channel_whose_parameters_are_unknown_is_named():
     """A controller cannot rely on an interval that is wide because parameters are unknown."""
     (said,) = sentences(filled(fit=(0.1, 0.6)))
     assert said.startswith("axis_e: 60%")

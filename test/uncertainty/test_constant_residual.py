@@ -22,7 +22,7 @@ from uvms_adaptive_dynamics.uncertainty.constant_residual import ResidualMean, n
 CHANNELS, UNITS = ("surge", "axis_e", "axis_b"), ("N", "N m", "N m")
 
 
-def findings(offsets, count=2000, estimated=(False,) * 3, overlap=12.0, moves=(True,) * 3,
+def findings(offsets, count=2000, estimated=(False,) * 3, overlap=12.0, in_motion=(True,) * 3,
              negligible=(0.0,) * 3):
     """Findings for residuals of unit noise about `offsets` (3,), with `overlap` rows per
     independent one."""
@@ -30,7 +30,7 @@ def findings(offsets, count=2000, estimated=(False,) * 3, overlap=12.0, moves=(T
     for _ in range(count // 12):
         residual = rng.normal(size=3) + offsets
         for _ in range(12):
-            mean.add_row(residual, np.array(moves))
+            mean.add_row(residual, np.array(in_motion))
     return mean.findings(CHANNELS, UNITS, np.array(estimated), np.full(3, overlap),
                          np.array(negligible))
 
@@ -53,7 +53,7 @@ def test_what_is_estimated_small_or_of_too_few_rows_is_not_named():
     assert findings([0, 0, 2.0], estimated=(False, False, True)) == []
     assert findings([0, 0, 0.3], count=20000) == []
     assert findings([0, 0, 2.0], overlap=1000.0) == []
-    assert findings([0, 0, 2.0], moves=(True, True, False)) == []
+    assert findings([0, 0, 2.0], in_motion=(True, True, False)) == []
 
 
 def test_an_offset_that_is_nothing_for_the_robot_is_not_worth_a_setting():

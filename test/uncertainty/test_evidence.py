@@ -25,10 +25,10 @@ TABLE = RobotModel.from_config(Config()).table
 
 def test_a_joints_rows_tell_whatever_the_model_says():
     """Rows of the vehicle tell only in motion."""
-    moves = np.zeros((2, TABLE.channels), bool)
-    moves[0, 0] = True
-    told = telling(TABLE, moves, np.ones(moves.shape), np.ones(moves.shape))
-    assert told[:, 6:].all() and told[:, :6].sum() == 1 and not moves[:, 6:].any()
+    in_motion = np.zeros((2, TABLE.channels), bool)
+    in_motion[0, 0] = True
+    told = telling(TABLE, in_motion, np.ones(in_motion.shape), np.ones(in_motion.shape))
+    assert told[:, 6:].all() and told[:, :6].sum() == 1 and not in_motion[:, 6:].any()
 
 
 def test_a_vehicle_without_thrust_tells_nothing():

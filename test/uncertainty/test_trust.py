@@ -38,14 +38,14 @@ def effort(seconds, seed=0):
     return sum(np.sin(2 * np.pi * f * t + p) for f, p in zip((0.11, 0.23, 0.52), phase))
 
 
-def judged(measured, predicted, reference=0.1, assumed=False, known=True, doubt=0.0, valid=None):
+def judged(measured, predicted, reference=0.1, assumed=False, known=True, excused=0.0, valid=None):
     """The level of one channel after each row."""
     trust = ChannelTrust(1, PERIOD, LENGTH)
     trust.restart(None if reference is None else np.array([reference]), assumed, known)
     found = []
     for k in range(len(measured)):
         trust.add_row(measured[k:k + 1], predicted[k:k + 1],
-                      ALL if valid is None else valid[k:k + 1], ALL, np.full(1, doubt),
+                      ALL if valid is None else valid[k:k + 1], ALL, np.full(1, excused),
                       np.full(1, 0.1))
         found.append(trust.levels[0])
     return np.array(found)
@@ -106,7 +106,7 @@ def test_without_saved_noise_half_of_the_effort_is_enough():
 def test_a_wide_interval_is_doubtful_until_it_is_narrow():
     """While learning, parameter uncertainty excuses residuals but makes the channel doubtful."""
     y = effort(30)
-    assert judged(y, 0.5 * y, None, known=False, doubt=1.0).tolist() == [TRUST_DOUBTFUL] * y.size
+    assert judged(y, 0.5 * y, None, known=False, excused=1.0).tolist() == [TRUST_DOUBTFUL] * y.size
     assert judged(y + noise(y.size, 5), y, None, known=False)[-1] == TRUST_OK
 
 
@@ -155,11 +155,11 @@ def test_the_power_of_the_effort_is_that_of_rows_in_motion():
     rng = np.random.default_rng(6)
     rows = round(1.6 * EFFORT_MEMORY / 25) * 25
     measured = np.cumsum(rng.normal(size=(rows, 2)), axis=0)
-    moves = np.stack([rng.random(rows) < np.linspace(0.2, 1.0, rows) ** 0.2,
-                      np.zeros(rows, bool)], axis=1)
+    in_motion = np.stack([rng.random(rows) < np.linspace(0.2, 1.0, rows) ** 0.2,
+                          np.zeros(rows, bool)], axis=1)
     trust, both = ChannelTrust(2, PERIOD, LENGTH), np.ones(2, bool)
     mean = square = count = 0
-    for row, moving in zip(measured, moves):
+    for row, moving in zip(measured, in_motion):
         trust.add_row(row, row, both, moving, np.zeros(2), np.ones(2))
         if moving[0]:
             count += 1

@@ -38,8 +38,7 @@ class Learner(Protocol):
     config: Config
     table: ParameterTable
     prediction: Any
-    moves: np.ndarray
-    counts: np.ndarray
+    excited: Any        # learnt, in_motion (C,) bool: of the newest row
     learn: bool
 
     @property

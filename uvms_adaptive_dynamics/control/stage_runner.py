@@ -139,7 +139,8 @@ class StageRunner:
             self._begun = self._t
         self._ticks += 1
         if self._is_flown:
-            seen = estimator.counts if self._stage.kind == "tilt" else estimator.moves
+            excited = estimator.excited
+            seen = excited.learnt if self._stage.kind == "tilt" else excited.in_motion
             self._moved += self._period * seen
             self._flown_ticks += 1
         if self._ticks % self._update_ticks:

@@ -167,9 +167,9 @@ class EvidenceChangeDetector:
               scales: Scales) -> Change | None:
         """See `ChangeDetector`."""
         self._ticks += 1
-        self._seen += excited.counts
+        self._seen += excited.learnt
         if self._ticks % self._rows.stride == 0:
-            self._rows.add(prediction, excited.counts)
+            self._rows.add(prediction, excited.learnt)
         check = self._check
         if check is None:
             settled = (self._rows_known + self._seen.max() > self._settling

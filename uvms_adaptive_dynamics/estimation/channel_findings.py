@@ -55,12 +55,12 @@ class ChannelFindings:
         known = [noise for noise in (saved.noise_stddev, saved.row_noise_stddev)
                  if noise is not None]
         # Reference noise for judging residuals, which they cannot widen: the saved one; the robot's
-        # default for frozen parameters without a saved noise; else None, the learned noise.
+        # default for frozen parameters without a saved noise; else None, the learnt noise.
         reference = (np.max(known, axis=0) if known
                      else None if learn else self._robot.default_noise(self._config))
         wrong = np.flatnonzero(np.isin(self._robot.channels, wrong_channels(saved)))
         self.trust.restart(reference, assumed=saved.noise_stddev is None and reference is not None,
-                            known=saved.covariance is not None, wrong=wrong)
+                           known=saved.covariance is not None, wrong=wrong)
         self._residual_mean = ResidualMean(self._robot.table.channels)
 
     def change_settings(self, config: Config) -> None:
@@ -80,9 +80,9 @@ class ChannelFindings:
         """Judge a row; excused (C,): variance that residuals may have without being doubted, that
         of the parameters while they are learnt, and none of frozen ones."""
         self.trust.add_row(prediction.measured, prediction.predicted,
-                            prediction.valid & ~self._unused, excited.moves, excused,
-                            self._information.noise.long_run)
-        self._residual_mean.add_row(prediction.residual, excited.moves)
+                           prediction.valid & ~self._unused, excited.in_motion, excused,
+                           self._information.noise.long_run)
+        self._residual_mean.add_row(prediction.residual, excited.in_motion)
 
     def set_misread(self, misread: tuple[Misread, ...]) -> None:
         """Apply the faults found in sensors and settings."""

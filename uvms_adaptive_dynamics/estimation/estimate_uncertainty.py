@@ -174,7 +174,7 @@ class EstimateUncertainty:
 
     @property
     def prior_stddev(self) -> np.ndarray:
-        """(p,) deviations of the first prior, zero where frozen: what earlier sessions learned
+        """(p,) deviations of the first prior, zero where frozen: what earlier sessions learnt
         counts as data."""
         return np.where(self._free_set.free, self._information.prior.stddev, 0.0)
 

@@ -66,13 +66,12 @@ class Estimator:
     learn: if False, nothing is estimated: `add` only predicts, with the noise that came with the
     parameters, and adaptive intervals keep adapting; `set_learning` changes it. knowledge: the
     present estimate and all that describes it; information: its information state; findings: on
-    each channel; prediction: of the newest row; moves, counts (C,) bool: which channels of that row
-    were in motion, and which were learnt; status: of the last solve; undone: what was last
-    unlearnt, in words; standing_change: the last change of the robot that was not withdrawn, in
-    words."""
+    each channel; prediction: of the newest row; excited: which channels of that row are learnt
+    from, and which are in motion; status: of the last solve; undone: what was last unlearnt, in
+    words; standing_change: the last change of the robot that was not withdrawn, in words;
+    rejected: rows and samples that were not used."""
 
-    moves: np.ndarray
-    counts: np.ndarray
+    excited: Excited
     prediction: Prediction | None
     status: str
     undone: str
@@ -151,7 +150,7 @@ class Estimator:
             return None
         self._note_time(sample.t)
         self.findings.set_misread(sample.misread)
-        if sample.down_doubt is not None:
+        if sample.down_covariance is not None:
             # The attitude is a guess while the IMU is silent or wrong, and a wrong IMU was wrong
             # before it was found: residuals of either time are no evidence of a change.
             self._robot_changes.break_off()
@@ -179,8 +178,8 @@ class Estimator:
 
         # Everything that learns from the row.
         self.information.add_row(prediction, excited)
-        self._progress.note_rows(excited.counts, self.config.filter.period)
-        self.payload.add_row(prediction, excited.counts, self.information)
+        self._progress.note_rows(excited.learnt, self.config.filter.period)
+        self.payload.add_row(prediction, excited.learnt, self.information)
         for revision in self._robot_changes.add_row(prediction, excited, self.pi):
             self._note_change(revision)
         self.information.forget()
@@ -279,11 +278,11 @@ class Estimator:
                                       sample.nu_dot if self.table.vehicle else None, sample.R_nb)
 
     def _predict(self, row: Row) -> tuple[Prediction, Excited]:
-        """The prediction of a row, and which of its channels are in motion and count."""
+        """The prediction of a row, and which of its channels are learnt from and in motion."""
         prediction = predict(row, self.pi, self.knowledge.recent.covariance,
                              self.information.noise, self.findings.trust.levels)
         excited = self.information.observe(prediction)
-        self.prediction, self.moves, self.counts = prediction, excited.moves, excited.counts
+        self.prediction, self.excited = prediction, excited
         return prediction, excited
 
     def _learn_noise(self, prediction: Prediction, excited: Excited) -> None:
@@ -448,7 +447,7 @@ class Estimator:
 
     @property
     def fresh_stddev(self) -> np.ndarray:
-        """(p,) standard deviations of the prior before anything was learned."""
+        """(p,) standard deviations of the prior before anything was learnt."""
         return self.information.prior.stddev
 
     @property

@@ -20,7 +20,7 @@ map applies to the rows of every channel, so channels stay separate (docs/mathem
 "Forgetting").
 
 Uniform forgetting multiplies all information by lambda at every tick, even in directions that
-nothing excites: while the robot is calm, the information decays and what was learned is lost.
+nothing excites: while the robot is calm, the information decays and what was learnt is lost.
 Directional forgetting is restricted to directions that new data excite (Kulhavy, 1987; Cao and
 Schwartz, 2000; Lai and Bernstein, "SIFt-RLS", 2024). Those methods take the full share from every
 excited direction. Here a direction loses at most what the new data bring to it: no threshold

@@ -42,16 +42,16 @@ class FrozenVariance:
         self._root = vectors * np.sqrt(np.maximum(values, 0.0))
         self._places = places
         self._rows = valid.sum(axis=0).astype(float)
-        doubt = np.sum((Y[..., places] @ self._root) ** 2, axis=-1)
-        self.variance = np.sum(doubt * valid, axis=0) / np.maximum(self._rows, 1.0)
+        square = np.sum((Y[..., places] @ self._root) ** 2, axis=-1)
+        self.variance = np.sum(square * valid, axis=0) / np.maximum(self._rows, 1.0)
 
-    def add_row(self, Y: np.ndarray, counts: np.ndarray) -> None:
-        """Add the rows Y (C, p) of an instant; counts (C,) bool."""
+    def add_row(self, Y: np.ndarray, learnt: np.ndarray) -> None:
+        """Add the rows Y (C, p) of an instant; learnt (C,) bool."""
         if self.holds:
-            self._rows = np.minimum(self._rows + counts, self._memory)
-            doubt = np.sum((Y[:, self._places] @ self._root) ** 2, axis=1)
-            self.variance = self.variance + counts / np.maximum(self._rows, 1.0) * (
-                doubt - self.variance)
+            self._rows = np.minimum(self._rows + learnt, self._memory)
+            square = np.sum((Y[:, self._places] @ self._root) ** 2, axis=1)
+            self.variance = self.variance + learnt / np.maximum(self._rows, 1.0) * (
+                square - self.variance)
 
     @property
     def holds(self) -> bool:

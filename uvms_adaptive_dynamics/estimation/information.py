@@ -193,24 +193,24 @@ class InformationState:
 
     def add_row(self, prediction: Prediction, excited: Excited) -> None:
         """Learn from an instant's rows, predicted before they enter."""
-        Y, residual, counts = prediction.regressor, prediction.residual, excited.counts
+        Y, residual, learnt = prediction.regressor, prediction.residual, excited.learnt
         rows = np.column_stack([Y, prediction.measured - prediction.tau_known])
-        rows[~counts] = 0.0
-        if counts.any() or not self.arrival.directional:
+        rows[~learnt] = 0.0
+        if learnt.any() or not self.arrival.directional:
             self.window.tick()
             self.arrival.tick()
             leaving = self.window.oldest()
             if leaving is not None:
                 self._condense(leaving, prediction.pi)
-            self.window.add_row(rows, counts)
-            self.rows_learned += int(np.count_nonzero(counts))
-            self._frozen_variance.add_row(rows[:, :-1], counts)
+            self.window.add_row(rows, learnt)
+            self.rows_learned += int(np.count_nonzero(learnt))
+            self._frozen_variance.add_row(rows[:, :-1], learnt)
         # Even if no row counts: the autocovariance's lags are ticks.
-        self._add_to_gradient(prediction, rows[:, :-1], residual * counts, excited)
+        self._add_to_gradient(prediction, rows[:, :-1], residual * learnt, excited)
 
     def learn_noise(self, prediction: Prediction, excited: Excited) -> None:
         """Learn the noise, for weights and intervals, from an instant's residuals."""
-        informative = excited.moves & ~self._frozen_variance.dominates(self.noise.long_run)
+        informative = excited.in_motion & ~self._frozen_variance.dominates(self.noise.long_run)
         self.noise.add_residual(prediction.residual, prediction.valid, prediction.predicted_stddev,
                                 informative, prediction.unlearnt_variance)
         self.noise.add_effort(prediction.predicted - prediction.tau_known,
@@ -411,11 +411,11 @@ class InformationState:
 
     def _add_to_gradient(self, prediction: Prediction, Y: np.ndarray, residual: np.ndarray,
                          excited: Excited) -> None:
-        weight = excited.counts * self._robust.of_instant(excited.counts, residual * self.scale)
+        weight = excited.learnt * self._robust.of_instant(excited.learnt, residual * self.scale)
         Y, _ = self._coupling.rows(Y, residual, prediction.pi)
         by_noise = (prediction.unlearnt_variance < LIMITED_BY_NOISE
                     * prediction.noise_stddev ** 2)
-        informative = excited.counts & excited.moves & by_noise
+        informative = excited.learnt & excited.in_motion & by_noise
         self.gradient.add_row(Y, residual * weight, informative, self.scale ** 2,
                               self.noise.long_run ** 2)
         self.systematic.add_row(Y, prediction.measured, prediction.valid, weight)

@@ -59,9 +59,9 @@ def learned_entries(rows: int, directions: int, config: Config, spans: LearnedSp
                     effort: np.ndarray, interval_factor: np.ndarray | None) -> dict[str, object]:
     """`ParameterSet.learned` of an estimate.
 
-    rows, directions: learned from and determined by its data; config, spans: settings and time
+    rows, directions: learnt from and determined by its data; config, spans: settings and time
     spans of the data; wrong (C,) bool: channels that contradict the estimate; scales: factors on
-    measurements; effort (C,): scale of the efforts [N, N m] at which the noise was learned;
+    measurements; effort (C,): scale of the efforts [N, N m] at which the noise was learnt;
     interval_factor (C,): factors on intervals, None if these do not adapt."""
     efforts = {channel: float(factor) for channel, factor in zip(channels, scales.effort)
                if factor != 1.0}
@@ -103,7 +103,7 @@ def interval_factors(parameters: ParameterSet, channels: Sequence[str]) -> np.nd
 
 
 def effort_sizes(parameters: ParameterSet, channels: Sequence[str]) -> np.ndarray | None:
-    """(C,) scale of the efforts [N, N m] at which the noise was learned; None if not stated for
+    """(C,) scale of the efforts [N, N m] at which the noise was learnt; None if not stated for
     each channel."""
     stated = stated_efforts(parameters.learned, parameters.source)
     if not set(channels) <= set(stated):

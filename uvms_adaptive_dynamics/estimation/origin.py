@@ -35,7 +35,7 @@ class Origin(NamedTuple):
     saved: as given, in the order of the robot's table; values (p,): its values moved into P,
     read-only; moved: what moved, in a sentence, or ''; scales: factors on measurements;
     interval_factors (C,): factors of adapting intervals; efforts (C,): scale of the efforts at
-    which its noise was learned [N, N m], None if not stated; rows_known: rows per channel behind
+    which its noise was learnt [N, N m], None if not stated; rows_known: rows per channel behind
     it; spans: which data these were."""
 
     saved: ParameterSet

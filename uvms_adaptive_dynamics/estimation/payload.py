@@ -143,14 +143,14 @@ class PayloadTracker:
         """The last link holds nothing any more."""
         self.held, self.known, self._before = False, None, None
 
-    def add_row(self, prediction: Prediction, counts: np.ndarray,
+    def add_row(self, prediction: Prediction, learnt: np.ndarray,
                 information: InformationState) -> None:
-        """Add an instant's rows; counts (C,) bool."""
-        if not self.held or not counts.any() or prediction.t < self.since + self._memory:
+        """Add an instant's rows; learnt (C,) bool."""
+        if not self.held or not learnt.any() or prediction.t < self.since + self._memory:
             return
         variance = information.noise.long_run ** 2
         variance = variance * information.gradient.rows_per_independent(variance)
-        Y, weight = prediction.regressor, counts / variance
+        Y, weight = prediction.regressor, learnt / variance
         residual = prediction.measured - prediction.tau_known - Y @ self._pi
         self._rows += 1
         for k, rows in enumerate(self._parts):

@@ -163,7 +163,7 @@ class Estimate:
     @property
     def valid(self) -> np.ndarray:
         """(C,) rows whose prediction may be judged: neither they nor too many rows around them are
-        masked. Fewer are learnt from: `Estimator.counts`."""
+        masked. Fewer are learnt from: `Estimator.excited`."""
         return self.prediction.valid
 
 

@@ -40,7 +40,7 @@ class PriorInformation:
     values (p,); stddev (p,): deviations of an uninformed prior; covariance (p, p) of the values;
     rows (k, p + 1): [Y tau] with |tau - Y pi|^2 the prior's cost; gradient_covariance (p, p):
     covariance of half the gradient of that cost at the true parameters; floor (p,): a diagonal
-    matrix below the cost's information; saved: whether the values were learned."""
+    matrix below the cost's information; saved: whether the values were learnt."""
 
     values: np.ndarray
     stddev: np.ndarray

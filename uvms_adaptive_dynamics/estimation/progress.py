@@ -46,9 +46,9 @@ class Progress:
         """Advance data time by so much [s]; a negative step counts as zero."""
         self._row_age = self._row_age + max(seconds, 0.0)
 
-    def note_rows(self, counts: np.ndarray, period: float) -> None:
-        """Note the rows counts (C,) bool learnt at this tick, before its solve; period [s]."""
-        self._row_age = np.where(counts, 0.0, self._row_age)
+    def note_rows(self, learnt: np.ndarray, period: float) -> None:
+        """Note the rows learnt (C,) bool at this tick, before its solve; period [s]."""
+        self._row_age = np.where(learnt, 0.0, self._row_age)
         self._solve_age += period
 
     def note_solve(self) -> None:

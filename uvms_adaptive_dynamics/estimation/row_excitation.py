@@ -18,7 +18,7 @@ Averaging removes white noise, but not sensor offsets, dead bands or model error
 must not count as thousands of independent rows, and its small residuals must not count as the noise
 of rows in motion. Motion without a known effort must not count either: if a tether or a swell moves
 the robot while all efforts are zero, a robot without inertia and damping fits without any residual
-(docs/mathematics.md, "Rows that count"; docs/uncertainty.md, "Calm periods")."""
+(docs/mathematics.md, "Rows that are learnt from"; docs/uncertainty.md, "Calm periods")."""
 from __future__ import annotations
 
 from typing import NamedTuple
@@ -39,11 +39,11 @@ REFERENCE_SPACING, REFERENCES_KEPT = 0.5, 40
 
 
 class Excited(NamedTuple):
-    """counts (C,) bool: rows that enter the estimate; moves (C,) bool: rows in motion, whose
+    """Rows of an instant: learnt (C,) bool, those to learn from; in_motion (C,) bool, those whose
     residuals inform the noise."""
 
-    counts: np.ndarray
-    moves: np.ndarray
+    learnt: np.ndarray
+    in_motion: np.ndarray
 
 
 class RowExcitation:
@@ -116,9 +116,9 @@ class RowExcitation:
         self._seen += valid
         above_noise = (IN_MOTION * noise) ** 2
         at_rest = AT_REST ** 2 * self._reference
-        moves = (valid & (self._motion > above_noise) & (self._variation >= at_rest)
-                 & (self._drive > above_noise))
-        self._keep(deviation, moves & (self._seen > 1))
+        in_motion = (valid & (self._motion > above_noise) & (self._variation >= at_rest)
+                     & (self._drive > above_noise))
+        self._keep(deviation, in_motion & (self._seen > 1))
         if self._ticks % self._spacing == 0:
             kept = (self._kept @ self._of_both[:, :count]) ** 2
             self._reference = kept.sum(axis=(0, -1)) / np.clip(self._number, 1, REFERENCES_KEPT)
@@ -128,16 +128,16 @@ class RowExcitation:
             valid & (np.maximum(displaced, displaced_presumed) > above_noise)
             & (displaced >= at_rest)
             & ((self._effort_mean - self._place_effort) ** 2 + displaced_by_arm > above_noise))
-        fresh = moves | elsewhere
+        fresh = in_motion | elsewhere
         np.copyto(self._place, self._mean, where=fresh[:, None])
         np.copyto(self._place_effort, self._effort_mean, where=fresh)
         self._still = np.where(fresh, 0, self._still + valid)
-        return Excited(valid & (self._still <= self._linger), moves)
+        return Excited(valid & (self._still <= self._linger), in_motion)
 
-    def _keep(self, deviation: np.ndarray, moves: np.ndarray) -> None:
+    def _keep(self, deviation: np.ndarray, in_motion: np.ndarray) -> None:
         """Keep a regressor of each row that has moved for another REFERENCE_SPACING."""
-        now, = (moves & (self._moved % self._spacing == 0)).nonzero()
-        self._moved += moves
+        now, = (in_motion & (self._moved % self._spacing == 0)).nonzero()
+        self._moved += in_motion
         if now.size:
             self._kept[self._number[now] % REFERENCES_KEPT, now] = deviation[now]
             self._number[now] += 1

@@ -111,8 +111,8 @@ class SampleCheck:
             raise ParameterError(f"sample.right_until is {brief(sample.right_until)}, expected a "
                                  "time in seconds, minus infinity before the first verdict.")
         # Measurements may be missing (NaN) and are masked then; what describes them may not.
-        if sample.down_doubt is not None:
-            _require_finite("down_doubt", sample.down_doubt, (3, 3))
+        if sample.down_covariance is not None:
+            _require_finite("down_covariance", sample.down_covariance, (3, 3))
         if sample.by_thruster is not None and self._by_thruster[1]:
             _require_finite("by_thruster", sample.by_thruster, self._by_thruster)
         if not (isinstance(sample.misread, tuple)
@@ -138,7 +138,7 @@ class SampleCheck:
                 plausible = np.zeros_like(plausible)
         valid, unknown_attitude = sample.valid & plausible, 0
         implausible = int(np.count_nonzero(sample.valid & ~plausible))
-        if sample.down_doubt is not None:
+        if sample.down_covariance is not None:
             # The attitude's uncertainty must not exceed the noise: such a row would
             # inform about the vehicle's tilt, not about the arm.
             level = attitude_variance(sample, self._robot, pi) <= noise ** 2
@@ -202,33 +202,33 @@ def _require_array(name: str, value: Any, shape: tuple[int, ...]) -> None:
         raise ParameterError(f"sample.{name} is of type {value.dtype}, expected real numbers.")
 
 
-def leverage_points(residual: np.ndarray, doubt_of_rows: Callable[[], np.ndarray],
+def leverage_points(residual: np.ndarray, variance_of_rows: Callable[[], np.ndarray],
                     noise: np.ndarray) -> np.ndarray:
     """(C,) bool: leverage points, rows with an excessive residual and an excessive regressor.
 
-    residual (C,) of raw rows; doubt_of_rows: returns the variance (C,) of their predictions due to
-    the parameters, called only if it matters; noise (C,): deviation of raw rows.
+    residual (C,) of raw rows; variance_of_rows: returns the variance (C,) of their predictions due
+    to the parameters, called only if it matters; noise (C,): deviation of raw rows.
 
     A Huber cost bounds the influence of a residual, not that of a regressor: one absurd regressor
     outweighs minutes of other rows. If the parameters are uncertain enough to explain the residual,
     the row is new information; if not, it is an error."""
     if (np.abs(residual) <= INCONSISTENT * noise).all():     # then the variance does not matter
         return np.zeros(residual.size, bool)
-    doubt = doubt_of_rows()
-    surprise = np.abs(residual) / np.sqrt(noise ** 2 + doubt)
-    return ~(surprise <= INCONSISTENT) & ~(doubt <= noise ** 2)
+    variance = variance_of_rows()
+    surprise = np.abs(residual) / np.sqrt(noise ** 2 + variance)
+    return ~(surprise <= INCONSISTENT) & ~(variance <= noise ** 2)
 
 
 def attitude_variance(sample: Sample, robot: RobotModel, pi: np.ndarray) -> np.ndarray:
-    """(C,) variance of the prediction for a sample with parameters pi (p,) due to its `down_doubt`,
-    from steps of one standard deviation along each principal axis."""
-    assert sample.down_doubt is not None
+    """(C,) variance of the prediction for a sample with parameters pi (p,) due to its
+    `down_covariance`, from steps of one standard deviation along each principal axis."""
+    assert sample.down_covariance is not None
     heading = math.atan2(sample.R_nb[1, 0], sample.R_nb[0, 0])
 
     def predicted(down: np.ndarray) -> np.ndarray:
         raw = robot.raw_rows(replace(sample, R_nb=from_down(down.tolist(), heading)), pi)
         return raw.Y @ pi + raw.tau_known
-    variances, axes = np.linalg.eigh(sample.down_doubt)
+    variances, axes = np.linalg.eigh(sample.down_covariance)
     steps = np.sqrt(np.maximum(variances, 0.0))[:, None] * axes.T
     here = predicted(sample.R_nb[2])
     return np.sum([(predicted(sample.R_nb[2] + step) - here) ** 2 for step in steps], axis=0)

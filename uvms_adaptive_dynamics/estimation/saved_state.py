@@ -191,7 +191,7 @@ class SavedState:
         return self._worths[path.name]
 
     def _fitting(self, path: Path) -> ParameterSet:
-        """The state in a file; raises ParameterError if it belongs to another robot or was learned
+        """The state in a file; raises ParameterError if it belongs to another robot or was learnt
         with other settings."""
         found = self.load(path.name)
         was = found.learned.get("settings")
@@ -200,7 +200,7 @@ class SavedState:
                      if name in was and was[name] != value]
             if other:
                 raise ParameterError(
-                    f"'{path}' of {_date(found)} was learned with other settings "
+                    f"'{path}' of {_date(found)} was learnt with other settings "
                     f"({', '.join(other)}); to use it anyway, call ~/load_from with "
                     f"'{path.stem}'")
         return found

@@ -40,7 +40,7 @@ def evidence_of(done: Run) -> Evidence:
     begin, enough = _last_change(rows, done.log.changes), JUDGED_SECONDS / period
     left_out = done.robot.left_out(done.config)
     trust = trust_of(rows, left_out)
-    tells = telling(done.robot.table, rows.moves, rows.measured, rows.stddev)
+    tells = telling(done.robot.table, rows.in_motion, rows.measured, rows.stddev)
     channels: dict[str, ChannelEvidence] = {}
     for c, (name, unit) in enumerate(zip(done.robot.channels, done.robot.units, strict=True)):
         valid = rows.valid[:, c]

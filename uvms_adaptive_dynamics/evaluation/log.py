@@ -45,7 +45,7 @@ class Rows(NamedTuple):
     `arm` (T, 6 or 0): part of the vehicle's predicted wrench that carries the arm; `noise`: assumed
     deviation of the measurement noise; `tau_known`: known load in addition to Y pi;
     `trust`: each channel's index in `uncertainty.trust.TRUST_STATES` before the row; `speed`: the
-    low-passed velocity of the channel's own axis or joint; `moves`: whether the row is in motion.
+    low-passed velocity of the channel's own axis or joint; `in_motion`: whether the row is.
     """
 
     t: np.ndarray
@@ -59,7 +59,7 @@ class Rows(NamedTuple):
     tau_known: np.ndarray
     trust: np.ndarray
     speed: np.ndarray
-    moves: np.ndarray
+    in_motion: np.ndarray
 
     def counted(self, c: int) -> np.ndarray:
         """(T,) bool: rows of channel c that are compared."""
@@ -71,7 +71,7 @@ class Rows(NamedTuple):
         return np.flatnonzero(self.bag == self.bag[-1])
 
 
-class Trajectory(NamedTuple):
+class ParameterTrajectory(NamedTuple):
     """Estimates over time: t (k,), bag (k,), pi (k, p) and its stddev (k, p)."""
 
     t: np.ndarray
@@ -88,7 +88,7 @@ class RunLog:
         self._vehicle_rows = slice(0, 6 if table.vehicle else 0)
         shapes: dict[str, tuple[int, ...]] = dict.fromkeys(Rows._fields, (C,))
         shapes |= {"t": (), "bag": (), "arm": (self._vehicle_rows.stop,)}
-        kinds = {"bag": int, "valid": bool, "moves": bool, "trust": np.int8}
+        kinds = {"bag": int, "valid": bool, "in_motion": bool, "trust": np.int8}
         self._columns = {name: _Chunks(shape, kinds.get(name, float))
                          for name, shape in shapes.items()}
         self._regressors = _Chunks((C, table.size), float, memory_limit)
@@ -108,8 +108,8 @@ class RunLog:
         self.min_eig_M: float | None = None
         self.min_eig_J = np.full(table.n, np.inf)
 
-    def add_row(self, row: Prediction, bag: int, moves: np.ndarray) -> None:
-        """Add a prediction with the `pi` and `noise_stddev` behind it; moves (C,) bool."""
+    def add_row(self, row: Prediction, bag: int, in_motion: np.ndarray) -> None:
+        """Add a prediction with the `pi` and `noise_stddev` behind it; in_motion (C,) bool."""
         vehicle, links = self._vehicle_rows, self._table.arm_slice
         # In the vehicle's rows the known load is the links' buoyancy, which belongs to the arm, and
         # the effort against an external force, which does not.
@@ -120,7 +120,7 @@ class RunLog:
             self.loaded += 1
         values = {"t": row.t, "bag": bag, "measured": row.measured, "predicted": row.predicted,
                   "stddev": row.predicted_stddev, "valid": row.valid, "arm": arm,
-                  "noise": row.noise_stddev, "tau_known": row.tau_known, "moves": moves,
+                  "noise": row.noise_stddev, "tau_known": row.tau_known, "in_motion": in_motion,
                   "trust": 0 if row.trust is None else row.trust,
                   "speed": np.abs(row.regressor[self._own, self._viscous])}
         for name, column in self._columns.items():
@@ -198,12 +198,12 @@ class RunLog:
             found[inside] = block[places[inside] % CHUNK_ROWS]
         return found
 
-    def trajectory(self) -> Trajectory:
+    def trajectory(self) -> ParameterTrajectory:
         """The thinned trajectory, as arrays."""
         t, bag, pi, stddev = zip(*self._trajectory) if self._trajectory else ((), (), (), ())
         p = self._table.size
-        return Trajectory(np.array(t, float), np.array(bag, int), np.reshape(pi, (-1, p)),
-                          np.reshape(stddev, (-1, p)))
+        return ParameterTrajectory(np.array(t, float), np.array(bag, int),
+                                   np.reshape(pi, (-1, p)), np.reshape(stddev, (-1, p)))
 
     def predict(self, pi: np.ndarray,
                 covariance: np.ndarray | None) -> tuple[np.ndarray, np.ndarray]:

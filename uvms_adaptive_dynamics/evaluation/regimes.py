@@ -49,14 +49,14 @@ def regimes(run: Run) -> list[Regime]:
 def _masks(rows: Rows, changes: list[float]) -> dict[str, np.ndarray]:
     """(T, C) bool by name. Speed is that of the channel's own axis or joint, in terciles of its
     rows in motion; the command is the measured effort."""
-    moving = rows.valid & rows.moves
+    moving = rows.valid & rows.in_motion
     low, high = _terciles(rows.speed, moving)
     after = np.zeros(rows.t.size, bool)
     for t in changes:
         after |= (rows.t > t) & (rows.t <= t + AFTER_CHANGE)
     return {"slow third": moving & (rows.speed <= low),
             "middle third": moving & (rows.speed > low) & (rows.speed <= high),
-            "fast third": moving & (rows.speed > high), "at rest": ~rows.moves,
+            "fast third": moving & (rows.speed > high), "at rest": ~rows.in_motion,
             f"{AFTER_CHANGE:g} s after a change": np.repeat(after[:, None], moving.shape[1], 1),
             "command positive": rows.measured > 0, "command negative": rows.measured < 0}
 

@@ -271,7 +271,7 @@ class _Recorder:
         if self._frozen:
             prediction = estimator.add(sample)
             if prediction is not None:
-                log.add_row(prediction, bag, estimator.moves)
+                log.add_row(prediction, bag, estimator.excited.in_motion)
             return
         failures, changes = estimator.solver_failures, estimator.changes
         begin, begin_cpu = time.perf_counter(), time.thread_time()
@@ -282,7 +282,7 @@ class _Recorder:
         estimate = estimator.solve(begin)
         assert estimate is not None     # the estimator learns
         log.add_times(estimate, 1e3 * (time.thread_time() - begin_cpu))
-        log.add_row(estimate.prediction, bag, estimator.moves)
+        log.add_row(estimate.prediction, bag, estimator.excited.in_motion)
         if estimator.changes > changes:
             log.note_change(estimate.t)
             self.changes.append(RunFinding("change", estimator.last_change, self.elapsed()))

@@ -25,7 +25,7 @@ import numpy as np
 from ..model.parameters import VEHICLE_DAMPING, VEHICLE_INERTIA, VEHICLE_RESTORING
 from ..model.physical_set import PhysicalSet
 from ..uncertainty.parameter_intervals import parameter_intervals
-from .log import Rows, Trajectory
+from .log import ParameterTrajectory, Rows
 from .run_record import Run
 
 MAX_POINTS = 3000
@@ -44,7 +44,7 @@ class Scene:
         return self.run.log.rows()
 
     @cached_property
-    def trajectory(self) -> Trajectory:
+    def trajectory(self) -> ParameterTrajectory:
         return self.run.log.trajectory()
 
     @cached_property

@@ -87,7 +87,7 @@ def correction_notes(identified: Identified) -> tuple[str, ...]:
     said = Scales.saved(identified.parameters.learned, robot.channels, robot.thrusters,
                         identified.parameters.source).words(robot.channels)
     return (f"The estimate holds for corrected measurements: {', '.join(said)}, since the robot "
-            "changed while it learned. These factors are not in this file; scale what you command "
+            "changed while it learnt. These factors are not in this file; scale what you command "
             "or measure likewise.",) if said else ()
 
 

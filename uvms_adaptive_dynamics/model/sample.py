@@ -60,8 +60,8 @@ class Sample:
     right_until [s], on the clock of t: the sensors are confirmed correct up to then; minus infinity
     before the first such verdict. found_wrong: whether a sensor confirmed earlier is now faulty.
 
-    down_doubt (3, 3): covariance of the down vector in body axes (R_nb's third row) if the attitude
-    is not measured and R_nb is an expected one; None if it is measured.
+    down_covariance (3, 3): of the down vector in body axes (R_nb's third row), if the attitude is
+    not measured and R_nb is an expected one; None if it is measured.
 
     misread: faults found in sensors and settings at present.
 
@@ -80,7 +80,7 @@ class Sample:
     wrench: np.ndarray
     joint_torque: np.ndarray
     valid: np.ndarray
-    down_doubt: np.ndarray | None = None
+    down_covariance: np.ndarray | None = None
     right_until: float = -math.inf
     found_wrong: bool = False
     misread: tuple[Misread, ...] = ()

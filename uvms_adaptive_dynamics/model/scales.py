@@ -12,7 +12,7 @@
 # See the License for the specific language governing permissions and
 # limitations under the License.
 
-"""Factors by which an estimate corrects measurements, since the robot changed while it learned."""
+"""Factors by which an estimate corrects measurements, since the robot changed while it learnt."""
 from __future__ import annotations
 
 import math
@@ -146,5 +146,5 @@ def _unusable(key: str, found: Any, expected: str, what: str) -> ParameterError:
 
 
 def _otherwise(key: str) -> str:
-    without = "is then learned again" if key == EFFORT_SIZE else "makes its factors one"
+    without = "is then learnt again" if key == EFFORT_SIZE else "makes its factors one"
     return f"Save the parameters again, or delete '{key}', which {without}."

@@ -99,7 +99,7 @@ class EstimatorNode(SettingsNode):
                                            lambda line: self.get_logger().info(line), node_name)
         worker = Worker(
             estimator, config.filter.period,
-            lambda prediction: self._predicted(prediction, estimator.moves),
+            lambda prediction: self._predicted(prediction, estimator.excited.in_motion),
             lambda _: self._parameter_outputs.estimate(),
             lambda error: self._worker_failed(error, worker.exceptions),
             lambda: self._parameter_outputs.announce())
@@ -167,9 +167,9 @@ class EstimatorNode(SettingsNode):
 
     # --- while it runs --------------------------------------------------------------------------
 
-    def _predicted(self, prediction: Prediction, moves: np.ndarray) -> None:
+    def _predicted(self, prediction: Prediction, in_motion: np.ndarray) -> None:
         self._fit.add(prediction)
-        self._judged.add(prediction, telling(self.robot.table, moves, prediction.measured,
+        self._judged.add(prediction, telling(self.robot.table, in_motion, prediction.measured,
                                              prediction.predicted_stddev))
         self._outputs.prediction(prediction)
         self._stages.follow(prediction.t)

@@ -12,7 +12,7 @@
 # See the License for the specific language governing permissions and
 # limitations under the License.
 
-"""Save what is learned, at intervals and at exit, on a thread of its own.
+"""Save what is learnt, at intervals and at exit, on a thread of its own.
 
 The worker copies the state between two ticks; the memory thread writes it. See docs/memory.md.
 """
@@ -164,7 +164,7 @@ class Memory:
         self._lock.release()
 
     def save(self, described: bool = False) -> None:
-        """Save the state if something was learned; a failure is logged and retried at the next
+        """Save the state if something was learnt; a failure is logged and retried at the next
         interval.
 
         described: include the human-readable description, which takes half a tick.

@@ -21,7 +21,7 @@ from typing import Any
 import numpy as np
 
 from ..model.metrics import channel_metrics
-from ..uncertainty.advisories import doubt
+from ..uncertainty.advisories import parameter_share
 
 
 class RecentFit:
@@ -55,8 +55,8 @@ class RecentFit:
             self._valid[:] = False
 
     def metrics(self) -> dict[str, dict[str, Any]]:
-        """`channel_metrics` of each channel over the buffer, and 'doubt': the parameters' share of
-        the prediction variance. None where undefined."""
+        """`channel_metrics` of each channel over the buffer, and 'parameter_share': that of the
+        prediction's variance due to parameter uncertainty. None where undefined."""
         with self._lock:
             measured, predicted, stddev, noise, valid = (array.copy() for array in (
                 self._measured, self._predicted, self._stddev, self._noise, self._valid))
@@ -65,5 +65,5 @@ class RecentFit:
             rows = valid[:, c]
             found[channel] = {
                 **channel_metrics(measured[:, c], predicted[:, c], stddev[:, c], rows, unit),
-                "doubt": doubt(stddev[rows, c], noise[rows, c])}
+                "parameter_share": parameter_share(stddev[rows, c], noise[rows, c])}
         return found

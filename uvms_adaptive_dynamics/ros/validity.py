@@ -26,7 +26,7 @@ from ..estimation.validity import FAILED, Situation, Validity, validity
 from ..model.parameters import ParameterTable
 from ..uncertainty.advisories import measured_blocks
 from .status import ERROR, OK, WARN
-from .worker import Knowledge, Worker
+from .worker import KnownFromData, Worker
 
 
 class Report(NamedTuple):
@@ -61,7 +61,7 @@ class ValidityMonitor:
         """now [s]: a clock that does not step, or that of the simulation."""
         self._worker, self._channels, self._table, self._now = worker, channels, table, now
         self._done, self._tick_at, self._busy_since = 0, -np.inf, np.inf
-        self._knowledge: Knowledge | None = None
+        self._knowledge: KnownFromData | None = None
         self._measured: tuple[str, ...] = ()
         self.latest = self.report().validity
 

@@ -56,7 +56,7 @@ class WorkerBusyError(UvmsError):
 
 
 @dataclass(frozen=True)
-class Knowledge:
+class KnownFromData:
     """What the data determine (docs/uncertainty.md).
 
     identifiable_rank: number of determined directions; known_from: source of each parameter
@@ -94,7 +94,7 @@ class Worker:
         self._submitted = 0   # written only by the submitting thread
         self._done = 0        # written only by the worker
         self.snapshot: EstimatorSnapshot = estimator.snapshot()
-        self.knowledge: Knowledge | None = None
+        self.knowledge: KnownFromData | None = None
         self.skipped = 0
         self.out_of_time = 0
         self.exceptions = self.exceptions_in_a_row = 0
@@ -235,6 +235,7 @@ class Worker:
             answer.set_exception(failure)
 
     def _publish_knowledge(self, estimator: Any) -> None:
-        self.knowledge = Knowledge(estimator.identifiable_rank(), tuple(estimator.known_from()),
-                                   (*(said for _, said in estimator.mass_findings()),
-                                    *estimator.findings.of_residuals()))
+        findings = (*(said for _, said in estimator.mass_findings()),
+                    *estimator.findings.of_residuals())
+        self.knowledge = KnownFromData(estimator.identifiable_rank(),
+                                       tuple(estimator.known_from()), findings)

@@ -272,7 +272,7 @@ class SignalFrontEnd:
         valid = self._masks.valid(stamp, [self._masks.since_start(reason, t) for reason in (
             *[vehicle_reason] * vehicle_rows, *arm_reasons)])
         return Sample(stamp, motion.R_nb, motion.nu, motion.nu_dot, arm.mu, arm.mu_dot,
-                      arm.mu_ddot, wrench, arm.effort, valid, motion.down_doubt,
+                      arm.mu_ddot, wrench, arm.effort, valid, motion.down_covariance,
                       origin + frames.right_until, frames.vehicle_is_wrong or frames.arm_is_wrong,
                       frames.misread + self.delay.misread, by_thruster,
                       motion.velocity_stddev)

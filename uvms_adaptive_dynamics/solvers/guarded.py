@@ -26,7 +26,7 @@ import numpy as np
 from ..errors import SolverError
 from ..model.physical_set import PhysicalSet
 from .problem import HorizonProblem, Solution, Solver
-from .rehearsal import rehearsal
+from .warm_up import warm_up_problem
 
 log = logging.getLogger(__name__)
 
@@ -77,7 +77,7 @@ class Guarded:
         free (p,) bool, pi (p,): as in the first ticks. A failure here is only logged; a method that
         cannot solve will report it at a tick.
         """
-        problem = rehearsal(physical, free, pi)
+        problem = warm_up_problem(physical, free, pi)
         if problem.is_frozen:
             return
         try:

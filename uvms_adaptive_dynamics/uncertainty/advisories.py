@@ -28,7 +28,7 @@ from ..model.parameters import ParameterTable
 LEAST_COVERAGE = 0.75
 # Share of a prediction's variance due to parameter uncertainty: below this after 5 to 20 s of full
 # motion.
-MOST_DOUBT = 0.25
+MOST_PARAMETER_SHARE = 0.25
 # Share of a block's parameters that must be measured.
 LEAST_MEASURED = 0.5
 # Motions that show the vehicle's parts.
@@ -43,8 +43,8 @@ def channel_warnings(fits: Mapping[str, Mapping[str, Any]], seconds: float,
                      least_rows: int) -> list[str]:
     """One sentence for each channel whose predictions over the last `seconds` are unreliable.
 
-    fits: per channel 'n', 'coverage95' and 'doubt' (mean share of the variance due to parameter
-    uncertainty); the last two may be None."""
+    fits: per channel 'n', 'coverage95' and 'parameter_share' (mean share of the variance due to
+    parameter uncertainty); the last two may be None."""
     found = []
     for channel, fit in fits.items():
         if fit["n"] < least_rows or fit["coverage95"] is None:
@@ -54,10 +54,9 @@ def channel_warnings(fits: Mapping[str, Mapping[str, Any]], seconds: float,
                 f"{channel}: the 95 % intervals covered only {fit['coverage95']:.0%} of the rows "
                 f"in the last {seconds:g} s. The robot behaves unlike the model; do not let a "
                 "controller rely on this channel until the intervals hold again")
-        elif fit["doubt"] is not None and fit["doubt"] > MOST_DOUBT:
-            found.append(
-                f"{channel}: {fit['doubt']:.0%} of the prediction's variance is parameter "
-                "uncertainty. Move this axis more before a controller relies on it")
+        elif (share := fit["parameter_share"]) is not None and share > MOST_PARAMETER_SHARE:
+            found.append(f"{channel}: {share:.0%} of the prediction's variance is parameter "
+                         "uncertainty. Move this axis more before a controller relies on it")
     return found
 
 
@@ -118,7 +117,7 @@ def _measured(words: Sequence[str], places: np.ndarray) -> tuple[int, int]:
     return sum(word == "measured" for word in free), len(free)
 
 
-def doubt(stddev: np.ndarray, noise: np.ndarray) -> float | None:
+def parameter_share(stddev: np.ndarray, noise: np.ndarray) -> float | None:
     """Mean share of the predictions' variance that their noise does not explain, from deviations
     stddev (T,) and noise (T,); None without rows."""
     return float(np.mean(np.clip(1 - (noise / stddev) ** 2, 0.0, 1.0))) if stddev.size else None

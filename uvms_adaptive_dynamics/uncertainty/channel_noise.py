@@ -48,7 +48,7 @@ RECENT_SHARE, RECENT_TIME = 0.75, 0.5   # -, [s]
 
 class NoiseRecord(NamedTuple):
     """The noise at some instant: local stddev (C,), long-run and lasting noise, and the scale of
-    the efforts at which the long-run noise was learned."""
+    the efforts at which the long-run noise was learnt."""
 
     stddev: np.ndarray
     long_run: ScaleRecord
@@ -60,7 +60,7 @@ class NoiseStart(NamedTuple):
     """What a prior or a saved estimate says about the noise; None: nothing.
 
     stddev (C,): of predictions; long_run (C,): that weighed its rows, None: the same; rows_known:
-    rows per channel that they were learned from; effort (C,): scale of their efforts [N, N m];
+    rows per channel that they were learnt from; effort (C,): scale of their efforts [N, N m];
     factor (C,): of adapting intervals."""
 
     stddev: np.ndarray | None = None
@@ -132,7 +132,7 @@ class ChannelNoise:
 
     @property
     def effort(self) -> np.ndarray:
-        """(C,) scale of the predicted efforts [N, N m] of the rows that `long_run` was learned
+        """(C,) scale of the predicted efforts [N, N m] of the rows that `long_run` was learnt
         from, found in the same way: both follow a new level of motion together."""
         return self._effort.stddev
 

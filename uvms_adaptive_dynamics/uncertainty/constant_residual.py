@@ -34,10 +34,10 @@ class ResidualMean:
     def __init__(self, channels: int):
         self._count, self._mean, self._square = np.zeros((3, channels))
 
-    def add_row(self, residual: np.ndarray, moves: np.ndarray) -> None:
-        """Add the residuals (C,) of a tick; moves (C,) bool: rows in motion, which count."""
-        self._count += moves
-        rate = moves / np.maximum(self._count, 1)
+    def add_row(self, residual: np.ndarray, in_motion: np.ndarray) -> None:
+        """Add the residuals (C,) of a tick; in_motion (C,) bool: rows that count."""
+        self._count += in_motion
+        rate = in_motion / np.maximum(self._count, 1)
         self._mean += rate * (residual - self._mean)
         self._square += rate * (residual ** 2 - self._square)
 

@@ -151,14 +151,14 @@ class Evidence:
 HELD_OUT = "rows never learnt from"
 
 
-def telling(table: ParameterTable, moves: np.ndarray, effort: np.ndarray,
+def telling(table: ParameterTable, in_motion: np.ndarray, effort: np.ndarray,
             stddev: np.ndarray) -> np.ndarray:
     """(..., C) mask of the rows that can show whether a model fits, if they are valid: the
-    vehicle's rows in motion (moves (..., C)) under thrust, and all rows of the joints. What moves
-    a vehicle without thrust is its past or an outside force: its effort is zero, has no power that
-    could be explained, and any force on it would count as the model's error. Joints are masked at
-    rest anyway, and `moves` depends on the model, which predicts no motion for an effort of the
+    vehicle's rows in_motion (..., C) under thrust, and all rows of the joints. What moves a vehicle
+    without thrust is its past or an outside force: its effort is zero, has no power that could be
+    explained, and any force on it would count as the model's error. Joints are masked at rest
+    anyway, and `in_motion` depends on the model, which predicts no motion for an effort of the
     wrong sign. effort, stddev (..., C): measured, and stated for the prediction."""
-    found = np.array(moves, bool) & ~(np.abs(effort) <= STILL_SHARE * stddev)
+    found = np.array(in_motion, bool) & ~(np.abs(effort) <= STILL_SHARE * stddev)
     found[..., table.channels - table.n:] = True
     return found

@@ -100,18 +100,18 @@ class ChannelTrust:
     def break_off(self) -> None:
         """Start another recording: drop the batches, keep the states."""
         self.batches = np.zeros((0, MP + 1, self._channels))
-        # of the open batch: measured, predicted, reference, doubt of each row; valid, moves
+        # of the open batch: measured, predicted, reference, excused of each row; valid, in_motion
         self._rows, self._count = np.zeros((4, self._block, self._channels)), 0
         self._masks = np.zeros((2, self._block, self._channels), bool)
 
     def add_row(self, measured: np.ndarray, predicted: np.ndarray, valid: np.ndarray,
-                moves: np.ndarray, doubt: np.ndarray, noise: np.ndarray) -> None:
-        """Add the rows (C,) of one tick. moves (C,) bool: rows whose effort varies; doubt (C,):
-        prediction variance that learning may still remove; noise (C,): the reference noise if
+                in_motion: np.ndarray, excused: np.ndarray, noise: np.ndarray) -> None:
+        """Add the rows (C,) of one tick. in_motion (C,) bool: rows whose effort varies; excused
+        (C,): prediction variance that learning may still remove; noise (C,): the reference noise if
         `restart` got none."""
         reference = noise if self._reference is None else self._reference
-        self._rows[:, self._count] = measured, predicted, reference, doubt
-        self._masks[:, self._count] = valid, moves
+        self._rows[:, self._count] = measured, predicted, reference, excused
+        self._masks[:, self._count] = valid, in_motion
         self._count += 1
         if self._count == self._block:
             self._close_batch()
@@ -119,16 +119,16 @@ class ChannelTrust:
 
     def _close_batch(self) -> None:
         """Sum the rows of the open batch, all at once, and begin the next one."""
-        measured, predicted, reference, doubt = self._rows
-        valid, moves = self._masks
-        expected, square = reference ** 2 + doubt, (measured - predicted) ** 2
+        measured, predicted, reference, excused = self._rows
+        valid, in_motion = self._masks
+        expected, square = reference ** 2 + excused, (measured - predicted) ** 2
         rows = np.array([np.ones_like(measured), square,
                          np.minimum(square / expected, LARGEST_SQUARE),
                          expected, measured, predicted, measured ** 2, predicted ** 2,
                          measured * predicted])
         sums = np.where(valid, rows, 0.0).sum(axis=1)
         self.batches = np.concatenate([self.batches, sums[None]])[-TRUST_BLOCKS:]
-        self._follow_effort(measured, valid & moves)
+        self._follow_effort(measured, valid & in_motion)
         self._count = 0
 
     def misread(self, places: Iterable[int]) -> None:
@@ -141,11 +141,11 @@ class ChannelTrust:
         self.levels = np.maximum(self._by_residuals, self._at_best)
         self.levels.setflags(write=False)
 
-    def _follow_effort(self, measured: np.ndarray, moves: np.ndarray) -> None:
+    def _follow_effort(self, measured: np.ndarray, in_motion: np.ndarray) -> None:
         """Update mean and mean square of the effort by rows (T, C) in motion only, so that pauses
         do not count."""
-        total = self._moving + moves.cumsum(axis=0)
-        rate = np.maximum(1 / np.maximum(total, 1), 1 / EFFORT_MEMORY) * moves
+        total = self._moving + in_motion.cumsum(axis=0)
+        rate = np.maximum(1 / np.maximum(total, 1), 1 / EFFORT_MEMORY) * in_motion
         left, weight = running_shares(rate)
         self._effort = left * self._effort + [(weight * measured).sum(axis=0),
                                               (weight * measured ** 2).sum(axis=0)]

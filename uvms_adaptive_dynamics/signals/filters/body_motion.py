@@ -30,14 +30,15 @@ class Motion(NamedTuple):
     """Motion of the body origin at a tick: R_nb (3, 3), nu (6,), nu_dot (6,) in body FRD.
 
     `mask_reason`: why the vehicle's rows are masked, '' if they are not. Unknown quantities are
-    zero, an unknown attitude is the expected one. `down_doubt`, `velocity_stddev`: see `Sample`.
+    zero, an unknown attitude is the expected one. `down_covariance`, `velocity_stddev`: see
+    `Sample`.
     """
 
     R_nb: np.ndarray
     nu: np.ndarray
     nu_dot: np.ndarray
     mask_reason: str
-    down_doubt: np.ndarray | None = None
+    down_covariance: np.ndarray | None = None
     velocity_stddev: float = 0.0
 
 

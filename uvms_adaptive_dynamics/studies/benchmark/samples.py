@@ -69,8 +69,8 @@ def simulated_samples(seconds: float, seed: int = 1) -> list[Sample]:
 
 def _sample(row: tuple) -> Sample:
     values = dict(zip(SAMPLE_FIELDS, row))
-    doubt = values["down_doubt"]
-    values["down_doubt"] = None if np.isnan(doubt).any() else doubt
+    doubt = values["down_covariance"]
+    values["down_covariance"] = None if np.isnan(doubt).any() else doubt
     return Sample(**{name: value.item() if value is not None and value.ndim == 0 else value
                      for name, value in values.items()})
 

@@ -30,7 +30,7 @@ from ...model.sample import Sample
 from ...signals.front_end import SignalFrontEnd
 from ...simulation.bag import DEFAULT_START
 from ...simulation.faults.stream import Received
-from .loop import Payload
+from .loop import CarriedPayload
 
 
 class Adapted:
@@ -81,7 +81,7 @@ class Known:
     """Given parameters: without payload, and with it while it is held."""
 
     def __init__(self, empty: np.ndarray, loaded: np.ndarray | None = None,
-                 payload: Payload | None = None):
+                 payload: CarriedPayload | None = None):
         self._empty, self._loaded, self._payload = empty, loaded, payload
 
     def add_message(self, message: Received) -> None:

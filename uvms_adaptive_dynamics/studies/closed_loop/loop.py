@@ -42,7 +42,7 @@ from ..sensing import sense
 CONTROL_PERIOD = 0.01  # [s] of the controller
 
 
-class Payload(NamedTuple):
+class CarriedPayload(NamedTuple):
     """A payload of `mass` [kg], picked up and dropped at the given times [s] of the run."""
 
     mass: float
@@ -97,7 +97,7 @@ def _track(rows: list[tuple]) -> Track:
 
 def run_loop(config: Config, model: RobotModel, seed: int, duration: float, gains: Gains,
              feedforward: Feedforward | None, knowledge: KnowledgeSource | None = None,
-             payload: Payload | None = None) -> Track:
+             payload: CarriedPayload | None = None) -> Track:
     """Errors over `duration` [s] of the simulated robot of a seed, which follows its own motion
     under the example controller.
 
@@ -142,7 +142,7 @@ def _wanted(robot: SimulatedRobot) -> Callable[[float], DesiredMotion]:
     return at
 
 
-def _handle(robot: SimulatedRobot, payload: Payload, t: float) -> None:
+def _handle(robot: SimulatedRobot, payload: CarriedPayload, t: float) -> None:
     held = payload.mass if payload.picked_up <= t < payload.dropped else 0.0
     if robot.robot.payload_mass != held:
         robot.grip(held)

@@ -26,7 +26,7 @@ from ...control.motion_controller import Gains
 from ...model.parameter_file import ParameterSet
 from ...model.robot import RobotModel
 from .knowledge import Adapted, Known
-from .loop import KnowledgeSource, Payload, Track, rms, run_loop
+from .loop import CarriedPayload, KnowledgeSource, Track, rms, run_loop
 from .truth import wrong_prior
 
 VARIANTS = {"pid": "PID alone", "prior": "fixed prior", "adapted": "adapted",
@@ -49,9 +49,9 @@ class Schedule:
     mass: float = 0.38
 
     @property
-    def payload(self) -> Payload:
+    def payload(self) -> CarriedPayload:
         """The payload of the runs."""
-        return Payload(self.mass, self.picked_up, self.dropped)
+        return CarriedPayload(self.mass, self.picked_up, self.dropped)
 
     @property
     def windows(self) -> dict[str, tuple[float, float]]:

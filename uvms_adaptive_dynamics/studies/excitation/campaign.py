@@ -37,7 +37,7 @@ from .dry_run import DryRun, dry_run
 from .learning import learn
 
 # Designs tried in a row when holding still at the start takes too much effort, each from what was
-# learned during the previous approach.
+# learnt during the previous approach.
 MOST_DESIGNS = 3
 
 

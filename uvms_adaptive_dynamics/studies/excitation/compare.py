@@ -114,7 +114,7 @@ def _lasting(unexplained: np.ndarray, level: float) -> int:
 def kept_promises(config: Config, robot: RobotModel, known: ParameterSet, at_rest: np.ndarray,
                   limits: MotionLimits, duration: float, seed: int) -> dict[str, Any]:
     """Achieved over promised deviations of three motions in a row, each designed from what was
-    learned before it and with the noise known by then. For the first motion also over the best-case
+    learnt before it and with the noise known by then. For the first motion also over the best-case
     promise, with the noise at_rest (C,), and over promises restated under way."""
     found: dict[str, Any] = {}
     free = np.ones(robot.table.size, bool)

@@ -77,7 +77,7 @@ class DryRun:
 def dry_run(config: Config, model: RobotModel, trajectory: Trajectory, limits: MotionLimits,
             known: ParameterSet, seed: int, individual: int = 0,
             holds_back: bool = False, true_robot: TrueRobot | None = None) -> DryRun:
-    """Fly the motion on the simulated robot of a seed, `true_robot` if given. A learned estimate
+    """Fly the motion on the simulated robot of a seed, `true_robot` if given. A learnt estimate
     serves as feedforward; a prior does not, since its restoring moment, wrong by three, would tilt
     the robot further than wanted, while a PID alone falls short.
 

@@ -119,7 +119,7 @@ def outcome(config: Config, prior: ParameterSet, robot: RobotModel, learnt: Sequ
         prediction = estimator.add(sample)
         if prediction is None:
             continue
-        log.add_row(prediction, 0, estimator.moves)
+        log.add_row(prediction, 0, estimator.excited.in_motion)
         estimate = estimator.solve() if k % every == 0 else None
         if estimate is not None:
             log.update_ms.append(estimate.update_ms)
@@ -128,7 +128,7 @@ def outcome(config: Config, prior: ParameterSet, robot: RobotModel, learnt: Sequ
     for sample in tested:
         prediction = frozen.add(sample)
         if prediction is not None:
-            held_out.add_row(prediction, 0, frozen.moves)
+            held_out.add_row(prediction, 0, frozen.excited.in_motion)
     # Keep only parts of the logs: their regressors are a hundred times as large as the rest.
     prequential, last = (Part(one.rows(), one.predict(start, None)[0]) for one in (log, held_out))
     return Outcome(prequential, last, estimator.solver.name, estimator.solver_failures,

@@ -22,10 +22,10 @@ from ..model.physical_set import PhysicalSet
 from .problem import HorizonProblem, Quadratic
 
 SAMPLES = 16
-REHEARSED_NOISE, REHEARSED_OUTLIER = 0.5, 30.0  # in standard deviations
+WARM_UP_NOISE, WARM_UP_OUTLIER = 0.5, 30.0  # in standard deviations
 
 
-def rehearsal(physical: PhysicalSet, free: np.ndarray, pi: np.ndarray) -> HorizonProblem:
+def warm_up_problem(physical: PhysicalSet, free: np.ndarray, pi: np.ndarray) -> HorizonProblem:
     """A problem with random rows of the parameters 2 pi (p,), damping with the wrong sign, and one
     outlier."""
     table, rng = physical.table, np.random.default_rng(0)
@@ -33,8 +33,8 @@ def rehearsal(physical: PhysicalSet, free: np.ndarray, pi: np.ndarray) -> Horizo
     truth = 2 * pi
     truth[table.nonpositive] *= -1
     Y = rng.normal(size=(SAMPLES, C, p)) / table.scale
-    tau = Y @ truth + REHEARSED_NOISE * rng.normal(size=(SAMPLES, C))
-    tau[SAMPLES // 2] += REHEARSED_OUTLIER
+    tau = Y @ truth + WARM_UP_NOISE * rng.normal(size=(SAMPLES, C))
+    tau[SAMPLES // 2] += WARM_UP_OUTLIER
     h = table.scale ** -2.0
     arrival = Quadratic(np.diag(h), h * pi, float(h @ pi ** 2))
     rows = Y.reshape(-1, p)
