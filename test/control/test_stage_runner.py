@@ -52,6 +52,9 @@ class Learner:
     def set_free(self, free):
         self.free = free.copy()
 
+    def watch_changes(self, watches):
+        self.watches = watches
+
     def add(self, *moving):
         self.t += PERIOD
         self.excited = Excited(*[np.isin(CHANNELS, moving)] * 2)
@@ -218,6 +221,19 @@ def test_intervals_by_name_are_waited_for(said):
     missing, = runner.progress().missing
     assert missing.startswith("W: +- 5")
     assert play(runner, learner, 50, "heave") == pytest.approx(18.0 - 12.0)
+
+
+def test_changes_are_looked_for_once_the_schedule_is_complete(said):
+    """Each stage is a new kind of motion, in which what the model lacks looks like a change; so is
+    the first one after a restart."""
+    learner, runner = run_of(lambda name: 1.0, said)
+    assert not learner.watches
+    runner.next()
+    assert not learner.watches
+    runner.next()
+    assert learner.watches
+    runner.restart()
+    assert not learner.watches
 
 
 def test_by_hand_until_the_schedule_is_complete(said):

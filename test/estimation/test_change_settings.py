@@ -143,3 +143,18 @@ def test_follow_changes(running):
     assert isinstance(changes.detector, NoChangeDetection)
     change(estimator, estimation__follow_changes=True)
     assert type(changes.detector) is type(before) and changes.detector is not before
+
+
+def test_changes_are_looked_for_only_while_watched(running):
+    """Also by a detector that something else renews, such as parameters that are freed."""
+    estimator, following = running
+    changes = estimator._robot_changes
+    before = changes.detector
+    estimator.watch_changes(True)
+    assert changes.detector is before
+    estimator.watch_changes(False)
+    estimator.set_free(["axis_b.*"])
+    estimator.step(following())
+    assert isinstance(changes.detector, NoChangeDetection)
+    estimator.watch_changes(True)
+    assert type(changes.detector) is type(before) and changes.detector is not before

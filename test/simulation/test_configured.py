@@ -30,6 +30,7 @@ from uvms_adaptive_dynamics.signals.topics import DEFINITIONS
 from uvms_adaptive_dynamics.simulation.bag import received
 from uvms_adaptive_dynamics.simulation.configured import Publication, true_robot_of
 from uvms_adaptive_dynamics.simulation.friction import joint_friction
+from uvms_adaptive_dynamics.simulation.physics import Physics
 from uvms_adaptive_dynamics.simulation.robot import SimulatedRobot
 from uvms_adaptive_dynamics.simulation.true_robot import TrueRobot
 
@@ -150,6 +151,19 @@ def test_friction_follows_the_limits_of_a_joint(tmp_path):
         ratio = np.array(getattr(made, name)) / getattr(default, name)
         assert (ratio > 0.5).all() and (ratio < 2.0).all(), name
     assert np.isfinite(made.rotor_inertia).all() and min(made.rotor_inertia) > 0.0
+
+
+@pytest.mark.parametrize("settings", [
+    {"robot.joints": ["axis_e", "axis_d"], "robot.mount_xyz": [0.45, 0.15, -0.1]},
+    {"robot.joints": []}])
+def test_a_vehicle_is_trimmed_for_the_arm_that_it_carries(settings):
+    """Let go with its arm at rest, it settles like the default one, at 3 degrees; with the
+    default's trim these settle at 20 and 30 degrees."""
+    physics = Physics(true_robot_of(Config().with_values(settings)))
+    physics.set_state(np.array([0.0, 0.0, 5.0]), np.eye(3), 0.5 * (physics.lower + physics.upper))
+    for _ in range(round(10.0 / physics.dt)):
+        physics.step(np.zeros(6), np.zeros(physics.n))
+    assert np.degrees(np.arccos(physics.R_nb[2, 2])) < 5.0
 
 
 def test_a_vehicle_without_an_arm_is_simulated():

@@ -25,6 +25,7 @@ from uvms_adaptive_dynamics.config import Config
 from uvms_adaptive_dynamics.control.stage_runner import DONE
 from uvms_adaptive_dynamics.control.stages import load_schedule
 from uvms_adaptive_dynamics.errors import ConfigError
+from uvms_adaptive_dynamics.estimation.estimator import Estimator
 from uvms_adaptive_dynamics.model.prior import prior_from_config
 from uvms_adaptive_dynamics.model.robot import RobotModel
 from uvms_adaptive_dynamics.simulation.bag import DEFAULT_START
@@ -72,6 +73,21 @@ def test_the_robot_is_armed_moved_and_left_at_neutral():
     assert done.notes[-1].endswith("stopped: 5 s are over")
     again = run(5.0)
     np.testing.assert_array_equal(again.parameters.values, done.parameters.values)
+
+
+def test_a_change_of_the_robot_is_told(monkeypatch):
+    """The robot does not change, so one that is found is a fault of the run: it stands among the
+    notes and for the statement."""
+    add = Estimator.add
+
+    def change_at_once(self, sample):
+        if not self.changes:
+            self.changes, self.last_change, self.standing_change = 1, "heavier", "it is heavier"
+        return add(self, sample)
+    monkeypatch.setattr(Estimator, "add", change_at_once)
+    done = run(0.1)
+    assert [note for note in done.notes if note.endswith("heavier")] and len(done.notes) < 6
+    assert done.standing_change == "it is heavier"
 
 
 def test_a_limit_ends_it():

@@ -56,6 +56,9 @@ class Learner(Protocol):
     def set_free(self, free: np.ndarray) -> None:
         """Estimate these parameters (p,) bool and freeze the others."""
 
+    def watch_changes(self, watches: bool) -> None:
+        """Look for changes of the robot, or do not."""
+
 
 class Directions(NamedTuple):
     """Eigendirections of a stage's parameters, scaled by the standard deviations of a fresh prior.

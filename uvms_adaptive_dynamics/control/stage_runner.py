@@ -223,6 +223,9 @@ class StageRunner:
         table, stage = self._estimator.table, self._stage
         free = np.zeros(table.size, bool)
         free[table.places((*stage.free, *stage.kept))] = True
+        # Each stage is a new kind of motion. What the model lacks in it, judged by the noise of the
+        # stages before, looks like a change of the robot.
+        self._estimator.watch_changes(False)
         self._estimator.set_free(free)
         self._moved = np.zeros(len(self._channels))
         self._knowledge = StageKnowledge(stage, self._estimator, self._moved_of_stage())
@@ -286,6 +289,7 @@ class StageRunner:
             self._begin(self._index + 1)
             return f"{sentence}. Now: {self._stage.title}."
         self._complete = True
+        self._estimator.watch_changes(True)
         self._say(f"schedule '{self.schedule.name}' is complete; its free parameters stay free")
         return f"{sentence}. The schedule is complete."
 

@@ -373,6 +373,11 @@ class Estimator:
         Raises ParameterError."""
         self.knowledge.set_free(free)
 
+    def watch_changes(self, watches: bool) -> None:
+        """Look for changes of the robot from now on, or do not: what its motion shows for the first
+        time cannot be told from a change."""
+        self._robot_changes.watch(watches)
+
     def use_solver(self, solver: Guarded) -> None:
         """Solve with another solver from now on."""
         self.solver = solver

@@ -78,6 +78,7 @@ class RobotChanges:
         self._config, self._robot, self._knowledge = config, robot, knowledge
         self._information, self._payload = knowledge.information, payload
         self._overlap, self._elapsed = overlap, elapsed
+        self._watches = True
 
     def restart(self, scales: Scales, rows_known: float) -> None:
         """Begin again with factors on measurements; rows_known: rows per channel learnt before."""
@@ -91,8 +92,14 @@ class RobotChanges:
         """Start a new detector for the parameters that are free now."""
         information = self._information
         self.detector = change_detector(self._config, self._robot, self._knowledge.free,
-                                        information.follows_changes, self._overlap,
-                                        information.prior.stddev, rows_known)
+                                        information.follows_changes and self._watches,
+                                        self._overlap, information.prior.stddev, rows_known)
+
+    def watch(self, watches: bool) -> None:
+        """Look for changes from now on, with an empty detector, or do not."""
+        if watches != self._watches:
+            self._watches = watches
+            self.renew_detector()
 
     def change_settings(self, config: Config) -> None:
         """Adopt other settings; switching the detector on or off renews it."""

@@ -43,7 +43,7 @@ from ..model.rotations import (
 from ..signals.decode.decoder import PASCAL, depth_unit
 from ..signals.filters.thrust_curve import NEUTRAL_PWM_US, PWM_SPAN_US, ThrustCurve
 from ..signals.topics import inputs
-from .physics import arm_model
+from .physics import arm_model, build_model
 from .true_robot import TrueLink, TrueRobot, inertia_entries
 
 # Relative error of the true links against the URDF's inertials, which makes these a wrong prior.
@@ -80,7 +80,8 @@ def true_robot_of(config: Config) -> TrueRobot:
     if not robot.vehicle:
         in_air = tuple(replace(link, volume=0.0, drag=(0.0, 0.0, 0.0)) for link in made.links)
         made = replace(made, fixed_base=True, links=in_air)
-    return replace(made, buoyancy=_buoyancy(base, made))
+    made = replace(made, buoyancy=_buoyancy(base, made))
+    return made if made.fixed_base else replace(made, cob=_trimmed(base, made))
 
 
 def _buoyancy(base: TrueRobot, made: TrueRobot) -> float:
@@ -89,6 +90,31 @@ def _buoyancy(base: TrueRobot, made: TrueRobot) -> float:
         links = sum(link.mass - robot.water_density * link.volume for link in robot.links)
         return robot.gravity * (robot.mass + links)
     return base.buoyancy - weight(base) + weight(made)
+
+
+def _trimmed(base: TrueRobot, made: TrueRobot) -> tuple[float, ...]:
+    """[m] centre of the vehicle's buoyancy with which the whole robot, its arm at rest, hangs like
+    the default robot: with an arm on one side, a vehicle is trimmed before it dives."""
+    shift = (_static_moment(made) - _static_moment(base)) / made.buoyancy
+    return tuple((np.array(made.cob) + np.append(shift, 0.0)).tolist())
+
+
+def _static_moment(robot: TrueRobot) -> np.ndarray:
+    """(2,) sum of all weights and buoyancies times their places forward and right [N m], of the
+    level robot with its arm at rest."""
+    model, arm = build_model(robot)
+    places = [arm.joints[arm.getJointId(name)].idx_q for name in robot.joints]
+    amid = 0.5 * (arm.lowerPositionLimit + arm.upperPositionLimit)[places]
+    data = model.createData()
+    pin.forwardKinematics(model, data, np.concatenate([
+        pin.neutral(model)[:7], robot.posture or amid]))
+    found = (robot.mass * robot.gravity * np.array(robot.com)
+             - robot.buoyancy * np.array(robot.cob))
+    for link, joint in zip(robot.links, data.oMi[2:]):
+        found += robot.gravity * (link.mass * joint.act(np.array(link.com))
+                                  - robot.water_density * link.volume
+                                  * joint.act(np.array(link.cob)))
+    return found[:2]
 
 
 def _arm(urdf: str, joints: tuple[str, ...], density: float, gravity: float) -> dict[str, Any]:

@@ -146,6 +146,6 @@ def judged(config: Config, true_robot: TrueRobot, done: GuidedRun, prior: Parame
                         for each in (done.parameters, prior))
         return {"held_out": metrics_of(ours)["channels"], "attainable": attainable(ours),
                 "prior": metrics_of(before)["channels"]}, statement_of(
-                    replace(ours, stages=tuple(done.ended)))
+                    replace(ours, stages=tuple(done.ended), standing_change=done.standing_change))
     finally:
         shutil.rmtree(folder)

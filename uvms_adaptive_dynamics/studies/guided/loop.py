@@ -64,7 +64,7 @@ class GuidedRun:
     """Result of a run. parameters: final ones; seconds [s] of robot time while armed; cause: why it
     ended; ended: the stages; flown: stage name of each motion; uses: largest share of each limit
     that the true robot used; broken_off: number of motions broken off; notes: messages to the
-    operator."""
+    operator; standing_change: the last change of the robot that was found and not withdrawn."""
 
     parameters: ParameterSet
     seconds: float
@@ -74,6 +74,7 @@ class GuidedRun:
     uses: dict[str, float]
     broken_off: int = 0
     notes: list[str] = field(default_factory=list)
+    standing_change: str = ""
 
 
 class _StagedEstimator(Adapted):
@@ -84,12 +85,16 @@ class _StagedEstimator(Adapted):
         super().__init__(config, model, prior)
         self.runner = StageRunner(schedule, self.estimator, say)
         self.runner.wait()      # until the robot is armed
-        self._ticks = 0
+        self._say = say
+        self._ticks = self._changes = 0
 
     def learn(self, sample: Sample) -> Estimate | None:
         """Learn from every sample, and solve at every GUIDED_SOLVE_EVERY-th."""
         if self.estimator.add(sample) is None:
             return None
+        if self.estimator.changes > self._changes:
+            self._changes = self.estimator.changes
+            self._say(self.estimator.last_change)
         self.runner.follow()
         self._ticks += 1
         return self.estimator.solve() if self._ticks % GUIDED_SOLVE_EVERY == 0 else None
@@ -173,7 +178,8 @@ class _Loop:
         assert cause is not None
         return GuidedRun(self._staged.estimator.parameter_set(), t - armed_at, cause,
                          self._staged.runner.finish(), self._guide.flown, self._uses,
-                         self._pilot.broken_off, self._notes)
+                         self._pilot.broken_off, self._notes,
+                         self._staged.estimator.standing_change)
 
     def _say(self, words: str) -> None:
         line = f"{self._robot.t:6.1f} s  {words}"
