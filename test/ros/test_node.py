@@ -50,7 +50,7 @@ from uvms_adaptive_dynamics.ros import inputs as ros_inputs
 from uvms_adaptive_dynamics.ros.demo.simulated_robot import MESSAGE_CLASSES, ros_message
 from uvms_adaptive_dynamics.ros.estimator_node import EstimatorNode
 from uvms_adaptive_dynamics.ros.messages import time_message
-from uvms_adaptive_dynamics.ros.subscriptions import Repeated
+from uvms_adaptive_dynamics.ros.subscriptions import PeriodicThread
 from uvms_adaptive_dynamics.ros.worker import Worker
 from uvms_adaptive_dynamics.signals.topics import inputs
 from uvms_adaptive_dynamics.simulation.robot import SimulatedRobot
@@ -67,7 +67,8 @@ def start(ros, tmp_path, monkeypatch):
     """Starts the node on the test's executor; closes it at the end. Simulated time goes as fast as
     its messages are taken, so they are looked for more often than once a tick."""
     nodes = []
-    monkeypatch.setattr(ros_inputs, "Repeated", lambda period, *rest: Repeated(0.001, *rest))
+    monkeypatch.setattr(ros_inputs, "PeriodicThread",
+                        lambda period, *rest: PeriodicThread(0.001, *rest))
 
     def make(**settings):
         settings = {"output.directory": str(tmp_path / "parameters"),

@@ -21,7 +21,7 @@ from types import SimpleNamespace
 import pytest
 
 from uvms_adaptive_dynamics.ros import subscriptions
-from uvms_adaptive_dynamics.ros.subscriptions import InputPoll, Repeated
+from uvms_adaptive_dynamics.ros.subscriptions import InputPoll, PeriodicThread
 
 SECOND = 10 ** 9
 WALL = 1_700_000_000 * SECOND
@@ -114,7 +114,7 @@ def test_repeated_goes_on_after_an_error_and_ends():
         if len(calls) == 5:
             enough.set()
 
-    repeated = Repeated(0.01, action, errors.append)
+    repeated = PeriodicThread(0.01, action, errors.append)
     assert enough.wait(5.0)
     repeated.stop()
     count = len(calls)

@@ -50,11 +50,11 @@ from .services import NodeServices, parameter_folder
 from .settings_node import SettingsNode
 from .stages import NodeStages
 from .statements import JUDGED, Statements
-from .subscriptions import Repeated
+from .subscriptions import PeriodicThread
 from .validity import ValidityMonitor
 from .worker import Worker
 
-SPEAK_S = 0.5     # period of checking the inputs: events are logged within a second
+EVENT_PERIOD_S = 0.5     # period of checking the inputs: events are logged within a second
 
 
 class EstimatorNode(SettingsNode):
@@ -70,7 +70,7 @@ class EstimatorNode(SettingsNode):
         self.worker: Worker | None = None
         self.inputs: NodeInputs | None = None
         self.memory: Memory | None = None
-        self._announcing: Repeated | None = None
+        self._announcing: PeriodicThread | None = None
         self._diagnostics_publisher = self.create_publisher(DiagnosticArray, "/diagnostics", 10)
         self._log_handler = RosLogHandler(self)
         CORE_LOG.addHandler(self._log_handler)
@@ -124,13 +124,14 @@ class EstimatorNode(SettingsNode):
                                      self._forget_predictions)
         self._report_timer = self.create_timer(
             config.output.diagnostics_period, lambda: self._report(inputs), clock=self._wall)
-        self._voice_timer = self.create_timer(SPEAK_S, inputs.speak, clock=self._wall)
+        self._log_timer = self.create_timer(EVENT_PERIOD_S, inputs.log_events, clock=self._wall)
         if config.estimation.schedule:
             self._stages_stated = 0
             if config.identification.move:
                 self._flown_subscription = self.create_subscription(
                     String, "~/flown_stage", lambda message: stages.note_flown(message.data), 10)
-            self._stage_timer = self.create_timer(SPEAK_S, self._state_stages, clock=self._wall)
+            self._stage_timer = self.create_timer(EVENT_PERIOD_S, self._state_stages,
+                                                  clock=self._wall)
         if self.robot.joints:
             payload = PayloadOutput(self._outputs.publish, worker.request, node_name)
             self._payload_timer = self.create_timer(PERIOD_S, payload.check, clock=self._wall)
@@ -142,8 +143,8 @@ class EstimatorNode(SettingsNode):
         memory.run(worker.request, lambda: validity.latest.state == FAILED)
         inputs.start()
         # Not on the executor, which blocks during service calls.
-        self._announcing = Repeated(SILENCE_LOOK_S, self._parameter_outputs.announce,
-                                    self._report_failed("publishing ~/status"), "status")
+        self._announcing = PeriodicThread(SILENCE_LOOK_S, self._parameter_outputs.announce,
+                                          self._report_failed("publishing ~/status"), "status")
 
     def _log_start(self, state: EstimatorSnapshot, inputs: NodeInputs, start: str) -> None:
         config, robot, estimation = self.config, self.robot, self.config.estimation

@@ -45,7 +45,7 @@ from .process import node_parser, run_node
 from .publishers import LATCHED
 from .settings_node import SettingsNode
 from .status import ERROR, OK, WARN
-from .subscriptions import InputPoll, InputSubscription, Received, Repeated
+from .subscriptions import InputPoll, InputSubscription, PeriodicThread, Received
 from .trusted_lane import TrustedLane
 
 FEEDFORWARD_NODE = "uvms_feedforward"
@@ -66,7 +66,7 @@ class FeedforwardNode(SettingsNode):
         self.dropped: Counter = Counter()       # messages, by role
         self.calls = 0
         self._collections = ShortCollections()
-        self._repeated: Repeated | None = None
+        self._thread: PeriodicThread | None = None
 
     def _start(self, description: str | None) -> None:
         config = self.config
@@ -97,14 +97,14 @@ class FeedforwardNode(SettingsNode):
         self._log_settings()
         self._collections.begin()
         self._at_end.callback(self._collections.end)
-        self._repeated = Repeated(1 / config.feedforward.rate, self._tick,
-                                  self._report_failed("a call"))
-        self._at_end.callback(self._repeated.stop)
+        self._thread = PeriodicThread(1 / config.feedforward.rate, self._tick,
+                                      self._report_failed("a call"))
+        self._at_end.callback(self._thread.stop)
 
     def _change(self, config: Config) -> None:
         """Apply changed settings at the next call."""
         self.config = config
-        if self._repeated is not None:     # else not started yet
+        if self._thread is not None:     # else not started yet
             for part in (self.feedforward, self._motions, self._states):
                 part.change_settings(config)
 

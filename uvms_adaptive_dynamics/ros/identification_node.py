@@ -46,7 +46,7 @@ from .motion_promises import MotionPromises
 from .process import node_parser, run_node
 from .services import parameter_folder
 from .settings_node import SettingsNode
-from .subscriptions import Repeated
+from .subscriptions import PeriodicThread
 
 IDENTIFICATION_NODE = "uvms_identification"
 STAGE_LOOK_S = 0.1  # between checks of stage and design
@@ -76,7 +76,7 @@ class IdentificationNode(SettingsNode):
                               "motions stay within excitation.depth_range.")
         self._dry_run, self._ending, self._at_once = dry_run, False, False
         self._collections = ShortCollections()
-        self._repeated: Repeated | None = None
+        self._thread: PeriodicThread | None = None
         self._guide: Guide | None = None
         self._shown: Request | None = None      # request of a dry run in progress
         self._motion = self._last_stop = ""
@@ -113,9 +113,9 @@ class IdentificationNode(SettingsNode):
         self._collections.begin()
         self._at_end.callback(self._collections.end)
         self._timer = self.create_timer(STAGE_LOOK_S, self._look)
-        self._repeated = Repeated(1 / config.identification.rate, self.flight.tick,
-                                  self._report_failed("a command"))
-        for end in (self._promises.drop, self._designer.cancel, self._repeated.stop):
+        self._thread = PeriodicThread(1 / config.identification.rate, self.flight.tick,
+                                      self._report_failed("a command"))
+        for end in (self._promises.drop, self._designer.cancel, self._thread.stop):
             self._at_end.callback(end)
         self._log_settings()
         self.get_logger().info("the robot moves once ~/arm is called with true" if self._may_move
@@ -128,7 +128,7 @@ class IdentificationNode(SettingsNode):
             return
         self.config = config
         self.get_logger().info("setting 'identification.move' changed from True to False")
-        if self._repeated is not None:      # else not started yet
+        if self._thread is not None:      # else not started yet
             self._status.note_revoked()
             self.flight.stop(Cause("disarmed", "identification.move was set to false"))
 
@@ -145,10 +145,10 @@ class IdentificationNode(SettingsNode):
     def wind_down(self, error: Exception | None = None) -> None:
         """Stop the robot, for an internal error or else as asked; when called again, do not wait
         for neutral."""
-        if self._repeated is None or (self._ending and error is None):
+        if self._thread is None or (self._ending and error is None):
             self._at_once = True
         self._ending = True
-        if self._repeated is None:
+        if self._thread is None:
             return
         if error is None:
             self.flight.stop(Cause("shutdown", "the node was asked to end"))
@@ -158,7 +158,7 @@ class IdentificationNode(SettingsNode):
     @property
     def wound_down(self) -> bool:
         """Whether the process may end: it was asked to, and the robot is at neutral."""
-        return self._ending and (self._at_once or self._repeated is None
+        return self._ending and (self._at_once or self._thread is None
                                  or self.flight.at_rest)
 
     # --- services ---------------------------------------------------------------------------------

@@ -28,10 +28,10 @@ from ..model.robot import RobotModel
 from ..model.sample import Sample
 from ..signals.front_end import SignalFrontEnd
 from ..signals.topics import by_topic, inputs
+from .input_loggers import ClockLogger, FindingLogger, InputLogger
 from .recorder import Recorder
 from .settings_node import node_time
-from .subscriptions import InputPoll, InputSubscription, Received, Repeated
-from .voice import ClockVoice, FindingVoice, InputVoice
+from .subscriptions import InputPoll, InputSubscription, PeriodicThread, Received
 
 NO_SIMULATED_TIME = "no simulated time on /clock yet"
 
@@ -63,22 +63,22 @@ class NodeInputs:
         self.samples = 0
         self.dropped: Counter = Counter()
         self._resets = 0
-        self._repeated: Repeated | None = None
+        self._thread: PeriodicThread | None = None
         begin = time.monotonic()
-        self._voices = [InputVoice(self.front_end.inputs[source.input.role], source,
-                                   source.input.type, begin) for source in self.subscriptions]
-        self._clock_voice = ClockVoice(begin)
-        self._findings = FindingVoice()
+        self._loggers = [InputLogger(self.front_end.inputs[source.input.role], source,
+                                     source.input.type, begin) for source in self.subscriptions]
+        self._clock_logger = ClockLogger(begin)
+        self._findings = FindingLogger()
 
     def start(self) -> None:
         """Start reading."""
         self._poll = InputPoll(self._node, self.subscriptions)
-        self._repeated = Repeated(self._period, self._collect, self._collect_failed)
+        self._thread = PeriodicThread(self._period, self._collect, self._collect_failed)
 
     def stop(self) -> None:
         """Join the thread and finish the recording."""
-        if self._repeated is not None:
-            self._repeated.stop()
+        if self._thread is not None:
+            self._thread.stop()
         if self.recorder is not None:
             self.recorder.close()
 
@@ -102,7 +102,7 @@ class NodeInputs:
         """The subscriptions by role."""
         return {source.input.role: source for source in self.subscriptions}
 
-    def speak(self) -> None:
+    def log_events(self) -> None:
         """Log changes of the inputs since the last call; call about every second."""
         clock = self._node.get_clock()
         steady, now_ns = time.monotonic(), clock.now().nanoseconds
@@ -110,12 +110,12 @@ class NodeInputs:
             source.look_around()
         with self.lock:
             # Without time all messages are dropped, so that their inputs only seem silent.
-            lines = [line for voice, source in zip(self._voices, self.subscriptions)
+            lines = [line for logger, source in zip(self._loggers, self.subscriptions)
                      if now_ns or not source.messages
-                     for line in voice.lines(now_ns * 1e-9, steady)]
+                     for line in logger.lines(now_ns * 1e-9, steady)]
             lines += self._findings.lines(self.front_end.warnings, steady)
         if clock.ros_time_is_active:
-            lines += self._clock_voice.lines(now_ns, steady, self._node.count_publishers("/clock"))
+            lines += self._clock_logger.lines(now_ns, steady, self._node.count_publishers("/clock"))
         for warn, text in lines:
             if warn:
                 self._log.warning(text)

@@ -177,7 +177,7 @@ class Received(NamedTuple):
     data: bytes
 
 
-class Repeated:
+class PeriodicThread:
     """Calls `action()` every `period` [s] on its own thread until `stop`.
 
     Calls `on_error(exception)` for whatever the action raises.

@@ -50,7 +50,7 @@ from .process import node_parser, run_node
 from .publishers import LATCHED, NO_PUBLISHER_EVENTS
 from .settings_node import SettingsNode
 from .status import ERROR, OK, WARN
-from .subscriptions import Repeated
+from .subscriptions import PeriodicThread
 from .twin_messages import ForecastMessages
 
 TWIN_NODE = "uvms_twin"
@@ -99,8 +99,8 @@ class TwinNode(SettingsNode):
         self._log_settings()
         self._at_end.callback(self.inputs.stop)
         self.inputs.start()
-        repeated = Repeated(1 / config.twin.rate, self._forecast,
-                            self._report_failed("a forecast"))
+        repeated = PeriodicThread(1 / config.twin.rate, self._forecast,
+                                  self._report_failed("a forecast"))
         self._at_end.callback(repeated.stop)
 
     def _forecast_outputs(self) -> dict[str, tuple[Any, Callable[[float, Forward], Any]]]:

@@ -12,7 +12,7 @@
 # See the License for the specific language governing permissions and
 # limitations under the License.
 
-"""Log messages about the inputs: one line when something changes.
+"""Log messages about the inputs: one line whenever something changes.
 
 Covers silence, refused messages, clock offset, rate, several publishers, simulated time, and the
 return to normal. Each kind of line is throttled; lasting problems are repeated after a while.
@@ -60,7 +60,7 @@ class Line(NamedTuple):
     text: str
 
 
-class InputVoice:
+class InputLogger:
     """Follows one input; call `lines` about every second."""
 
     def __init__(self, state: InputState, topic: Topic, type_name: str, begin: float):
@@ -183,7 +183,7 @@ class InputVoice:
                 "this is not intended, check its driver"))
 
 
-class ClockVoice:
+class ClockLogger:
     """Follows simulated time; call `lines` about every second."""
 
     def __init__(self, begin: float):
@@ -215,14 +215,14 @@ class ClockVoice:
         self._said_at = steady
 
 
-class FindingVoice:
+class FindingLogger:
     """Follows the front end's findings: one line when a finding appears."""
 
     def __init__(self) -> None:
         self._there: dict[str, float] = {}     # code -> steady time when last present
 
     def lines(self, findings: Iterable[str], steady: float) -> Iterator[Line]:
-        """New findings at `steady` [s], except clock offsets, which InputVoice reports."""
+        """New findings at `steady` [s], except clock offsets, which InputLogger reports."""
         for text in findings:
             code, _, sentence = text.partition(": ")
             if sentence.startswith("its clock"):

@@ -17,18 +17,18 @@ from types import SimpleNamespace
 
 import pytest
 
-from uvms_adaptive_dynamics.ros.voice import ClockVoice, FindingVoice, InputVoice
+from uvms_adaptive_dynamics.ros.input_loggers import ClockLogger, FindingLogger, InputLogger
 from uvms_adaptive_dynamics.signals.decode.input_state import InputState
 
 
 class World:
-    """An input with messages at a rate, and its voice, polled twice per second."""
+    """An input with messages at a rate, and its logger, polled twice per second."""
 
     def __init__(self, rate=50.0):
         self.state = InputState("imu", "imu/data")
         self.topic = SimpleNamespace(topic="/imu/data", several="",
                                      why_silent="no publisher exists")
-        self.voice = InputVoice(self.state, self.topic, "sensor_msgs/msg/Imu", 0.0)
+        self.logger = InputLogger(self.state, self.topic, "sensor_msgs/msg/Imu", 0.0)
         self.now, self.rate = 0.0, rate
 
     def run(self, seconds, refused=False, reason="not finite"):
@@ -43,7 +43,7 @@ class World:
                     self.state.count_rejected(reason, f"imu: angular_velocity is {reason}")
                 else:
                     self.state.count_used()
-            said += list(self.voice.lines(self.now, self.now))
+            said += list(self.logger.lines(self.now, self.now))
         return said
 
 
@@ -181,11 +181,11 @@ def test_several_publishers_are_named_once():
 def test_a_finding_is_said_when_it_appears_and_not_for_ever():
     """Its figures may change; a minute after it has gone it counts as new; clock offsets are logged
     per input."""
-    voice, said = FindingVoice(), []
+    logger, said = FindingLogger(), []
     for steady in range(200):
         there = steady < 50 or steady > 150
         findings = [f"dvl.frame: is wrong ({steady} s)", "imu: its clock is 2.00 s ahead"]
-        said += list(voice.lines(findings if there else [], float(steady)))
+        said += list(logger.lines(findings if there else [], float(steady)))
     assert [line.text for line in said] == ["dvl.frame: is wrong (0 s)",
                                             "dvl.frame: is wrong (151 s)"]
 
@@ -204,7 +204,7 @@ def test_names_that_come_a_moment_after_their_publishers_are_waited_for():
 def test_simulated_time_that_stands_still_is_reported_once_with_its_cause():
     """Before its beginning and without a publisher as a warning, every 30 s; a pause as a remark;
     and its going on."""
-    voice, steady = ClockVoice(0.0), 0.0
+    logger, steady = ClockLogger(0.0), 0.0
 
     def run(seconds, rate, publishers=1):
         nonlocal steady
@@ -212,7 +212,7 @@ def test_simulated_time_that_stands_still_is_reported_once_with_its_cause():
         for _ in range(round(2 * seconds)):
             steady += 0.5
             run.now_ns += round(0.5e9 * rate)
-            said += voice.lines(run.now_ns, steady, publishers)
+            said += logger.lines(run.now_ns, steady, publishers)
         return [(line.warn, line.text.split(":")[0].split(" but ")[0]) for line in said]
 
     run.now_ns = 0
