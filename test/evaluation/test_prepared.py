@@ -67,10 +67,13 @@ def test_a_front_end_that_dies_is_said(bag, monkeypatch):
 
 @pytest.mark.skipif(not Path("/proc/self/task").is_dir(), reason="children are found by /proc")
 def test_interruption_ends_both_processes(bag, tmp_path):
-    """A terminal sends Ctrl-C to both, here once the front end's process leaves it to the other."""
+    """A terminal sends Ctrl-C to both, here once the front end's process leaves it to the other.
+
+    Of ten recordings, so that the run is not over before that on a busy machine."""
     process = subprocess.Popen(
-        [sys.executable, "-m", "uvms_adaptive_dynamics", "evaluate", str(bag), "--jobs", "2",
-         "--output", str(tmp_path / "out")], start_new_session=True, stderr=subprocess.DEVNULL)
+        [sys.executable, "-m", "uvms_adaptive_dynamics", "evaluate", *[str(bag)] * 10, "--jobs",
+         "2", "--output", str(tmp_path / "out")], start_new_session=True,
+        stderr=subprocess.DEVNULL)
     children = Path(f"/proc/{process.pid}/task/{process.pid}/children")
     deadline = time.monotonic() + 60.0
     while not (found := [child for child in children.read_text().split() if ignores(child)]):
