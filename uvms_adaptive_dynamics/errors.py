@@ -82,7 +82,7 @@ def brief(value: Any, most: int = BRIEF) -> str:
 
 
 def require_path(path: Any, error: type[UvmsError] = ParameterError) -> None:
-    """Refuse what is no path."""
+    """Refuse what is not a path."""
     require("path", path, (str, PathLike), error, "a path")
 
 

@@ -152,7 +152,7 @@ class Estimator:
         self.findings.set_misread(sample.misread)
         if sample.down_covariance is not None:
             # The attitude is a guess while the IMU is silent or wrong, and a wrong IMU was wrong
-            # before it was found: residuals of either time are no evidence of a change.
+            # before it was found: residuals of either time are not evidence of a change.
             self._robot_changes.break_off()
         return self._learn_from(sample) if self.learn else self._predict_only(sample)
 

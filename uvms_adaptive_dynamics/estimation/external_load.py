@@ -15,7 +15,7 @@
 """A temporary external force on the vehicle: a taut tether, a hook, contact (docs/mathematics.md,
 "External force").
 
-It is no property of the robot, so no knowledge is dropped for it: it is estimated alongside the
+It is not a property of the robot, so no knowledge is dropped for it: it is estimated alongside the
 parameters and subtracted from their rows. It lasts while the rows of the last seconds are evidence
 for it, by the same Bayes factor that detected it.
 """

@@ -91,7 +91,7 @@ class Wander(NamedTuple):
         return cls(places, stddev[places] ** 2, rows) if places.size else None
 
     def added(self, rows: int) -> np.ndarray:
-        """(k,) variance gained in so many rows, such that the stationary variance is kept."""
+        """(k,) variance gained over `rows` rows, such that the stationary variance is kept."""
         return self.variance * -np.expm1(-2 * rows / self.rows)
 
     def refreshed(self, rows: int) -> np.ndarray:

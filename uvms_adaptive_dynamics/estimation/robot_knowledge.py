@@ -87,7 +87,7 @@ class RobotKnowledge:
         self.uncertainty.restart(known.covariance, saved.systematic)
 
     def begin_again(self) -> None:
-        """Drop all data and go on from the present estimate with its covariance and noise."""
+        """Drop all data and continue from the present estimate with its covariance and noise."""
         kept = self.uncertainty.keep()
         known = ParameterSet(self._table.names, self.pi, kept.covariance.matrix)
         information, rows = self.information, self.information.rows_learned
@@ -213,7 +213,7 @@ class RobotKnowledge:
         return self._with_cost(found) if self.solved else found
 
     def _with_cost(self, found: ParameterSet) -> ParameterSet:
-        """The set with the cost that its values minimize, from which estimation can go on as if it
+        """The set with the cost that its values minimize, from which estimation can resume as if it
         had not been interrupted."""
         A, gradient, B = self.information.cost_to_save(self.pi)
         return replace(found, information=A, gradient=gradient, gradient_covariance=semidefinite(B),

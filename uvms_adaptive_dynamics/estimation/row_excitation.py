@@ -104,7 +104,7 @@ class RowExcitation:
             squares @ self._sums).T.reshape(2, 2, -1)
         # squared efforts of the arm on the vehicle
         varied_by_arm, displaced_by_arm = (squares * self._by_arm).sum(axis=-1).reshape(2, -1)
-        # The first row has not moved: its distance from the initial mean of zero is no motion.
+        # The first row has not moved: its distance from the initial mean, zero, is not motion.
         self._variation += rate * (begun * varied - self._variation)
         self._motion += rate * (begun * np.maximum(varied, varied_presumed) - self._motion)
         self._effort_mean += rate * (effort - self._effort_mean)

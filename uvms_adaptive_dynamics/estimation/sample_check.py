@@ -131,7 +131,7 @@ class SampleCheck:
                                       lambda: np.diagonal(covariance.of_rows(raw.Y)),
                                       self._raw_noise_ratio * noise)
             # All rows share the motion that makes a regressor absurd. Leverage points that persist
-            # are no glitch: the estimate is far off, and only these rows can correct it.
+            # are not a glitch: the estimate is far off, and only these rows can correct it.
             found = bool((sample.valid & suspect & plausible).any())
             self._suspected = (self._suspected + 1) * found
             if found and self._suspected * self._period <= LEVERAGE_LASTS:

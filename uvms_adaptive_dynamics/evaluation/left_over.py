@@ -51,7 +51,7 @@ MOST_CHANCE = 1e-4
 # [s] A wrong wiring acts at once. If what the efforts will be this much later explains a channel
 # now, both have a cause in common: longer than the low-pass, shorter than a motion.
 AHEAD = 0.5
-COMBINED = ("together", "efforts", "ahead")     # guesses that are no single effect
+COMBINED = ("together", "efforts", "ahead")     # guesses of more than one effect
 # [m/s] First guesses of a current; Gauss-Newton steps from the best of them.
 FIRST_CURRENTS = (0.1, 0.3, 0.9)
 CURRENT_STEPS = 4

@@ -26,7 +26,7 @@ from ..model.metrics import all_channels
 from .regimes import Regime, regimes
 from .run_record import Run
 
-# Intervals over time: at most so many pieces, each at least SHORTEST_PIECE [s] long.
+# Intervals over time: at most this many pieces, each at least SHORTEST_PIECE [s] long.
 PIECES, SHORTEST_PIECE = 6, 10.0
 
 Row = tuple[str, ...]

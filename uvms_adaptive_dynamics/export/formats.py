@@ -131,7 +131,7 @@ def _changes(changed: Mapping[str, tuple[float, float]]) -> list[str]:
 
 
 def _absences(table: ParameterTable, own: Mapping[str, float], absent: set[str]) -> list[str]:
-    """A sentence on what the file does not hold; a missing parameter of zero is no loss."""
+    """A sentence on what the file does not hold; a missing parameter of zero is not a loss."""
     wholes = {
         "the vehicle's added mass, damping and weight in water (other formats have them)":
             {*table.names[table.paper_slice], NET} & set(own),

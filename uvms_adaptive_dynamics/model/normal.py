@@ -32,7 +32,7 @@ def chi_squared(share: float, degrees: float) -> float:
 
 def chance_of(share: np.ndarray, columns: np.ndarray, freedom: np.ndarray) -> np.ndarray:
     """Probability that as many arbitrary columns explain more than this share of the power of a
-    variable with so many degrees of freedom; one if these do not outnumber the columns."""
+    variable with this many degrees of freedom; one if these do not outnumber the columns."""
     spare = np.maximum(freedom - columns, 0.0)
     enough = (spare > 0.0) & (columns > 0)
     found = betainc(np.where(enough, spare, 1.0) / 2, np.where(enough, columns, 1.0) / 2,

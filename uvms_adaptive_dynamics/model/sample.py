@@ -27,7 +27,7 @@ VEHICLE_UNITS = ("N", "N", "N", "N m", "N m", "N m")
 
 # Mask reason of a joint that the operator excludes (joint_states.effort_masked).
 BY_SETTING = "effort masked by setting"
-# Of a vehicle axis: its effort is always zero, so that nothing can be said of its predictions.
+# Of a vehicle axis: its effort is always zero, so that its predictions cannot be judged.
 NO_THRUSTER = "no thruster acts on it"
 # Trust words of channels that are neither judged nor mentioned in advice.
 LEFT_OUT = (BY_SETTING, NO_THRUSTER)

@@ -192,8 +192,8 @@ class ClockLogger:
         self._said_at: float | None = None
 
     def lines(self, now_ns: int, steady: float, publishers: int) -> Iterator[Line]:
-        """Lines about simulated time that has not begun, stands still or goes on; publishers: their
-        number on /clock."""
+        """Lines about simulated time that has not begun, has stopped or runs again; publishers:
+        their number on /clock."""
         if now_ns != self._now_ns:
             if self._said_at is not None:
                 yield Line(False, "simulated time goes on")

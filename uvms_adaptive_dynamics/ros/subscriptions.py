@@ -42,7 +42,7 @@ from .publishers import Publisher, publishers_on, qos_text, several
 
 # Best effort matches every publisher; the depth is one second of a 100 Hz sensor.
 SENSOR_DEPTH = 100
-# Nodes of this package: their topics are no inputs of the estimator.
+# Nodes of this package: their topics are not inputs of the estimator.
 OF_PACKAGE = (NODE_NAME, "uvms_identification", "uvms_feedforward", "uvms_twin")
 MOST_PUBLISHERS = 5     # listed in diagnostics
 

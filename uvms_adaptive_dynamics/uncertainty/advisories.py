@@ -89,7 +89,7 @@ def motion_for(block: str) -> str:
 def link_note(table: ParameterTable, words: Sequence[str]) -> str | None:
     """A sentence on links whose individual values rest mostly on the prior, or None.
 
-    It is no warning: for most arms it stays true forever, and it does not affect predictions."""
+    This is not a warning: it stays true for most arms, and does not affect predictions."""
     links = []
     for joint in table.joints:
         measured, free = _measured(words, table.parts[f"{joint} link"])

@@ -42,7 +42,7 @@ MIN_OFFSET = 0.09
 MAX_OFFSET = 0.5
 MOST_STEPS = 8          # Gauss-Newton steps to find the factor on an effort
 CONVERGED_STEP = 0.25   # step, in standard errors, below which the search has converged
-# A smaller factor is no unit or gear ratio: the effort is not this joint's.
+# No unit or gear ratio explains a smaller factor: the effort is not this joint's.
 LEAST_FACTOR = 0.2
 # Cost difference for odds of 1000: 8 ln 1000, as the low-pass leaves one independent row in four.
 LEAST_COST_GAIN = 55.0

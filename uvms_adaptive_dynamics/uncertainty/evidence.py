@@ -32,7 +32,7 @@ from .trust import MATTERS_BY_STATE
 MATTERING_SHARE = MATTERS_BY_STATE[0]
 # Share of rows that sensor faults may mask.
 MOST_MASKED = 0.5
-# Mask reasons that are no fault: nothing moves, a setting asks for it, or filters start.
+# Mask reasons that are not faults: nothing moves, a setting asks for it, or filters start.
 NO_FAULTS = (JOINT_AT_REST, BY_SETTING, FILTERS_START)
 
 

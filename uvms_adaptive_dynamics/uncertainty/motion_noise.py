@@ -51,7 +51,7 @@ FULL = 1 - 1e-9     # largest share of an axis' motion that may be noise
 
 
 def _by_chance(count: int) -> float:
-    """Mean square of so many differences over the usual one, exceeded by SUDDEN_CHANCE."""
+    """Mean square of `count` differences over the usual one, exceeded by SUDDEN_CHANCE."""
     freedom = max(count / CORRELATED, 1.0)
     return chi_squared(1.0 - SUDDEN_CHANCE, freedom) / freedom
 
@@ -99,7 +99,7 @@ class MotionNoise:
 
     def sudden_effort_variance(self, pi: np.ndarray, seconds: float) -> np.ndarray:
         """(6,) variance of the predicted efforts with parameters pi (p,) due to noise of the motion
-        over the last `seconds` beyond the usual noise, where that is no chance (99.9 %)."""
+        over the last `seconds` beyond the usual noise, where chance cannot explain it (99.9 %)."""
         count = min(max(1, math.ceil(seconds / BLOCK)), len(self._recent))
         if not count:
             return np.zeros(AXES)

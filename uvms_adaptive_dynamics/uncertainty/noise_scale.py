@@ -92,7 +92,7 @@ class LongRunNoise:
         self._seen += weight
 
     def _rate_at(self, seen: np.ndarray) -> np.ndarray:
-        """Weight of a residual in the histogram after so many others. All rows count alike except
+        """Weight of a residual in the histogram after `seen` others. All rows count alike except
         the first ones, whose residuals are the prior's error rather than noise."""
         return np.maximum(self._rate, 1 / (1 + seen - 0.5 * np.minimum(seen, FIRST_ROWS)))
 

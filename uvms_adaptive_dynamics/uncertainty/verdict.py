@@ -277,7 +277,7 @@ def _nothing_misset(evidence: Evidence) -> str:
 
 def _misset(evidence: Evidence) -> list[Finding]:
     """Findings on settings, units and calibrations. A finding on the sensor itself (a corrected
-    clock, for example) is no wrong setting; its cost shows in the rows that it masks."""
+    clock, for example) is not a wrong setting; its cost shows in the rows that it masks."""
     return [each for each in evidence.findings
             if each.code not in (*JUDGED_ELSEWHERE, *INPUT_CODES)]
 
@@ -318,8 +318,8 @@ def _fast(evidence: Evidence) -> Answer:
     if evidence.update_ms is None:
         return Answer("Is it fast?", GOOD, "nothing was estimated")
     median, period = evidence.update_ms, evidence.period_ms
-    # The median: the node skips single late updates, and load from other programs is no fault of
-    # the estimate.
+    # The median: the node skips single late updates, and load from other programs is not the
+    # estimate's fault.
     late = [] if median <= period else [
         (USABLE, f"an update takes {median:.1f} ms (median) but a tick only {period:g} ms, so most "
                  "updates are late; use a faster computer or a longer filter.period")]
