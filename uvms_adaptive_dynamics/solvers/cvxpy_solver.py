@@ -128,17 +128,19 @@ class _Program:
         self.rows = cp.Parameter((N * C, p)) if N else None
         self.measured = cp.Parameter(N * C) if N else None
         self.rho = cp.Parameter(nonneg=True)
-        cost = cp.sum_squares(self.root @ self.step - self.goal)
+        cost, constraints = cp.sum_squares(self.root @ self.step - self.goal), []
         if N:
-            cost += self._robust(cp, problem)
-        frozen = np.flatnonzero(~problem.free)
-        self.problem = cp.Problem(cp.Minimize(cost), self._constraints(cp, frozen))
+            robust, constraints = self._robust(cp, problem)
+            cost += robust
+        constraints += self._in_physical_set(np.flatnonzero(~problem.free))
+        self.problem = cp.Problem(cp.Minimize(cost), constraints)
 
     def _robust(self, cp, problem: HorizonProblem):
+        """(Huber cost of the rows, constraints on its variables)."""
         N, C, _ = problem.Y.shape
         r = self.measured - self.rows @ self.step  # rows carry the square root of their weight
         if problem.is_quadratic:
-            return cp.sum_squares(r)
+            return cp.sum_squares(r), []
         # |r| <= u + v with cost u^2 + 2 rho v is the norm-Huber. r contains the square root of the
         # weight, so rho is scaled by it too.
         groups = {"sample": N, "channel": N * C, "horizon": 1}[problem.grouping]
@@ -150,12 +152,11 @@ class _Program:
             norms = cp.abs(r)
         else:
             norms = cp.reshape(cp.norm(r), (1,), order="C")
-        self._bound = [norms <= u + v]
-        return cp.sum_squares(u) + 2 * self.thresholds @ v
+        return cp.sum_squares(u) + 2 * self.thresholds @ v, [norms <= u + v]
 
-    def _constraints(self, cp, frozen):
-        physical, pi = self.physical, self.pi
-        constraints = list(getattr(self, "_bound", []))
+    def _in_physical_set(self, frozen: np.ndarray) -> list:
+        """P's constraints, with the parameters at `frozen` (f,) at their values."""
+        physical, pi, constraints = self.physical, self.pi, []
         below, above = (np.flatnonzero(np.isfinite(physical.lower)),
                         np.flatnonzero(np.isfinite(physical.upper)))
         if below.size:

@@ -193,9 +193,9 @@ class _Tick:
             exact = solve_active_set(cost, cones, near.x, near.active, clock)
             if isinstance(exact, Certified) and exact.gap < near.gap:
                 near = replace(exact, steps=near.steps + exact.steps)
-        if isinstance(near, Certified) and near.gap < ACCEPTED_GAP:
-            return self._finish(near, "interior point", "optimal")
         if isinstance(near, Certified):
+            if near.gap < ACCEPTED_GAP:
+                return self._finish(near, "interior point", "optimal")
             end = f"ended {near.gap:.1e} (relative) from the optimum"
             near = Stopped(near.x, near.active.multipliers, near.active.Z, near.steps)
         else:
