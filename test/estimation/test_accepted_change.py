@@ -51,13 +51,16 @@ def changed():
     state = state_of(TABLE, PI, np.ones(TABLE.size), horizon=50, adapt_noise=True)
     rng = np.random.default_rng(0)
     learn(state, rng, 600, 1.0)
-    before = state.noise.record()
+    before = state.noise_record()
     learn(state, rng, 100, 10.0)
-    assert (state.noise.stddev > 1.5 * before.stddev).all()
+    assert (state.noise.stddev > 1.5 * before.channels.stddev).all()
     return state, before
 
 
 def same_noise(got, expected):
+    """With its colour, which the residuals of the change would turn into that of a slow noise."""
+    np.testing.assert_array_equal(got.residual_products, expected.residual_products)
+    got, expected = got.channels, expected.channels
     np.testing.assert_array_equal(got.stddev, expected.stddev)
     for one, other in ((got.long_run, expected.long_run), (got.lasting, expected.lasting)):
         np.testing.assert_array_equal(one[0], other[0])
@@ -74,23 +77,23 @@ def test_what_was_known_is_kept_and_restored_with_the_noise_of_before(changed, k
     restoration returns estimate, factors and noise."""
     state, noise = changed
     followed = CHANGES[kind](noise).follow(state, PI, UNITY)
-    same_noise(state.noise.record(), noise)
+    same_noise(state.noise_record(), noise)
     same_noise(followed.before.information.noise, noise)
     learn(state, np.random.default_rng(1), 50, 10.0)
     restoration = Restoration("link", 40, noise, followed.before)
     back = restoration.follow(state, PI + 1, followed.scales)
-    same_noise(state.noise.record(), noise)
+    same_noise(state.noise_record(), noise)
     assert back.before is None and back.pi is PI and back.scales is UNITY
 
 
 def test_what_cannot_be_followed_leaves_what_is_known(changed, monkeypatch):
     """Predictions are still off by these residuals, so the noise still includes them."""
     state, noise = changed
-    learned, old = state.noise.record(), state.cost(PI)[0]
+    learned, old = state.noise_record(), state.cost(PI)[0]
     monkeypatch.setattr(state, "marginalize", lambda places, pi: False)
     monkeypatch.setattr(state, "forget", lambda now: None)
     assert CHANGES["part"](noise).follow(state, PI, UNITY) is None
-    same_noise(state.noise.record(), learned)
+    same_noise(state.noise_record(), learned)
     np.testing.assert_allclose(state.cost(PI)[0], old, rtol=1e-9, atol=1e-9)
 
 
@@ -179,7 +182,7 @@ def test_a_force_from_outside_costs_the_window_alone(changed):
         state, PI, UNITY)
     assert state.window.filled == 0 and followed == (PI, UNITY, None)
     np.testing.assert_array_equal(np.array(state.arrival.data()), old)
-    same_noise(state.noise.record(), noise)
+    same_noise(state.noise_record(), noise)
 
 
 def test_a_force_from_outside_is_said_with_its_size_and_direction():

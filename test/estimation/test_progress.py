@@ -117,7 +117,7 @@ def test_a_change_of_the_robot_is_a_jump_that_is_judged_anew(running):
     """Its sentence is the reason; a withdrawal works the same way."""
     estimator, samples = running
     estimator.findings.trust.judged = True
-    change = EffortChange("thrust", 10, estimator.information.noise.record(), np.arange(6), 0.9,
+    change = EffortChange("thrust", 10, estimator.information.noise_record(), np.arange(6), 0.9,
                           "10^20 : 1")
     estimator.follow(change, 2.0)
     state = estimator.snapshot()

@@ -59,6 +59,7 @@ NO_THRESHOLDS = {
     "control/twin.py": "INTEGRATION_STEP DRAWS",
     "control/unexplained.py": "BAND_STEP",
     "control/wanted_motion.py": "MOST_AHEAD",
+    "estimation/change_evidence.py": "REWEIGHTINGS",
     "estimation/changes.py": "CHANGE_CHECK_PERIOD KNOWLEDGE_KEPT",
     "estimation/checkpoints.py": "CHECKS_REMEMBERED",
     "estimation/estimate_uncertainty.py": "REFRESHED_GROWTH",

@@ -88,3 +88,21 @@ def test_a_run_goes_on_from_the_products_of_an_earlier_one():
     share = [one.innovations(variance)[0] / one.total(variance) for one in (earlier, later, other)]
     np.testing.assert_allclose(share[1], share[0], rtol=0.05)
     assert share[0][1:].any() and not share[2][1:].any()
+
+
+def test_a_return_to_an_earlier_instant_drops_all_residuals_since():
+    """Its shares are those of then, unknown ones too, and no later residual is multiplied with one
+    from in between."""
+    coloured = noise(np.random.default_rng(5), 4000, np.exp(-PERIOD / .8))[0]
+    one = np.ones(1, bool)
+    known, unknown = (ResidualAutocovariance(1, KERNEL, PERIOD, 1 - 1e-6) for _ in range(2))
+    for r in coloured:
+        known.add_residual(np.array([r]), one)
+    for residuals in (known, unknown):
+        before, innovations = residuals.products, residuals.innovations(np.ones(1))
+        for _ in range(500):
+            residuals.add_residual(np.array([50.0]), one)
+        residuals.go_on_from(before)
+        np.testing.assert_allclose(residuals.innovations(np.ones(1)), innovations, rtol=.05)
+        residuals.add_residual(np.array([1.0]), one)
+        np.testing.assert_allclose((residuals.products - before)[0, 1:], 0.0, atol=1e-2)

@@ -27,9 +27,8 @@ from typing import NamedTuple
 import numpy as np
 
 from ..model.scales import Scales
-from ..uncertainty.channel_noise import NoiseRecord
 from .change_evidence import LoadSums
-from .information import InformationRecord, InformationState
+from .information import InformationRecord, InformationState, PastNoise
 
 EXTERNAL_FORCE = "external force"
 FACTOR_UNDONE = 0.03                # a factor this close to one becomes one
@@ -65,7 +64,7 @@ class Change(ABC):
 
     part: str
     ticks: int
-    noise: NoiseRecord
+    noise: PastNoise
 
     @abstractmethod
     def follow(self, information: InformationState, pi: np.ndarray,
@@ -100,7 +99,7 @@ class PartChange(Change):
     def follow(self, information: InformationState, pi: np.ndarray,
                scales: Scales) -> Followed | None:
         """See `Change.follow`."""
-        learned = information.noise.record()
+        learned = information.noise_record()
         before = self._known_before(information, pi, scales)
         information.age_window(self.ticks, pi)
         if not information.marginalize(self.places, pi):

@@ -20,16 +20,23 @@ deviation. The evidence is the marginal likelihood of the recent residuals over 
 without a change (Willsky and Jones, "A generalized likelihood ratio approach to the detection and
 estimation of jumps", 1976). A change of many parameters pays for them (Occam factor); model error
 counts as noise, with its own correlation time.
+
+A change has two rivals. Against `Unchanged`, the noise is what it was before. Against `GrownNoise`
+the noise of each channel has an unknown level, with the change as without it.
 """
 from __future__ import annotations
 
 import math
-from typing import NamedTuple
+from typing import NamedTuple, Protocol
 
 import numpy as np
 from scipy.linalg.lapack import dpotrf, dtrtrs
 
 from .recent_rows import RecentRows
+
+# factors by which the noise of a channel may have grown, each a quarter as likely as the one before
+GROWTHS = (1.0, 2.0, 4.0, 8.0)
+REWEIGHTINGS = 5        # steps to the likeliest change beside grown noise
 
 
 class LoadSums(NamedTuple):
@@ -44,13 +51,6 @@ class LoadSums(NamedTuple):
     def solution(self) -> tuple[float, np.ndarray]:
         """(ln Bayes factor of such a force against none, its posterior mean (12,))."""
         return bayes_factor(self.A, self.b, self.stddev)
-
-
-def normal_equations(columns: np.ndarray, rows: RecentRows) -> tuple[np.ndarray, np.ndarray]:
-    """A (k, k) and b (k,) of a change that adds columns (T, C, k) times its size to the efforts."""
-    columns = columns.reshape(rows.residual.size, -1)
-    weighted = rows.weight.reshape(-1, 1) * columns
-    return columns.T @ weighted, rows.residual.ravel() @ weighted
 
 
 def bayes_factor(A: np.ndarray, b: np.ndarray, stddev: np.ndarray) -> tuple[float, np.ndarray]:
@@ -70,6 +70,79 @@ def bayes_factor(A: np.ndarray, b: np.ndarray, stddev: np.ndarray) -> tuple[floa
     u, _ = dtrtrs(L, D * b, lower=1)
     mean = D * dtrtrs(L, u, lower=1, trans=1)[0]
     return float(0.5 * u @ u - np.log(L.diagonal()).sum()), mean
+
+
+class Rival(Protocol):
+    """What may explain rows without the change that is tested; tests that change against it."""
+
+    @classmethod
+    def of(cls, columns: np.ndarray, rows: RecentRows) -> Rival:
+        """columns (T, C, k): effect of one unit of the change on the efforts of the rows."""
+
+    def odds(self, stddev: np.ndarray) -> tuple[float, np.ndarray]:
+        """(ln Bayes factor of the change against this, the change's posterior mean (k,)); stddev
+        (k,): prior deviation of such a change. Raises LinAlgError."""
+
+
+class Unchanged(NamedTuple):
+    """Nothing has changed, and the noise is what it was. Normal equations A (k, k), b (k,)."""
+
+    A: np.ndarray
+    b: np.ndarray
+
+    @classmethod
+    def of(cls, columns: np.ndarray, rows: RecentRows) -> Unchanged:
+        """See `Rival.of`."""
+        columns = columns.reshape(rows.residual.size, -1)
+        weighted = rows.weight.reshape(-1, 1) * columns
+        return cls(columns.T @ weighted, rows.residual.ravel() @ weighted)
+
+    def odds(self, stddev: np.ndarray) -> tuple[float, np.ndarray]:
+        """See `Rival.odds`."""
+        return bayes_factor(self.A, self.b, stddev)
+
+
+class GrownNoise(NamedTuple):
+    """The noise of each channel is what it was, times one of GROWTHS.
+
+    Normal equations A (C, k, k), b (C, k), sum of squares (C,) and number (C,) of independent rows
+    of each channel, by the noise from before. The likelihood of a channel is the mean of those with
+    each growth; the change is integrated out about its likeliest value (Laplace)."""
+
+    A: np.ndarray
+    b: np.ndarray
+    square: np.ndarray
+    number: np.ndarray
+
+    @classmethod
+    def of(cls, columns: np.ndarray, rows: RecentRows) -> GrownNoise:
+        """See `Rival.of`."""
+        columns, residual = columns.transpose(1, 0, 2), rows.residual.T[:, :, None]
+        weighted = (rows.weight.T[:, :, None] * columns).transpose(0, 2, 1)
+        return cls(weighted @ columns, (weighted @ residual)[:, :, 0],
+                   (rows.weight * rows.residual ** 2).sum(axis=0), rows.independent)
+
+    def odds(self, stddev: np.ndarray) -> tuple[float, np.ndarray]:
+        """See `Rival.odds`."""
+        precision = np.ones_like(self.number)
+        for _ in range(REWEIGHTINGS):       # each step makes the change likelier
+            A, b = np.tensordot(precision, self.A, 1), precision @ self.b
+            explained, mean = bayes_factor(A, b, stddev)
+            left = np.maximum(self.square + (self.A @ mean - 2 * self.b) @ mean, 0.0)
+            likelihood, precision = self._of_squares(left)
+        prior = 0.5 * mean @ (b - A @ mean)         # of its size, by the optimality of the mean
+        occam = explained - 0.5 * b @ mean
+        return float((likelihood - self._of_squares(self.square)[0]).sum() - prior + occam), mean
+
+    def _of_squares(self, square: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+        """(ln likelihood (C,) of residuals with sums of squares (C,), up to a constant; their
+        expected precision (C,), relative to the noise from before)."""
+        growth = np.array(GROWTHS)
+        each = -np.outer(square, 0.5 / growth ** 2) - np.outer(self.number + 2, np.log(growth))
+        largest = each.max(axis=1)
+        share = np.exp(each - largest[:, None])
+        total = share.sum(axis=1)
+        return largest + np.log(total), share @ growth ** -2.0 / total
 
 
 def log_likelihood_ratio(rows: RecentRows, residual: np.ndarray) -> float:

@@ -35,7 +35,6 @@ from ..config import Config
 from ..model.parameters import ParameterTable
 from ..model.robot import RobotModel
 from ..model.scales import Scales
-from ..uncertainty.channel_noise import NoiseRecord
 from .accepted_change import (
     EXTERNAL_FORCE,
     Change,
@@ -44,7 +43,7 @@ from .accepted_change import (
     Restoration,
     RobotChange,
 )
-from .change_evidence import log_likelihood_ratio
+from .change_evidence import GrownNoise, log_likelihood_ratio
 from .hypotheses import (
     ALIKE_NATS,
     Hypothesis,
@@ -53,15 +52,15 @@ from .hypotheses import (
     hypotheses,
     without_load,
 )
-from .information import InformationState
+from .information import InformationState, PastNoise
 from .prediction import Prediction
 from .recent_rows import RecentRows, RowHistory, SpanVariance
 from .row_excitation import Excited
 
 CHANGE_CHECK_PERIOD = 0.5           # [s] between two checks
 SINCE = (1.0, 2.0, 3.5, 6.0)        # [s] hypothetical ages of a change
-# [s] of rows that count before the first check, and before the robot of a saved estimate is taken
-# for granted
+# [s] of a channel's rows learnt from before any is evidence, and of all before the robot of a saved
+# estimate is taken for granted
 FIRST_CHANGE_CHECK = 20.0
 # ln odds to accept a change. 20 would do if residuals were pure noise: about a hundred hypotheses
 # and onsets are tried at each of a hundred thousand checks a day, and one false change a month is
@@ -122,6 +121,7 @@ class _Check:
     """One check of the rows of the last seconds, spread over several ticks."""
 
     since: dict[int, RecentRows]        # by number of rows
+    noise: PastNoise                    # from before them
     variance: SpanVariance
     found: list[tuple[float, int, np.ndarray]]      # (evidence, rows, change) of each hypothesis
 
@@ -153,12 +153,13 @@ class EvidenceChangeDetector:
         self._check_ticks = max(round(CHANGE_CHECK_PERIOD / period), 3)
         self._at_once = math.ceil(len(self._hypotheses) / (self._check_ticks - 2))
         self._settling = FIRST_CHANGE_CHECK / period
-        self._quiet: deque[NoiseRecord] = deque(
+        # of the last checks; the oldest is from before any span that is tested
+        self._quiet: deque[tuple[PastNoise, SpanVariance]] = deque(
             maxlen=1 + round(SINCE[-1] / (self._check_ticks * period)))
         self._known: list[Checkpoint] = []
         self._ticks, self._seen = 0, np.zeros(table.channels)
         self._check: _Check | None = None
-        self._suspects: deque[_Suspect] = deque(maxlen=CONFIRMING)
+        self._suspects: deque[_Suspect] = deque(maxlen=1 + CONFIRMING)
         self.nearest = 0.0
         self._better: list[int] = []        # kept states that predicted better at the last check
         self._free = False                  # likelier without the external force at the last check
@@ -168,13 +169,13 @@ class EvidenceChangeDetector:
         """See `ChangeDetector`."""
         self._ticks += 1
         self._seen += excited.learnt
+        settled = self._rows_known + self._seen > self._settling
         if self._ticks % self._rows.stride == 0:
-            self._rows.add(prediction, excited.learnt)
+            self._rows.add(prediction, excited.learnt, settled)
         check = self._check
         if check is None:
-            settled = (self._rows_known + self._seen.max() > self._settling
-                       and self._rows.filled >= self._since[0])
-            if settled and self._ticks % self._check_ticks == 0:
+            if (self._ticks % self._check_ticks == 0 and settled.any()
+                    and self._rows.filled >= self._since[0]):
                 self._check = self._begin(information, prediction.pi)
             return None
         if len(check.found) < len(self._hypotheses):
@@ -183,10 +184,10 @@ class EvidenceChangeDetector:
                            for one in self._hypotheses[tried:tried + self._at_once]]
             return None
         self._check = None
-        change = (self._released(check, information) or self._restored(check, scales)
+        change = (self._released(check) or self._restored(check, scales)
                   or self._accepted(check))
-        # Once a change is accepted, the noise learned until now contains its residuals.
-        self._quiet.append(information.noise.record() if change is None else change.noise)
+        if change is None:      # else the noise learned until now contains its residuals
+            self._quiet.append(_noise_of(information))
         return change
 
     def remember(self, known: Checkpoint) -> None:
@@ -214,10 +215,12 @@ class EvidenceChangeDetector:
     def _begin(self, information: InformationState, pi: np.ndarray) -> _Check:
         if self._seen.max() > self._settling:
             self._end_start()
-        variance = SpanVariance.of(information, pi, self._spacing)
+        noise, variance = self._quiet[0] if self._quiet else _noise_of(information)
+        variance = variance._replace(
+            by_motion=lambda rows: information.sudden_variance(pi, rows * self._spacing))
         lengths = [rows for rows in self._since if rows <= self._rows.filled]
         since = self._rows.newest_of_each(lengths, variance)
-        return _Check(since, variance, [])
+        return _Check(since, noise, variance, [])
 
     def _best_since(self, hypothesis: Hypothesis, check: _Check) -> tuple[float, int, np.ndarray]:
         longest = max(check.since)
@@ -229,29 +232,31 @@ class EvidenceChangeDetector:
         return best, length, change
 
     def _accepted(self, check: _Check) -> Change | None:
-        """The change to accept: its evidence has lasted, and the best hypothesis of the first check
-        predicts the rows since."""
-        order = sorted(range(len(check.found)), key=lambda k: -check.found[k][0])
-        best, length, change = check.found[order[0]]
+        """The change to accept: its evidence has lasted, the best hypothesis of the first check
+        predicts the rows since, and grown noise explains the rows less well."""
+        k = max(range(len(check.found)), key=lambda k: check.found[k][0])
+        (best, length, change), hypothesis = check.found[k], self._hypotheses[k]
+        self._suspects.append(_Suspect(best, hypothesis, change))
         suspects = list(self._suspects)
-        self._suspects.append(_Suspect(best, self._hypotheses[order[0]], change))
-        lasting = min(best, *(suspect.evidence for suspect in suspects)) if suspects else best
-        if (len(suspects) < CONFIRMING or lasting < min(self.nearest, CHANGE_EVIDENCE_NATS)
+        lasting = min(suspect.evidence for suspect in suspects)
+        if (len(suspects) <= CONFIRMING or lasting < min(self.nearest, CHANGE_EVIDENCE_NATS)
                 or self._gain_since(suspects[0], check) < CONFIRMED_NATS):
+            return None
+        then = self._rows.newest(length, check.variance, as_then=True)
+        if hypothesis.evidence(then, rival=GrownNoise)[0] < CONFIRMED_NATS:
             return None
         self.nearest = max(self.nearest, lasting)
         if lasting < CHANGE_EVIDENCE_NATS:
             return None
-        accepted = self._likely_cause(length, check)
+        accepted = self._likely_cause(then, check)
         self._restart()
         if isinstance(accepted, RobotChange):   # as after a start from nothing
             self._rows_known, self._seen[:] = 0.0, 0.0
             self._end_start()
         return accepted
 
-    def _likely_cause(self, length: int, check: _Check) -> Change:
-        """The change that began `length` rows ago, judged with the estimate from before it."""
-        then = self._rows.newest(length, check.variance, as_then=True)
+    def _likely_cause(self, then: RecentRows, check: _Check) -> Change:
+        """The change that began with these rows, predicted with the estimate from before it."""
         found = [one.evidence(then)[0] for one in self._hypotheses]
         order = sorted(range(len(found)), key=lambda k: -found[k])
         # (>=: beside enormous evidence, that difference is lost in rounding)
@@ -259,15 +264,16 @@ class EvidenceChangeDetector:
         alike = [one for one in alike if not any(one.holds(other) for other in alike)]
         odds = "; ".join(f"{self._hypotheses[k].name} 10^{found[k] / np.log(10):.0f} : 1"
                          for k in order[:3] if found[k] > 0)
-        onset = Onset(length * self._rows.stride, self._quiet[0], then, check.variance.independent,
-                      odds)
-        return min(alike, key=lambda one: one.preference).accepted(onset, alike)
+        onset = Onset(len(then.residual) * self._rows.stride, check.noise, then,
+                      check.variance.independent, odds)
+        simplest = min(alike, key=lambda one: (one.preference, one.stddev.size))
+        return simplest.accepted(onset, alike)
 
     def _gain_since(self, suspect: _Suspect, check: _Check) -> float:
         new = min(CONFIRMING * self._check_ticks // self._rows.stride, self._rows.filled)
         return suspect.hypothesis.gain(suspect.change, self._rows.newest(new, check.variance))
 
-    def _released(self, check: _Check, information: InformationState) -> Change | None:
+    def _released(self, check: _Check) -> Change | None:
         """The end of an external force if the last rows are likelier without it, as in `_restored`.
         """
         odds, length = max((log_likelihood_ratio(rows, without_load(rows)), length)
@@ -275,9 +281,9 @@ class EvidenceChangeDetector:
         before, self._free = self._free, odds > RESTORED_NATS
         if not odds > (RESTORED_NATS if before else CHANGE_EVIDENCE_NATS):
             return None
-        noise = self._quiet[0] if self._quiet else information.noise.record()
         self._restart()
-        return LoadChange(EXTERNAL_FORCE, length * self._rows.stride, noise, None, np.zeros(3), "")
+        return LoadChange(EXTERNAL_FORCE, length * self._rows.stride, check.noise, None,
+                          np.zeros(3), "")
 
     def _restored(self, check: _Check, scales: Scales) -> Change | None:
         """Restore knowledge from before a change if it predicts better again: overwhelmingly, or
@@ -303,6 +309,11 @@ class EvidenceChangeDetector:
         """Start over: earlier rows belong to the decision just made."""
         self.break_off()
         self._quiet.clear()
+
+
+def _noise_of(information: InformationState) -> tuple[PastNoise, SpanVariance]:
+    """The present noise, and the variances of spans with it."""
+    return information.noise_record(), SpanVariance.of(information)
 
 
 def _gain_of(known: Checkpoint, rows: RecentRows, scales: Scales) -> float:

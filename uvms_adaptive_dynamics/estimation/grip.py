@@ -41,7 +41,7 @@ def note_grip(estimator: Estimator, name: str = "") -> str:
     if (estimator.learn and estimator.information.follows_changes
             and estimator.free[tracker.places].any()):
         joint = estimator.table.joints[-1]
-        estimator.follow(PartChange(f"{joint} link", 0, estimator.information.noise.record(),
+        estimator.follow(PartChange(f"{joint} link", 0, estimator.information.noise_record(),
                                     tracker.places, "reported by the operator"), t)
     if not tracker.held:        # without learning, the link's parameters stay
         tracker.begin(t, pi, covariance, None)

@@ -31,7 +31,6 @@ import numpy as np
 
 from ..model.parameters import ParameterTable
 from ..model.vehicle import load_columns
-from ..uncertainty.channel_noise import NoiseRecord
 from .accepted_change import (
     EXTERNAL_FORCE,
     Change,
@@ -42,7 +41,8 @@ from .accepted_change import (
     ThrusterChange,
     VelocityChange,
 )
-from .change_evidence import LoadSums, bayes_factor, log_likelihood_ratio, normal_equations
+from .change_evidence import LoadSums, Rival, Unchanged, bayes_factor, log_likelihood_ratio
+from .information import PastNoise
 from .recent_rows import RecentRows
 
 # Prior deviations of a change: half the prior's deviation for parameters, 15 % for a scale.
@@ -66,7 +66,7 @@ class Onset(NamedTuple):
     (C,) of one row that accounts for the correlation between rows; odds: the evidence, in words."""
 
     ticks: int
-    noise: NoiseRecord
+    noise: PastNoise
     rows: RecentRows
     variance: np.ndarray
     odds: str
@@ -76,9 +76,9 @@ class Onset(NamedTuple):
 class Hypothesis(ABC):
     """What may have changed. stddev (k,): prior deviation of such a change.
 
-    preference: among hypotheses that explain the data equally well, the lowest is accepted;
-    from_start: whether it holds for all rows since the start, and is judged by as many as are
-    kept."""
+    preference: among hypotheses that explain the data equally well, the lowest is accepted, and of
+    several with it the one with the fewest unknowns; from_start: whether it holds for all rows
+    since the start, and is judged by as many as are kept."""
 
     name: str
     stddev: np.ndarray
@@ -93,18 +93,18 @@ class Hypothesis(ABC):
     @abstractmethod
     def accepted(self, onset: Onset, alike: Sequence[Hypothesis]) -> Change:
         """The change to apply. alike: all hypotheses that explain the data about equally well; this
-        is the most likely of those with the lowest preference."""
+        is the simplest of those with the lowest preference."""
 
     def holds(self, other: Hypothesis) -> bool:
         """Whether this hypothesis contains the other one."""
         return False
 
-    def evidence(self, rows: RecentRows,
-                 columns: np.ndarray | None = None) -> tuple[float, np.ndarray]:
-        """(ln Bayes factor against no change, the change's posterior mean (k,)); columns (T, C, k):
+    def evidence(self, rows: RecentRows, columns: np.ndarray | None = None,
+                 rival: type[Rival] = Unchanged) -> tuple[float, np.ndarray]:
+        """(ln Bayes factor against the rival, the change's posterior mean (k,)); columns (T, C, k):
         those of these rows, if already computed."""
         columns = self.columns(rows) if columns is None else columns
-        return bayes_factor(*normal_equations(columns, rows), self.stddev)
+        return rival.of(columns, rows).odds(self.stddev)
 
     def gain(self, change: np.ndarray, rows: RecentRows) -> float:
         """ln likelihood ratio of the rows with a given change (k,) against no change."""
@@ -143,12 +143,11 @@ class RobotHypothesis(PartHypothesis):
     preference = 3          # all that was known is given up for it
     from_start = True
 
-    def evidence(self, rows: RecentRows,
-                 columns: np.ndarray | None = None) -> tuple[float, np.ndarray]:
+    def evidence(self, rows: RecentRows, columns: np.ndarray | None = None,
+                 rival: type[Rival] = Unchanged) -> tuple[float, np.ndarray]:
         """See `Hypothesis.evidence`; the mean is that of the likelier share."""
-        columns = self.columns(rows) if columns is None else columns
-        sums = normal_equations(columns, rows)
-        found = [bayes_factor(*sums, share * self.stddev) for share in SHARES_OF_ROBOT]
+        sums = rival.of(self.columns(rows) if columns is None else columns, rows)
+        found = [sums.odds(share * self.stddev) for share in SHARES_OF_ROBOT]
         odds = [one for one, _ in found]
         mixed = float(np.logaddexp.reduce(odds)) - np.log(len(odds))
         return mixed, found[int(np.argmax(odds))][1]
@@ -177,7 +176,7 @@ class LoadHypothesis(Hypothesis):
         predicted with."""
         rows, columns = onset.rows, self.columns(onset.rows)
         rows = replace(rows, residual=without_load(rows))
-        sums = LoadSums(*normal_equations(columns, rows), 1 / onset.variance[:6], self.stddev)
+        sums = LoadSums(*Unchanged.of(columns, rows), 1 / onset.variance[:6], self.stddev)
         lasts, load = sums.solution()
         return LoadChange(_names(alike), onset.ticks, onset.noise, sums if lasts > 0 else None,
                           load[:3], onset.odds)
@@ -237,15 +236,15 @@ class ThrustScale(EffortScale):
     It relates commands and needed efforts either way: none gives thrust to thrusters at rest in a
     vehicle that something else moves."""
 
-    def evidence(self, rows: RecentRows,
-                 columns: np.ndarray | None = None) -> tuple[float, np.ndarray]:
+    def evidence(self, rows: RecentRows, columns: np.ndarray | None = None,
+                 rival: type[Rival] = Unchanged) -> tuple[float, np.ndarray]:
         """See `Hypothesis.evidence`: that of the less likely of the two regressions."""
-        forward, change = super().evidence(rows, columns)
+        forward, change = super().evidence(rows, columns, rival)
         if rows.measured is None:
             return forward, change
         column = np.zeros(rows.residual.shape)
         column[:, self.channels] = -rows.measured[:, self.channels]
-        backward, _ = bayes_factor(*normal_equations(column[..., None], rows), self.stddev)
+        backward, _ = rival.of(column[..., None], rows).odds(self.stddev)
         return min(forward, backward), change
 
 
@@ -311,7 +310,7 @@ class ThrusterScale(Hypothesis):
     def _certain(self, rows: RecentRows) -> ThrusterScale:
         """This hypothesis without thrusters that explain nothing: one after the other is left out
         while the rest explain the rows about equally well."""
-        A, b = normal_equations(self.columns(rows), rows)
+        A, b = Unchanged.of(self.columns(rows), rows)
 
         def odds(kept: list[int]) -> float:
             return bayes_factor(A[np.ix_(kept, kept)], b[kept], self.stddev[kept])[0]

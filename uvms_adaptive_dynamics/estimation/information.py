@@ -61,13 +61,21 @@ LIMITED_BY_NOISE = 0.25
 UNUSABLE = (np.linalg.LinAlgError, ValueError)
 
 
+class PastNoise(NamedTuple):
+    """The noise of the channels at some instant, and residual_products (2, L, C), which its colour
+    rests on (`ResidualAutocovariance.products`)."""
+
+    channels: NoiseRecord
+    residual_products: np.ndarray
+
+
 class InformationRecord(NamedTuple):
     """What had been learned at some instant, without the window's rows."""
 
     arrival: ArrivalCost
     gradient: GradientCovariance
     systematic: SystematicGradient
-    noise: NoiseRecord
+    noise: PastNoise
     rows_learned: int
     rows_in_prior: int
 
@@ -273,7 +281,7 @@ class InformationState:
         """A copy of what has been learned, without the window."""
         self._finish()
         return InformationRecord(deepcopy(self.arrival), deepcopy(self.gradient),
-                                 deepcopy(self.systematic), self.noise.record(),
+                                 deepcopy(self.systematic), self.noise_record(),
                                  self.rows_learned, self.rows_in_prior)
 
     def put_back(self, record: InformationRecord) -> None:
@@ -283,15 +291,20 @@ class InformationState:
         # copies: learning on must not change the record, to which another return may lead
         self.arrival, self.gradient = deepcopy(record.arrival), deepcopy(record.gradient)
         self.systematic = deepcopy(record.systematic)
-        self.noise.put_back(record.noise)
+        self.noise.put_back(record.noise.channels)
         self.rows_learned, self.rows_in_prior = record.rows_learned, record.rows_in_prior
         self._use_noise(self.noise.long_run)
         self.gradient.break_off()
         self.systematic.break_off()
 
-    def return_noise(self, noise: NoiseRecord) -> None:
+    def noise_record(self) -> PastNoise:
+        """The present noise and its colour, for `return_noise`."""
+        return PastNoise(self.noise.record(), self.gradient.autocovariance.products)
+
+    def return_noise(self, noise: PastNoise) -> None:
         """Return to an earlier noise alone: the residuals since then had another cause."""
-        self.noise.put_back(noise)
+        self.noise.put_back(noise.channels)
+        self.gradient.autocovariance.go_on_from(noise.residual_products)
 
     def age_window(self, ticks: int, pi: np.ndarray) -> None:
         """Condense the window's rows of age `ticks` or more into old data, with their robust

@@ -35,6 +35,7 @@ class RecentRows:
 
     Y (T, C, p); predicted, residual (T, C): made before each row was used; weight (T, C):
     reciprocal variance of a row, model error and correlation with its neighbours included;
+    independent (C,): independent rows among them, the expected sum of weighted squares;
     by_velocity (T, C, 2): change of the predictions with the scale of the linear velocity; R_nb
     (T, 3, 3): attitudes; load (T, 12): external force assumed in each prediction; by_thruster
     (T, C, N): contribution of each thruster to the efforts; measured (T, C): the efforts, less
@@ -44,6 +45,7 @@ class RecentRows:
     predicted: np.ndarray
     residual: np.ndarray
     weight: np.ndarray
+    independent: np.ndarray
     by_velocity: np.ndarray | None = None
     R_nb: np.ndarray | None = None
     load: np.ndarray | None = None
@@ -80,15 +82,14 @@ class SpanVariance(NamedTuple):
     row: np.ndarray
     independent: np.ndarray
     effort_square: np.ndarray
-    by_motion: Callable[[int], np.ndarray]
+    by_motion: Callable[[int], np.ndarray | float] = lambda rows: 0.0
 
     @classmethod
-    def of(cls, information: InformationState, pi: np.ndarray, spacing: float) -> SpanVariance:
-        """That of the present noise with the estimate pi (p,), for rows `spacing` [s] apart."""
+    def of(cls, information: InformationState) -> SpanVariance:
+        """That of the present noise and its colour, with motion as noisy as usual."""
         row = information.noise.long_run ** 2
         return cls(row, row * information.gradient.rows_per_independent(row),
-                   (WINSOR * information.noise.effort) ** 2,
-                   lambda rows: information.sudden_variance(pi, rows * spacing))
+                   (WINSOR * information.noise.effort) ** 2)
 
     def growth(self, predicted: np.ndarray, counts: np.ndarray) -> np.ndarray:
         """(C,) factor on the variances of a span with predicted efforts and rows that count (T, C).
@@ -116,10 +117,12 @@ class RowHistory:
         """Drop all rows."""
         self._next = self.filled = 0
 
-    def add(self, prediction: Prediction, counts: np.ndarray) -> None:
-        """Add a tick's rows; counts (C,) bool: those to learn from."""
+    def add(self, prediction: Prediction, counts: np.ndarray, settled: np.ndarray) -> None:
+        """Add a tick's rows; counts (C,) bool: those to learn from; settled (C,) bool: channels
+        whose noise is known, without which no row is evidence."""
         # What moves without its own effort is moved from outside, whatever its parameters.
-        k, drifts = self._next, prediction.valid & ~counts
+        k, drifts = self._next, prediction.valid & ~counts & settled
+        counts = counts & settled
         self._Y[k] = prediction.regressor * counts[:, None]
         self._values[:, k] = ((prediction.measured - prediction.tau_known) * counts,
                               (prediction.predicted - prediction.tau_known) * counts,
@@ -154,16 +157,21 @@ class RowHistory:
             self._Y, self._by_velocity, self._R_nb, self._load, self._by_thruster))
         measured, predicted, residual, parameter_variance, counts, drifts = self._values[:, order]
         return {rows: RecentRows(Y[-rows:], predicted[-rows:], residual[-rows:],
-                                 self._weight(rows, variance, predicted[-rows:], counts[-rows:],
-                                              drifts[-rows:], parameter_variance[-rows:]),
+                                 *self._weights(rows, variance, predicted[-rows:], counts[-rows:],
+                                                drifts[-rows:], parameter_variance[-rows:]),
                                  by_velocity[-rows:], R_nb[-rows:], load[-rows:],
                                  by_thruster[-rows:], measured[-rows:])
                 for rows in lengths}
 
-    def _weight(self, rows: int, variance: SpanVariance, predicted: np.ndarray, counts: np.ndarray,
-                drifts: np.ndarray, parameter_variance: np.ndarray) -> np.ndarray:
+    def _weights(self, rows: int, variance: SpanVariance, predicted: np.ndarray, counts: np.ndarray,
+                 drifts: np.ndarray, parameter_variance: np.ndarray
+                 ) -> tuple[np.ndarray, np.ndarray]:
+        """(weight (T, C), independent rows (C,)), as in `RecentRows`."""
         # The parameters' error is common to all rows of the span, so it does not average out; nor
         # does the error of a row that is not driven.
         span, growth = rows * self.stride, variance.growth(predicted, counts)
-        return self.stride * (counts / (growth * variance.independent + span * parameter_variance)
-                              + drifts / (span * (growth * variance.row + parameter_variance)))
+        weight = self.stride * (
+            counts / (growth * variance.independent + span * parameter_variance)
+            + drifts / (span * (growth * variance.row + parameter_variance)))
+        square = growth * variance.row + parameter_variance
+        return weight, (weight * square).sum(axis=0)

@@ -73,11 +73,14 @@ class ResidualAutocovariance:
         return self._sum.copy()
 
     def go_on_from(self, products: np.ndarray) -> None:
-        """Continue from the `products` of an earlier run; ignored if its lags were others."""
+        """Continue from the `products` of an earlier run, or of an earlier instant of this one;
+        ignored if its lags were others."""
         if products.shape != self._sum.shape:
             return
         self._sum[:] = products
         self._rows[:] = products[1, 0]      # at lag zero each row has one product
+        self._variances[:] = np.nan
+        self.break_off()
         for channel in range(self._channels):
             self._fit(channel)
 
