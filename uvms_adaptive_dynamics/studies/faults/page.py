@@ -102,7 +102,7 @@ OTHER_RECORDINGS = {
         "second of rows moves it by .012 (.01 asked); of another, heave by .33, as between the "
         "clean run's own estimates.",
     "40% outliers in efforts":
-        "Some pass the gate: 2 % of the rows are wrong, and the state of one joint of two robots is "
+        "Some pass the gate: 2 % of the rows are wrong, and one joint of two robots is "
         "`wrong` (.003).",
     "two thrusters swapped from then on":
         "In rough sea with a DVL of 4 Hz and 5 cm/s the ln odds of other thrust hardly rise (30 "
