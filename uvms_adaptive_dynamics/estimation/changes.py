@@ -18,9 +18,9 @@ hypotheses: judged by their evidence, confirmed by the rows that follow, withdra
 After a change, minutes of old data outvote seconds of new data, which the robust cost treats as
 outliers: the estimate would lag by minutes. So every half second each hypothesis (`hypotheses`) is
 fitted to the residuals of the last seconds. A change is accepted if its evidence is overwhelming,
-noise that has grown is less likely, and it predicts the rows that follow. The knowledge from before is kept, and restored if it predicts
-better again: a payload was put down, or there was no change. docs/mathematics.md and
-docs/uncertainty.md, "Changes of the robot".
+noise that has grown is less likely, and it predicts the rows that follow. The knowledge from before
+is kept, and restored if it predicts better again: a payload was put down, or there was no change.
+docs/mathematics.md and docs/uncertainty.md, "Changes of the robot".
 """
 from __future__ import annotations
 
