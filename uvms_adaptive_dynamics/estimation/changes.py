@@ -17,10 +17,10 @@ hypotheses: judged by their evidence, confirmed by the rows that follow, withdra
 
 After a change, minutes of old data outvote seconds of new data, which the robust cost treats as
 outliers: the estimate would lag by minutes. So every half second each hypothesis (`hypotheses`) is
-fitted to the residuals of the last seconds. A change is accepted if its evidence is overwhelming
-and it predicts the rows that follow. The knowledge from before is kept, and restored if it predicts
-better again: a payload was put down, or there was no change. docs/mathematics.md and
-docs/uncertainty.md, "Changes of the robot".
+fitted to the residuals of the last seconds. A change is accepted if its evidence is overwhelming,
+noise that has grown is less likely, and it predicts the rows that follow. The knowledge from before
+is kept, and restored if it predicts better again: a payload was put down, or there was no change.
+docs/mathematics.md and docs/uncertainty.md, "Changes of the robot".
 """
 from __future__ import annotations
 
@@ -67,7 +67,7 @@ FIRST_CHANGE_CHECK = 20.0
 # too many. Model error of a rough robot reached 13 within a minute; a change worth following
 # reaches 40 or more.
 CHANGE_EVIDENCE_NATS = 30.0
-CONFIRMED_NATS = 3.0                # ln likelihood ratio required of the following rows alone,
+CONFIRMED_NATS = 3.0                # ln odds against grown noise, and of the following rows alone,
 CONFIRMING = 2                      # those of this many checks: by then a second of garbage is over
 RESTORED_NATS = 7.0                 # ln likelihood ratio at two checks to restore earlier knowledge
 KNOWLEDGE_KEPT = 3                  # number of earlier states of knowledge kept
