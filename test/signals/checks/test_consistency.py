@@ -20,7 +20,11 @@ import yaml
 from uvms_adaptive_dynamics.config import Config
 from uvms_adaptive_dynamics.model.rotations import from_rotation_vector, from_rpy
 from uvms_adaptive_dynamics.signals.checks.depth_check import check_depth
-from uvms_adaptive_dynamics.signals.checks.dvl_check import _clear_axes, check_velocity
+from uvms_adaptive_dynamics.signals.checks.dvl_check import (
+    _clear_axes,
+    _is_of_world,
+    check_velocity,
+)
 from uvms_adaptive_dynamics.signals.checks.finding import UNDECIDED, Harm
 from uvms_adaptive_dynamics.signals.checks.imu_check import check_rates
 from uvms_adaptive_dynamics.signals.checks.joint_check import check_joints
@@ -191,6 +195,18 @@ def test_an_offset_that_hides_a_wrong_sign_does_not_prove_the_dvl_right(seed):
     right, wrong = (check_velocity({"dvl": rows}, Config(), False)[0]
                     for rows in (log, reversed_late))
     assert right.findings == [] and (wrong.findings or not wrong.complete)
+
+
+def test_a_misfit_of_any_map_does_not_put_the_dvl_in_the_worlds_axes():
+    """The axes that turn with the robot fit better, though stretches of time disagree: that weighs
+    down the evidence, and does not turn it round."""
+    log, nu, _ = dvl_log(0, rate=4.0, noise=0.05)
+    R = np.array([from_rpy(0.0, 0.0, 0.5 * np.sin(0.2 * t)) for t in log[:, 0]])
+    log[:, 7:10] = np.einsum("kij,kj->ki", R, log[:, 7:10])
+    log[:, 10:19] = R.reshape(-1, 9)
+    fit = velocity_map(log)
+    assert fit.misfit < velocity_map(log, of_world=True).misfit
+    assert not _is_of_world(fit._replace(inflation=2.0), log)
 
 
 @pytest.mark.parametrize("seed", range(5))

@@ -118,7 +118,8 @@ def _is_of_world(fit: VelocityMap, dvl: np.ndarray) -> bool:
     world = velocity_map(dvl, of_world=True)
     if world is None or not _judged(world).all():
         return False
-    return fit.misfit - world.misfit > 2 * math.log(AXES_ODDS)
+    return (fit.misfit - world.misfit
+            > 2 * math.log(AXES_ODDS) * max(fit.inflation, world.inflation))
 
 
 def _clear_axes(Q: np.ndarray, error: np.ndarray) -> np.ndarray | None:

@@ -59,7 +59,8 @@ class VelocityMap(NamedTuple):
     the IMU's; covariance (13, 13) of Q by columns, d, T; moved (3,) [m/s] RMS change of the
     velocity along each axis of the DVL over CHANGE_WINDOW, without its noise; known: smallest share
     of the integral's power over CHANGE_WINDOW that is motion, by its correlation with the DVL less
-    noise; misfit: -2 log likelihood of the velocities, up to a constant.
+    noise; misfit: -2 log likelihood of the velocities, up to a constant, as for white noise;
+    inflation: variance of the errors relative to that.
     """
 
     Q: np.ndarray
@@ -69,6 +70,7 @@ class VelocityMap(NamedTuple):
     moved: np.ndarray
     known: float
     misfit: float
+    inflation: float
 
     @property
     def errors(self) -> np.ndarray:
@@ -255,7 +257,7 @@ def _result(log: VelocityLog, fit: _Fit, lag: float) -> VelocityMap:
     return VelocityMap(
         Q, fit.x[9:12], lag, to_Q @ fit.covariance[:13, :13] @ to_Q.T,
         np.sqrt(np.mean(moved ** 2, axis=0)), min(max(known, 1e-3), 1.0),
-        (fit.misfit - 6.0 * len(log.t) * math.log(size)) / fit.inflation)
+        fit.misfit - 6.0 * float(fit.keep.sum()) * math.log(size), fit.inflation)
 
 
 def _one_plus(x: np.ndarray) -> np.ndarray:
