@@ -93,7 +93,7 @@ NO_THRESHOLDS = {
     "signals/checks/finding.py": "CHANGE_WINDOW",
     "signals/checks/fits.py": "RIDGE_SHARE TRIED_SHIFTS SIGNED_AXES",
     "signals/checks/frames.py": "FIRST_CHECK CHECK_PERIOD EARLY_CHECKS LATE_CHECK_PERIOD "
-                                "LOG_LENGTH RECENT_DATA CHECK_STEP_PERIOD",
+                                "LOG_LENGTH RECENT_DATA LATEST_DATA CHECK_STEP_PERIOD",
     "signals/checks/imu_check.py": "TURN_WINDOW FORCE_BATCH",
     "signals/checks/joint_effort_check.py": "EFFORT_WINDOW",
     "signals/checks/joint_velocity_check.py": "JOINT_WINDOW",
@@ -102,7 +102,8 @@ NO_THRESHOLDS = {
     "signals/checks/thruster_windows.py": "PULL_STEP",
     "signals/checks/weak_thruster.py": "MOST_ALIKE REWEIGHTED",
     "signals/checks/wirings.py": "MIRRORED",
-    "signals/checks/velocity_map.py": "UNKNOWNS",
+    "signals/checks/velocity_map.py": "STIFFNESSES CORRECTIONS SETTLED MOST_LAG "
+                                       "NEARLY_SINGULAR LEAST",
     "signals/decode/clocks.py": "REVIEW_PERIOD",
     "signals/decode/input_state.py": "OK WARN ERROR MOST_DOUBTS",
     "signals/decode/readings.py": "MOST_HELD",

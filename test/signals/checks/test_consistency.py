@@ -20,12 +20,16 @@ import yaml
 from uvms_adaptive_dynamics.config import Config
 from uvms_adaptive_dynamics.model.rotations import from_rotation_vector, from_rpy
 from uvms_adaptive_dynamics.signals.checks.depth_check import check_depth
-from uvms_adaptive_dynamics.signals.checks.dvl_check import _clear_axes, check_velocity
+from uvms_adaptive_dynamics.signals.checks.dvl_check import (
+    _clear_axes,
+    _is_of_world,
+    check_velocity,
+)
 from uvms_adaptive_dynamics.signals.checks.finding import UNDECIDED, Harm
 from uvms_adaptive_dynamics.signals.checks.imu_check import check_rates
 from uvms_adaptive_dynamics.signals.checks.joint_check import check_joints
 from uvms_adaptive_dynamics.signals.checks.thruster_check import thruster_findings, turned_sensor
-from uvms_adaptive_dynamics.signals.checks.velocity_map import velocity_map
+from uvms_adaptive_dynamics.signals.checks.velocity_map import fused, velocity_map
 
 ALLOCATION = np.reshape(Config().thrusters.allocation, (6, 8))
 MASS = np.diag([20.0, 25.0, 28.0, 0.5, 0.5, 0.6])
@@ -155,11 +159,16 @@ def test_a_dvl_that_shows_little_but_noise_has_no_wrong_unit(noise, seed):
     assert noise > 0.05 or [finding.setting for finding in found] == ["dvl unit"], found
 
 
-def test_a_noisy_dvl_has_no_wrong_scale():
-    """Noise of the regressor biases the fit low; the reverse regression bounds the bias."""
-    fit = velocity_map(dvl_log(3, noise=0.1)[0])
-    low, high, error = fit.scale()
-    assert low < 0.9 and high + 3.3 * error > 1.0
+def test_noise_of_a_dvl_makes_velocities_neither_too_small_nor_the_fit_useless():
+    """Four velocities a second with as much noise as half of the motion: over many draws, scale and
+    lag are unbiased and as accurate as 240 velocities allow."""
+    fits = [velocity_map(dvl_log(seed, rate=4.0, noise=0.1)[0]) for seed in range(30)]
+    scales = np.array([fit.scale()[1] for fit in fits])
+    errors = np.array([fit.scale()[2] for fit in fits])
+    lags = np.array([(fit.lag, fit.errors[12]) for fit in fits])
+    assert abs(scales.mean() - 1.0) < 3.3 * scales.std() / np.sqrt(30)
+    assert 0.02 < np.median(errors) < 0.05 and np.all(np.abs(scales - 1.0) < 4 * errors)
+    assert np.median(lags[:, 1]) < 0.03 and np.all(np.abs(lags[:, 0]) < 4 * lags[:, 1])
 
 
 @pytest.mark.parametrize("seed", range(3))
@@ -172,6 +181,44 @@ def test_a_bias_of_the_accelerometer_makes_no_map_uncertain(seed):
     fit = velocity_map(biased)
     np.testing.assert_allclose(fit.Q, clean.Q, atol=0.005)
     np.testing.assert_allclose(fit.errors, clean.errors, rtol=0.1)
+
+
+@pytest.mark.parametrize("seed", range(5))
+def test_an_offset_that_hides_a_wrong_sign_does_not_prove_the_dvl_right(seed):
+    """Sway of the later third is reversed, and the integral wanders: either there is a finding, or
+    nothing is concluded. With the right sign the same wander proves nothing wrong."""
+    log, *_ = dvl_log(seed)
+    rng = np.random.default_rng(seed)
+    log[:, 7:10] += 0.1 * np.cumsum(np.cumsum(rng.normal(size=(len(log), 3)), axis=0), axis=0) / 1e2
+    reversed_late = log.copy()
+    reversed_late[400:, 2] *= -1.0
+    right, wrong = (check_velocity({"dvl": rows}, Config(), False)[0]
+                    for rows in (log, reversed_late))
+    assert right.findings == [] and (wrong.findings or not wrong.complete)
+
+
+def test_a_misfit_of_any_map_does_not_put_the_dvl_in_the_worlds_axes():
+    """The axes that turn with the robot fit better, though stretches of time disagree: that weighs
+    down the evidence, and does not turn it round."""
+    log, nu, _ = dvl_log(0, rate=4.0, noise=0.05)
+    R = np.array([from_rpy(0.0, 0.0, 0.5 * np.sin(0.2 * t)) for t in log[:, 0]])
+    log[:, 7:10] = np.einsum("kij,kj->ki", R, log[:, 7:10])
+    log[:, 10:19] = R.reshape(-1, 9)
+    fit = velocity_map(log)
+    assert fit.misfit < velocity_map(log, of_world=True).misfit
+    assert not _is_of_world(fit._replace(inflation=2.0), log)
+
+
+@pytest.mark.parametrize("seed", range(5))
+def test_two_swapped_thrusters_are_named_by_thirty_seconds_of_a_slow_and_noisy_dvl(seed):
+    """By the velocity of IMU and DVL together, which has a fifth of the DVL's noise."""
+    log, nu, nu_dot = dvl_log(seed, rate=4.0, noise=0.1, seconds=30.0)
+    better, swapped = fused(log), ALLOCATION[:, [0, 2, 1, 3, 4, 5, 6, 7]]
+    true = nu[np.isin(log[:, 0], better[:, 0]), :3]
+    assert np.std(better[:, 1:4] - true) < 0.03 and len(better) > 110
+    (found,) = thruster_findings(thrust_log(nu, nu_dot, log[:, 0], swapped), better, ALLOCATION)
+    assert found.sentence.startswith("thrusters 2 and 3 seem to be swapped; set")
+    assert thruster_findings(thrust_log(nu, nu_dot, log[:, 0]), better, ALLOCATION) == []
 
 
 @pytest.mark.parametrize("axes", [np.eye(3)[[1, 0, 2]], np.diag([1.0, -1.0, -1.0])])

@@ -75,10 +75,10 @@ def rolled(degrees):
 
 @pytest.mark.parametrize("until", [125.0, 145.0, 185.0])
 def test_silence_does_not_withdraw_a_finding(until):
-    """A turn of 5 degrees is certain in a minute of velocities. In the fewer ones that are left
+    """A turn of 2.5 degrees is certain in a minute of velocities. In the fewer ones that are left
     while the DVL has lost the bottom it would not be, which does not prove that the DVL is right.
     """
-    frames = followed(rolled(5.0), until=until, onset=0.0, silent=105.0)
+    frames = followed(rolled(2.5), until=until, onset=0.0, silent=105.0)
     assert [finding.setting for finding, _ in frames.findings] == ["dvl.rpy"]
     assert frames.consistent_at("dvl.rpy") < 60.0
 
@@ -206,6 +206,21 @@ def test_thrusters_are_not_judged_by_a_dvl_whose_finding_stands(monkeypatch):
         frames._results["DVL"] = standing
         list(checks.steps(logs, frames._results))
     assert right == [True, False]
+
+
+def test_thrusters_are_judged_by_imu_and_dvl_together(monkeypatch):
+    """A DVL with a noise of 5 cm/s; what the thrusters are compared with has less than half."""
+    frames, seen = followed(until=62.0), []
+    logs = {name: np.array(rows) for name, rows in frames._logs.items() if rows}
+    clean = logs["dvl"].copy()
+    logs["dvl"][:, 1:4] += 0.05 * np.random.default_rng(0).normal(size=(len(clean), 3))
+    logs["thrust"] = np.column_stack([clean[:, 0], np.zeros((len(clean), 8))])
+    monkeypatch.setattr(frames._checks, "_check_thrusters",
+                        lambda logs, _: seen.append(logs["dvl"]) or UNDECIDED)
+    list(frames._checks.steps(logs, frames._results))
+    (used,) = seen
+    true = clean[np.isin(clean[:, 0], used[:, 0])]
+    assert len(used) > 0.9 * len(clean) and np.std(used[:, 1:4] - true[:, 1:4]) < 0.025
 
 
 def test_nothing_is_said_of_sensors_that_stay_right():

@@ -71,10 +71,12 @@ class DepthFit(NamedTuple):
         return outside(low, high, error, (1.0, 1.0)) and not self.contradicts(of_imu)
 
     def contradicts(self, of_imu: VelocityMap) -> bool:
-        """Whether depth and IMU disagree, by the same fit."""
+        """Whether the IMU agrees less with the depth than with the DVL, by the same fit."""
         size = max(self.gain, 1e-3)
         low, high, error = of_imu.scale()
-        return outside(low / size, high / size, error / size, (1.0, 1.0))
+        halfway = math.sqrt(max(size, 1.0 / size))
+        return outside(low * self.explained / size, high / size, error / size,
+                       (1.0 / halfway, halfway))
 
 
 def depth_fit(logs: dict[str, np.ndarray], turn: np.ndarray, config: Config) -> DepthFit | None:

@@ -41,9 +41,9 @@ from .velocity_map import VelocityMap, velocity_map
 
 VELOCITY_AXES = ("surge", "sway", "heave")
 MIN_VELOCITY_RMS = 0.05   # [m/s] RMS change over CHANGE_WINDOW on a judged axis
-# Share of the integrated IMU's power that an axis of the DVL has to explain: if the robot hardly
-# moves, the DVL shows only noise.
-MIN_EXPLAINED = 0.5
+# Share of the integral's power that must be motion for the DVL to be found right: else the offset
+# between them may hide that it was wrong for a part of the time.
+KNOWN_ENOUGH = 0.8
 DVL_GAIN = 0.6, 1.6       # range of the velocities' gain if their unit is right
 AXES_ODDS = 1000.0        # required odds of signed axes, or of world axes, against each alternative
 MAX_OFF_AXES = 0.35       # distance from signed axes beyond which the axes are tilted
@@ -79,21 +79,21 @@ def check_velocity(logs: dict[str, np.ndarray], config: Config,
         return UNDECIDED, None
     size = np.linalg.norm(turned, axis=0)
     gain, worst = float(np.median(size[judged])), float(error[:9].max())
-    # DVL noise biases the fit low, at most by the share that is unexplained.
-    if outside(gain, float(np.median(size[judged] / fit.by_axis[judged])), worst, DVL_GAIN):
+    if outside(gain * fit.known, gain, worst, DVL_GAIN):
         return mismatch("dvl unit", (
             f"DVL velocities are {1 / max(gain, 1e-9):.3g} times those of the integrated IMU; "
             f"publish m/s{_unit_of(gain)}"), harm=Harm.FOLLOWED), np.eye(3)
     clear = _clear_axes(turned, error[:9].reshape(3, 3).T)
-    if (clear is not None and not judged.all() and (fit.by_axis > MIN_EXPLAINED).all()
-            and (fit.moved > MIN_VELOCITY_RMS).all()):
+    if clear is not None and not judged.all() and (fit.moved > MIN_VELOCITY_RMS).all():
         return _other_axes(logs, config, clear), clear
     if judged.all():
         axes, off_axes = nearest_axes(turned)
         if axes is None or off_axes > MAX_OFF_AXES:
             return _tilted(fit, config, Harm.CONTRADICTS), _axes_of(Q)
         if np.array_equal(axes, np.eye(3)):
-            return _small_errors(fit, logs, config), _axes_of(Q)
+            small = _small_errors(fit, logs, config)
+            return small._replace(complete=bool(
+                small.findings or fit.known > KNOWN_ENOUGH)), _axes_of(Q)
         return _other_axes(logs, config, axes), axes
     reversed_axes = [k for k in range(3) if judged[k]
                      and turned[k, k] + Z999 * error[4 * k] < 0]
@@ -108,7 +108,7 @@ def _judged(fit: VelocityMap) -> np.ndarray:
     """(3,) whether the fit is good enough to judge each axis."""
     # Without motion the fit's error can be small too.
     return ((fit.errors[:9].reshape(3, 3).max(axis=1) < MAX_STANDARD_ERROR)
-            & (fit.moved > MIN_VELOCITY_RMS) & (fit.by_axis > MIN_EXPLAINED))
+            & (fit.moved > MIN_VELOCITY_RMS))
 
 
 def _is_of_world(fit: VelocityMap, dvl: np.ndarray) -> bool:
@@ -118,8 +118,8 @@ def _is_of_world(fit: VelocityMap, dvl: np.ndarray) -> bool:
     world = velocity_map(dvl, of_world=True)
     if world is None or not _judged(world).all():
         return False
-    left, of_world = (max(1.0 - each.explained, 1e-9) for each in (fit, world))
-    return fit.free * math.log(left / of_world) > 2 * math.log(AXES_ODDS)
+    return (fit.misfit - world.misfit
+            > 2 * math.log(AXES_ODDS) * max(fit.inflation, world.inflation))
 
 
 def _clear_axes(Q: np.ndarray, error: np.ndarray) -> np.ndarray | None:

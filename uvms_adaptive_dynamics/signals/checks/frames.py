@@ -46,6 +46,7 @@ LEAST_WINDOWS = 20
 CHECK_STEP_PERIOD = 0.02
 LOG_LENGTH = 60.0                       # [s] of the newest data that a check uses
 RECENT_DATA = 30.0                      # [s] of the newest data that are also checked alone
+LATEST_DATA = 10.0                      # [s] of them that suffice for a DVL with little noise
 MOTION_SENSORS = ("imu", "dvl")
 DELAYS = tuple(f"{role}.delay" for role in MOTION_SENSORS)
 LOGS = ("imu", "dvl", "depth", "joints", "thrust", "tried", "doubted")
@@ -220,7 +221,12 @@ class FrameChecks:
             before = self._results[name]
             if not new.findings and recent.get(name, UNDECIDED).findings:
                 new = recent[name]
-            if new.findings and self._consistent.get(name, -math.inf) > elapsed - LOG_LENGTH:
+            if name == "DVL" and self._consistent.get(name, 0.0) and not (
+                    new.complete or new.findings):
+                new = yield from self._of_latest_velocities(logs, t, new)
+            # (what is found by one check may have begun any time since the one before)
+            if new.findings and (self._consistent.get(name, -math.inf)
+                                 > elapsed - LOG_LENGTH - LATE_CHECK_PERIOD):
                 new = (yield from self._of_newest(name, logs, t)) or new
             windows = [_windows(logs.get(log), t) for log in COMPARED[name]]
             # A warning stays until there is enough motion to withdraw it, and as much data as there
@@ -305,18 +311,30 @@ class FrameChecks:
     def _of_newest(self, name: str, logs: dict[str, np.ndarray],
                    t: float) -> Generator[None, None, CheckResult | None]:
         """Result of check `name`, which found no mismatch last time, on newer rows alone: those
-        since then, or the newest half. Older rows would make the mismatch look smaller, or like
-        another one. Prefers the first complete result, else the first that shows a mismatch; None
-        if neither does."""
+        since the DVL has turned, or else since then, or the newest half. Older rows would make the
+        mismatch look smaller, or like another one. Prefers the first complete result, else the
+        first that shows a mismatch; None if neither does."""
         assert self._begin is not None
         shown: list[CheckResult] = []
-        for cut in (self._begin + self._consistent[name], t - RECENT_DATA):
+        cuts = [self._begin + self._consistent[name], t - RECENT_DATA]
+        if name == "DVL" and (turned_at := turned_since(logs["dvl"])) is not None:
+            cuts = [turned_at]
+        for cut in cuts:
             results = yield from self._checks.steps(_since(logs, cut), self._results)
             result = results.get(name, UNDECIDED)
             if result.findings and result.complete:
                 return result
             shown += [result] if result.findings else []
         return shown[0] if shown else None
+
+    def _of_latest_velocities(self, logs: dict[str, np.ndarray], t: float,
+                              result: CheckResult) -> Generator[None, None, CheckResult]:
+        """The DVL's result on the latest rows alone if it is complete, else `result`: a mixture of
+        rows before and after a change fits no map."""
+        logs = {name: logs[name] for name in COMPARED["IMU"] + COMPARED["DVL"] if name in logs}
+        latest = yield from self._checks.steps(_since(logs, t - LATEST_DATA), self._results)
+        found = latest.get("DVL", UNDECIDED)
+        return found if found.complete and found.findings else result
 
     def add_command(self, saturated: bool) -> None:
         """See `SensorChecks.add_command`."""

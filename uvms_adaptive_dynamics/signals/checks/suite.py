@@ -35,6 +35,7 @@ from .imu_check import check_gravity, check_rates
 from .joint_check import ScaleCheck, check_joints
 from .response_check import response_findings
 from .thruster_check import thruster_findings
+from .velocity_map import fused
 
 MIN_LOG_ROWS = 50
 # Share of saturated commands, and number of commands, from which the unit is wrong.
@@ -101,6 +102,9 @@ class SensorChecks:
             sensors_right = turn is not None and not any(
                 result.findings or not result.complete and before[name].findings
                 for name, result in results.items())
+            if sensors_right and "thrust" in logs and "dvl" in logs and "DVL" in self.names:
+                logs["dvl"] = fused(logs["dvl"])
+                yield
             checked = self._check_thrusters(logs, sensors_right)
             yield
             if checked.complete and not checked.findings and "tried" in logs:

@@ -22,7 +22,7 @@ import numpy as np
 from .finding import CHANGE_WINDOW
 from .fits import integral, rows_in
 
-MIN_THRUST_WINDOWS = 150
+MIN_THRUST_WINDOWS = 15       # that do not overlap
 THRUST_GAP = 0.5      # [s] gap after which the thrust is unknown
 MIN_VELOCITY_STDDEV = 0.02   # [m/s, rad/s] of an axis or direction that is judged
 MIN_IMPULSE_STDDEV = 0.05    # [N s] of a thruster that is judged
@@ -75,7 +75,7 @@ def thrust_windows(thrust: np.ndarray, dvl: np.ndarray) -> Windows | None:
     t, nu, n3 = dvl[:, 0], dvl[:, 1:7], dvl[:, 19:22]
     lag = rows_in(t, CHANGE_WINDOW)
     inside = _inside(thrust, dvl, lag)
-    if inside.sum() < MIN_THRUST_WINDOWS or np.all(nu.std(axis=0) < MIN_VELOCITY_STDDEV):
+    if inside.sum() < MIN_THRUST_WINDOWS * lag or np.all(nu.std(axis=0) < MIN_VELOCITY_STDDEV):
         return None
     # Slow external pulls (tether, floor, hand) must not be blamed on a thruster.
     knots = np.arange(t[0], t[-1] + PULL_STEP, PULL_STEP)

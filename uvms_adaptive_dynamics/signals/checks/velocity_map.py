@@ -13,29 +13,54 @@
 # limitations under the License.
 
 """Linear map from the DVL's velocity to the integrated IMU, its scale and rotation, with standard
-errors."""
+errors.
+
+The integral C of the specific force is smooth but for an offset o that varies slowly; the noise is
+the DVL's. So the velocities v are regressed on the velocity u = R^T (C + o) of the integral: noise
+does not bias that, and every velocity counts, not only changes over a second. A map Q, at first the
+identity, and a lag, at first zero, are corrected by their errors E and T until these vanish:
+
+    R Q v = C + o + R (E u - w x d - T R^T a)
+
+The offset is a curve of straight pieces, as stiff as is likeliest.
+"""
 from __future__ import annotations
 
+import math
 from typing import NamedTuple
 
 import numpy as np
 
 from ...model.rotations import skew, to_rotation_vector
 from .finding import CHANGE_WINDOW
-from .fits import ROBUST_QUANTILE, integral, regression
+from .fits import ROBUST_QUANTILE, STRETCHES, rows_in
+from .velocity_log import VelocityLog
 
-MIN_VELOCITY_WINDOWS = 30  # of three values each, for sixteen unknowns
-UNKNOWNS = 16             # Q, lever arm, lag, accelerometer bias
+# Standard deviations by which entries of E, the lever arm [m], the lag [s] and the accelerometer's
+# bias [m/s^2] may be off before anything is known.
+PRIOR_ERRORS = np.repeat([1.0, 0.1], [13, 3])
+# Tried ratios of the variance of the DVL's noise to that of the offset's kinks.
+STIFFNESSES = 10.0 ** np.arange(-2, 8)
+# Mean square of the components of standard normal vectors (3,) without the tenth that is longest.
+TRIMMED_VECTORS = 0.797
+# Corrections at most, until map (relative to its size) and lag [s] change by less than SETTLED.
+CORRECTIONS, SETTLED = 5, 2e-3
+NEARLY_SINGULAR = 1e-6           # singular values of a map, relative to its largest, that are none
+LEAST_KNOWN = 0.3         # share of the integral's power that must be motion
+MOST_LAG = 1.0            # [s] that is followed
+LEAST = 1e-12             # share of the squares below which a residual is rounding
 
 
 class VelocityMap(NamedTuple):
-    """Fit of the change of R Q v + R (w x d) + T a, plus the integral of the accelerometer's bias,
-    to the change of the IMU's integrated velocity, whose derivative is a.
+    """Fit of R Q v + R (w x d) + T a, plus the integral of the accelerometer's bias, to the IMU's
+    integrated velocity, whose derivative is a, up to a slow offset.
 
     Q (3, 3); d (3,) [m] error of the DVL's position; T [s] how much later the DVL's stamps are than
-    the IMU's; covariance (13, 13) of Q by columns, d, T; moved (3,) [m/s] RMS change per axis;
-    explained: share of the changes' power; free: degrees of freedom left (independent values less
-    unknowns).
+    the IMU's; covariance (13, 13) of Q by columns, d, T; moved (3,) [m/s] RMS change of the
+    velocity along each axis of the DVL over CHANGE_WINDOW, without its noise; known: smallest share
+    of the integral's power over CHANGE_WINDOW that is motion, by its correlation with the DVL less
+    noise; misfit: -2 log likelihood of the velocities, up to a constant, as for white noise;
+    inflation: variance of the errors relative to that.
     """
 
     Q: np.ndarray
@@ -43,19 +68,9 @@ class VelocityMap(NamedTuple):
     lag: float
     covariance: np.ndarray
     moved: np.ndarray
-    explained: float
-    free: float
-
-    @property
-    def by_axis(self) -> np.ndarray:
-        """(3,) share of the power left by everything else that each axis' velocity explains; nearly
-        zero where the DVL shows only noise."""
-        found = []
-        for k in range(3):
-            q, C = self.Q[:, k], self.covariance[3 * k:3 * k + 3, 3 * k:3 * k + 3]
-            squares = float(q @ np.linalg.lstsq(C, q, rcond=None)[0])    # in standard errors
-            found.append(squares / (squares + self.free))
-        return np.array(found)
+    known: float
+    misfit: float
+    inflation: float
 
     @property
     def errors(self) -> np.ndarray:
@@ -77,49 +92,181 @@ class VelocityMap(NamedTuple):
     def scale(self) -> tuple[float, float, float]:
         """(lower bound, upper bound, standard error) of the ratio of IMU to DVL velocity.
 
-        DVL noise biases the fit low, at most by the share that it leaves unexplained (reverse
-        regression)."""
+        Errors of the integral bias the fit high, at most by the share that is not known to be
+        motion."""
         U, s, Vt = np.linalg.svd(self.Q)
         by_Q = (U @ Vt).T.ravel() / 3
         error = float(np.sqrt(by_Q @ self.covariance[:9, :9] @ by_Q))
-        return float(s.mean()), float(s.mean()) / max(self.explained, 1e-3), error
+        return float(s.mean()) * self.known, float(s.mean()), error
 
 
 def velocity_map(dvl: np.ndarray, of_world: bool = False) -> VelocityMap | None:
-    """Fit the map to the rows of `dvl` (as in `frames`) over one-second windows; None if too few
-    windows have no gap. `of_world`: assume a velocity in world axes, with Q v instead of R Q v."""
-    t, v, w, C = dvl[:, 0], dvl[:, 1:4], dvl[:, 4:7], dvl[:, 7:10]
-    R = dvl[:, 10:19].reshape(-1, 3, 3)
-    period = np.median(np.diff(t))
-    lag = max(1, round(CHANGE_WINDOW / period))
-    axes = np.broadcast_to(np.eye(3), R.shape) if of_world else R
-    by_Q = np.einsum("kij,kl->kilj", axes, v).reshape(-1, 3, 9)
-    acceleration, smooth = _slope(t, C, 3 * period)
-    rows = np.concatenate([by_Q, _rotated_skew(R, w), acceleration[:, :, None], integral(t, R)],
-                          axis=2)
-    ok = (np.abs(t[lag:] - t[:-lag] - CHANGE_WINDOW) < 0.5) & smooth[lag:] & smooth[:-lag]
-    if ok.sum() < MIN_VELOCITY_WINDOWS:
-        return None
-    change = (rows[lag:] - rows[:-lag])[ok].reshape(-1, UNKNOWNS)
-    x, covariance, explained = regression(change, (C[lag:] - C[:-lag])[ok].ravel(), lag)
-    moved = np.sqrt(np.mean(change[:, :9].reshape(-1, 3, 3) ** 2, axis=(0, 2)) * 3)
-    free = max(ROBUST_QUANTILE * len(change) / lag - x.size, 1.0)
-    return VelocityMap(x[:9].reshape(3, 3).T, x[9:12], float(x[12]), covariance[:13, :13], moved,
-                       explained, free)
+    """Fit the map to the rows of `dvl` (as in `frames`); None if too few of them have neighbours,
+    or if the integral shows its own errors rather than the motion. `of_world`: assume a velocity in
+    world axes, with Q v instead of R Q v."""
+    log = VelocityLog.of(dvl, of_world)
+    found = None if log is None else _result(*_settled(log))
+    return None if found is None or found.known < LEAST_KNOWN else found
 
 
-def _slope(t: np.ndarray, C: np.ndarray, longest: float) -> tuple[np.ndarray, np.ndarray]:
-    """(slope of C (k, 3) between the neighbours of each row, (k,) whether these are less than
-    `longest` [s] apart)."""
-    slope, near = np.zeros_like(C), np.zeros(len(t), bool)
-    span = t[2:] - t[:-2]
-    slope[1:-1], near[1:-1] = (C[2:] - C[:-2]) / span[:, None], span < longest
-    return slope, near
+def fused(dvl: np.ndarray) -> np.ndarray:
+    """The rows of `dvl` (as in `frames`) that have neighbours, with the velocity of the integral
+    and the offset, which is less noisy than the DVL's; all rows as they are if these are too few.
+    """
+    log = VelocityLog.of(dvl, of_world=False)
+    if log is None:
+        return dvl
+    _, fit, _ = _settled(log)
+    rows = dvl[np.isin(dvl[:, 0], log.t)].copy()
+    rows[:, 1:4] = fit.u
+    return rows
 
 
-def _rotated_skew(R: np.ndarray, w: np.ndarray) -> np.ndarray:
-    """R S(w) (k, 3, 3) of R (k, 3, 3) and w (k, 3)."""
+def _settled(log: VelocityLog) -> tuple[VelocityLog, _Fit, float]:
+    """(the log, its fit once map and lag have settled, the lag [s])."""
+    # of any unit, and in any axes
+    by_imu, by_dvl = (np.sqrt(np.mean(_changes(log.t, x) ** 2)) for x in (log.C, log.v))
+    Q = np.eye(3) * by_imu / max(by_dvl, 1e-9)
+    last, lag, keep, offset = Q, 0.0, np.ones(len(log.t), bool), None
+    for _ in range(CORRECTIONS):
+        fit = _corrected(log.earlier(lag), Q, keep, offset)
+        keep, offset = fit.keep, fit.offset
+        U, s, Vt = np.linalg.svd(fit.Q)
+        Q = s.mean() * U @ Vt       # (for a general matrix the noise would not be isotropic)
+        before, lag = lag, float(np.clip(lag + fit.x[12], -MOST_LAG, MOST_LAG))
+        if abs(lag - before) < SETTLED and np.abs(fit.Q - last).max() < SETTLED * s.mean():
+            break
+        last = fit.Q
+    return log.earlier(before), fit, before + float(fit.x[12])
+
+
+def _changes(t: np.ndarray, x: np.ndarray) -> np.ndarray:
+    """Changes (m, 3) of x (k, 3) over windows of the times t (k,) [s] without a gap."""
+    rows = rows_in(t, CHANGE_WINDOW)
+    return (x[rows:] - x[:-rows])[t[rows:] - t[:-rows] < 1.5 * CHANGE_WINDOW]
+
+
+class _Fit(NamedTuple):
+    """Q (3, 3), corrected; x (16,): E by columns, d, T, bias; its covariance (16, 16), `inflation`
+    times that for white noise; misfit: -2 log likelihood; residual (k, 3); offset (k, 3), of which
+    the accelerometer's bias explains `drift` (k, 3); keep (k,): rows that are no outliers; variance
+    of the noise, in the integral's units; u (k, 3)."""
+
+    Q: np.ndarray
+    x: np.ndarray
+    covariance: np.ndarray
+    inflation: float
+    misfit: float
+    residual: np.ndarray
+    offset: np.ndarray
+    drift: np.ndarray
+    keep: np.ndarray
+    variance: float
+    u: np.ndarray
+
+
+def _corrected(log: VelocityLog, Q: np.ndarray, keep: np.ndarray,
+               offset: np.ndarray | None) -> _Fit:
+    """Correct Q (3, 3), a scaled orthogonal matrix, by the fit to the rows `keep` (k,); offset
+    (k, 3): as known so far."""
+    y = log.v @ Q.T
+    y = np.einsum("kij,kj->ki", log.R, y) - log.C
+    if offset is None:
+        weight = log.hats.T @ log.hats + log.kinks.T @ log.kinks
+        offset = log.hats @ np.linalg.lstsq(weight, log.hats.T @ y, rcond=None)[0]
+    u = np.einsum("kji,kj->ki", log.R, log.C + offset)
+    X = np.concatenate([(log.R[:, :, None, :] * u[:, None, :, None]).reshape(len(u), 3, 9),
+                        -log.R @ _skews(log.w), -log.a[:, :, None], log.turns], axis=2)
+    x, knots, covariance, variance, own, misfit = _likeliest(log.hats[keep], log.kinks, X[keep],
+                                                             y[keep])
+    trimmed = 1.0 if keep.all() else TRIMMED_VECTORS
+    covariance, variance = covariance / trimmed, variance / trimmed
+    drift, curve = X[:, :, 13:] @ x[13:], log.hats @ knots
+    residual = y - X @ x - curve
+    size = np.sum(residual ** 2, axis=1)
+    # Stretches of time that disagree more than by white noise: a misfit that lasts.
+    scores = np.einsum("kip,ki->kp", own, residual[keep])
+    parts = np.array([part.sum(axis=0) for part in np.array_split(scores, STRETCHES)])
+    shifts = parts @ covariance / variance
+    inflation = max(float(np.mean(np.sum(shifts ** 2, axis=0) / np.diagonal(covariance))), 1.0)
+    return _Fit(np.linalg.pinv(_one_plus(x), rcond=NEARLY_SINGULAR) @ Q, x, inflation * covariance,
+                inflation, misfit, residual, drift + curve, drift,
+                size <= np.quantile(size, ROBUST_QUANTILE), variance, u)
+
+
+class _Solution(NamedTuple):
+    """x (16,), knots (J, 3), covariance of x (16, 16) for white noise, its variance, X without what
+    knots explain (k, 3, 16), and -2 log likelihood."""
+
+    x: np.ndarray
+    knots: np.ndarray
+    covariance: np.ndarray
+    variance: float
+    own: np.ndarray
+    misfit: float
+
+
+def _likeliest(hats: np.ndarray, kinks: np.ndarray, X: np.ndarray,
+               y: np.ndarray) -> _Solution:
+    """The fit y (k, 3) = X (k, 3, 16) x + hats (k, J) knots, with the likeliest of STIFFNESSES for
+    the kinks (m, J)."""
+    J, p = hats.shape[1], X.shape[2]
+    G, bends = hats.T @ hats, kinks.T @ kinks
+    GX, Gy = np.tensordot(hats, X, (0, 0)).reshape(J, -1), hats.T @ y
+    flat = X.reshape(-1, p)
+    XX, Xy, yy = flat.T @ flat, flat.T @ y.ravel(), float(np.sum(y ** 2))
+    free = max(y.size - p - 3 * (J - len(kinks)), 1)
+    best, least = None, math.inf
+    for stiffness in STIFFNESSES if len(kinks) else STIFFNESSES[:1]:
+        L = np.linalg.cholesky(G + stiffness * bends + 1e-9 * np.trace(G) / J * np.eye(J))
+        ZX, Zy = np.linalg.solve(L, GX), np.linalg.solve(L, Gy)
+        Z = ZX.reshape(3 * J, p)
+        N, b = XX - Z.T @ Z, Xy - Z.T @ Zy.ravel()
+        left = yy - float(np.sum(Zy ** 2))
+        # The prior weighs by the noise, which is near what is left without it.
+        bare = max(left - b @ np.linalg.lstsq(N, b, rcond=None)[0], LEAST * yy, 1e-300) / free
+        N = N + np.diag(bare / PRIOR_ERRORS ** 2)
+        x = np.linalg.solve(N, b)
+        variance = max(left - b @ x, LEAST * yy, 1e-300) / free
+        cost = (free * math.log(variance) + 6.0 * np.log(np.diagonal(L)).sum()
+                - 3 * len(kinks) * math.log(stiffness) + np.linalg.slogdet(N)[1])
+        if best is None or cost < least:
+            knots = np.linalg.solve(L.T, Zy - ZX.reshape(J, 3, p) @ x)
+            own = X - np.tensordot(hats, np.linalg.solve(L.T, ZX).reshape(J, 3, p), (1, 0))
+            best, least = _Solution(x, knots, variance * np.linalg.inv(N), variance, own,
+                                    cost), cost
+    assert best is not None
+    return best
+
+
+def _result(log: VelocityLog, fit: _Fit, lag: float) -> VelocityMap:
+    Q = fit.Q
+    # dQ = -(1 + E)^-1 dE Q, by columns
+    to_Q = np.zeros((13, 13))
+    to_Q[:9, :9] = -np.kron(Q.T, np.linalg.pinv(_one_plus(fit.x), rcond=NEARLY_SINGULAR))
+    to_Q[9:, 9:] = np.eye(4)
+    along = fit.u @ np.linalg.pinv(Q, rcond=NEARLY_SINGULAR).T
+    seen, by_imu, moved = (_changes(log.t, x) for x in (
+        np.einsum("kij,kj->ki", log.R, log.v @ Q.T), log.C + fit.drift, along))
+    by_imu = by_imu - by_imu.mean(axis=0)
+    power = float(np.sum(seen ** 2))
+    motion = max(power - 2.0 * fit.variance * seen.size, 0.5 * power)
+    known = (float(np.sum(seen * by_imu)) ** 2
+             / max(motion * float(np.sum(by_imu ** 2)), 1e-300))
+    size = max(float(np.linalg.norm(Q)) / math.sqrt(3.0), 1e-12)
+    return VelocityMap(
+        Q, fit.x[9:12], lag, to_Q @ fit.covariance[:13, :13] @ to_Q.T,
+        np.sqrt(np.mean(moved ** 2, axis=0)), min(max(known, 1e-3), 1.0),
+        fit.misfit - 6.0 * float(fit.keep.sum()) * math.log(size), fit.inflation)
+
+
+def _one_plus(x: np.ndarray) -> np.ndarray:
+    """1 + E (3, 3) of the fit x (16,)."""
+    return np.eye(3) + x[:9].reshape(3, 3).T
+
+
+def _skews(w: np.ndarray) -> np.ndarray:
+    """S(w) (k, 3, 3) of w (k, 3)."""
     zero = np.zeros(len(w))
-    S = np.array([[zero, -w[:, 2], w[:, 1]], [w[:, 2], zero, -w[:, 0]],
-                  [-w[:, 1], w[:, 0], zero]]).transpose(2, 0, 1)
-    return R @ S
+    return np.array([[zero, -w[:, 2], w[:, 1]], [w[:, 2], zero, -w[:, 0]],
+                     [-w[:, 1], w[:, 0], zero]]).transpose(2, 0, 1)

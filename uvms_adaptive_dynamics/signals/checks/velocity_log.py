@@ -1,0 +1,92 @@
+# Copyright 2026 uvms_adaptive_dynamics developers
+#
+# Licensed under the Apache License, Version 2.0 (the "License");
+# you may not use this file except in compliance with the License.
+# You may obtain a copy of the License at
+#
+#     http://www.apache.org/licenses/LICENSE-2.0
+#
+# Unless required by applicable law or agreed to in writing, software
+# distributed under the License is distributed on an "AS IS" BASIS,
+# WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
+# See the License for the specific language governing permissions and
+# limitations under the License.
+
+"""The DVL's velocities beside the IMU's integral, and the curve of the offset between them."""
+from __future__ import annotations
+
+import math
+from typing import NamedTuple
+
+import numpy as np
+from scipy.linalg import block_diag
+
+from .finding import CHANGE_WINDOW
+from .fits import integral, rows_in
+
+MIN_VELOCITIES = 60       # of three values each, for sixteen unknowns and the offset
+SHORTEST_LOG = 5          # windows of CHANGE_WINDOW
+# [s] of the offset's pieces: three periods of a DVL at 4 Hz. An attitude that wanders by half a
+# degree within two seconds needs as many; with 1.5 s the map's errors were up to twice as large as
+# said.
+KNOT_SPACING = 0.75
+
+
+class VelocityLog(NamedTuple):
+    """Rows with neighbours: times t (k,) [s], axes R (k, 3, 3) of the velocities v (k, 3), rates w
+    (k, 3), the integral C (k, 3), its slope a (k, 3), the integral of R (k, 3, 3); hats (k, J): the
+    share of each of the offset's knots; kinks (m, J): their second differences."""
+
+    t: np.ndarray
+    R: np.ndarray
+    v: np.ndarray
+    w: np.ndarray
+    C: np.ndarray
+    a: np.ndarray
+    turns: np.ndarray
+    hats: np.ndarray
+    kinks: np.ndarray
+
+    @classmethod
+    def of(cls, dvl: np.ndarray, of_world: bool) -> VelocityLog | None:
+        t, C, R = dvl[:, 0], dvl[:, 7:10], dvl[:, 10:19].reshape(-1, 3, 3)
+        period = float(np.median(np.diff(t)))
+        a, near = _slope(t, C, 3 * period)
+        if near.sum() < max(MIN_VELOCITIES, SHORTEST_LOG * rows_in(t, CHANGE_WINDOW)):
+            return None
+        hats, kinks = _pieces(t[near], max(3 * period, CHANGE_WINDOW))
+        axes = np.broadcast_to(np.eye(3), R.shape) if of_world else R
+        return cls(t[near], axes[near], dvl[near, 1:4], dvl[near, 4:7], C[near], a[near],
+                   integral(t, R)[near], hats, kinks)
+
+    def earlier(self, lag: float) -> VelocityLog:
+        """The log with what the IMU measured `lag` [s] before each velocity."""
+        imu = (self.R, self.w, self.C, self.a, self.turns)
+        rows = np.hstack([each.reshape(len(self.t), -1) for each in imu])
+        then = np.column_stack([np.interp(self.t - lag, self.t, column) for column in rows.T])
+        R, w, C, a, turns = np.split(then, [9, 12, 15, 18], axis=1)
+        return self._replace(R=R.reshape(-1, 3, 3), w=w, C=C, a=a, turns=turns.reshape(-1, 3, 3))
+
+
+def _pieces(t: np.ndarray, longest: float) -> tuple[np.ndarray, np.ndarray]:
+    """(hats, kinks) as in `VelocityLog` for times t (k,) [s], with a curve of its own for each
+    stretch without a gap longer than `longest` [s]."""
+    ends = [0, *np.flatnonzero(np.diff(t) > longest) + 1, len(t)]
+    hats, kinks = [], []
+    for begin, end in zip(ends, ends[1:]):
+        x = t[begin:end] - t[begin]
+        knots = np.linspace(0.0, max(x[-1], 1e-3), 1 + max(1, math.ceil(x[-1] / KNOT_SPACING)))
+        hat = np.zeros((len(t), len(knots)))
+        hat[begin:end] = np.maximum(1.0 - np.abs(x[:, None] - knots) / knots[1], 0.0)
+        hats.append(hat)
+        kinks.append(np.diff(np.eye(len(knots)), 2, axis=0))
+    return np.hstack(hats), block_diag(*kinks)
+
+
+def _slope(t: np.ndarray, C: np.ndarray, longest: float) -> tuple[np.ndarray, np.ndarray]:
+    """(slope of C (k, 3) between the neighbours of each row, (k,) whether these are less than
+    `longest` [s] apart)."""
+    slope, near = np.zeros_like(C), np.zeros(len(t), bool)
+    span = t[2:] - t[:-2]
+    slope[1:-1], near[1:-1] = (C[2:] - C[:-2]) / span[:, None], span < longest
+    return slope, near
