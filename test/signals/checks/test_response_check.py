@@ -24,9 +24,15 @@ from uvms_adaptive_dynamics.config import Config
 from uvms_adaptive_dynamics.config.thrusters import ZONE_CUT, ZONE_SHIFT
 from uvms_adaptive_dynamics.signals.checks.response_check import (
     TRIED_RESPONSES,
+    _Fitted,
+    _matters,
     response_findings,
 )
-from uvms_adaptive_dynamics.signals.filters.command_response import TriedResponses, acting
+from uvms_adaptive_dynamics.signals.filters.command_response import (
+    POWER,
+    TriedResponses,
+    acting,
+)
 
 FULL = 40.0     # [N] a full command
 
@@ -101,6 +107,15 @@ def test_an_axis_at_rest_is_not_judged():
     thrust, tried, dvl = logs(lambda command: acting(command, 0.08 * FULL, ZONE_SHIFT), 0)
     dvl[:, 2] = 0.0
     assert found((thrust, tried, dvl)) == []
+
+
+def test_a_law_is_not_named_where_a_negligible_dead_zone_explains_as_much():
+    """A dead zone of .017 and a power of 1.2 are as likely."""
+    likely = [_Fitted(POWER, 1.228, 0.041, 0.0, np.zeros(10)),
+              _Fitted(ZONE_SHIFT, 0.017, 0.002, 1.0, np.zeros(10))]
+    matters = [_matters(one, Config().thrusters) for one in likely]
+    assert matters == [True, False]
+    assert _matters(likely[1]._replace(value=0.05), Config().thrusters)
 
 
 @pytest.mark.parametrize("kind", [ZONE_SHIFT, ZONE_CUT])

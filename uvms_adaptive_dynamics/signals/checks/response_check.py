@@ -77,18 +77,23 @@ def response_findings(thrust: np.ndarray, tried: np.ndarray, dvl: np.ndarray,
     fitted = sorted((_fitted(kind, wrenches, change, count)
                      for kind in (ZONE_CUT, ZONE_SHIFT, POWER)), key=lambda one: one.cost)
     best, certain = fitted[0], certain_gain(len(TRIED_RESPONSES))
-    # An unknown voltage changes a curve's own dead band by as much as the first zone that is tried.
-    known, least = (1.0, 0.0) if best.kind == POWER else (settings.dead_zone, ZONE_STEP)
-    least += student_quantile(0.9995, STRETCHES) * best.stddev      # 99.9 %, two-sided
     # The odds hold if one of the responses is the true one. None is exactly, so their gain must
     # also exceed what it varies by from one stretch of time to another (Vuong 1989).
     doubt = student_quantile(0.9995, STRETCHES) * math.sqrt(
         float(variance(as_set_without - best.without)))
-    if as_set - best.cost < certain + doubt or abs(best.value - known) < least:
+    if as_set - best.cost < certain + doubt:
         return []
-    alike = [one for one in fitted[1:] if as_set - one.cost > certain
-             and one.cost - best.cost < certain_gain(1)]
-    return [_finding([best, *alike], settings)]
+    likely = [one for one in fitted if as_set - one.cost > certain
+              and one.cost - best.cost < certain_gain(1)]
+    return [_finding(likely, settings)] if all(_matters(one, settings) for one in likely) else []
+
+
+def _matters(fitted: _Fitted, settings: Thrusters) -> bool:
+    """Whether the response differs from the configured one with 99.9 % certainty, and a dead zone
+    by more than an unknown voltage changes a curve's own."""
+    known, least = (1.0, 0.0) if fitted.kind == POWER else (settings.dead_zone, ZONE_STEP)
+    return (abs(fitted.value - known)
+            > least + student_quantile(0.9995, STRETCHES) * fitted.stddev)
 
 
 def _cleaned(windows: Windows, tried: np.ndarray, dvl: np.ndarray, allocation: np.ndarray
