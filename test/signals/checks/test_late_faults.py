@@ -73,6 +73,16 @@ def rolled(degrees):
     return from_rpy(math.radians(degrees), 0.0, 0.0)
 
 
+def changed_settings(frames, *given):
+    """What `FrameChecks._changed_settings` returns after all its steps."""
+    steps = frames._changed_settings(*given)
+    while True:
+        try:
+            next(steps)
+        except StopIteration as end:
+            return end.value
+
+
 @pytest.mark.parametrize("until", [125.0, 145.0, 185.0])
 def test_silence_does_not_withdraw_a_finding(until):
     """A turn of 2.5 degrees is certain in a minute of velocities. In the fewer ones that are left
@@ -115,7 +125,7 @@ def test_a_fault_may_be_unseen_at_two_checks():
     frames._results = {"DVL": mismatch("dvl.frame", "wrong sign")}
     frames._right, frames._consistent["DVL"] = [30.1, 40.1, 50.1], 50.0
     frames._since = {"dvl.frame": (60.0, 50.0)}
-    assert frames._changed_settings({}, 60.1, 60.0)[0] == {"dvl.frame": 30.1}
+    assert changed_settings(frames, {}, 60.1, 60.0)[0] == {"dvl.frame": 30.1}
 
 
 def test_another_wiring_is_believed_at_the_second_check():
@@ -125,8 +135,8 @@ def test_another_wiring_is_believed_at_the_second_check():
     name, setting = "thrusters", "thrusters.signs"
     frames._results = {name: mismatch(setting, "pushes backwards")}
     frames._consistent[name], frames._since = 60.0, {setting: (70.0, 60.0)}
-    assert frames._changed_settings({}, 70.0, 70.0) == ({}, True)
-    changed, waits = frames._changed_settings({}, 80.0, 80.0)
+    assert changed_settings(frames, {}, 70.0, 70.0) == ({}, True)
+    changed, waits = changed_settings(frames, {}, 80.0, 80.0)
     assert list(changed) == [setting] and not waits
 
 
@@ -138,7 +148,7 @@ def test_what_a_fault_that_waits_for_a_second_check_has_spoilt_counts_from_the_f
     frames._results = {name: mismatch(setting, "pushes backwards")}
     frames._right, frames._consistent[name] = [30.1, 40.1, 50.1], 50.0
     frames._since = {setting: (60.0, 50.0)}
-    assert frames._changed_settings({}, 80.1, 80.0)[0] == {setting: 30.1}
+    assert changed_settings(frames, {}, 80.1, 80.0)[0] == {setting: 30.1}
 
 
 def with_results(monkeypatch, frames, results_of):
@@ -180,7 +190,7 @@ def test_a_dvl_whose_last_row_is_a_minute_old_has_not_turned():
     frames = followed(until=62.0)
     frames._results = {"DVL": mismatch("dvl.rpy", "rotated", harm=Harm.FOLLOWED)}
     frames._consistent, frames._since = {"DVL": 30.0}, {"dvl.rpy": (40.0, 30.0)}
-    assert frames._changed_settings({}, 140.0, 140.0) == ({}, False)
+    assert changed_settings(frames, {}, 140.0, 140.0) == ({}, False)
 
 
 def test_sensors_are_not_found_right_while_much_is_doubted():

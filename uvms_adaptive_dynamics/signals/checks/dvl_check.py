@@ -16,7 +16,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Sequence
+from collections.abc import Generator, Iterable, Sequence
 
 import numpy as np
 
@@ -197,14 +197,15 @@ def _tilted(fit: VelocityMap, config: Config, harm: Harm) -> CheckResult:
         {"dvl.rpy": by_dvl}, harm)
 
 
-def turned_since(dvl: np.ndarray) -> float | None:
+def turned_since(dvl: np.ndarray) -> Generator[None, None, float | None]:
     """The time [s] at which the DVL's axes turned relative to the IMU's, with 99.9 % certainty;
-    None if they may have been turned all along. `dvl` rows as in `frames`."""
-    t = dvl[:, 0]
-    found = [(_turn_at(dvl[t <= cut], dvl[t > cut]), cut)
-             for cut in np.arange(t[0] + CUT_STEP, t[-1], CUT_STEP)]
-    deviations, cut = max(found, default=(0.0, 0.0))
-    return float(cut) if deviations ** 2 > chi_squared(0.999, 3) else None
+    None if they may have been turned all along. Found in steps. `dvl` rows as in `frames`."""
+    t, found = dvl[:, 0], [(0.0, 0.0)]
+    for cut in np.arange(t[0] + CUT_STEP, t[-1], CUT_STEP).tolist():
+        found.append((_turn_at(dvl[t <= cut], dvl[t > cut]), cut))
+        yield
+    deviations, cut = max(found)
+    return cut if deviations ** 2 > chi_squared(0.999, 3) else None
 
 
 def _turn_at(before: np.ndarray, after: np.ndarray) -> float:

@@ -244,7 +244,7 @@ class FrameChecks:
                  for name, result in self._results.items() for finding in result.findings}
         self._since = {setting: self._since.get(setting, (elapsed, before))
                        for setting, before in found.items()}
-        self._changed, waits = self._changed_settings(logs, t, elapsed)
+        self._changed, waits = yield from self._changed_settings(logs, t, elapsed)
         self.misread = tuple(Misread(finding.setting, self._places_of(finding))
                              for result in self._results.values() for finding in result.findings
                              if finding.harm is not Harm.SLIGHT)
@@ -278,8 +278,8 @@ class FrameChecks:
                if name in logs}
         return new.get("doubted", 0) > MOST_DOUBTED * sum(new.values())
 
-    def _changed_settings(self, logs: dict[str, np.ndarray], t: float,
-                          elapsed: float) -> tuple[dict[str, float], bool]:
+    def _changed_settings(self, logs: dict[str, np.ndarray], t: float, elapsed: float
+                          ) -> Generator[None, None, tuple[dict[str, float], bool]]:
         """(settings of sensors that were right before and are wrong now, each with the time [s]
         until which it was right; whether one still has to be confirmed by the next check). Only
         findings that contradict the rows count, and a DVL whose axes have turned."""
@@ -296,7 +296,7 @@ class FrameChecks:
                     found[finding.setting] = self._right_before(t - waited)
                 elif (name in self._consistent and finding.setting == "dvl.rpy"
                         and "dvl" in logs):
-                    turned_at = turned_since(logs["dvl"])
+                    turned_at = yield from turned_since(logs["dvl"])
                     if turned_at is not None:
                         found[finding.setting] = turned_at
         return found, waits
@@ -317,7 +317,8 @@ class FrameChecks:
         assert self._begin is not None
         shown: list[CheckResult] = []
         cuts = [self._begin + self._consistent[name], t - RECENT_DATA]
-        if name == "DVL" and (turned_at := turned_since(logs["dvl"])) is not None:
+        turned_at = (yield from turned_since(logs["dvl"])) if name == "DVL" else None
+        if turned_at is not None:
             cuts = [turned_at]
         for cut in cuts:
             results = yield from self._checks.steps(_since(logs, cut), self._results)
