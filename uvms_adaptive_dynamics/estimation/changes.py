@@ -186,7 +186,7 @@ class EvidenceChangeDetector:
         self._check = None
         change = (self._released(check) or self._restored(check, scales)
                   or self._accepted(check))
-        if change is None:      # else the noise learned until now contains its residuals
+        if change is None:      # else the noise learnt until now contains its residuals
             self._quiet.append(_noise_of(information))
         return change
 

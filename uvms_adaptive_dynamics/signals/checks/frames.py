@@ -221,8 +221,8 @@ class FrameChecks:
             before = self._results[name]
             if not new.findings and recent.get(name, UNDECIDED).findings:
                 new = recent[name]
-            if name == "DVL" and self._consistent.get(name, 0.0) and not (
-                    new.complete or new.findings):
+            if (name == "DVL" and name in self._consistent
+                    and not (new.complete or new.findings)):
                 new = yield from self._of_latest_velocities(logs, t, new)
             # (what is found by one check may have begun any time since the one before)
             if new.findings and (self._consistent.get(name, -math.inf)
@@ -330,9 +330,9 @@ class FrameChecks:
 
     def _of_latest_velocities(self, logs: dict[str, np.ndarray], t: float,
                               result: CheckResult) -> Generator[None, None, CheckResult]:
-        """The DVL's result on the latest rows alone if it is complete, else `result`: a mixture of
-        rows before and after a change fits no map."""
-        logs = {name: logs[name] for name in COMPARED["IMU"] + COMPARED["DVL"] if name in logs}
+        """The DVL's result on the latest rows alone if it is complete and shows a mismatch, else
+        `result`: a mixture of rows before and after a change fits no map."""
+        logs = {name: logs[name] for name in COMPARED["DVL"] if name in logs}
         latest = yield from self._checks.steps(_since(logs, t - LATEST_DATA), self._results)
         found = latest.get("DVL", UNDECIDED)
         return found if found.complete and found.findings else result

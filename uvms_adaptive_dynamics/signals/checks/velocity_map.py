@@ -148,16 +148,15 @@ def _changes(t: np.ndarray, x: np.ndarray) -> np.ndarray:
 
 class _Fit(NamedTuple):
     """Q (3, 3), corrected; x (16,): E by columns, d, T, bias; its covariance (16, 16), `inflation`
-    times that for white noise; misfit: -2 log likelihood; residual (k, 3); offset (k, 3), of which
-    the accelerometer's bias explains `drift` (k, 3); keep (k,): rows that are no outliers; variance
-    of the noise, in the integral's units; u (k, 3)."""
+    times that for white noise; misfit: -2 log likelihood; offset (k, 3), of which the
+    accelerometer's bias explains `drift` (k, 3); keep (k,): rows that are not outliers; variance of
+    the noise, in the integral's units; u (k, 3)."""
 
     Q: np.ndarray
     x: np.ndarray
     covariance: np.ndarray
     inflation: float
     misfit: float
-    residual: np.ndarray
     offset: np.ndarray
     drift: np.ndarray
     keep: np.ndarray
@@ -190,7 +189,7 @@ def _corrected(log: VelocityLog, Q: np.ndarray, keep: np.ndarray,
     shifts = parts @ covariance / variance
     inflation = max(float(np.mean(np.sum(shifts ** 2, axis=0) / np.diagonal(covariance))), 1.0)
     return _Fit(np.linalg.pinv(_one_plus(x), rcond=NEARLY_SINGULAR) @ Q, x, inflation * covariance,
-                inflation, misfit, residual, drift + curve, drift,
+                inflation, misfit, drift + curve, drift,
                 size <= np.quantile(size, ROBUST_QUANTILE), variance, u)
 
 
