@@ -22,6 +22,7 @@ from scipy.special import betainc, gammaincinv
 Z95 = 1.959963984540054         # two-sided 95 %: half width of an interval in standard deviations
 Z999 = 3.2905267314919255       # two-sided 99.9 %: for claims that nobody asked for, e.g. findings
 Z999_ABOVE = 3.090232306167813  # one-sided 99.9 %: for claims that a figure exceeds a bound
+CERTAIN = 0.9995                # two-sided 99.9 %, as a quantile: where Student's t replaces Z999
 NORMAL_MEDIAN = 0.6745          # median absolute value of a standard normal variable
 
 

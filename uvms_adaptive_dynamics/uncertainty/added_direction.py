@@ -22,7 +22,7 @@ from typing import NamedTuple
 import numpy as np
 
 from ..model.jackknife import student_quantile, variance_of_series
-from ..model.normal import NORMAL_MEDIAN
+from ..model.normal import CERTAIN, NORMAL_MEDIAN
 
 # [s] of a cluster of the jackknife: the low-pass correlates rows over .4 s, motions over a second.
 # What the model lacks lasts as long as a posture, so neighbouring clusters may be correlated.
@@ -30,7 +30,6 @@ CLUSTER_LENGTH = 2.5
 MIN_PIECES = 8          # clusters that a standard error needs
 REWEIGHING_ROUNDS = 3   # alternations of fitting and weighting
 OUTLIER_STDDEVS = 4.0   # standard deviations beyond which a row is left out
-CERTAIN = 0.9995        # quantile of Student's t: 99.9 %, two-sided
 # Ridge on columns of unit power: small against everything excited.
 ADDED_RIDGE = 1e-7
 

@@ -52,6 +52,25 @@ def test_a_delay_that_changes_is_no_drift(delay):
     assert not rates(delay).any()
 
 
+@pytest.mark.parametrize("deviation, time", [(0.02, 10.0), (0.03, 60.0)])
+def test_a_delay_that_wanders_is_no_drift(deviation, time):
+    """A radio link: a stationary delay [s] with this deviation [s] and time of correlation [s].
+
+    Of ten such links, each for five minutes, none drifts; a clock that loses 5 ms/s over the same
+    link does, once it has lost more than the link wanders by.
+    """
+    rng, period = np.random.default_rng(11), 0.1
+    keep = np.exp(-period / time)
+    for _ in range(10):
+        link, lossy, delay = ClockDrift(RIGHT_CLOCK), ClockDrift(RIGHT_CLOCK), 0.0
+        for t in np.arange(0.0, 300.0, period):
+            delay = keep * delay + deviation * np.sqrt(1.0 - keep**2) * rng.normal()
+            link.add(START + t, 0.05 + abs(delay))
+            lossy.add(START + t, 0.05 + abs(delay) + 0.005 * t)
+            assert not link.rate
+        assert lossy.rate == pytest.approx(0.005, rel=0.1)
+
+
 def test_a_drifting_clock_keeps_the_delay_that_it_began_with():
     """The DVL's stamps gain or lose 5 ms/s from the first message on; its true delay is .1 s."""
     for rate in (0.005, -0.005):

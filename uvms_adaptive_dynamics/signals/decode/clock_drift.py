@@ -12,16 +12,31 @@
 # See the License for the specific language governing permissions and
 # limitations under the License.
 
-"""Drift of a sensor's clock: reception less stamp changes along a line, whereas a transport delay
-changes by steps, or to and fro."""
+"""Drift of a sensor's clock: reception less stamp grows along a line, whereas a transport delay
+changes by steps, wanders, or goes to and fro.
+
+Model of the differences d at times t, with white noise and a random walk (the wandering delay):
+
+    d[k] = a + rate t[k] + walk[k] + noise[k],  var(walk[k] - walk[k-1]) = ratio var(noise)
+
+The increments of d are free of a, and the sine transform makes those of walk and noise independent,
+with variances ratio + 2 - 2 cos(pi k / n). A drift is certain if the likelihood with it, each
+maximized over the ratio, exceeds that without it by what Student's t asks for at 99.9 %.
+"""
 from __future__ import annotations
 
-from statistics import linear_regression, median_high
+from statistics import median_high
+
+import numpy as np
+from scipy.special import stdtrit
+
+from ...model.normal import CERTAIN
 
 LEVEL = 10              # values of which one median is kept
 FEWEST_LEVELS = 5
 MOST_LEVELS = 64        # then every second one is kept, so that they reach back to the beginning
-STRAIGHT = 0.25         # of what was gained, the largest distance from the line
+# variance of a walk's step over that of the noise: none to nothing but a walk
+RATIOS = (0.0, 0.03, 0.1, 0.3, 1.0, 3.0, 10.0, 100.0)
 
 
 class ClockDrift:
@@ -48,15 +63,25 @@ class ClockDrift:
         if len(self._levels) == MOST_LEVELS:
             self._levels = self._levels[::2]
             self._each *= 2
-        self._fit()
+        if len(self._levels) >= FEWEST_LEVELS:
+            rate, certain = _line(*np.transpose(self._levels))
+            passed = self._levels[-1][0] - self._levels[0][0]
+            self.rate = rate if certain and abs(rate) * passed > self._least_gain else 0.0
 
-    def _fit(self) -> None:
-        if len(self._levels) < FEWEST_LEVELS:
-            return
-        since = self._levels[0][0]
-        times = [t - since for t, _ in self._levels]
-        slope, level = linear_regression(times, [value for _, value in self._levels])
-        gain = abs(slope) * times[-1]
-        furthest = max(abs(value - level - slope * t)
-                       for t, (_, value) in zip(times, self._levels))
-        self.rate = slope if gain > self._least_gain and furthest < STRAIGHT * gain else 0.0
+
+def _line(t: np.ndarray, d: np.ndarray) -> tuple[float, bool]:
+    """Likeliest rate [s/s] of differences d (n,) [s] at times t (n,) [s]; whether it is certain."""
+    n = len(t)
+    k = np.arange(1, n)
+    sines = np.sin(np.pi / n * np.outer(k, k))
+    passed, gained = sines @ np.diff(t), sines @ np.diff(d)
+    variance = np.array(RATIOS)[:, None] + 2.0 - 2.0 * np.cos(np.pi / n * k)
+    slope = (passed * gained / variance).sum(axis=1) / (passed * passed / variance).sum(axis=1)
+    without = (gained * gained / variance).sum(axis=1)
+    left = (np.square(gained - slope[:, None] * passed) / variance).sum(axis=1)
+    spread = np.log(variance).sum(axis=1)
+    # -2 ln likelihood, maximized over the variance of the noise
+    with_line = spread + (n - 1) * np.log(left + np.finfo(float).tiny)
+    no_line = spread + (n - 1) * np.log(without + np.finfo(float).tiny)
+    t_squared = (n - 2) * np.expm1((no_line.min() - with_line.min()) / (n - 1))
+    return float(slope[np.argmin(with_line)]), bool(t_squared > stdtrit(n - 2, CERTAIN) ** 2)
