@@ -14,11 +14,14 @@
 
 """What is said of the thrust's scale."""
 import math
+from types import SimpleNamespace
 
+import numpy as np
 import pytest
 
 from uvms_adaptive_dynamics.uncertainty.added_direction import MIN_PIECES, Added
-from uvms_adaptive_dynamics.uncertainty.thrust_scale import ThrustRatio
+from uvms_adaptive_dynamics.uncertainty.arm_evidence import Scale
+from uvms_adaptive_dynamics.uncertainty.thrust_scale import ThrustRatio, thrust_scale
 
 
 @pytest.mark.parametrize("factor, stddev, pieces, off", [
@@ -38,3 +41,17 @@ def test_the_interval_is_that_of_the_logarithm():
     """1.2 with .05: from 1.2 / 1.11 to 1.2 * 1.11."""
     said = ThrustRatio(1.2, Added(math.log(1.2), 0.05, 30)).sentence()
     assert "1.20 times" in said and "(95 %: 1.08 to 1.33)" in said
+
+
+@pytest.mark.parametrize("stddev, shown", [(0.1, True), (0.7, True), (0.9, False), (1e3, False)])
+def test_a_scale_that_may_be_less_than_any_cause_explains_is_not_shown(stddev, shown, monkeypatch):
+    """An arm that hangs still beside a vehicle that keeps its station: the factor is between
+    nothing and infinity, of which no interval is printed (its end is no float)."""
+    monkeypatch.setattr(
+        "uvms_adaptive_dynamics.uncertainty.thrust_scale.scale_of",
+        lambda fit, channels: Scale(1.0, Added(0.0, stddev, 30), 0.0))
+    fit = SimpleNamespace(predicted=np.zeros((1, 10)))
+    found = thrust_scale(fit, 4)
+    assert (found is not None) == shown
+    if found is not None:
+        assert "(95 %: 0." in found.sentence()

@@ -28,7 +28,7 @@ import numpy as np
 
 from ..model.jackknife import student_quantile
 from .added_direction import MIN_PIECES, Added, RobustFit
-from .arm_evidence import scale_of
+from .arm_evidence import LEAST_FACTOR, scale_of
 from .evidence import Finding
 
 # Standard deviation of the factor's logarithm by what the model lacks: buoyancy of the links, their
@@ -45,9 +45,14 @@ class ThrustRatio(NamedTuple):
     factor: float
     added: Added
 
+    @property
+    def error(self) -> float:
+        """Half width of the logarithm's 95 % confidence interval."""
+        return student_quantile(0.975, self.added.clusters) * self.added.stddev
+
     def sentence(self) -> str:
         """What is known of the scale."""
-        ratio = math.exp(student_quantile(0.975, self.added.clusters) * self.added.stddev)
+        ratio = math.exp(self.error)
         return (f"the arm shows that the true thrust is {self.factor:.2f} times what the settings "
                 f"give (95 %: {self.factor / ratio:.2f} to {self.factor * ratio:.2f}), if the "
                 "joints' efforts are right; all parameters of the vehicle have the same "
@@ -65,10 +70,11 @@ class ThrustRatio(NamedTuple):
 
 def thrust_scale(fit: RobustFit, joints: int) -> ThrustRatio | None:
     """The scale from a fit whose last `joints` channels are efforts of joints; None if the fit does
-    not show it."""
+    not bound it to plausible factors."""
     of_joints = np.arange(fit.predicted.shape[1]) >= fit.predicted.shape[1] - joints
     found = scale_of(fit, of_joints)
     if found is None or found.added.clusters < MIN_PIECES:
         return None
-    return ThrustRatio(found.factor, found.added._replace(
+    ratio = ThrustRatio(found.factor, found.added._replace(
         stddev=math.hypot(found.added.stddev, MODEL_ERROR)))
+    return ratio if found.added.value - ratio.error > math.log(LEAST_FACTOR) else None
