@@ -101,7 +101,7 @@ CONSTANTS: tuple[tuple[str, str, Callable], ...] = tuple(
         "estimation.estimator": ("RECOVER_AFTER", "SAME_INSTANT"),
         "estimation.external_load": ("LOAD_MEMORY",),
         "estimation.forgetting": ("NEGLIGIBLE_GAIN",),
-        "estimation.hypotheses": ("SHARE_OF_PRIOR", "SCALE_STDDEV", "THRUSTER_STDDEV",
+        "estimation.hypotheses": ("SHARE_OF_PRIOR", "SIZES_OF_FACTOR", "THRUSTER_STDDEV",
                                   "ALIKE_NATS"),
         "estimation.information": (("REWEIGH", about_one), "LIMITED_BY_NOISE"),
         "estimation.prior_information": ("SMALLEST_RELATIVE",),

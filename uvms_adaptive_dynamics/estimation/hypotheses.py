@@ -45,11 +45,12 @@ from .change_evidence import LoadSums, Rival, Unchanged, bayes_factor, log_likel
 from .information import PastNoise
 from .recent_rows import RecentRows
 
-# Prior deviations of a change: half the prior's deviation for parameters, 15 % for a scale.
+# Prior deviations of a change. Of a part's parameters, in deviations of the prior:
 SHARE_OF_PRIOR = 0.5
-# The same for all parameters at once: two robots of one type, or of two types.
+# of all parameters at once: two robots of one type, or of two types;
 SHARES_OF_ROBOT = (0.05, 0.5)
-SCALE_STDDEV = 0.15
+# of a factor: a battery or the speed of sound, or a unit, a gear ratio, a faulty sensor.
+SIZES_OF_FACTOR = (0.15, 0.6)
 THRUSTER_STDDEV = 0.5       # of its thrust: a rope, a broken blade, a faulty speed controller
 ALIKE_NATS = 4.6            # ln 100: hypotheses this close explain the data equally well
 NEWTON_STEPS = 4            # after three, a scale of 1.3 is within a thousandth
@@ -74,7 +75,8 @@ class Onset(NamedTuple):
 
 @dataclass(frozen=True)
 class Hypothesis(ABC):
-    """What may have changed. stddev (k,): prior deviation of such a change.
+    """What may have changed. stddev (k,): prior deviation of such a change, times one of `sizes`,
+    each as likely.
 
     preference: among hypotheses that explain the data equally well, the lowest is accepted, and of
     several with it the one with the fewest unknowns; from_start: whether it holds for all rows
@@ -85,6 +87,7 @@ class Hypothesis(ABC):
 
     preference: ClassVar[int]
     from_start: ClassVar[bool] = False
+    sizes: ClassVar[tuple[float, ...]] = (1.0,)
 
     @abstractmethod
     def columns(self, rows: RecentRows) -> np.ndarray:
@@ -101,10 +104,18 @@ class Hypothesis(ABC):
 
     def evidence(self, rows: RecentRows, columns: np.ndarray | None = None,
                  rival: type[Rival] = Unchanged) -> tuple[float, np.ndarray]:
-        """(ln Bayes factor against the rival, the change's posterior mean (k,)); columns (T, C, k):
-        those of these rows, if already computed."""
-        columns = self.columns(rows) if columns is None else columns
-        return rival.of(columns, rows).odds(self.stddev)
+        """(ln Bayes factor against the rival, the change's posterior mean (k,) with the likelier
+        size); columns (T, C, k): those of these rows, if already computed."""
+        return self._odds(rival.of(self.columns(rows) if columns is None else columns, rows))
+
+    def _odds(self, rival: Rival) -> tuple[float, np.ndarray]:
+        """`evidence` against a rival that knows the rows."""
+        if len(self.sizes) == 1:
+            return rival.odds(self.sizes[0] * self.stddev)
+        found = [rival.odds(size * self.stddev) for size in self.sizes]
+        odds = [one for one, _ in found]
+        mixed = float(np.logaddexp.reduce(odds) - np.log(len(odds)))
+        return mixed, found[int(np.argmax(odds))][1]
 
     def gain(self, change: np.ndarray, rows: RecentRows) -> float:
         """ln likelihood ratio of the rows with a given change (k,) against no change."""
@@ -137,20 +148,11 @@ class PartHypothesis(Hypothesis):
 
 @dataclass(frozen=True)
 class RobotHypothesis(PartHypothesis):
-    """The estimate at the start was another robot's: all parameters differ, by a share of stddev
-    (k,) that is one of SHARES_OF_ROBOT, each as likely."""
+    """The estimate at the start was another robot's: all parameters differ."""
 
     preference = 3          # all that was known is given up for it
     from_start = True
-
-    def evidence(self, rows: RecentRows, columns: np.ndarray | None = None,
-                 rival: type[Rival] = Unchanged) -> tuple[float, np.ndarray]:
-        """See `Hypothesis.evidence`; the mean is that of the likelier share."""
-        sums = rival.of(self.columns(rows) if columns is None else columns, rows)
-        found = [sums.odds(share * self.stddev) for share in SHARES_OF_ROBOT]
-        odds = [one for one, _ in found]
-        mixed = float(np.logaddexp.reduce(odds)) - np.log(len(odds))
-        return mixed, found[int(np.argmax(odds))][1]
+    sizes = SHARES_OF_ROBOT
 
     def accepted(self, onset: Onset, alike: Sequence[Hypothesis]) -> Change:
         """See `Hypothesis.accepted`."""
@@ -198,9 +200,10 @@ def without_load(rows: RecentRows) -> np.ndarray:
 
 
 class ScaleHypothesis(Hypothesis):
-    """A factor on a measurement. stddev (1,)."""
+    """A factor on a measurement. stddev (1,) of one: `sizes` are those of the factor."""
 
     preference = 0  # a simpler cause than a dozen parameters, and nothing is forgotten for it
+    sizes = SIZES_OF_FACTOR
 
     def columns(self, rows: RecentRows) -> np.ndarray:
         """See `Hypothesis.columns`."""
@@ -244,7 +247,7 @@ class ThrustScale(EffortScale):
             return forward, change
         column = np.zeros(rows.residual.shape)
         column[:, self.channels] = -rows.measured[:, self.channels]
-        backward, _ = rival.of(column[..., None], rows).odds(self.stddev)
+        backward, _ = self._odds(rival.of(column[..., None], rows))
         return min(forward, backward), change
 
 
@@ -268,7 +271,7 @@ class VelocityScale(ScaleHypothesis):
         if rows.by_velocity is None:
             return change
         slope, curvature = np.moveaxis(rows.by_velocity, 2, 0)
-        precision = float(self.stddev[0]) ** -2
+        precision = max(self.sizes) ** -2
         for _ in range(NEWTON_STEPS):
             along = slope + 2 * change * curvature
             left = rows.residual - change * slope - change ** 2 * curvature
@@ -351,7 +354,7 @@ def hypotheses(table: ParameterTable, free: np.ndarray, prior_stddev: np.ndarray
     found: list[Hypothesis] = [
         PartHypothesis(name, SHARE_OF_PRIOR * prior_stddev[places], places)
         for name, places in parts.items() if free[places].any()]
-    factor = np.array([SCALE_STDDEV])
+    factor = np.ones(1)
     if table.vehicle:
         # A force as large as a plausible change of weight, anywhere on a neutrally buoyant body of
         # that weight.
