@@ -57,13 +57,13 @@ from uvms_adaptive_dynamics.config import Config  # noqa: E402
 from uvms_adaptive_dynamics.config.files import load_config  # noqa: E402
 from uvms_adaptive_dynamics.estimation.estimator import Estimator  # noqa: E402
 from uvms_adaptive_dynamics.model.normal import Z95  # noqa: E402
-from uvms_adaptive_dynamics.model.parameter_file import ParameterSet  # noqa: E402
+from uvms_adaptive_dynamics.model.parameter_set import ParameterSet  # noqa: E402
 from uvms_adaptive_dynamics.model.prior import perturbed, prior_from_config  # noqa: E402
 from uvms_adaptive_dynamics.model.robot import RobotModel  # noqa: E402
 from uvms_adaptive_dynamics.model.sample import Sample  # noqa: E402
 from uvms_adaptive_dynamics.simulation.bag import write_bag  # noqa: E402
 from uvms_adaptive_dynamics.simulation.rough import ROUGH, Roughness  # noqa: E402
-from uvms_adaptive_dynamics.studies.paper.trials import Signals, Trial  # noqa: E402
+from uvms_adaptive_dynamics.studies.paper.trials import PaperTrial, PreparedSamples  # noqa: E402
 
 PACKAGE, FACTOR, DURATION, SEED = "uvms_adaptive_dynamics", 1.5, 90.0, 1
 JUDGES = "uncertainty.trust"    # does not affect learning
@@ -280,7 +280,7 @@ def all_recordings(shared: Path, rough: bool, tiago: bool) -> Iterator[Recording
 def recording(name: str, config: Config, bag: Path, wrong_by: float = 1.0) -> Recording:
     """A bag's samples, split into learnt and tested ones."""
     return Recording(name, config, RobotModel.from_config(config), wrong_by,
-                     *Trial(name, bag, None).samples(Signals(), config))
+                     *PaperTrial(name, bag, None).samples(PreparedSamples(), config))
 
 
 if __name__ == "__main__":

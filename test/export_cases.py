@@ -20,7 +20,7 @@ import numpy as np
 
 from uvms_adaptive_dynamics.config import Config
 from uvms_adaptive_dynamics.export.identified import Identified
-from uvms_adaptive_dynamics.model.parameter_file import ParameterSet
+from uvms_adaptive_dynamics.model.parameter_set import ParameterSet
 from uvms_adaptive_dynamics.model.robot import RobotModel
 from uvms_adaptive_dynamics.model.rotations import from_rpy
 from uvms_adaptive_dynamics.model.vehicle import vehicle_regressor

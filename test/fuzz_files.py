@@ -45,11 +45,8 @@ from uvms_adaptive_dynamics.evaluation.batch.plan import load_plan, splits_of, v
 from uvms_adaptive_dynamics.evaluation.batch.store import load_results
 from uvms_adaptive_dynamics.export.formats import FORMATS, export_as, read_export
 from uvms_adaptive_dynamics.model.manipulator import ManipulatorModel
-from uvms_adaptive_dynamics.model.parameter_file import (
-    ParameterSet,
-    load_parameters,
-    save_parameters,
-)
+from uvms_adaptive_dynamics.model.parameter_file import load_parameters, save_parameters
+from uvms_adaptive_dynamics.model.parameter_set import ParameterSet
 from uvms_adaptive_dynamics.model.parameters import VEHICLE_PARAMETERS, ParameterTable
 from uvms_adaptive_dynamics.model.robot import RobotModel, resolve_urdf
 from uvms_adaptive_dynamics.model.sample import channel_names

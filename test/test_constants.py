@@ -12,14 +12,17 @@
 # See the License for the specific language governing permissions and
 # limitations under the License.
 
-"""One name, one constant: the meaning of a name in capitals does not depend on the file.
+"""One name, one meaning: a constant, a class or a type has its name to itself.
 
-A module that needs another module's constant imports it; a different constant gets its own name.
+A module that needs another module's constant or class imports it; a different one gets its own
+name. Only a section of the settings may be called what it sets (`config.Twin` and `control.Twin`).
 """
 import ast
 from collections import defaultdict
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from pathlib import Path
+
+import pytest
 
 PACKAGE = Path(__file__).resolve().parent.parent / "uvms_adaptive_dynamics"
 
@@ -38,30 +41,52 @@ def targets(statements: list[ast.stmt]) -> Iterator[ast.expr]:
                 yield from targets(handler.body)
 
 
-def constants(source: str) -> set[str]:
-    """Names in capitals that a module defines itself; imported ones do not count."""
+def assigned(source: str) -> set[str]:
+    """Names that a module assigns itself; imported ones do not count."""
     return {name.id for target in targets(ast.parse(source).body) for name in ast.walk(target)
-            if isinstance(name, ast.Name) and isinstance(name.ctx, ast.Store)
-            and name.id.isupper()}
+            if isinstance(name, ast.Name) and isinstance(name.ctx, ast.Store)}
 
 
-def defined_twice(sources: dict[str, str]) -> list[str]:
-    """A line for each constant that several files define, with the files."""
+def constants(source: str) -> set[str]:
+    """Names in capitals."""
+    return {name for name in assigned(source) if name.isupper()}
+
+
+def types(source: str) -> set[str]:
+    """Public classes and names of types."""
+    classes = {node.name for node in ast.parse(source).body if isinstance(node, ast.ClassDef)}
+    return {name for name in classes | assigned(source) if name[0].isupper() and not name.isupper()}
+
+
+def defined_twice(sources: dict[str, str],
+                  names: Callable[[str], set[str]] = constants) -> list[str]:
+    """A line for each name that several files define, with the files."""
     homes = defaultdict(list)
     for file, source in sources.items():
-        for name in constants(source):
+        for name in names(source):
             homes[name].append(file)
     return [f"{name}: {', '.join(files)}" for name, files in sorted(homes.items())
             if len(files) > 1]
 
 
-def test_no_constant_is_defined_in_two_modules():
-    sources = {path.relative_to(PACKAGE).as_posix(): path.read_text()
-               for path in sorted(PACKAGE.rglob("*.py"))}
-    assert len(sources) > 300
+@pytest.fixture(scope="module")
+def sources() -> dict[str, str]:
+    found = {path.relative_to(PACKAGE).as_posix(): path.read_text()
+             for path in sorted(PACKAGE.rglob("*.py"))}
+    assert len(found) > 300
+    return found
+
+
+def test_no_constant_is_defined_in_two_modules(sources):
     found = defined_twice(sources)
     assert not found, ("import the constant from one of the files, or give each its own name:\n"
                        + "\n".join(found))
+
+
+def test_no_class_is_defined_in_two_modules(sources):
+    apart = {file: source for file, source in sources.items() if not file.startswith("config/")}
+    found = defined_twice(apart, types)
+    assert not found, "name each class by what it is:\n" + "\n".join(found)
 
 
 def test_a_second_definition_is_found():
@@ -71,3 +96,11 @@ def test_a_second_definition_is_found():
                "c.py": "try:\n    pass\nexcept OSError:\n    FEW = 1\n",
                "d.py": "(LIMIT, OTHER), C = (0, 1), 2\n"}
     assert defined_twice(sources) == ["FEW: a.py, c.py", "LIMIT: a.py, d.py"]
+
+
+def test_a_second_class_is_found():
+    """Also as the name of a type; not a constant, a private class, or a class within another."""
+    sources = {"a.py": "class Row:\n    class Part: ...\nclass _Own: ...\nLIMIT = 1\n",
+               "b.py": "Row = tuple[str, ...]\nLIMIT = 2\nclass Part: ...\nclass _Own: ...\n",
+               "c.py": "from a import Row\n"}
+    assert defined_twice(sources, types) == ["Row: a.py, b.py"]

@@ -26,7 +26,7 @@ _HOMES = {
     "Config": "config", "load_config": "config", "Sample": "model.sample",
     "Estimator": "estimation.estimator", "Estimate": "estimation.estimator",
     "Situation": "estimation.validity", "validity": "estimation.validity",
-    "ParameterSet": "model.parameter_file", "load_parameters": "model.parameter_file",
+    "ParameterSet": "model.parameter_set", "load_parameters": "model.parameter_file",
     "save_parameters": "model.parameter_file", "ParameterTable": "model.parameters",
     "RobotModel": "model.robot", "vehicle_regressor": "model.vehicle",
     "ManipulatorModel": "model.manipulator", "Mount": "model.manipulator",

@@ -26,7 +26,7 @@ from uvms_adaptive_dynamics.config import Config
 from uvms_adaptive_dynamics.control.feedforward import Feedforward
 from uvms_adaptive_dynamics.errors import ParameterError, RobotError
 from uvms_adaptive_dynamics.model.dynamics import State, inverse_dynamics
-from uvms_adaptive_dynamics.model.parameter_file import ParameterSet
+from uvms_adaptive_dynamics.model.parameter_set import ParameterSet
 from uvms_adaptive_dynamics.model.physical_set import PhysicalSet
 from uvms_adaptive_dynamics.model.prior import prior_from_config
 from uvms_adaptive_dynamics.model.robot import RobotModel, resolve_urdf

@@ -20,7 +20,7 @@ from problems import make_table
 from uvms_adaptive_dynamics.config import Estimation
 from uvms_adaptive_dynamics.estimation import arrival as module
 from uvms_adaptive_dynamics.estimation.arrival import DirectionalArrival, arrival_cost
-from uvms_adaptive_dynamics.estimation.forgetting import Wander
+from uvms_adaptive_dynamics.estimation.forgetting import ParameterWander
 from uvms_adaptive_dynamics.estimation.prior_information import PriorInformation
 
 
@@ -76,7 +76,7 @@ def test_a_block_that_cannot_be_closed_changes_nothing(monkeypatch):
     """If wandering parameters cannot wander, nothing has been forgotten either; closing succeeds
     later, and both maps reach sums and noise."""
     table = make_table(1)
-    wander = Wander(table.parts["vehicle restoring"], np.full(5, .1), 3000.0)
+    wander = ParameterWander(table.parts["vehicle restoring"], np.full(5, .1), 3000.0)
     arrival = directional(table, np.ones(table.size), wander)
     rng = np.random.default_rng(2)
     for _ in range(60):

@@ -23,11 +23,8 @@ from analytic import AnalyticMotion
 from uvms_adaptive_dynamics.config import Config, Estimation
 from uvms_adaptive_dynamics.errors import ParameterError, SolverError
 from uvms_adaptive_dynamics.estimation.estimator import Estimator
-from uvms_adaptive_dynamics.model.parameter_file import (
-    ParameterSet,
-    load_parameters,
-    save_parameters,
-)
+from uvms_adaptive_dynamics.model.parameter_file import load_parameters, save_parameters
+from uvms_adaptive_dynamics.model.parameter_set import ParameterSet
 from uvms_adaptive_dynamics.model.prior import perturbed, prior_from_config
 from uvms_adaptive_dynamics.model.robot import RobotModel
 from uvms_adaptive_dynamics.model.sample import NO_THRUSTER, Misread

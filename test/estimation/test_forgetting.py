@@ -21,7 +21,7 @@ from problems import make_table
 
 from uvms_adaptive_dynamics.estimation.arrival import FORGETTING_BLOCK
 from uvms_adaptive_dynamics.estimation.forgetting import (
-    Wander,
+    ParameterWander,
     directional_map,
     marginal_map,
     solution,
@@ -192,7 +192,7 @@ def test_two_maps_are_one_after_the_other():
 def test_nothing_learnt_is_known_of_it_in_the_end():
     """Without new rows the variance stays the stationary one; what was learnt is gone after a few
     time constants."""
-    wander = Wander(np.array([0]), np.array([0.04]), 3000.0)
+    wander = ParameterWander(np.array([0]), np.array([0.04]), 3000.0)
     added, refreshed = wander.added(FORGETTING_BLOCK)[0], wander.refreshed(FORGETTING_BLOCK)[0]
     information = 1 / 0.04 + 1e4
     for _ in range(20):
@@ -205,6 +205,6 @@ def test_nothing_learnt_is_known_of_it_in_the_end():
 def test_what_wanders_keeps_its_stationary_variance(rows):
     """A first-order process of time constant T has lost the factor exp(-rows / T) of its value
     after so many rows, and gained the rest of its variance."""
-    wander = Wander(np.array([0]), np.array([0.3]), 250.0)
+    wander = ParameterWander(np.array([0]), np.array([0.3]), 250.0)
     kept = np.exp(-rows / 250.0)
     np.testing.assert_allclose(kept ** 2 * 0.3 + wander.added(rows), 0.3, rtol=1e-12)

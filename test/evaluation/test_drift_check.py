@@ -24,7 +24,7 @@ from logged_rows import logged_rows
 from uvms_adaptive_dynamics.config import Config
 from uvms_adaptive_dynamics.estimation.low_pass import RowFilter
 from uvms_adaptive_dynamics.evaluation.drift_check import THRUST_DRIFT, WEIGHT_DRIFT, drifts
-from uvms_adaptive_dynamics.model.parameter_file import ParameterSet
+from uvms_adaptive_dynamics.model.parameter_set import ParameterSet
 from uvms_adaptive_dynamics.model.prior import prior_from_config
 from uvms_adaptive_dynamics.model.robot import RobotModel
 

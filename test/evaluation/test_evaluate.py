@@ -42,7 +42,6 @@ from uvms_adaptive_dynamics.evaluation.parity import POINTS
 from uvms_adaptive_dynamics.evaluation.recording import Piece
 from uvms_adaptive_dynamics.evaluation.regimes import regimes
 from uvms_adaptive_dynamics.evaluation.run import evaluate, metrics_of, run
-from uvms_adaptive_dynamics.evaluation.run_record import RunFinding
 from uvms_adaptive_dynamics.model.metrics import METRICS, channel_metrics
 from uvms_adaptive_dynamics.model.parameter_file import load_parameters
 from uvms_adaptive_dynamics.model.prior import perturbed, prior_from_config
@@ -51,6 +50,7 @@ from uvms_adaptive_dynamics.model.rotations import from_rpy
 from uvms_adaptive_dynamics.model.sample import FILTERS_START
 from uvms_adaptive_dynamics.model.vehicle import load_columns
 from uvms_adaptive_dynamics.simulation.bag import write_bag
+from uvms_adaptive_dynamics.uncertainty.evidence import ReportedFinding
 from uvms_adaptive_dynamics.uncertainty.verdict import VERDICTS
 
 CHANNELS = [
@@ -173,7 +173,7 @@ def test_every_documented_key_is_in_metrics_json(result):
     page = (Path(__file__).resolve().parents[2] / "docs" / "metrics.md").read_text()
     metrics = strict(result / "out" / "metrics.json")
     # (This run has no findings and nothing held out.)
-    metrics |= {"held_out": {}, "findings": RunFinding("imu", "imu: late").entry()}
+    metrics |= {"held_out": {}, "findings": ReportedFinding("imu", "imu: late").entry()}
     metrics |= {"prior.channels": {}, "final.channels": {}, "channels.<name>": {},
                 "inputs.<role>": metrics["inputs"]["imu"]}
     whole, of_channel = ([line.split(" | ", 1) for line in part.partition("\n\n")[0].splitlines()]

@@ -20,7 +20,7 @@ import pytest
 from html_page import Elements
 from jinja2 import UndefinedError
 
-from uvms_adaptive_dynamics.evaluation.report import PAGE, PAGE_PARTS, Found, template
+from uvms_adaptive_dynamics.evaluation.report import PAGE, PAGE_PARTS, Notice, template
 from uvms_adaptive_dynamics.evaluation.report_tables import ChannelRow, Table, channel_rows
 from uvms_adaptive_dynamics.uncertainty.verdict import NOT_USABLE, Answer, Verdict
 
@@ -44,7 +44,7 @@ def page(frozen, **values):
 def test_names_of_bags_joints_and_notes_are_escaped():
     """In titles, cells, attributes and captions."""
     evil = page(False, recordings=EVIL, facts=[(EVIL, EVIL)], errors=Table((EVIL,), [(EVIL,)]),
-                notes=[EVIL], findings=[Found("bad", EVIL, EVIL)],
+                notes=[EVIL], findings=[Notice("bad", EVIL, EVIL)],
                 next_steps=[EVIL], missing=[(EVIL, EVIL)],
                 channels=[ChannelRow(EVIL, "N", "ok", [], "1 %", EVIL)],
                 blocks=[(EVIL, [EVIL], EVIL)])
@@ -77,7 +77,7 @@ def test_findings_stand_above_the_channels_and_settings_at_the_end():
     assert ids == ["verdict", "findings", "channels", "stages", "predictions", "parity",
                    "parameters", "physical", "solver", "inputs", "intervals", "settings"]
     assert "Nothing was found" in page(False)
-    assert "Nothing was found" not in page(False, findings=[Found("bad", "trust", "wrong")])
+    assert "Nothing was found" not in page(False, findings=[Notice("bad", "trust", "wrong")])
 
 
 def test_an_empty_channel_says_why():

@@ -26,7 +26,7 @@ from hypothesis import strategies as st
 from uvms_adaptive_dynamics.errors import UvmsError
 from uvms_adaptive_dynamics.export.formats import FORMATS, export_as, read_export
 from uvms_adaptive_dynamics.export.identified import ExportError, Identified
-from uvms_adaptive_dynamics.model.parameter_file import ParameterSet
+from uvms_adaptive_dynamics.model.parameter_set import ParameterSet
 
 WHOLE = ("gazebo", "fossen", "holoocean")     # hold all of a vehicle, whatever its couplings
 GARBAGE = ("", "x", "<a/>", "<robot/>", "<sdf/>", "<scenario/>", "{}", "[]", "null", "a: [", "\0",

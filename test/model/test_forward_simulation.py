@@ -34,7 +34,8 @@ from uvms_adaptive_dynamics.model.error_covariance import Disturbance
 from uvms_adaptive_dynamics.model.forward_simulation import error_of, simulate
 from uvms_adaptive_dynamics.model.motion import FRICTION_SPEED
 from uvms_adaptive_dynamics.model.parameter_draws import moving_covariance
-from uvms_adaptive_dynamics.model.parameter_file import ParameterSet, save_parameters
+from uvms_adaptive_dynamics.model.parameter_file import save_parameters
+from uvms_adaptive_dynamics.model.parameter_set import ParameterSet
 from uvms_adaptive_dynamics.model.robot import RobotModel
 from uvms_adaptive_dynamics.model.rotations import from_rotation_vector, from_rpy
 from uvms_adaptive_dynamics.simulation.bag import write_bag

@@ -24,12 +24,8 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from uvms_adaptive_dynamics.errors import ParameterError
-from uvms_adaptive_dynamics.model.parameter_file import (
-    CAUSES,
-    ParameterSet,
-    load_parameters,
-    save_parameters,
-)
+from uvms_adaptive_dynamics.model.parameter_file import load_parameters, save_parameters
+from uvms_adaptive_dynamics.model.parameter_set import CAUSES, ParameterSet
 from uvms_adaptive_dynamics.model.parameters import ParameterTable
 from uvms_adaptive_dynamics.model.sample import channel_names
 

@@ -25,7 +25,7 @@ from uvms_adaptive_dynamics.model.robot import RobotModel
 from uvms_adaptive_dynamics.simulation.faults.clocks import Clock
 from uvms_adaptive_dynamics.simulation.faults.delivery import Frozen, Lost
 from uvms_adaptive_dynamics.simulation.faults.kinds import FAULT_KINDS, bursts, combined
-from uvms_adaptive_dynamics.simulation.faults.values import Drifting, altered, turned
+from uvms_adaptive_dynamics.simulation.faults.values import Drifting, altered, rotated
 
 
 @pytest.fixture(scope="module")
@@ -109,7 +109,7 @@ def test_an_attitude_that_settles_while_recording_does_not_lock_the_dvl_out(setu
     config, robot = setup
 
     def settling(orientation, seconds):
-        change = turned(np.radians(10.0) * np.exp(-seconds / 5.0), (1, 0, 0))
+        change = rotated(np.radians(10.0) * np.exp(-seconds / 5.0), (1, 0, 0))
         return change(orientation, np.random.default_rng(0))
 
     fault = Drifting("imu", field="orientation", change=settling)
@@ -130,7 +130,7 @@ def test_an_attitude_that_settles_by_a_few_degrees_is_masked_and_named(setup, be
     config, robot = setup
 
     def settling(orientation, seconds):
-        change = turned(np.radians(4.0) * np.exp(-seconds / 3.0), (1, 0, 0))
+        change = rotated(np.radians(4.0) * np.exp(-seconds / 3.0), (1, 0, 0))
         return change(orientation, np.random.default_rng(0))
 
     fault = Drifting("imu", field="orientation", change=settling, begin=begin)
@@ -154,7 +154,7 @@ def test_a_noisy_attitude_is_not_taken_for_one_that_still_settles(setup):
 
     def noisy(orientation, rng):
         turn = 0.02 * rng.standard_normal(3)
-        return turned(np.linalg.norm(turn), turn / np.linalg.norm(turn))(orientation, rng)
+        return rotated(np.linalg.norm(turn), turn / np.linalg.norm(turn))(orientation, rng)
 
     front, found = front_and_samples(config, robot,
                                      recording(1, 15.0, [altered("orientation", noisy)]))

@@ -135,7 +135,7 @@ def test_delivery(stream):
     """A stall delivers all at once; messages come late, twice, rarely, or also from another node.
     """
     inside = lambda found: np.sum(np.abs(seconds(found, stream) - 2.0) < 1.0)
-    stalled = spoiled(stream, delivery.Stalled("", 1.0, 3.0))
+    stalled = spoiled(stream, delivery.StalledNetwork("", 1.0, 3.0))
     assert inside(stalled) == 0 and len(stalled) == len(stream)
     late = of(spoiled(stream, delivery.Late("dvl", share=0.3, wait=0.5)), "dvl")
     stamps = np.diff([stamp_ns(m.message) for m in late])
@@ -196,7 +196,7 @@ def test_changes_of_numbers(stream):
     """Rotating a quaternion gives a rotation; changing one number leaves the others alone."""
     rng, (first, *_) = np.random.default_rng(0), of(stream, "imu")
     before = values.field_of(first.message, "orientation")
-    after = values.turned(np.radians(30.0), (1.0, 2.0, 0.0))(before, rng)
+    after = values.rotated(np.radians(30.0), (1.0, 2.0, 0.0))(before, rng)
     angle = 2 * np.arccos(abs(before @ after))
     assert np.degrees(angle) == pytest.approx(30.0, abs=0.1)
     one = values.one_of(2, values.filled(np.nan))(np.zeros(4), rng)

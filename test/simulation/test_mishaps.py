@@ -16,7 +16,7 @@
 import numpy as np
 import pytest
 
-from uvms_adaptive_dynamics.simulation.mishaps import Failure, Mishaps, Pull
+from uvms_adaptive_dynamics.simulation.mishaps import Mishaps, Pull, ThrusterFailure
 from uvms_adaptive_dynamics.simulation.robot import SimulatedRobot
 from uvms_adaptive_dynamics.simulation.rough import Roughness
 
@@ -38,7 +38,7 @@ def calm():
 def test_a_thruster_gives_its_share_from_then_on(calm):
     """The missing wrench lies along the thruster's column of the allocation; commands only react
     later."""
-    failed = truth(Mishaps(failures=(Failure(4, 0.0, BEGIN),)))
+    failed = truth(Mishaps(failures=(ThrusterFailure(4, 0.0, BEGIN),)))
     before, after = calm.t - calm.t[0] < BEGIN - .02, np.flatnonzero(calm.t - calm.t[0] > BEGIN)[2]
     np.testing.assert_array_equal(failed.wrench[before], calm.wrench[before])
     lost = failed.wrench[after] - calm.wrench[after]
@@ -50,7 +50,7 @@ def test_a_thruster_gives_its_share_from_then_on(calm):
 
 def test_two_failures_of_one_thruster_multiply():
     """For example a rope first, then a broken propeller."""
-    mishaps = Mishaps(failures=(Failure(1, .5, 1.0), Failure(1, .4, 2.0)))
+    mishaps = Mishaps(failures=(ThrusterFailure(1, .5, 1.0), ThrusterFailure(1, .4, 2.0)))
     assert [mishaps.thrust_share(t, 3)[1] for t in (.5, 1.5, 2.5)] == [1.0, .5, .2]
 
 

@@ -20,7 +20,7 @@ import pinocchio as pin
 import pytest
 from simulated import DEFAULT_ROBOT, JOINT_SPEED, POSE, SPEED, START_NS, of
 
-from uvms_adaptive_dynamics.simulation.pauses import PausingMotion, Schedule
+from uvms_adaptive_dynamics.simulation.pauses import Pauses, PausingMotion
 from uvms_adaptive_dynamics.simulation.physics import Physics
 from uvms_adaptive_dynamics.simulation.robot import SimulatedRobot
 from uvms_adaptive_dynamics.simulation.rough import (
@@ -205,7 +205,7 @@ def test_axes_stand_for_minutes_and_move_for_minutes():
     """
     spans = []
     for seed in range(10):
-        schedule = Schedule(np.random.default_rng(seed))
+        schedule = Pauses(np.random.default_rng(seed))
         t = np.arange(-4.0, 1800.0, 0.5)
         share = np.array([schedule.at(x)[0] for x in t])
         assert share.min() == 0.0 and share.max() == 1.0 and np.abs(np.diff(share)).max() < 0.15

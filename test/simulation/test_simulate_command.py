@@ -20,7 +20,7 @@ import pytest
 
 from uvms_adaptive_dynamics.errors import ConfigError
 from uvms_adaptive_dynamics.simulation import simulate_command
-from uvms_adaptive_dynamics.simulation.mishaps import Failure, Mishaps, Pull
+from uvms_adaptive_dynamics.simulation.mishaps import Mishaps, Pull, ThrusterFailure
 from uvms_adaptive_dynamics.simulation.rough import ROUGH, Roughness
 
 
@@ -66,7 +66,8 @@ def test_mishaps_are_those_asked_for():
     args = parsed("--pull", "-9", "4", "-8", "50", "--thruster-fails", "6", "0", "20",
                   "--thruster-fails", "1", ".4", "30")
     assert simulate_command.mishaps_of(args, 8) == Mishaps(
-        (Pull((-9.0, 4.0, -8.0), 50.0),), (Failure(5, 0.0, 20.0), Failure(0, .4, 30.0)))
+        (Pull((-9.0, 4.0, -8.0), 50.0),),
+        (ThrusterFailure(5, 0.0, 20.0), ThrusterFailure(0, .4, 30.0)))
 
 
 @pytest.mark.parametrize("given", [("9", "0", "1"), ("0", "0", "1"), ("1.5", "0", "1"),

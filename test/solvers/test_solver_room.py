@@ -31,7 +31,7 @@ from uvms_adaptive_dynamics.solvers import Guarded, choose, choose_solver, conde
 from uvms_adaptive_dynamics.solvers.clarabel_solver import ClarabelSolver
 from uvms_adaptive_dynamics.solvers.cvxpy_solver import CvxpySolver
 from uvms_adaptive_dynamics.solvers.native import solver as native
-from uvms_adaptive_dynamics.solvers.native.answer import Clock
+from uvms_adaptive_dynamics.solvers.native.answer import SolveClock
 from uvms_adaptive_dynamics.solvers.native.cones import Cones
 from uvms_adaptive_dynamics.solvers.native.interior_point import strictly_inside
 from uvms_adaptive_dynamics.solvers.native.solver import NativeSolver
@@ -301,10 +301,10 @@ def test_a_set_without_an_interior_keeps_the_previous_estimate_at_the_deadline()
 
 def test_the_clock_tells_what_is_left():
     """The remaining time is None without a deadline, and never negative."""
-    assert Clock().left is None and not Clock().passed
-    clock = Clock(0.0)
+    assert SolveClock().left is None and not SolveClock().passed
+    clock = SolveClock(0.0)
     assert clock.left == 0.0 and clock.passed
-    assert 9.0 < Clock(10.0).left <= 10.0
+    assert 9.0 < SolveClock(10.0).left <= 10.0
 
 
 @pytest.mark.parametrize("name", SOLVERS)

@@ -31,7 +31,7 @@ from uvms_adaptive_dynamics.studies.benchmark import (  # noqa: E402
     command,
     report,
 )
-from uvms_adaptive_dynamics.studies.benchmark.cases import Case  # noqa: E402
+from uvms_adaptive_dynamics.studies.benchmark.cases import TimedCase  # noqa: E402
 from uvms_adaptive_dynamics.studies.benchmark.chain import chain_robot, chain_samples  # noqa: E402
 from uvms_adaptive_dynamics.studies.benchmark.endurance import endured  # noqa: E402
 from uvms_adaptive_dynamics.studies.benchmark.measure import measure  # noqa: E402
@@ -41,7 +41,7 @@ from uvms_adaptive_dynamics.studies.benchmark.samples import (  # noqa: E402
 )
 from uvms_adaptive_dynamics.studies.benchmark.times import Times, spread  # noqa: E402
 
-SMALL = Case("horizon", horizon=8, joints=1, ticks=12, compared=3, each_tick=1, settle=2)
+SMALL = TimedCase("horizon", horizon=8, joints=1, ticks=12, compared=3, each_tick=1, settle=2)
 
 
 @pytest.mark.parametrize("n", [0, 1, 4, 12])
@@ -120,21 +120,21 @@ def test_a_case_has_all_its_figures(tmp_path):
 
 def test_a_solver_that_is_not_there_is_named_not_replaced():
     """A case whose solver cannot run says so and has no times."""
-    result = measure(Case("solver", horizon=8, joints=0, solver="cvxpy:NOSUCH"))
+    result = measure(TimedCase("solver", horizon=8, joints=0, solver="cvxpy:NOSUCH"))
     assert "NOSUCH" in result["skipped"] and set(result) == {"skipped"}
 
 
 def test_command_runs_cases_in_processes_of_their_own(tmp_path, monkeypatch, capsys):
     """JSON and plot are written, progress is printed, a missing solver does not stop the others,
     and the profile is shown."""
-    missing = Case(
+    missing = TimedCase(
         "solver", horizon=8, joints=0, solver="cvxpy:NOSUCH", ticks=5, compared=0, each_tick=0
     )
     monkeypatch.setattr(
         cases,
         "quick_grid",
         lambda: [
-            Case("horizon", horizon=8, joints=0, ticks=10, compared=0, each_tick=0, settle=0),
+            TimedCase("horizon", horizon=8, joints=0, ticks=10, compared=0, each_tick=0, settle=0),
             missing,
         ],
     )
@@ -158,7 +158,7 @@ def test_verdicts_say_asked_and_measured():
         figures = {"median": update, "p99": 3 * update, "max": 4 * update}
         return {
             "label": group,
-            "case": vars(Case(group, **case)),
+            "case": vars(TimedCase(group, **case)),
             "result": {
                 "ticks": 2000,
                 "failures": 0,
@@ -209,7 +209,7 @@ def test_spread_of_times():
 def test_endurance_reports_memory_and_times():
     """There are ten memory figures, the last at the end, and times of every update after the
     horizon is full, with the node's deadline."""
-    found = endured(100, lap=60, case=Case("endurance", joints=0, horizon=8))
+    found = endured(100, lap=60, case=TimedCase("endurance", joints=0, horizon=8))
     assert [ticks for ticks, _ in found.memory] == list(range(10, 101, 10)) and all(
         mb > 10 for _, mb in found.memory
     )

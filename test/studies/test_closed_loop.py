@@ -32,8 +32,8 @@ from uvms_adaptive_dynamics.model.robot import RobotModel
 from uvms_adaptive_dynamics.studies.closed_loop import command, tuning
 from uvms_adaptive_dynamics.studies.closed_loop.command import zeroed
 from uvms_adaptive_dynamics.studies.closed_loop.knowledge import Adapted
-from uvms_adaptive_dynamics.studies.closed_loop.loop import CarriedPayload, Track, run_loop
-from uvms_adaptive_dynamics.studies.closed_loop.runs import Schedule, back_after, errors_of
+from uvms_adaptive_dynamics.studies.closed_loop.loop import CarriedPayload, TrackingErrors, run_loop
+from uvms_adaptive_dynamics.studies.closed_loop.runs import RunTimes, back_after, errors_of
 from uvms_adaptive_dynamics.studies.closed_loop.stress import stress
 from uvms_adaptive_dynamics.studies.closed_loop.truth import true_parameters, wrong_prior
 
@@ -54,7 +54,8 @@ def made_up(error, t=None):
     error = np.broadcast_to(error, t.shape)
     three, four, ten = (np.zeros((t.size, k)) for k in (3, 4, 10))
     three[:, 0], four[:, 0] = error, error
-    return Track(t, three, three, three, four, ten, ten, [""] * t.size, np.zeros(t.size, bool))
+    return TrackingErrors(t, three, three, three, four, ten, ten, [""] * t.size,
+                          np.zeros(t.size, bool))
 
 
 def test_a_wrong_prior_is_wrong_by_the_factor_within_the_physical_set(true):
@@ -76,7 +77,7 @@ def test_a_wrong_prior_is_wrong_by_the_factor_within_the_physical_set(true):
 
 def test_errors_are_of_the_windows_alone():
     """The transient and the seconds after a change do not count."""
-    schedule = Schedule()
+    schedule = RunTimes()
     t = np.arange(0.0, 120.0, 0.01)
     inside = np.any([(t >= a) & (t < b) for a, b in schedule.windows.values()], axis=0)
     errors = errors_of(made_up(np.where(inside, 0.002, 5.0)), schedule)
@@ -87,7 +88,7 @@ def test_errors_are_of_the_windows_alone():
 
 def test_the_time_until_the_error_is_back():
     """The time from which the error stays within 1.2, whatever it was before; None if never."""
-    schedule, t = Schedule(), np.arange(0.0, 120.0, 0.01)
+    schedule, t = RunTimes(), np.arange(0.0, 120.0, 0.01)
     true = made_up(0.001)
     late = made_up(np.where((t > 55) & (t < 61), 0.01, 0.0011))
     assert back_after(late, true, schedule)["joints"] == pytest.approx(6.0, abs=0.5)

@@ -23,7 +23,8 @@ from uvms_adaptive_dynamics.__main__ import main
 from uvms_adaptive_dynamics.config import Config
 from uvms_adaptive_dynamics.control.excitation.trajectory import Promise
 from uvms_adaptive_dynamics.control.excitation.trajectory_file import load_trajectory
-from uvms_adaptive_dynamics.model.parameter_file import ParameterSet, save_parameters
+from uvms_adaptive_dynamics.model.parameter_file import save_parameters
+from uvms_adaptive_dynamics.model.parameter_set import ParameterSet
 from uvms_adaptive_dynamics.model.prior import prior_from_config
 from uvms_adaptive_dynamics.model.robot import RobotModel
 from uvms_adaptive_dynamics.simulation.bag import write_bag

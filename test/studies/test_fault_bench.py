@@ -31,13 +31,13 @@ from uvms_adaptive_dynamics.simulation.faults.clocks import Clock  # noqa: E402
 from uvms_adaptive_dynamics.simulation.faults.stream import Received  # noqa: E402
 from uvms_adaptive_dynamics.studies.faults import command  # noqa: E402
 from uvms_adaptive_dynamics.studies.faults.bench import Bench  # noqa: E402
-from uvms_adaptive_dynamics.studies.faults.case import Case, Limits  # noqa: E402
+from uvms_adaptive_dynamics.studies.faults.case import Allowed, Case  # noqa: E402
 from uvms_adaptive_dynamics.studies.faults.page import OTHER_RECORDINGS, page  # noqa: E402
 from uvms_adaptive_dynamics.studies.faults.recordings import (  # noqa: E402
     LONG_SCENE,
     SHORT_SCENE,
-    Recordings,
-    Scene,
+    RecordedMessages,
+    SceneTimes,
     recordings_of,
 )
 from uvms_adaptive_dynamics.studies.faults.report import line  # noqa: E402
@@ -82,16 +82,16 @@ def bench(tmp_path_factory):
 @pytest.mark.parametrize("case", CASES, ids=lambda case: case.name)
 def test_short_form(bench, robot, case):
     """Every fault of the short form meets its requirements."""
-    verdict = bench.verdict(case)
-    assert verdict.ok, line(verdict, robot)
+    result = bench.result(case)
+    assert result.ok, line(result, robot)
 
 
 def test_the_clean_recording_has_no_fault(bench, robot):
     """A fault that changes nothing costs nothing and is not mentioned."""
     nothing = Case("nothing", "clock", "", (Clock("imu", offset=0.0),), None,
-                   Limits(samples=1.0, vehicle=1.0, wrong=0.0, loss=0.0))
-    verdict = bench.verdict(nothing)
-    assert verdict.ok and not verdict.loss.any(), line(verdict, robot)
+                   Allowed(samples=1.0, vehicle=1.0, wrong=0.0, loss=0.0))
+    result = bench.result(nothing)
+    assert result.ok and not result.loss.any(), line(result, robot)
 
 
 def test_a_recording_that_is_too_short_is_refused(tmp_path):
@@ -105,7 +105,7 @@ def test_a_recording_that_is_too_short_is_refused(tmp_path):
 def test_the_command_prints_and_writes(tmp_path, capsys, monkeypatch, jobs):
     """A fault selected by name gives a line, the summary and faults.json, and the exit status tells
     if all requirements are met. Parallel processes give the same."""
-    monkeypatch.setattr(command, "SHORT_SCENE", Scene(5.0, 3.0, 2.0))
+    monkeypatch.setattr(command, "SHORT_SCENE", SceneTimes(5.0, 3.0, 2.0))
     status = main(["faults", "--short", "--only", "effort NaN for", "--jobs", jobs, "--output",
                    str(tmp_path)])
     said = capsys.readouterr().out
@@ -116,15 +116,15 @@ def test_the_command_prints_and_writes(tmp_path, capsys, monkeypatch, jobs):
 def test_a_recording_without_valid_rows_is_refused():
     """A recording without valid rows has none to lose."""
     item = Received("joint_states", None, 0, 0)
-    bench = Bench(Recordings([item], []), Config())
+    bench = Bench(RecordedMessages([item], []), Config())
     with pytest.raises(BagError, match="no valid row even without a fault"):
-        bench.verdict(table(LONG_SCENE.onset)[0])
+        bench.result(table(LONG_SCENE.onset)[0])
 
 
 def test_faults_of_sensors_that_a_recording_lacks_are_left_out(robot):
     """For example, without a DVL there is no fault of a silent DVL."""
     arm = [Received("joint_states", None, 0, 0)]
-    bench = Bench(Recordings(arm, arm), Config())
+    bench = Bench(RecordedMessages(arm, arm), Config())
     concerned = {case.name for case in table(LONG_SCENE.onset) if bench.concerns(case)}
     assert "joint_states silent for 2 s" in concerned and "every message twice" in concerned
     assert not any("dvl" in name for name in concerned)

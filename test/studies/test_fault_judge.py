@@ -26,9 +26,9 @@ from uvms_adaptive_dynamics.simulation.faults.clocks import Clock  # noqa: E402
 from uvms_adaptive_dynamics.simulation.faults.delivery import Lost  # noqa: E402
 from uvms_adaptive_dynamics.studies.faults.case import (  # noqa: E402
     TOUCHES_ARM,
+    Allowed,
     Case,
     Expected,
-    Limits,
 )
 from uvms_adaptive_dynamics.studies.faults.judge import judged, recovered  # noqa: E402
 from uvms_adaptive_dynamics.studies.faults.report import line, summary  # noqa: E402
@@ -76,7 +76,7 @@ def failed(verdict):
 
 
 def test_a_run_like_the_clean_one_is_as_asked(robot):
-    limits = Limits(samples=0.95, vehicle=0.95, wrong=0.0, loss=0.0, recover=0.0, rmse=1.0)
+    limits = Allowed(samples=0.95, vehicle=0.95, wrong=0.0, loss=0.0, recover=0.0, rmse=1.0)
     verdict = judge(robot, made_up(robot), limits)
     assert verdict.ok and verdict.detected is None and not verdict.advice
     assert "made up" in line(verdict, robot) and "1 of 1 faults as asked" in summary([verdict])
@@ -84,7 +84,7 @@ def test_a_run_like_the_clean_one_is_as_asked(robot):
 
 def test_wrong_rows_lost_rows_and_late_recovery_are_found(robot):
     """Each figure shows its own disturbance and no other."""
-    clean, limits = made_up(robot), Limits(samples=0.95, vehicle=0.98, rmse=1.3)
+    clean, limits = made_up(robot), Allowed(samples=0.95, vehicle=0.98, rmse=1.3)
     after = (clean.t >= 25.0) & (clean.t < 28.0)
     masked = clean.valid & ~after[:, None]
     lost = judge(robot, clean._replace(valid=masked, sample_valid=masked), limits)
@@ -109,8 +109,8 @@ def test_a_channel_that_never_comes_back_is_never_back(robot):
 def test_held_out_loss_counts_where_the_fault_does_not_touch(robot):
     """Worse predictions are a loss, but not on excused channels."""
     spoilt = made_up(robot, pi=np.ones(robot.table.size))
-    assert "held-out loss" in failed(judge(robot, spoilt, Limits()))
-    verdict = judge(robot, spoilt, Limits(loss=1e9), touches=TOUCHES_ARM)
+    assert "held-out loss" in failed(judge(robot, spoilt, Allowed()))
+    verdict = judge(robot, spoilt, Allowed(loss=1e9), touches=TOUCHES_ARM)
     assert verdict.loss.max() > 1.0 and verdict.ok
 
 
@@ -120,12 +120,12 @@ def test_what_is_said_is_found_in_time_and_what_misleads_is_named(robot):
     said = {"a": Sentence("input imu: no message for 1 s", 21.5),
             "b": Sentence("dvl.rpy: turned", 30.0)}
     wanted = Expected("imu", ("no message",))
-    late = judge(robot, made_up(robot, said=said), Limits(detect=1.0), wanted)
+    late = judge(robot, made_up(robot, said=said), Allowed(detect=1.0), wanted)
     assert failed(late) == ["said after [s]", "other advice"]
     assert late.detected == pytest.approx(1.5) and late.advice == ("dvl.rpy: turned",)
     early = {"a": Sentence("input imu: no message", 5.0)}
-    assert judge(robot, made_up(robot, said=early), Limits(), wanted).detected is None
-    never = judge(robot, made_up(robot), Limits(), wanted)
+    assert judge(robot, made_up(robot, said=early), Allowed(), wanted).detected is None
+    never = judge(robot, made_up(robot), Allowed(), wanted)
     assert failed(never) == ["said after [s]"]
 
 
@@ -136,7 +136,7 @@ def test_the_wording_counts_where_the_clean_run_says_the_same_with_other_numbers
     said.again("input imu: clock 0.9 s ahead", 22.0)
     fault = Clock("imu", 20.0, offset=0.9)
     case = Case("made up", "clock", "", (fault,), Expected("imu", ("clock",), 0.9),
-                Limits(loss=None))
+                Allowed(loss=None))
     test = HeldOut(np.ones((1, len(robot.channels), robot.table.size)),
                    np.ones((1, len(robot.channels))))
     found = judged(case, made_up(robot, said={"clock": said}), clean, test, robot)
@@ -146,7 +146,7 @@ def test_the_wording_counts_where_the_clean_run_says_the_same_with_other_numbers
 
 def test_rejected_numbers_are_counted_truly(robot):
     """The count must be right to a fifth, and only for the role that has the field."""
-    case = Case("made up", "outliers", "", (Lost("joint_states", 20.0, 25.0),), None, Limits(),
+    case = Case("made up", "outliers", "", (Lost("joint_states", 20.0, 25.0),), None, Allowed(),
                 counted="effort")
     test = HeldOut(np.ones((9, len(robot.channels), robot.table.size)),
                    np.random.default_rng(0).standard_normal((9, len(robot.channels))))
@@ -161,7 +161,7 @@ def test_a_slow_sensor_may_be_named_instead(robot):
     clean = made_up(robot)
     gone = clean._replace(valid=clean.valid & False)
     named = {"a": Sentence("input dvl: 2 Hz is slow", 21.0)}
-    limits, said = Limits(vehicle=0.95, loss=None, recover=None), Expected("dvl", ("slow",))
+    limits, said = Allowed(vehicle=0.95, loss=None, recover=None), Expected("dvl", ("slow",))
     fault = Lost("dvl", 20.0, share=0.5)
     assert failed(judge(robot, gone, limits, said, fault, or_said=True)) == ["vehicle rows"]
     assert judge(robot, gone._replace(said=named), limits, said, fault, or_said=True).ok
@@ -169,7 +169,7 @@ def test_a_slow_sensor_may_be_named_instead(robot):
 
 def test_trouble_is_always_red(robot):
     """Trouble is an exception, NaN or infinity, or an estimate outside P."""
-    assert failed(judge(robot, made_up(robot, trouble=("raised",)), Limits())) == ["trouble"]
+    assert failed(judge(robot, made_up(robot, trouble=("raised",)), Allowed())) == ["trouble"]
     found = run_through([None], Config(), robot)
     assert found.trouble and found.trouble[0].startswith("raised AttributeError")
 

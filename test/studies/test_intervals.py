@@ -37,7 +37,7 @@ from uvms_adaptive_dynamics.studies.interval_table import (
     pooled,
 )
 from uvms_adaptive_dynamics.studies.noise_kinds import Hit, nominal, with_outliers
-from uvms_adaptive_dynamics.studies.prequential import Predicted, paper_stddev
+from uvms_adaptive_dynamics.studies.prequential import PrequentialRows, paper_stddev
 
 CHANNELS = ("surge", "sway", "heave", "roll", "pitch", "yaw", "axis_e", "axis_d", "axis_c",
             "axis_b")
@@ -110,7 +110,7 @@ def test_the_papers_interval_by_hand():
     rng = np.random.default_rng(0)
     residual, fit, valid = rng.standard_t(2, (200, 1)), np.full((200, 1), 0.1), rng.random(
         (200, 1)) < 0.9
-    rows = Predicted(np.arange(200.0), residual, residual, fit, residual, valid)
+    rows = PrequentialRows(np.arange(200.0), residual, residual, fit, residual, valid)
     published, causal = (paper_stddev(rows, np.array([3.0]), kind) for kind in (False, True))
     variance = 9.0
     for k in range(200):

@@ -28,10 +28,10 @@ from uvms_adaptive_dynamics.model.sample import Sample
 from uvms_adaptive_dynamics.simulation.bag import write_bag
 from uvms_adaptive_dynamics.studies.paper.table import mean_over, table
 from uvms_adaptive_dynamics.studies.paper.trials import (
-    Compared,
+    CommonRows,
+    PaperTrial,
     Part,
-    Signals,
-    Trial,
+    PreparedSamples,
     compared,
     figures,
     trials_of,
@@ -45,7 +45,7 @@ def test_each_bag_is_tested_on_the_next_and_one_alone_on_its_end():
     assert len({t.name for t in trials_of([Path("x/dive"), Path("y/dive"), a])}) == 3
     samples = [SimpleNamespace(t=5.0 + .1 * k) for k in range(101)]
     signals = SimpleNamespace(samples=lambda bag, config: samples)
-    learnt, tested = Trial("a", a, trials_of([a])[0].tested).samples(signals, Config())
+    learnt, tested = PaperTrial("a", a, trials_of([a])[0].tested).samples(signals, Config())
     assert learnt + tested == samples and learnt[-1].t == pytest.approx(12.0)
 
 
@@ -77,8 +77,8 @@ def test_the_signed_error_is_predicted_less_measured():
     """It is positive if the model predicts too much; rows that do not count are ignored."""
     robot = SimpleNamespace(channels=("x",), units=("N",))
     measured = np.array([[1.0], [2.0], [3.0]])
-    rows = Compared(np.arange(3.0), measured, np.array([[True], [True], [False]]),
-                    {"m": (measured + [[.5], [.1], [99]], np.ones((3, 1)))})
+    rows = CommonRows(np.arange(3.0), measured, np.array([[True], [True], [False]]),
+                      {"m": (measured + [[.5], [.1], [99]], np.ones((3, 1)))})
     found = figures(rows, robot)["m"]["x"]
     assert found["signed"] == pytest.approx(.3) and found["mae"] == pytest.approx(.3)
     assert found["n"] == 2 and found["mse"] == pytest.approx(.13)
@@ -106,7 +106,7 @@ def bag(tmp_path_factory):
 
 def test_samples_are_made_once_where_settings_allow(bag):
     """Settings after the front end share the list of samples; front-end settings get their own."""
-    signals, base = Signals(), Config()
+    signals, base = PreparedSamples(), Config()
     first = signals.samples(bag, base)
     cost = base.with_values({"estimation.arrival": "relative", "uncertainty.alpha": .1})
     assert signals.samples(bag, cost) is first and isinstance(first[0], Sample)

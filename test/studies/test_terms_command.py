@@ -27,7 +27,7 @@ from uvms_adaptive_dynamics.studies.linear_data import linear_samples
 from uvms_adaptive_dynamics.studies.terms import command
 from uvms_adaptive_dynamics.studies.terms.evidence import compare
 from uvms_adaptive_dynamics.studies.terms.search import applicable
-from uvms_adaptive_dynamics.studies.terms.trial import Outcome, Recordings, with_terms
+from uvms_adaptive_dynamics.studies.terms.trial import HeldOutRows, SampleSets, with_terms
 
 ARM = Config().with_values({"robot.vehicle": False, "robot.joints": ["axis_c", "axis_b"],
                             "imu.enabled": False, "dvl.enabled": False, "depth.enabled": False,
@@ -36,8 +36,8 @@ ARM = Config().with_values({"robot.vehicle": False, "robot.joints": ["axis_c", "
 
 def outcome(residual):
     """An outcome at 50 Hz with residual (T, C) and zero prediction."""
-    return Outcome(np.arange(len(residual)) / 50, residual, np.zeros_like(residual),
-                   np.ones(residual.shape, bool))
+    return HeldOutRows(np.arange(len(residual)) / 50, residual, np.zeros_like(residual),
+                       np.ones(residual.shape, bool))
 
 
 def correlated(rng, rows, channels, time=0.5):
@@ -94,7 +94,7 @@ def recordings():
     pi = prior_from_config(config, robot).values.copy()
     pi[robot.table.places(["axis_c.fv_fwd", "axis_b.fv_bwd"])] = 0.8, 0.4
     learn, held_out = (list(linear_samples(config, robot, pi, 20.0, seed)) for seed in (1, 2))
-    return Recordings([learn], held_out, ())
+    return SampleSets([learn], held_out, ())
 
 
 def test_the_set_that_the_robot_has_is_chosen_and_no_other(recordings, monkeypatch, capsys,

@@ -22,7 +22,13 @@ from uvms_adaptive_dynamics.__main__ import main
 from uvms_adaptive_dynamics.config import Config
 from uvms_adaptive_dynamics.model.robot import RobotModel
 from uvms_adaptive_dynamics.studies.simulated_runs import simulated
-from uvms_adaptive_dynamics.studies.twin.judge import Judged, figures, pooled, quantities, thirds
+from uvms_adaptive_dynamics.studies.twin.judge import (
+    Forecasts,
+    figures,
+    pooled,
+    quantities,
+    thirds,
+)
 
 ROBOT = RobotModel.from_config(Config())
 ORDER = (("position", 0), ("attitude", 3), ("velocity", 6), ("rates", 9), ("joints", 12),
@@ -30,7 +36,7 @@ ORDER = (("position", 0), ("attitude", 3), ("velocity", 6), ("rates", 9), ("join
 
 
 def judged(error, stddev):
-    return Judged(np.arange(len(error)), error, stddev)
+    return Forecasts(np.arange(len(error)), error, stddev)
 
 
 def test_coverage_is_that_of_the_deviations_that_are_drawn():

@@ -26,11 +26,11 @@ import pytest
 from uvms_adaptive_dynamics.__main__ import main
 from uvms_adaptive_dynamics.config import Config
 from uvms_adaptive_dynamics.simulation.rough import Roughness
-from uvms_adaptive_dynamics.studies.unseen import Constancy, Task, constancy_report
+from uvms_adaptive_dynamics.studies.unseen import Constancy, UnseenTask, constancy_report
 
 
 def task(number):
-    return Task(number, 10.0, 10.0, 5, Config(), Path())
+    return UnseenTask(number, 10.0, 10.0, 5, Config(), Path())
 
 
 def test_every_second_robot_is_rough():

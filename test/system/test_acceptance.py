@@ -31,7 +31,7 @@ from uvms_adaptive_dynamics.__main__ import main
 from uvms_adaptive_dynamics.config import Config, load_config
 from uvms_adaptive_dynamics.model.robot import RobotModel
 from uvms_adaptive_dynamics.simulation.true_robot import TrueRobot
-from uvms_adaptive_dynamics.studies.campaign import Task, run_seed
+from uvms_adaptive_dynamics.studies.campaign import SeedTask, run_seed
 from uvms_adaptive_dynamics.studies.simulated_runs import best_linear, simulated, truth_file
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -67,8 +67,8 @@ def identified(bags):
     """One simulated robot: 60 s from a prior wrong by a factor of 2, then 30 s of another motion
     with frozen parameters."""
     return run_seed(
-        Task(seed=1, duration=60.0, held_out=30.0, prior_factor=2.0, config=Config(),
-             compare_relative=False, bags=bags))
+        SeedTask(seed=1, duration=60.0, held_out=30.0, prior_factor=2.0, config=Config(),
+                 compare_relative=False, bags=bags))
 
 
 @pytest.mark.parametrize("channel", CHANNELS)

@@ -20,7 +20,7 @@ from scipy.signal import lfilter
 from uvms_adaptive_dynamics.uncertainty.added_direction import (
     CLUSTER_LENGTH,
     MIN_PIECES,
-    Added,
+    Coefficient,
     RobustFit,
 )
 
@@ -50,7 +50,8 @@ def test_intervals_hold_the_coefficient():
                       for key in ("value", "stddev"))
     assert abs(values.mean() - 0.3) < 4 * values.std() / np.sqrt(300)
     assert 0.8 < np.median(errors) / values.std() < 1.25
-    missed = sum(not Added(one.value - 0.3, one.stddev, one.clusters).exceeds(0.0) for one in found)
+    missed = sum(not Coefficient(one.value - 0.3, one.stddev, one.clusters).exceeds(0.0)
+                 for one in found)
     assert missed >= 298
 
 

@@ -17,7 +17,7 @@ import numpy as np
 import pytest
 
 from uvms_adaptive_dynamics.config import Config
-from uvms_adaptive_dynamics.uncertainty.added_direction import Added, RobustFit
+from uvms_adaptive_dynamics.uncertainty.added_direction import Coefficient, RobustFit
 from uvms_adaptive_dynamics.uncertainty.arm_evidence import (
     Scale,
     _scaled,
@@ -96,6 +96,6 @@ def test_an_effort_without_a_factor_is_told_without_a_number():
 def test_a_factor_on_all_efforts_may_as_well_be_the_thrusts(name):
     """Efforts .7 times too small, or a thrust .7 times the settings'; for a single joint the thrust
     is no explanation."""
-    said = _scaled(Scale(0.7, Added(np.log(0.7), 0.03, 40), 300.0), name).sentence
+    said = _scaled(Scale(0.7, Coefficient(np.log(0.7), 0.03, 40), 300.0), name).sentence
     assert "0.70 +- 0.02" in said and "effort_scale by 1.43" in said
     assert ("the true thrust is 0.70 times" in said) == (not name)

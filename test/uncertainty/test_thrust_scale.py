@@ -19,7 +19,7 @@ from types import SimpleNamespace
 import numpy as np
 import pytest
 
-from uvms_adaptive_dynamics.uncertainty.added_direction import MIN_PIECES, Added
+from uvms_adaptive_dynamics.uncertainty.added_direction import MIN_PIECES, Coefficient
 from uvms_adaptive_dynamics.uncertainty.arm_evidence import Scale
 from uvms_adaptive_dynamics.uncertainty.thrust_scale import ThrustRatio, thrust_scale
 
@@ -29,7 +29,7 @@ from uvms_adaptive_dynamics.uncertainty.thrust_scale import ThrustRatio, thrust_
     (1.1, 0.05, 30, False), (2.0, 0.05, MIN_PIECES - 1, False)])
 def test_a_scale_is_a_finding_beyond_its_error(factor, stddev, pieces, off):
     """With 99.9 % confidence, up or down; the sentence has the number and what to set."""
-    scale = ThrustRatio(factor, Added(math.log(factor), stddev, pieces))
+    scale = ThrustRatio(factor, Coefficient(math.log(factor), stddev, pieces))
     found = scale.finding()
     assert (found is not None) == off
     if found is not None:
@@ -39,7 +39,7 @@ def test_a_scale_is_a_finding_beyond_its_error(factor, stddev, pieces, off):
 
 def test_the_interval_is_that_of_the_logarithm():
     """1.2 with .05: from 1.2 / 1.11 to 1.2 * 1.11."""
-    said = ThrustRatio(1.2, Added(math.log(1.2), 0.05, 30)).sentence()
+    said = ThrustRatio(1.2, Coefficient(math.log(1.2), 0.05, 30)).sentence()
     assert "1.20 times" in said and "(95 %: 1.08 to 1.33)" in said
 
 
@@ -49,7 +49,7 @@ def test_a_scale_that_may_be_less_than_any_cause_explains_is_not_shown(stddev, s
     nothing and infinity, of which no interval is printed (its end is no float)."""
     monkeypatch.setattr(
         "uvms_adaptive_dynamics.uncertainty.thrust_scale.scale_of",
-        lambda fit, channels: Scale(1.0, Added(0.0, stddev, 30), 0.0))
+        lambda fit, channels: Scale(1.0, Coefficient(0.0, stddev, 30), 0.0))
     fit = SimpleNamespace(predicted=np.zeros((1, 10)))
     found = thrust_scale(fit, 4)
     assert (found is not None) == shown

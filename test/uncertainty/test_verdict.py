@@ -21,7 +21,7 @@ import pytest
 
 from uvms_adaptive_dynamics.config import Config
 from uvms_adaptive_dynamics.model.metrics import channel_metrics
-from uvms_adaptive_dynamics.model.parameter_file import ParameterSet
+from uvms_adaptive_dynamics.model.parameter_set import ParameterSet
 from uvms_adaptive_dynamics.model.robot import RobotModel
 from uvms_adaptive_dynamics.model.sample import BY_SETTING, NO_THRUSTER
 from uvms_adaptive_dynamics.uncertainty.evidence import ChannelEvidence, Evidence, finding_of

@@ -25,7 +25,7 @@ import math
 
 import numpy as np
 
-from ..model.parameter_file import ParameterSet
+from ..model.parameter_set import ParameterSet
 from .feedforward import Feedforward
 from .motion_controller import Gains, gains_of, loads
 

@@ -21,7 +21,7 @@ import numpy as np
 
 from ..config import Config
 from ..errors import ParameterError
-from ..model.parameter_file import ParameterSet
+from ..model.parameter_set import ParameterSet
 from ..model.robot import RobotModel
 from .excitation.design import design, largest_uses
 from .excitation.limits import MotionLimits

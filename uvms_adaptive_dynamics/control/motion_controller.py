@@ -32,7 +32,7 @@ import numpy as np
 from ..config import Config
 from ..errors import ParameterError
 from ..model.dynamics import State
-from ..model.parameter_file import ParameterSet
+from ..model.parameter_set import ParameterSet
 from ..model.rotations import from_rotation_vector, to_rotation_vector
 from .allocation import Curve, allocation_of
 from .desired_motion import DesiredMotion

@@ -29,7 +29,7 @@ from typing import NamedTuple
 import numpy as np
 
 from ..config import Config
-from ..model.parameter_file import ParameterSet
+from ..model.parameter_set import ParameterSet
 from ..model.robot import RobotModel
 from ..model.rotations import from_rpy
 from .allocation import Curve, allocation_of
@@ -51,7 +51,7 @@ DECIDED = 0.1
 SURE = 2.0      # standard deviations of position that count as doubt: 95 % of errors are smaller
 
 
-class Commands(NamedTuple):
+class PilotOutput(NamedTuple):
     """pwm (k,) [us], wrench (6,) [N, N m] FRD that it produces, joint_torque (n,) [N m], set-points
     mu [rad or m] and mu_dot (n,); neutral: all efforts are zero after a stop."""
 
@@ -244,7 +244,7 @@ class Pilot:
 
     # --- what goes out ----------------------------------------------------------------------------
 
-    def commands(self, t: float, state: MotionState | None) -> Commands | None:
+    def commands(self, t: float, state: MotionState | None) -> PilotOutput | None:
         """Commands at time t; None before it was first armed. Without a state while armed, the
         last commands are kept: stopping is up to the guard."""
         if self.station is None:
@@ -275,9 +275,9 @@ class Pilot:
             self._still.append(self._effort)
         return given
 
-    def _given(self, effort: np.ndarray, mu_dot: np.ndarray, neutral: bool = False) -> Commands:
+    def _given(self, effort: np.ndarray, mu_dot: np.ndarray, neutral: bool = False) -> PilotOutput:
         given = self._allocation.allocate(effort[:6])
-        return Commands(given.pwm, given.wrench, effort[6:], self._mu, mu_dot, neutral)
+        return PilotOutput(given.pwm, given.wrench, effort[6:], self._mu, mu_dot, neutral)
 
     def _rest(self, mu: np.ndarray) -> Callable[[float], DesiredMotion]:
         place, still = np.concatenate([np.zeros(6), mu]), np.zeros(6 + mu.size)

@@ -28,7 +28,7 @@ from .commands import Commands, held, holding, tabulated, through
 MOST_ROWS = 10_000      # of a plan: more than a minute at 100 Hz, and still quick to process
 
 
-class Table(NamedTuple):
+class PlannedValues(NamedTuple):
     """values (k, m) at times t (k,) [s] of a plan that begins at `begin` [s]."""
 
     begin: float
@@ -47,8 +47,8 @@ class Planned:
     def __init__(self, robot: RobotModel, arm: str):
         self._robot = robot
         self.arm = arm if robot.vehicle else "efforts"
-        self._wrench: Table | None
-        self._joints: Table | None
+        self._wrench: PlannedValues | None
+        self._joints: PlannedValues | None
         self.forget()
 
     def forget(self) -> None:
@@ -90,25 +90,25 @@ class Planned:
         return Commands(efforts, arm), word
 
 
-def _table(what: str, begin: float, t: np.ndarray, values: np.ndarray, width: int) -> Table:
+def _table(what: str, begin: float, t: np.ndarray, values: np.ndarray, width: int) -> PlannedValues:
     t, values = np.asarray(t, float), np.asarray(values, float)
     if values.ndim != 2 or values.shape[1] != width or not 0 < len(t) <= MOST_ROWS:
         raise ParameterError(f"planned {what}: got {len(t)} times and values of shape "
                              f"{values.shape}; expected 1 to {MOST_ROWS} rows of {width} values.")
     tabulated(t, values)     # raises if not finite or not increasing
-    return Table(begin, begin + t, values)
+    return PlannedValues(begin, begin + t, values)
 
 
-def _rest(table: Table | None, now: float, ahead: float) -> Table | None:
+def _rest(table: PlannedValues | None, now: float, ahead: float) -> PlannedValues | None:
     """The part of a plan after `now`, with times relative to it; None if there is none, or if the
     plan begins more than `ahead` [s] later."""
     if table is None or table.t[-1] <= now or table.begin > now + ahead:
         return None
     left = table.t > now
-    return Table(table.begin - now, table.t[left] - now, table.values[left])
+    return PlannedValues(table.begin - now, table.t[left] - now, table.values[left])
 
 
-def _column(rest: Table | None, present: np.ndarray) -> Callable[[float], np.ndarray]:
+def _column(rest: PlannedValues | None, present: np.ndarray) -> Callable[[float], np.ndarray]:
     """From the present value through the plan's rows, linearly interpolated."""
     if rest is None:
         return held(present)

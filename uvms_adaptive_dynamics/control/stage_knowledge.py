@@ -60,7 +60,7 @@ class Learner(Protocol):
         """Look for changes of the robot, or do not."""
 
 
-class Directions(NamedTuple):
+class StageDirections(NamedTuple):
     """Eigendirections of a stage's parameters, scaled by the standard deviations of a fresh prior.
     left (k,): remaining share of the deviation; names (k,): dominant parameter of each;
     out_of_reach (k,) bool: the recent motion would not measure it before the stage's limit."""
@@ -102,7 +102,7 @@ class StageKnowledge:
         variance, vectors = np.linalg.eigh(0.5 * (scaled + scaled.T))
         names = tuple(self._stage.free[k] for k in np.argmax(np.abs(vectors), axis=0))
         slow = self._out_of_reach(vectors, np.maximum(variance, LEAST_VARIANCE), elapsed)
-        self.directions = Directions(np.sqrt(np.maximum(variance, 0.0)), names, slow)
+        self.directions = StageDirections(np.sqrt(np.maximum(variance, 0.0)), names, slow)
 
     def deviations(self) -> list[float]:
         """Standard deviations of the stage's parameters, in SI units."""

@@ -28,7 +28,13 @@ import numpy as np
 from ..model.normal import Z95
 from ..model.sample import channel_names
 from .stage_advice import advice
-from .stage_knowledge import KNOWLEDGE_PERIOD, LEAST_VARIANCE, Directions, Learner, StageKnowledge
+from .stage_knowledge import (
+    KNOWLEDGE_PERIOD,
+    LEAST_VARIANCE,
+    Learner,
+    StageDirections,
+    StageKnowledge,
+)
 from .stages import Schedule, Stage, load_schedule
 
 log = logging.getLogger(__name__)
@@ -240,7 +246,7 @@ class StageRunner:
         """True if the requested motion took place and no direction within reach is still open."""
         return self._knowledge.pace_is_known and not progress.missing
 
-    def _missing(self, found: Directions, moved: dict[str, float]) -> tuple[str, ...]:
+    def _missing(self, found: StageDirections, moved: dict[str, float]) -> tuple[str, ...]:
         stage = self._stage
         open_names = [name for name, left, out in zip(found.names, found.left, found.out_of_reach)
                       if left > stage.left and not out]

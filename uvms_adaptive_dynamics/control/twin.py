@@ -23,7 +23,7 @@ from ..model.dynamics import State
 from ..model.forward_simulation import Forward, simulate
 from ..model.motion import EquationsOfMotion
 from ..model.parameter_draws import moving_covariance
-from ..model.parameter_file import ParameterSet
+from ..model.parameter_set import ParameterSet
 from ..model.robot import RobotModel
 from .bands import bands, friction_at_rest
 from .carried_arm import CarriedArm

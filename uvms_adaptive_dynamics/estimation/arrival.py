@@ -26,7 +26,7 @@ import numpy as np
 
 from ..config import Estimation
 from ..model.parameters import ParameterTable
-from .forgetting import RowMap, Wander, directional_map, marginal_map, wander_map
+from .forgetting import ParameterWander, RowMap, directional_map, marginal_map, wander_map
 from .increment_arrival import IncrementArrival
 from .prior_information import PriorInformation
 from .square_root_information import ChannelInformation, triangular
@@ -34,7 +34,7 @@ from .square_root_information import ChannelInformation, triangular
 # instants per block of directional forgetting: enough for a motion to excite all its directions
 FORGETTING_BLOCK = 1000
 
-Split = Sequence[np.ndarray]    # masks (C,) of channels whose rows are summed separately
+ChannelMasks = Sequence[np.ndarray]    # masks (C,) of channels whose rows are summed separately
 
 
 class UniformArrival:
@@ -43,7 +43,7 @@ class UniformArrival:
     directional = False
 
     def __init__(self, settings: Estimation, table: ParameterTable, prior: PriorInformation,
-                 split: Split):
+                 split: ChannelMasks):
         self.decay, self._lowest = settings.forgetting, settings.information_floor
         self._old = ChannelInformation(table.channels, table.size)
         self._prior, self._given, self._share = prior.rows.T @ prior.rows, prior, 1.0
@@ -95,7 +95,7 @@ class DirectionalArrival:
     directional = True
 
     def __init__(self, settings: Estimation, table: ParameterTable, prior: PriorInformation,
-                 split: Split, wander: Wander | None = None):
+                 split: ChannelMasks, wander: ParameterWander | None = None):
         self._lambda, self._wander = settings.forgetting, wander
         self._given = prior
         self._old, self._block = (ChannelInformation(table.channels, table.size) for _ in range(2))
@@ -184,7 +184,7 @@ class DirectionalArrival:
         nothing = ChannelInformation(len(self._weights), len(self._prior) - 1)
         return row_map, self._old.mapped(row_map.rows, nothing)
 
-    def _refreshed(self, wander: Wander) -> np.ndarray:
+    def _refreshed(self, wander: ParameterWander) -> np.ndarray:
         """(k, p + 1) rows about zero that keep the variance of wandering parameters stationary."""
         rows, k = np.zeros((len(wander.places), len(self._prior))), np.arange(len(wander.places))
         rows[k, wander.places] = np.sqrt(wander.refreshed(self._in_block))
@@ -215,7 +215,7 @@ ArrivalCost = IncrementArrival | UniformArrival | DirectionalArrival
 
 
 def arrival_cost(settings: Estimation, table: ParameterTable, prior: PriorInformation,
-                 split: Split, wander: Wander | None = None) -> ArrivalCost:
+                 split: ChannelMasks, wander: ParameterWander | None = None) -> ArrivalCost:
     """The arrival cost that the settings select. With coupling 'reaction' rows depend on the
     estimate, so forgetting is uniform. wander: parameters that drift by themselves; unless
     forgetting is directional, they fade like all others."""
@@ -226,7 +226,7 @@ def arrival_cost(settings: Estimation, table: ParameterTable, prior: PriorInform
     return DirectionalArrival(settings, table, prior, split, wander)
 
 
-def add_weighted(sums: Sequence[np.ndarray], split: Split, rows: np.ndarray,
+def add_weighted(sums: Sequence[np.ndarray], split: ChannelMasks, rows: np.ndarray,
                  weights: np.ndarray) -> None:
     """Add the weighted products of rows [Y tau] (C, p + 1), weights (C,), to each sum of the split.
     """

@@ -19,7 +19,7 @@ from __future__ import annotations
 import numpy as np
 
 from ..config import Config
-from ..model.parameter_file import ParameterSet
+from ..model.parameter_set import ParameterSet
 from ..model.robot import RobotModel
 from ..model.sample import Misread
 from ..uncertainty.constant_residual import ResidualMean, noise_findings

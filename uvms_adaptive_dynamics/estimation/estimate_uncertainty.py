@@ -23,7 +23,7 @@ import numpy as np
 from ..config import Config
 from ..errors import SolverError
 from ..model.covariance import deviations
-from ..model.parameter_file import CAUSES
+from ..model.parameter_set import CAUSES
 from ..model.physical_set import PhysicalSet
 from ..solvers.problem import HorizonProblem
 from ..uncertainty.constrained_inverse import ConstrainedInverse
@@ -42,7 +42,7 @@ from .information import InformationState
 REFRESHED_GROWTH = 0.02
 
 
-class Uncertainty(NamedTuple):
+class StatedUncertainty(NamedTuple):
     """Of one estimate: its covariance; systematic (CAUSES, p), read-only: its shift by one
     deviation of each cause that no residual shows; inverse: of half its cost's Hessian, None if no
     solve has determined it."""
@@ -70,10 +70,10 @@ class EstimateUncertainty:
     predictions use; `present` forms that of the last solve. Asking has no effect on later
     estimates."""
 
-    recent: Uncertainty
+    recent: StatedUncertainty
     _increments: IncrementCovariance
     _solved: _Solved | None
-    _present: Uncertainty | None
+    _present: StatedUncertainty | None
 
     def __init__(self, config: Config, physical: PhysicalSet, information: InformationState,
                  free_set: FreeSet):
@@ -88,7 +88,7 @@ class EstimateUncertainty:
         its systematic (CAUSES, p)."""
         if systematic is None:
             systematic = np.zeros((CAUSES, len(covariance)))
-        self.recent = Uncertainty(MatrixCovariance(covariance), systematic)
+        self.recent = StatedUncertainty(MatrixCovariance(covariance), systematic)
         self._increments = IncrementCovariance(self._settings, self._floor)
         self._solved = self._present = None
 
@@ -109,7 +109,7 @@ class EstimateUncertainty:
         if self._settings.covariance == "increments":
             self.recent = self.recent._replace(covariance=self._covariance_of_increments())
 
-    def present(self) -> Uncertainty:
+    def present(self) -> StatedUncertainty:
         """The uncertainty after the last solve; `recent` if knowledge has changed since, or if that
         solve determines none."""
         solved = self._solved
@@ -132,7 +132,7 @@ class EstimateUncertainty:
                 or grown > REFRESHED_GROWTH * min(information.rows_learned,
                                                   information.rows_remembered))
 
-    def _formed(self, solved: _Solved) -> Uncertainty:
+    def _formed(self, solved: _Solved) -> StatedUncertainty:
         """Raises SolverError if the numbers are singular, or too large to be used."""
         try:
             return self._sandwich(solved)
@@ -140,7 +140,7 @@ class EstimateUncertainty:
             raise SolverError(f"the estimate has no covariance ({error}); check that all "
                               "measurements are of sensible size", "breakdown") from None
 
-    def _sandwich(self, solved: _Solved) -> Uncertainty:
+    def _sandwich(self, solved: _Solved) -> StatedUncertainty:
         free, equalities = self._free_set.free, len(self._physical.table.equal_pairs)
         B = solved.of_rows + solved.of_prior
         inverse = ConstrainedInverse(solved.A, B, self._physical.active_normals(solved.pi),
@@ -153,14 +153,14 @@ class EstimateUncertainty:
         if self._settings.covariance != "increments":
             covariance = SandwichCovariance(inverse, B, solved.A, free,
                                             self._free_set.covariance, solved.of_rows)
-        return Uncertainty(covariance, systematic, inverse)
+        return StatedUncertainty(covariance, systematic, inverse)
 
     def note_free_set(self) -> None:
         """Other parameters are free: what the data determine is unknown until the next solve."""
         self.recent = self.recent._replace(inverse=None)
         self._solved = self._present = None
 
-    def keep(self) -> Uncertainty:
+    def keep(self) -> StatedUncertainty:
         """Make the present uncertainty, independent of later data, the recent one; returns it."""
         self._present = None    # its systematic is of when somebody first asked
         present = self.present()

@@ -26,7 +26,7 @@ import numpy as np
 
 from ..config import Config
 from ..errors import SolverError, require
-from ..model.parameter_file import ParameterSet, as_prior
+from ..model.parameter_set import ParameterSet, as_prior
 from ..model.physical_set import ACCEPTED_VIOLATION, PhysicalSet
 from ..model.prior import prior_from_config
 from ..model.robot import RawRows, RobotModel

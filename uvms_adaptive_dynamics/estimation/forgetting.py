@@ -73,7 +73,7 @@ def directional_map(old: np.ndarray, new: np.ndarray, share: float) -> RowMap:
     return RowMap(_about(A, pi), T)
 
 
-class Wander(NamedTuple):
+class ParameterWander(NamedTuple):
     """Parameters that drift by themselves as first-order processes: places (k,), stationary
     variance (k,), and time constant in rows."""
 
@@ -82,7 +82,7 @@ class Wander(NamedTuple):
     rows: float
 
     @classmethod
-    def of(cls, table: ParameterTable, stddev: np.ndarray, rows: float) -> Wander | None:
+    def of(cls, table: ParameterTable, stddev: np.ndarray, rows: float) -> ParameterWander | None:
         """The further parameters of a robot that drift about zero with this time constant in rows,
         if any; stddev (p,): the prior's."""
         places = np.concatenate([np.zeros(0, int), *(

@@ -41,7 +41,7 @@ from ..uncertainty.recursive_noise import channel_noise
 from ..uncertainty.systematic_gradient import SystematicGradient
 from .arrival import ArrivalCost, DirectionalArrival, arrival_cost
 from .coupling import Coupling, quadratic
-from .forgetting import RowMap, Wander
+from .forgetting import ParameterWander, RowMap
 from .frozen_variance import FrozenVariance
 from .prediction import Prediction
 from .prior_information import PriorInformation
@@ -122,7 +122,7 @@ class InformationState:
         `ResidualAutocovariance.products`. rows_learned: rows behind the prior that were learned
         since the estimator's restart."""
         settings, table = self._settings, self._table
-        wander = Wander.of(table, prior.stddev, self._current_time / self._period)
+        wander = ParameterWander.of(table, prior.stddev, self._current_time / self._period)
         arrival = arrival_cost(settings, table, prior, self._coupling.split, wander)
         if wander is not None and prior.saved and isinstance(arrival, DirectionalArrival):
             # It was saved an unknown time ago.

@@ -23,7 +23,7 @@ from typing import Any
 import numpy as np
 
 from ..config import Config
-from ..model.parameter_file import ParameterSet
+from ..model.parameter_set import ParameterSet
 from ..model.scales import EFFORT_SIZE, Scales, stated_efforts, stated_factors
 from ..uncertainty.identifiability import MEASURED_SHARE
 from .learned_spans import LearnedSpans

@@ -19,7 +19,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from ..model.parameter_file import ParameterSet
+from ..model.parameter_set import ParameterSet
 from ..model.physical_set import PhysicalSet
 from ..model.robot import RobotModel
 from ..model.scales import Scales

@@ -21,7 +21,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from ..config import Estimation
-from ..model.parameter_file import ParameterSet
+from ..model.parameter_set import ParameterSet
 from ..model.parameters import ParameterTable
 from ..model.physical_set import PhysicalSet
 from ..model.prior import prior_stddev

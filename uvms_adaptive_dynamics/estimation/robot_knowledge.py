@@ -26,7 +26,7 @@ import numpy as np
 
 from ..config import Config
 from ..model.covariance import semidefinite
-from ..model.parameter_file import ParameterSet
+from ..model.parameter_set import ParameterSet
 from ..model.physical_set import PhysicalSet
 from ..model.robot import RobotModel
 from ..model.sample import Sample
@@ -35,7 +35,7 @@ from ..solvers.problem import HorizonProblem
 from ..uncertainty.channel_noise import NoiseStart
 from ..uncertainty.identifiability import Identifiability, at_least, directions, identifiability
 from ..uncertainty.parameter_intervals import parameter_intervals
-from .estimate_uncertainty import EstimateUncertainty, Uncertainty
+from .estimate_uncertainty import EstimateUncertainty, StatedUncertainty
 from .free_set import FreeSet
 from .information import InformationState
 from .learned import known_directions, known_rows, learned_entries
@@ -156,7 +156,7 @@ class RobotKnowledge:
         return self.free_set.free
 
     @property
-    def recent(self) -> Uncertainty:
+    def recent(self) -> StatedUncertainty:
         """Of an estimate that may be some ticks old, which predictions use; see
         `EstimateUncertainty`."""
         return self.uncertainty.recent

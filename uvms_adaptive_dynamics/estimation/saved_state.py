@@ -27,7 +27,8 @@ from typing import Any, NamedTuple
 
 from ..disk.writing import write_file
 from ..errors import ParameterError, UvmsError
-from ..model.parameter_file import ParameterSet, load_parameters, save_parameters
+from ..model.parameter_file import load_parameters, save_parameters
+from ..model.parameter_set import ParameterSet
 from ..model.parameters import ParameterTable
 from .learned import known_rows, saved_count, wrong_channels
 

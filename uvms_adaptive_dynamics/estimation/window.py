@@ -20,7 +20,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from .arrival import Split, add_weighted
+from .arrival import ChannelMasks, add_weighted
 
 REFORM = 2000   # ticks after which the running sum is recomputed, against rounding drift
 
@@ -36,7 +36,7 @@ class Leaving(NamedTuple):
 class Window:
     """A ring of N instants; each keeps its place while it is in the window."""
 
-    def __init__(self, length: int, channels: int, size: int, decay: float, split: Split):
+    def __init__(self, length: int, channels: int, size: int, decay: float, split: ChannelMasks):
         """length: N; channels: C; size: p; decay: a row's weight is decay^age; split: masks (C,) of
         channels that are summed separately."""
         self._rows = np.zeros((length, channels, size + 1))

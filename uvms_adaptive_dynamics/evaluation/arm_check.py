@@ -29,7 +29,7 @@ from ..model.sample import Sample
 from ..signals.filters.joints import joint_limits
 from ..uncertainty.added_direction import RobustFit
 from ..uncertainty.arm_evidence import arm_findings
-from ..uncertainty.evidence import Finding
+from ..uncertainty.evidence import ReportedFinding
 from ..uncertainty.thrust_scale import UNSHOWN, thrust_scale
 from .arm_exchange import EXCHANGE_STRIDE, mistaken_joint
 from .log import RunLog
@@ -45,7 +45,7 @@ class ArmCheck(NamedTuple):
     """Faults of the arm's data that the vehicle's data prove; what is known of the thrust's scale,
     in words, '' if a fault spoils it."""
 
-    findings: list[Finding]
+    findings: list[ReportedFinding]
     thrust_scale: str = ""
 
 

@@ -34,17 +34,17 @@ from ..model.robot import RawRows, RobotModel
 from ..model.sample import Sample
 from ..uncertainty.added_direction import RobustFit
 from ..uncertainty.arm_evidence import LEAST_COST_GAIN
-from ..uncertainty.evidence import Finding
+from ..uncertainty.evidence import ReportedFinding
 
 COMPARED_SAMPLES = 600  # samples compared: half a minute
 EXCHANGE_STRIDE = 2  # every second row: the low-pass removes what lies between
 ZEROS = 3           # positions within the limits tried as the zero of a mirrored joint
 
-Change = Callable[[Sample], Sample]
+SampleChange = Callable[[Sample], Sample]
 
 
 def mistaken_joint(samples: Sequence[Sample], config: Config, robot: RobotModel, period: float,
-                   room: np.ndarray, gain: float) -> Finding | None:
+                   room: np.ndarray, gain: float) -> ReportedFinding | None:
     """The exchange or mirrored joint that best explains the rows, or None. It must lower the cost
     per row by more than `gain`, and have odds of 1000 against the unchanged rows.
 
@@ -53,7 +53,7 @@ def mistaken_joint(samples: Sequence[Sample], config: Config, robot: RobotModel,
     """
     samples, row_filter = samples[-COMPARED_SAMPLES:], replace(config.filter, period=period)
 
-    def fit(change: Change) -> RobustFit | None:
+    def fit(change: SampleChange) -> RobustFit | None:
         return _fit([change(sample) for sample in samples], robot, row_filter)
 
     as_it_is = _fit(samples, robot, row_filter)
@@ -61,7 +61,7 @@ def mistaken_joint(samples: Sequence[Sample], config: Config, robot: RobotModel,
         return None
     count = float(as_it_is.valid.sum())
     least = max(gain, LEAST_COST_GAIN / count)
-    best: tuple[float, Finding | None] = (least, None)
+    best: tuple[float, ReportedFinding | None] = (least, None)
     for change, findings in _guesses(samples, robot, room):
         changed = as_it_is if change is None else fit(change)
         if changed is None:
@@ -72,8 +72,8 @@ def mistaken_joint(samples: Sequence[Sample], config: Config, robot: RobotModel,
     return best[1]
 
 
-def _guesses(samples: Sequence[Sample], robot: RobotModel, room: np.ndarray
-             ) -> Iterator[tuple[Change | None, list[tuple[Finding, np.ndarray | None]]]]:
+def _guesses(samples: Sequence[Sample], robot: RobotModel, room: np.ndarray) -> Iterator[
+        tuple[SampleChange | None, list[tuple[ReportedFinding, np.ndarray | None]]]]:
     """Yield (change of the samples, [(finding, signs (C,) of the efforts)]); None: unchanged."""
     joints, C = robot.joints, len(robot.channels)
     for i, j in combinations(range(len(joints)), 2):
@@ -135,22 +135,22 @@ def low_passed(samples: Sequence[Sample], settings: Filter, make: Callable[[Samp
             np.array([row.valid for row in found], bool).reshape(-1, shape[0]))
 
 
-def _exchange(one: str, other: str) -> Finding:
-    return Finding("joint_states.names", (
+def _exchange(one: str, other: str) -> ReportedFinding:
+    return ReportedFinding("joint_states.names", (
         f"joint_states.names: the weight of the links shows that {one} and {other} are exchanged, "
         "with position, velocity and effort; exchange them in joint_states.names, or in the names "
         "that the driver publishes"))
 
 
-def _effort_sign(name: str) -> Finding:
-    return Finding("joint_states.effort_scale", (
+def _effort_sign(name: str) -> ReportedFinding:
+    return ReportedFinding("joint_states.effort_scale", (
         f"joint_states.effort_scale: the effort of {name} has the wrong sign; make its "
         "joint_states.effort_scale negative"))
 
 
-def _mirror(name: str, effort: bool) -> Finding:
+def _mirror(name: str, effort: bool) -> ReportedFinding:
     what = "position, velocity and effort" if effort else "position and velocity"
-    return Finding("joint position", (
+    return ReportedFinding("joint position", (
         f"joint position: the weight of the links shows that {what} of {name} have the wrong sign; "
         "flip them in the driver, or the joint's axis in the URDF"
         + ("" if effort else " and the sign of its joint_states.effort_scale")))

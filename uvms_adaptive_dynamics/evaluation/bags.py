@@ -33,7 +33,7 @@ from ..config import Config
 from ..errors import BagError
 from ..options import BAG_SUFFIXES
 from ..signals.topics import Input, topic_setting
-from .recording import Piece, Recording, Topic, as_piece
+from .recording import Piece, RecordedTopic, Recording, as_piece
 
 # Optional inputs, and what is lost without them.
 OPTIONAL_INPUTS = {"battery": "the constant thrusters.voltage is used",
@@ -113,7 +113,7 @@ def _bounds(piece: Piece, recording: Recording) -> tuple[float, float]:
             math.inf if piece.end is None else recording.start + piece.end)
 
 
-def _match(path: str | Path, there: Mapping[str, Topic],
+def _match(path: str | Path, there: Mapping[str, RecordedTopic],
            inputs: Sequence[Input]) -> tuple[dict[str, str], list[str]]:
     """The topic of each role, and warnings; raises BagError if a required topic is unusable."""
     chosen: dict[str, str] = {}
@@ -136,7 +136,7 @@ def _match(path: str | Path, there: Mapping[str, Topic],
     return chosen, warnings
 
 
-def find_topic(path: str | Path, there: Mapping[str, Topic], needed: Input) -> str | None:
+def find_topic(path: str | Path, there: Mapping[str, RecordedTopic], needed: Input) -> str | None:
     """The bag's topic for an input: the topic of that name or, for a relative name, the only one
     that ends in it; None without one. Raises BagError if several end in it."""
     exact = needed.topic if needed.topic.startswith("/") else f"/{needed.topic}"
@@ -171,6 +171,6 @@ def _setting(role: str, what: str) -> str:
     return f"setting {topic_setting(role, what)}"
 
 
-def _listing(there: Mapping[str, Topic]) -> str:
+def _listing(there: Mapping[str, RecordedTopic]) -> str:
     return ", ".join(f"'{name}' ({topic.types[0]}, {topic.messages} messages)"
                      for name, topic in there.items())

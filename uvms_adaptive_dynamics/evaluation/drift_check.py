@@ -27,10 +27,10 @@ import numpy as np
 
 from ..config import Config
 from ..model.normal import Z95
-from ..model.parameter_file import ParameterSet
+from ..model.parameter_set import ParameterSet
 from ..model.robot import RobotModel
-from ..uncertainty.added_direction import CLUSTER_LENGTH, Added, RobustFit, pieces_of
-from ..uncertainty.evidence import Finding
+from ..uncertainty.added_direction import CLUSTER_LENGTH, Coefficient, RobustFit, pieces_of
+from ..uncertainty.evidence import ReportedFinding
 from .log import RunLog
 
 # Pieces that the jackknife leaves out: as long as possible, since tethers and currents wander over
@@ -47,7 +47,7 @@ class Drifts(NamedTuple):
     """Findings on trends that the parameters' intervals do not allow for, and smaller but certain
     ones, in words."""
 
-    findings: list[Finding]
+    findings: list[ReportedFinding]
     facts: list[str]
 
 
@@ -62,14 +62,14 @@ def drifts(log: RunLog, final: ParameterSet, config: Config, robot: RobotModel) 
     if robot.thrusters and thrust.exceeds(0.0):
         sentence = _thrust_sentence(thrust, config)
         if thrust.exceeds(2 * Z95 * config.uncertainty.scale_stddev):
-            found.findings.append(Finding(
+            found.findings.append(ReportedFinding(
                 THRUST_DRIFT, f"{THRUST_DRIFT}: {sentence}. {_remedy(config)}"))
         else:
             found.facts.append(sentence)
     if weight.exceeds(0.0):
         sentence = _weight_sentence(weight)
         if weight.exceeds(2 * Z95 * _weight_stddev(final, robot)):
-            found.findings.append(Finding(WEIGHT_DRIFT, (
+            found.findings.append(ReportedFinding(WEIGHT_DRIFT, (
                 f"{WEIGHT_DRIFT}: {sentence}. Check for a leak, trapped air and lost ballast; the "
                 "estimate is an average over that time")))
         else:
@@ -77,7 +77,7 @@ def drifts(log: RunLog, final: ParameterSet, config: Config, robot: RobotModel) 
     return found
 
 
-def _trends(log: RunLog, robot: RobotModel) -> tuple[Added, Added] | None:
+def _trends(log: RunLog, robot: RobotModel) -> tuple[Coefficient, Coefficient] | None:
     """Change of the thrust that a motion needs, as a share, and of the weight in water [N], from
     the beginning to the end of the last recording; None if it is too short to show them."""
     rows = log.rows()
@@ -111,7 +111,7 @@ def _within(values: np.ndarray, valid: np.ndarray, pieces: np.ndarray) -> np.nda
     return np.where(valid[:, :, None], found, 0.0)
 
 
-def _thrust_sentence(thrust: Added, config: Config) -> str:
+def _thrust_sentence(thrust: Coefficient, config: Config) -> str:
     """A motion that needs more commanded thrust at the end gets less true thrust per command."""
     ratio = math.exp(-thrust.value)
     error = ratio * thrust.error
@@ -127,7 +127,7 @@ def _remedy(config: Config) -> str:
                  "with the thrusters.voltage of each")
 
 
-def _weight_sentence(weight: Added) -> str:
+def _weight_sentence(weight: Coefficient) -> str:
     return (f"the vehicle became {'heavier' if weight.value > 0 else 'lighter'} in water by "
             f"{abs(weight.value):.2g} N (+- {weight.error:.2g} N) from the beginning of the "
             "recording to its end, or a line pulls")

@@ -21,7 +21,7 @@ from pathlib import Path
 import numpy as np
 
 from ..model.metrics import channel_metrics, timing
-from ..uncertainty.evidence import HELD_OUT, ChannelEvidence, Evidence, Finding, telling
+from ..uncertainty.evidence import HELD_OUT, ChannelEvidence, Evidence, telling
 from ..uncertainty.statement import Statement, statement
 from ..uncertainty.verdict import JUDGED_SECONDS
 from .log import Rows
@@ -55,11 +55,10 @@ def evidence_of(done: Run) -> Evidence:
             figures, judged.size * period, dict(masked), done.ticks, trust[c]["trust"] or "",
             moved=moved, counted=int(valid.sum()), unused=left_out[c],
             negligible=float(done.robot.negligible[c]))
-    findings = [Finding(found.code, found.sentence) for found in done.findings]
     learnt = LEARNT + (", after the robot changed" if begin else "")
     return Evidence(
         channels, HELD_OUT if done.frozen else learnt, learnt=not done.frozen,
-        table=done.robot.table, known_from=done.final.known_from, findings=findings,
+        table=done.robot.table, known_from=done.final.known_from, findings=done.findings,
         violations=done.log.violations, update_ms=timing(done.log.cpu_ms)["median"],
         period_ms=1e3 * period, remedies=done.remedies, explained=done.explained, facts=done.facts)
 

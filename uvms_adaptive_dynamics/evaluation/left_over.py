@@ -35,9 +35,9 @@ from ..model.robot import RobotModel
 from ..model.sample import Sample
 from ..model.term_sets import TERM_SETS
 from ..signals.checks.thrust_fit import COUPLING
-from ..uncertainty.added_direction import MIN_PIECES, Added, RobustFit
+from ..uncertainty.added_direction import MIN_PIECES, Coefficient, RobustFit
 from ..uncertainty.arm_evidence import LEAST_COST_GAIN
-from ..uncertainty.evidence import MATTERING_SHARE, Finding
+from ..uncertainty.evidence import MATTERING_SHARE, ReportedFinding
 from ..uncertainty.trust_cause import LEFT
 from ..uncertainty.verdict import GOOD_COVERAGE
 from .arm_check import CHECKED_EVERY, WEIGHT, at_rest, with_lacking
@@ -79,7 +79,7 @@ EXPLANATIONS = {
 class Explained(NamedTuple):
     """Findings on settings, and channel -> what explains its remaining effort, in words."""
 
-    findings: list[Finding]
+    findings: list[ReportedFinding]
     by_channel: dict[str, str]
 
 
@@ -158,28 +158,28 @@ def _explanation(left: float, plain: float, guesses: dict[str, Guess], other: st
     return EXPLANATIONS[name].format(1.0 - best.share / least)
 
 
-def _advice(current: Current, known: Sequence[float]) -> Finding:
+def _advice(current: FittedCurrent, known: Sequence[float]) -> ReportedFinding:
     north, east = current.value
     error = max(one.error for one in current.change)
-    return Finding("robot.current_ned", (
+    return ReportedFinding("robot.current_ned", (
         f"robot.current_ned: a steady current of {north:+.2f} m/s north and {east:+.2f} m/s east "
         f"(+- {error:.2f}) explains the vehicle's remaining effort; set robot.current_ned to "
         f"[{known[0] + north:.2f}, {known[1] + east:.2f}, {known[2]:.2f}], or add current "
         "to robot.terms if it varies"))
 
 
-class Current(NamedTuple):
+class FittedCurrent(NamedTuple):
     """A steady current north and east (2,) [m/s], the remaining change of each component with its
     error, the rows' columns in this current (T, C, p), and the change of their efforts with each
     component (T, C, 2)."""
 
     value: np.ndarray
-    change: list[Added]
+    change: list[Coefficient]
     Y: np.ndarray
     by_component: np.ndarray
 
 
-def _current(samples: Sequence[Sample], settings: Filter, rows: Columns) -> Current | None:
+def _current(samples: Sequence[Sample], settings: Filter, rows: Columns) -> FittedCurrent | None:
     """The current that explains most, or None if none is significant. The search starts along the
     steady force that the vehicle needs and continues with Gauss-Newton steps."""
     vehicle = RobotModel(Config().with_values({"robot.joints": (), "robot.terms": ("current",)}),
@@ -217,7 +217,7 @@ def _current(samples: Sequence[Sample], settings: Filter, rows: Columns) -> Curr
              for k in range(2)]
     sure = (best.cost < still.cost - LEAST_COST_GAIN and error[0].clusters >= MIN_PIECES
             and np.linalg.norm(value) > max(one.error for one in error))
-    return Current(value, error, Y, change) if sure else None
+    return FittedCurrent(value, error, Y, change) if sure else None
 
 
 def _unseen(Y: np.ndarray, rows: Columns) -> np.ndarray:

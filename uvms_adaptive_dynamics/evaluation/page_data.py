@@ -26,9 +26,10 @@ from typing import Any
 import numpy as np
 
 from ..model.normal import Z95
+from ..uncertainty.evidence import ReportedFinding
 from .files import jsonable
 from .mask_spans import NO_REASON, reasons_between, runs
-from .run_record import Run, RunFinding
+from .run_record import Run
 from .scene import Axis, Scene, eigenvalue_series
 
 # Total values of all channels, and points per parameter: keeps every report below 3 MB.
@@ -91,7 +92,7 @@ def _marks(scene: Scene) -> list[dict[str, Any]]:
     return [{"t": round(t, 2), "text": text} for t, text in found]
 
 
-def elapsed_of(scene: Scene, found: RunFinding) -> float | None:
+def elapsed_of(scene: Scene, found: ReportedFinding) -> float | None:
     """Time of a finding on the plots' axis [s]; None if it has no time, or one relative to one of
     several recordings."""
     t = scene.rows.t

@@ -28,12 +28,12 @@ from ..model.sample import Misread, Sample
 from ..signals.decode.input_state import InputState
 from ..signals.front_end import SignalFrontEnd
 from ..signals.topics import inputs
+from ..uncertainty.evidence import ReportedFinding
 from .bags import BagContents, read_messages
 from .causes import nothing_usable
 from .gaps import Gaps
 from .input_log import InputFigures, InputLog
 from .mask_spans import MaskSpans, Span
-from .run_record import RunFinding
 
 # Samples per batch: front end and estimator then each find their own data in the processor's
 # caches, which saves 5 % of a run's time.
@@ -62,7 +62,7 @@ class Signals(NamedTuple):
     doubted: whether a frame or a delay is wrong, apart from the sign of an effort; unusable: the
     reason to report if there was no row."""
 
-    findings: tuple[RunFinding, ...]
+    findings: tuple[ReportedFinding, ...]
     misread: tuple[Misread, ...]
     doubted: bool
     counters: Mapping[str, int]
@@ -84,7 +84,7 @@ def prepared(recordings: Recordings) -> Generator[Batch | Signals, None, None]:
     received_log, gaps = InputLog(front.inputs), Gaps(config.robot.vehicle)
     masks = MaskSpans(len(robot.channels), config.filter.period)
     front.follow_masks(masks.add)
-    found: list[RunFinding] = []
+    found: list[ReportedFinding] = []
     for number, bag in enumerate(bags):
         if number:
             front.reset()
@@ -117,10 +117,10 @@ def prepared(recordings: Recordings) -> Generator[Batch | Signals, None, None]:
         unusable=nothing_usable(bags, front, received_log.undecodable))
 
 
-def _findings(bag: BagContents, front: SignalFrontEnd) -> list[RunFinding]:
+def _findings(bag: BagContents, front: SignalFrontEnd) -> list[ReportedFinding]:
     """The front end's warnings on a recording, each with the time at which a check found it."""
     since = {f"{finding.setting}: {finding.sentence}": t for finding, t in front.frames.findings}
-    return [RunFinding(
+    return [ReportedFinding(
         sentence.partition(":")[0], f"{bag.path.name}: {sentence}",
         next((t for begin, t in since.items() if sentence.startswith(begin)), None))
         for sentence in front.warnings]

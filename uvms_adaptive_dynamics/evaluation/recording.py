@@ -25,7 +25,7 @@ from typing import Any, NamedTuple, Protocol, TypeVar
 MOST_REASON = 200
 
 
-class Topic(NamedTuple):
+class RecordedTopic(NamedTuple):
     """A topic of a recording: message types (several only in an inconsistent bag) and number of
     messages."""
 
@@ -37,7 +37,7 @@ class Recording(Protocol):
     """An open recording. `start`, `end` [s since the epoch] are times of reception."""
 
     @property
-    def topics(self) -> Mapping[str, Topic]:
+    def topics(self) -> Mapping[str, RecordedTopic]:
         """Topics by name, with the leading '/'."""
 
     @property
@@ -69,19 +69,19 @@ def as_piece(recording: str | Path | Piece) -> Piece:
     return recording if isinstance(recording, Piece) else Piece(Path(recording))
 
 
-Found = TypeVar("Found")
+Result = TypeVar("Result")
 
 
-def kept_while_unchanged(most: int) -> Callable[[Callable[..., Found]], Callable[..., Found]]:
+def kept_while_unchanged(most: int) -> Callable[[Callable[..., Result]], Callable[..., Result]]:
     """Decorate `read(path, *options)` with a cache of the last `most` results, valid until the file
     changes, so that checking and then reading a file reads it once. Options must be hashable."""
-    def decorate(read: Callable[..., Found]) -> Callable[..., Found]:
+    def decorate(read: Callable[..., Result]) -> Callable[..., Result]:
         @lru_cache(maxsize=most)
-        def kept(path: Path, changed_ns: int, size: int, *options: Any) -> Found:
+        def kept(path: Path, changed_ns: int, size: int, *options: Any) -> Result:
             return read(path, *options)
 
         @wraps(read)
-        def reader(path: Path, *options: Any) -> Found:
+        def reader(path: Path, *options: Any) -> Result:
             state = path.stat()
             return kept(path, state.st_mtime_ns, state.st_size, *options)
         return reader

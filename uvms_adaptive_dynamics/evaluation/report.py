@@ -29,12 +29,13 @@ from jinja2 import Environment, FileSystemLoader, StrictUndefined
 from ..disk.writing import write_file
 from ..model.kernel import pass_band
 from ..uncertainty.advisories import block_warnings, link_note
+from ..uncertainty.evidence import ReportedFinding
 from ..uncertainty.identifiability import MEASURED_SHARE, WEAK_SHARE
 from ..uncertainty.statement import Statement
 from . import report_tables as tables
 from .page_data import page_data
 from .parity import parity
-from .run_record import Run, RunFinding
+from .run_record import Run
 from .scene import Scene, parameter_groups
 
 PAGE = Path(__file__).parent / "page"
@@ -47,7 +48,7 @@ PAGE_PARTS = {"plot_style": "uPlot.min.css", "style": "report.css",
 FINDING_KINDS = ("bad", "warn", "note")  # worst first; classes in report.css
 
 
-class Found(NamedTuple):
+class Notice(NamedTuple):
     """A finding as shown: one of FINDING_KINDS, a label (what and when), and the sentence."""
 
     kind: str
@@ -98,18 +99,18 @@ def _subtitle(run: Run, metrics: dict[str, Any]) -> list[str]:
             f"solver {solver['name']}, median {tables.number(solver['median_ms'])} ms"]
 
 
-def _findings(run: Run) -> list[Found]:
+def _findings(run: Run) -> list[Notice]:
     """Failures, findings, changes and what not to rely on, worst first."""
-    found = [Found("bad", "failure", failure.line()) for failure in run.failures]
-    found += [Found("bad" if "wrong" in each.sentence else "warn", _label(each, each.code),
-                    each.sentence) for each in run.findings]
-    found += [Found("note", _label(change, "change"), change.sentence) for change in run.changes]
-    found += [Found("warn", "recording", warning) for bag in run.bags for warning in bag.warnings]
-    found += [Found("note", "do not rely on", sentence) for sentence in _advisories(run)]
+    found = [Notice("bad", "failure", failure.line()) for failure in run.failures]
+    found += [Notice("bad" if "wrong" in each.sentence else "warn", _label(each, each.code),
+                     each.sentence) for each in run.findings]
+    found += [Notice("note", _label(change, "change"), change.sentence) for change in run.changes]
+    found += [Notice("warn", "recording", warning) for bag in run.bags for warning in bag.warnings]
+    found += [Notice("note", "do not rely on", sentence) for sentence in _advisories(run)]
     return sorted(found, key=lambda each: FINDING_KINDS.index(each.kind))
 
 
-def _label(found: RunFinding, name: str) -> str:
+def _label(found: ReportedFinding, name: str) -> str:
     return name if found.t_s is None else f"{name} at {found.t_s:.1f} s"
 
 

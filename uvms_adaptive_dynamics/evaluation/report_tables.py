@@ -29,14 +29,14 @@ from .run_record import Run
 # Intervals over time: at most this many pieces, each at least SHORTEST_PIECE [s] long.
 PIECES, SHORTEST_PIECE = 6, 10.0
 
-Row = tuple[str, ...]
+Cells = tuple[str, ...]
 
 
 class Table(NamedTuple):
     """Formatted cells, row by row."""
 
-    head: Row
-    rows: list[Row]
+    head: Cells
+    rows: list[Cells]
 
 
 class ChannelRow(NamedTuple):
@@ -71,7 +71,7 @@ def channel_rows(metrics: dict[str, Any]) -> list[ChannelRow]:
 def stages_table(metrics: dict[str, Any]) -> Table:
     """The stages of a schedule: times, why they ended, and the remaining share of the deviations.
     """
-    rows: list[Row] = []
+    rows: list[Cells] = []
     for stage in metrics["stages"]:
         ratios = [one["end"] / one["begin"] for one in stage["stddev"].values()
                   if one["begin"] > 0 and one["end"] > 0]
@@ -93,15 +93,15 @@ def inputs_table(run: Run) -> Table:
 
 def all_errors(run: Run, metrics: dict[str, Any]) -> Table:
     """The paper's table of metrics, plus intervals, masked share, and other parameters' errors."""
-    head: Row = ("channel", "R²", "slope", "MSE", "MAE", "RMSE", "in 95 % interval", "its width",
-                 "in saved interval", "its width", "NLL [nats]", "rows", "masked", "trust",
-                 "ok / doubtful / wrong")
+    head: Cells = ("channel", "R²", "slope", "MSE", "MAE", "RMSE", "in 95 % interval", "its width",
+                   "in saved interval", "its width", "NLL [nats]", "rows", "masked", "trust",
+                   "ok / doubtful / wrong")
     if not run.frozen:
         head += ("R², prior", "RMSE, prior", "R², last", "RMSE, last")
     rows = []
     for name, c in metrics["channels"].items():
         every = c["n"] + c["masked"]
-        row: Row = (
+        row: Cells = (
             f"{name} [{c['unit']}]", fixed(c["r2"], 3), fixed(c["slope"], 2),
             *(number(c[key]) for key in ("mse", "mae", "rmse")), percent(c["coverage95"]),
             number(c["interval_width"]), percent(c["coverage95_saved"]),

@@ -33,7 +33,7 @@ from rosbags.typesys.store import Typestore
 from ..disk.kinds import special_kind
 from ..errors import BagError
 from ..options import BAG_SUFFIXES
-from .recording import Topic, reason
+from .recording import RecordedTopic, reason
 from .unfinished import is_cut_off, readable, storage_file
 
 LATEST_NS = 2 ** 63 - 1     # latest time of rosbag2
@@ -77,13 +77,13 @@ class RosbagFile:
         self.start, self.end = reader.start_time * 1e-9, reader.end_time * 1e-9
 
     @cached_property
-    def topics(self) -> dict[str, Topic]:
+    def topics(self) -> dict[str, RecordedTopic]:
         """Topics by name, with the leading '/'."""
         found: dict[str, list[Connection]] = {}
         for connection in sorted(self._reader.connections, key=lambda c: c.topic):
             found.setdefault(connection.topic, []).append(connection)
-        return {name: Topic(tuple(sorted({c.msgtype for c in connections})),
-                            sum(c.msgcount for c in connections))
+        return {name: RecordedTopic(tuple(sorted({c.msgtype for c in connections})),
+                                    sum(c.msgcount for c in connections))
                 for name, connections in found.items()}
 
     @property

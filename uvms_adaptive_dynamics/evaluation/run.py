@@ -32,12 +32,14 @@ from ..disk.writing import attempt_all, output_file, output_folder, write_file
 from ..errors import BagError, UvmsError
 from ..estimation.estimator import Estimator
 from ..garbage import ShortCollections
-from ..model.parameter_file import LARGEST_PARAMETER_FILE, ParameterSet, save_parameters
+from ..model.parameter_file import LARGEST_PARAMETER_FILE, save_parameters
+from ..model.parameter_set import ParameterSet
 from ..model.robot import RobotModel
 from ..model.sample import Sample
 from ..signals.checks.finding import SIGN
 from ..signals.topics import inputs
 from ..terminal import progress_on_terminal
+from ..uncertainty.evidence import ReportedFinding
 from ..uncertainty.statement import Statement
 from .arm_check import CHECKED_EVERY, arm_check, samples_kept
 from .bags import BagContents, check_bag
@@ -51,7 +53,7 @@ from .log import RunLog
 from .prepared import Batch, Recordings, Signals, prepared
 from .processes import Stream
 from .recording import Piece
-from .run_record import Run, RunFinding, metrics_of
+from .run_record import Run, metrics_of
 
 # Sentences on wrong channels that a run keeps; the first ones are the informative ones.
 MOST_CAUSES = 10
@@ -163,7 +165,7 @@ def run(bags: Sequence[str | Path | Piece], config: Config, prior: ParameterSet 
     explained = Explained([], {}) if signals.doubted else explanations(
         list(recorder.samples), config, robot, recorder.log.left(later=not frozen),
         recorder.log.held(), frozen)
-    found += [RunFinding(*one) for one in explained.findings]
+    found += explained.findings
     final, facts = estimator.parameter_set(), []
     if not (signals.doubted or recorder.changes or explained.findings):
         signs = [one for one in found if SIGN in one.sentence]
@@ -173,14 +175,15 @@ def run(bags: Sequence[str | Path | Piece], config: Config, prior: ParameterSet 
         facts = [scale, *drifting.facts] if scale else drifting.facts
         if of_arm and len(signs) == 1:
             found.remove(signs[0])      # the coupling shows which of the two signs is wrong
-        found += [RunFinding(*one) for one in (*of_arm, *drifting.findings)]
+        found += [*of_arm, *drifting.findings]
     notes = (*(one.sentence for one in found), *(stages.schedule.notes if stages else ()),
              *estimator.notes)
     found += recorder.trust_findings()
     if estimator.replayed:
-        found.append(RunFinding("learned", estimator.replayed))
-    found += [RunFinding(*one) for one in estimator.mass_findings()]
-    found += [RunFinding("residual", sentence) for sentence in estimator.findings.of_residuals()]
+        found.append(ReportedFinding("learned", estimator.replayed))
+    found += [ReportedFinding(*one) for one in estimator.mass_findings()]
+    found += [ReportedFinding("residual", sentence)
+              for sentence in estimator.findings.of_residuals()]
     return Run(
         contents, config, robot, frozen, recorder.log, prior=start, final=final,
         solver=None if frozen else estimator.solver.name,
@@ -215,7 +218,7 @@ def _learn(made: Iterable[Batch | Signals], bags: Sequence[BagContents], recorde
 
 
 def _masked_findings(log: RunLog, robot: RobotModel, config: Config, signals: Signals,
-                     bags: Sequence[BagContents]) -> list[RunFinding]:
+                     bags: Sequence[BagContents]) -> list[ReportedFinding]:
     """Why no row of a channel counts, or why a large share does not; channels that are left out are
     not reported."""
     valid, left_out = log.rows().valid, robot.left_out(config)
@@ -226,7 +229,7 @@ def _masked_findings(log: RunLog, robot: RobotModel, config: Config, signals: Si
     def since(channel: str, reason: str) -> float | None:
         return first_time(signals.mask_spans[places[channel]], reason, bags)
 
-    return [RunFinding("masked rows", sentence)
+    return [ReportedFinding("masked rows", sentence)
             for sentence in (*masked_rows(signals.masked, empty, signals.states),
                              *partly_masked(signals.masked, others, signals.ticks, since,
                                             signals.states))]
@@ -241,8 +244,8 @@ class _Recorder:
         self.samples: deque[Sample] = deque(maxlen=samples_kept)    # each CHECKED_EVERY-th
         self._count = 0
         self._estimator, self._frozen, self._stages = estimator, frozen, stages
-        self.changes: list[RunFinding] = []
-        self._causes: dict[str, RunFinding] = {}
+        self.changes: list[ReportedFinding] = []
+        self._causes: dict[str, ReportedFinding] = {}
         self._first_t: float | None = None
         self._t, self._bag = 0.0, 0
         if frozen:
@@ -285,7 +288,7 @@ class _Recorder:
         log.add_row(estimate.prediction, bag, estimator.excited.in_motion)
         if estimator.changes > changes:
             log.note_change(estimate.t)
-            self.changes.append(RunFinding("change", estimator.last_change, self.elapsed()))
+            self.changes.append(ReportedFinding("change", estimator.last_change, self.elapsed()))
         if estimator.solver_failures > failures:
             log.note_skipped()
             return
@@ -300,17 +303,17 @@ class _Recorder:
             kind = kind_of(cause)
             if kind not in self._causes and len(self._causes) < MOST_CAUSES:
                 since = self.elapsed()
-                self._causes[kind] = RunFinding("trust", f"from {since:.1f} s: {cause}", since)
+                self._causes[kind] = ReportedFinding("trust", f"from {since:.1f} s: {cause}", since)
 
     def stage_ends(self) -> tuple[StageEnd, ...]:
         """The stages of the schedule that began."""
         return () if self._stages is None else tuple(self._stages.finish())
 
-    def trust_findings(self) -> list[RunFinding]:
+    def trust_findings(self) -> list[ReportedFinding]:
         """Likely causes of lost trust, during the run and at its end."""
         cause, found = self._estimator.findings.trust_cause(), list(self._causes.values())
         if cause and kind_of(cause) not in self._causes:
-            found.append(RunFinding("trust", f"at the end: {cause}"))
+            found.append(ReportedFinding("trust", f"at the end: {cause}"))
         return found
 
     def _follow_physical(self, pi: np.ndarray) -> None:

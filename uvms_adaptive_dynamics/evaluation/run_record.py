@@ -20,7 +20,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass, field
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 
@@ -30,8 +30,9 @@ from ..control.stage_runner import StageEnd
 from ..model.kernel import pass_band
 from ..model.metrics import all_channels, timing
 from ..model.normal import Z95
-from ..model.parameter_file import ParameterSet
+from ..model.parameter_set import ParameterSet
 from ..model.robot import RobotModel
+from ..uncertainty.evidence import ReportedFinding
 from ..uncertainty.trust import TRUST_STATES
 from .bags import BagContents
 from .failures import Failure
@@ -40,21 +41,6 @@ from .log import Rows, RunLog
 from .mask_spans import Span, reasons_of_rows
 
 RUN_SCHEMA = 2
-
-
-class RunFinding(NamedTuple):
-    """A finding of a run: code, sentence, and time [s] since the first sample of the run (for
-    sensor findings: of the recording); None without a time."""
-
-    code: str
-    sentence: str
-    t_s: float | None = None
-
-    def entry(self) -> dict[str, Any]:
-        """The entry in metrics.json; `evidence` is the sentence without its advice."""
-        seen = self.sentence.partition(f"{self.code}: ")[2] or self.sentence
-        return {"code": self.code, "sentence": self.sentence, "time": self.t_s,
-                "evidence": seen.partition("; ")[0]}
 
 
 @dataclass(frozen=True)
@@ -84,9 +70,9 @@ class Run:
     ticks: int
     notes: tuple[str, ...]
     saved_noise: np.ndarray | None
-    findings: tuple[RunFinding, ...] = ()
+    findings: tuple[ReportedFinding, ...] = ()
     inputs: Mapping[str, InputFigures] = field(default_factory=dict)
-    changes: tuple[RunFinding, ...] = ()
+    changes: tuple[ReportedFinding, ...] = ()
     failures: tuple[Failure, ...] = ()
     longest_gap: Mapping[str, float | None] = field(default_factory=dict)
     mask_spans: Sequence[Sequence[Span]] = ()

@@ -23,7 +23,7 @@ import numpy as np
 from ..config import Config
 from ..errors import UvmsError, require
 from ..model.arguments import array
-from ..model.parameter_file import ParameterSet
+from ..model.parameter_set import ParameterSet
 from ..model.robot import RobotModel
 from ..model.scales import Scales
 

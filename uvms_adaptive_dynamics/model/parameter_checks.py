@@ -12,10 +12,11 @@
 # See the License for the specific language governing permissions and
 # limitations under the License.
 
-"""Checks that a parameter set can be used: its numbers, and the robot it belongs to."""
+"""Checks that a parameter set can be used: its numbers, and the robot it belongs to. `found` is a
+`ParameterSet`, whose module imports this one."""
 from __future__ import annotations
 
-from typing import Any, TypeAlias
+from typing import Any
 
 import numpy as np
 
@@ -26,9 +27,6 @@ from .parameter_kinds import check_kinds
 from .parameters import ParameterTable
 from .sample import channel_names
 from .scales import check_scales
-
-# `parameter_file.ParameterSet`; `parameter_file` imports this module.
-ParameterSet: TypeAlias = Any
 
 # No real parameter [SI] or noise [N, N m] lies beyond these; its square would overflow, or
 # underflow into a zero divisor.
@@ -47,7 +45,7 @@ WITHOUT_COVARIANCE = (f"{SAVE_AGAIN}, or delete 'covariance_lower_triangle' to s
                       "estimation.prior_stddev.")
 
 
-def check_numbers(found: ParameterSet, what: str, channels: int | None = None) -> None:
+def check_numbers(found: Any, what: str, channels: int | None = None) -> None:
     """Raise ParameterError if names, values, covariance or noise cannot be used.
 
     channels: number of channels of the robot; None: as stated by the set itself, if it does.
@@ -85,7 +83,7 @@ def check_numbers(found: ParameterSet, what: str, channels: int | None = None) -
         _check_noise("row_noise_stddev", np.asarray(found.row_noise_stddev), stated, channels, what)
 
 
-def check_robot(found: ParameterSet, table: ParameterTable, what: str) -> None:
+def check_robot(found: Any, table: ParameterTable, what: str) -> None:
     """Raise ParameterError if the set belongs to another robot; entries that it does not state, as
     in hand-written files, are not checked."""
     own = {"joints": list(table.joints), "vehicle": table.vehicle,
@@ -133,7 +131,7 @@ def _stated_channels(robot: Any, what: str) -> list[str] | None:
     return None
 
 
-def _check_values(found: ParameterSet, what: str) -> None:
+def _check_values(found: Any, what: str) -> None:
     if len(set(found.names)) != len(found.names):
         double = next(name for name in found.names if found.names.count(name) > 1)
         raise ParameterError(f"{what}: parameter {brief(double)} occurs twice; expected each once. "
@@ -195,7 +193,7 @@ def _lowest_eigenvalue(scaled: np.ndarray) -> float:
     return float(np.linalg.eigvalsh(scaled).min(initial=0.0))
 
 
-def _check_information(found: ParameterSet, what: str) -> None:
+def _check_information(found: Any, what: str) -> None:
     size = len(found.names)
     A = None if found.information is None else np.asarray(found.information)
     g = None if found.gradient is None else np.asarray(found.gradient)

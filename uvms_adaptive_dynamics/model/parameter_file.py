@@ -12,14 +12,13 @@
 # See the License for the specific language governing permissions and
 # limitations under the License.
 
-"""Parameters on disk: names, values, covariance, noise, robot and version in one YAML file.
+"""A `ParameterSet` in a YAML file, and its checks when it is read.
 
 Format and rules: docs/ros_interface.md, "Parameter files".
 """
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
@@ -31,14 +30,10 @@ from ..disk.reading import read_text
 from ..disk.writing import write_file
 from ..disk.yaml_text import DUMPER, number_list, parse_yaml
 from ..errors import ParameterError, brief, require, require_path
-from .parameter_checks import check_numbers, check_robot
-from .parameter_kinds import check_kinds
-from .parameters import ParameterTable
+from .parameter_checks import check_numbers
+from .parameter_set import CAUSES, ParameterSet
 
 PARAMETER_SCHEMA = 1
-# rows of `ParameterSet.systematic`: delay and scale of the wrench, delay and scale of the joints'
-# efforts, noise of the vehicle's measured motion
-CAUSES = 5
 # [bytes] The file of a robot with 30 joints has 3.3 MB, mostly covariance and information.
 LARGEST_PARAMETER_FILE = 4_000_000
 PARAMETER_LINE_WIDTH = 110  # of a line in the file [characters]
@@ -54,103 +49,6 @@ class _Dumper(DUMPER):
 class _Numbers(list):
     """A long list of numbers, written without PyYAML, which would take a quarter of a second for a
     covariance and block the node's other threads meanwhile."""
-
-
-@dataclass(frozen=True)
-class ParameterSet:
-    """An estimate that can be saved: everything that predictions with intervals need.
-
-    Unknown arrays are None, unknown mappings and tuples are empty.
-
-    For predictions: values (p,) in the order of `names`; covariance (p, p); noise_stddev (C,) per
-    channel; systematic (CAUSES, p): shift of the values per standard deviation of each error that
-    residuals do not show. robot: the robot it belongs to ('joints', 'vehicle', 'channels').
-
-    To resume an estimation as if it had not been interrupted: information (p, p) and gradient (p,):
-    half the Hessian and half the gradient, at the values, of the minimized cost;
-    gradient_covariance (p, p): covariance of that gradient at the true parameters, caused by noise
-    and prior; row_noise_stddev (C,): the noise that weighs rows in that cost; residual_products (2,
-    L, C): sums of products of residuals at L lags, and of their weights (`ResidualAutocovariance`).
-
-    For people: known_from: 'measured', 'weak', 'prior' or 'frozen' for each name; identifiability:
-    rank, conditioning, combinations and warnings (docs/uncertainty.md); learned: the amount of data
-    behind the estimate and factors on measurements (`estimation/learned.py`, `scales.py`);
-    intervals (2, p): lower and upper ends of the values' 95 % intervals within P, None in a set
-    that was read from a file; source: the file it was read from, for messages.
-    """
-
-    names: tuple[str, ...]
-    values: np.ndarray
-    covariance: np.ndarray | None = None
-    noise_stddev: np.ndarray | None = None
-    robot: Mapping = field(default_factory=dict)
-    version: str = __version__
-    known_from: tuple[str, ...] = ()
-    identifiability: Mapping = field(default_factory=dict)
-    source: str = ""
-    row_noise_stddev: np.ndarray | None = None
-    residual_products: np.ndarray | None = None
-    information: np.ndarray | None = None
-    gradient: np.ndarray | None = None
-    gradient_covariance: np.ndarray | None = None
-    systematic: np.ndarray | None = None
-    learned: Mapping = field(default_factory=dict)
-    intervals: np.ndarray | None = None
-
-    @property
-    def stddev(self) -> np.ndarray | None:
-        """(p,) standard deviations of the values, including the `systematic` errors of timing and
-        calibration; None without a covariance."""
-        if self.covariance is None:
-            return None
-        off = 0.0 if self.systematic is None else np.sum(self.systematic ** 2, axis=0)
-        return np.sqrt(np.maximum(np.diag(self.covariance), 0.0) + off)
-
-    def stddev_of(self, J: np.ndarray) -> np.ndarray | None:
-        """(k,) standard deviations of the sums J @ values, J (k, p), as `stddev`."""
-        if self.covariance is None:
-            return None
-        off = 0.0 if self.systematic is None else np.sum((J @ self.systematic.T) ** 2, axis=1)
-        return np.sqrt(np.maximum(np.einsum("kp,pq,kq->k", J, self.covariance, J), 0.0) + off)
-
-    def for_table(self, table: ParameterTable, what: str = "parameters") -> ParameterSet:
-        """The same set in the order of `table`.
-
-        Raises ParameterError if it belongs to another robot (joints, vehicle, channels, names) or
-        if a number cannot be used; the message starts with `what` and the source.
-        """
-        check_kinds(self, what)
-        what = f"{what} ({self.source})" if self.source and self.source not in what else what
-        check_robot(self, table, what)
-        check_numbers(self, what, table.channels)
-        order = np.array([self.names.index(name) for name in table.names], int)
-        return replace(
-            self, names=table.names, values=table.vector(np.asarray(self.values)[order], what),
-            covariance=None if self.covariance is None else self.covariance[np.ix_(order, order)],
-            information=(None if self.information is None
-                         else self.information[np.ix_(order, order)]),
-            gradient=None if self.gradient is None else self.gradient[order],
-            gradient_covariance=(None if self.gradient_covariance is None
-                                 else self.gradient_covariance[np.ix_(order, order)]),
-            systematic=None if self.systematic is None else self.systematic[:, order],
-            intervals=None if self.intervals is None else self.intervals[:, order],
-            known_from=tuple(self.known_from[i] for i in order) if self.known_from else ())
-
-
-def as_prior(given: ParameterSet | Any, table: ParameterTable) -> ParameterSet:
-    """A ParameterSet itself, or one without a covariance of the vector `given` (p,) in the order of
-    `table`. Raises ParameterError for anything else."""
-    if isinstance(given, ParameterSet):
-        return given
-    try:
-        values = np.asarray(given, float)
-    except (TypeError, ValueError):
-        values = np.zeros(())
-    if values.ndim != 1 or np.iscomplexobj(given):
-        raise ParameterError(
-            f"prior: got {brief(given)}, expected a ParameterSet or {table.size} values in the "
-            "order of the parameter table; use load_parameters(path) or prior_from_config(config).")
-    return ParameterSet(table.names, table.vector(values, "prior"))
 
 
 def save_parameters(path: str | Path, parameters: ParameterSet, keep: bool = True) -> Path:

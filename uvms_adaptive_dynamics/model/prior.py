@@ -19,7 +19,8 @@ from __future__ import annotations
 import numpy as np
 
 from ..config import AUTO, Config
-from .parameter_file import ParameterSet, load_parameters
+from .parameter_file import load_parameters
+from .parameter_set import ParameterSet
 from .parameters import FRICTION, RIGID
 from .robot import RobotModel
 from .term_sets import Sizes

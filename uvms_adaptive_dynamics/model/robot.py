@@ -35,7 +35,7 @@ from .link_geometry import LinkGeometry
 from .manipulator import ManipulatorModel, Mount
 from .parameters import RIGID, ParameterTable
 from .sample import BY_SETTING, NO_THRUSTER, VEHICLE_UNITS, Sample, channel_names
-from .term_sets import Instant
+from .term_sets import TermInput
 from .vehicle import by_linear_velocity, through_water, vehicle_regressor
 from .vehicle_size import size_factors, weight_limits
 
@@ -220,9 +220,9 @@ class RobotModel:
                 known[self.arm_rows] += self._rotor * sample.mu_ddot
         if table.term_sets:
             of_links = None if self._links is None else self._links.drag
-            instant = Instant(sample, nu, np.sign(sample.mu_dot) if sign is None else sign,
-                              self.arm_rows, table,
-                              of_links if drag is None else lambda *_: drag, self._band_speed)
+            instant = TermInput(sample, nu, np.sign(sample.mu_dot) if sign is None else sign,
+                                self.arm_rows, table,
+                                of_links if drag is None else lambda *_: drag, self._band_speed)
             place = table.term_slices.get("current")
             if place is not None and pi is not None:
                 instant = self._in_current(Y, instant, pi, np.append(pi[place], 0.0))
@@ -246,8 +246,8 @@ class RobotModel:
             return [None] * len(nu)
         return list(zip(*self._links.drag_at(mu, mu_dot, R_nb, 0 * nu if self._tilt_only else nu)))
 
-    def _in_current(self, Y: np.ndarray, instant: Instant, pi: np.ndarray,
-                    current: np.ndarray) -> Instant:
+    def _in_current(self, Y: np.ndarray, instant: TermInput, pi: np.ndarray,
+                    current: np.ndarray) -> TermInput:
         """The instant in a current (3,) NED [m/s]; writes the vehicle's columns of Y.
 
         The links' columns stay: rigid bodies do not feel a steady current."""

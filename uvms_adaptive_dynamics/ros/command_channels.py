@@ -29,7 +29,7 @@ from std_msgs.msg import Float64MultiArray
 
 from ..config import Config
 from ..config.identification import JOINT_STATE
-from ..control.pilot import Commands
+from ..control.pilot import PilotOutput
 from ..errors import ConfigError
 from ..model.robot import RobotModel
 from . import messages
@@ -50,7 +50,7 @@ class CommandChannels:
         """Raises ConfigError if a topic or message type cannot be published."""
         self._node, self._config, self._robot = node, config, robot
         settings = config.identification
-        self._made: dict[str, tuple[Any, Callable[[float, Commands], Any]]] = {}
+        self._made: dict[str, tuple[Any, Callable[[float, PilotOutput], Any]]] = {}
         if robot.vehicle and settings.thruster_output != "none":
             kind, build = {"pwm": (Float64MultiArray, self._pwm), "rc": (self._rc_type, self._rc),
                            "wrench": (WrenchStamped, self._wrench)}[settings.thruster_output]
@@ -63,7 +63,7 @@ class CommandChannels:
         self.listeners: dict[str, int] = {}
         self.other_publishers: dict[str, list[str]] = {}
 
-    def publish(self, t: float, commands: Commands) -> None:
+    def publish(self, t: float, commands: PilotOutput) -> None:
         """Publish the commands of time t [s], except those that are not finite."""
         for publisher, build in self._made.values():
             message = build(t, commands)
@@ -98,10 +98,10 @@ class CommandChannels:
 
     # --- messages ---------------------------------------------------------------------------------
 
-    def _pwm(self, t: float, commands: Commands) -> Float64MultiArray | None:
+    def _pwm(self, t: float, commands: PilotOutput) -> Float64MultiArray | None:
         return _array_of(commands.pwm)
 
-    def _wrench(self, t: float, commands: Commands) -> WrenchStamped | None:
+    def _wrench(self, t: float, commands: PilotOutput) -> WrenchStamped | None:
         return messages.wrench_message(t, commands.wrench, self._config.output)
 
     def _rc_type(self) -> type:
@@ -113,17 +113,17 @@ class CommandChannels:
                               "ros-jazzy-mavros-msgs) or choose another output.") from None
         return self._rc_message
 
-    def _rc(self, t: float, commands: Commands) -> Any:
+    def _rc(self, t: float, commands: PilotOutput) -> Any:
         if not np.isfinite(commands.pwm).all():
             return None
         channels = [RC_NO_CHANGE] * RC_CHANNELS
         channels[:commands.pwm.size] = [round(float(pwm)) for pwm in commands.pwm]
         return self._rc_message(channels=channels)
 
-    def _array(self, t: float, commands: Commands) -> Float64MultiArray | None:
+    def _array(self, t: float, commands: PilotOutput) -> Float64MultiArray | None:
         return _array_of(getattr(commands, SET_POINT[self._config.identification.joint_output]))
 
-    def _named(self, t: float, commands: Commands) -> JointState | None:
+    def _named(self, t: float, commands: PilotOutput) -> JointState | None:
         output = self._config.identification.joint_output
         values = getattr(commands, SET_POINT[output])
         if not np.isfinite(values).all():

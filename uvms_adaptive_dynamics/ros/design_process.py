@@ -47,7 +47,8 @@ from ..disk.reading import read_text
 from ..disk.writing import write_file
 from ..disk.yaml_text import parse_yaml
 from ..errors import ParameterError, UvmsError
-from ..model.parameter_file import ParameterSet, load_parameters, save_parameters
+from ..model.parameter_file import load_parameters, save_parameters
+from ..model.parameter_set import ParameterSet
 from ..model.robot import RobotModel
 from ..signals.filters.thrust_curve import ThrustCurve
 

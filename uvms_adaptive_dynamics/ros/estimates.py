@@ -27,7 +27,7 @@ from sensor_msgs.msg import JointState
 from std_msgs.msg import Float64MultiArray
 
 from ..errors import MessageError, ParameterError, UvmsError
-from ..model.parameter_file import ParameterSet
+from ..model.parameter_set import ParameterSet
 from ..model.robot import RobotModel
 from .messages import read_covariance, status_values
 from .publishers import LATCHED

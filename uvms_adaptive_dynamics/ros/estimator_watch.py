@@ -28,7 +28,7 @@ from ..control.feedforward import Feedforward
 from ..control.guide import StageView
 from ..control.stage_runner import NO_SCHEDULE, STAGE_COMPLETE, STAGE_WAITING
 from ..errors import MessageError
-from ..model.parameter_file import ParameterSet
+from ..model.parameter_set import ParameterSet
 from ..model.robot import RobotModel
 from .estimates import ReceivedEstimate
 from .messages import status_values

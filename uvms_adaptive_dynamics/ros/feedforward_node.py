@@ -45,7 +45,7 @@ from .process import node_parser, run_node
 from .publishers import LATCHED
 from .settings_node import SettingsNode
 from .status import ERROR, OK, WARN
-from .subscriptions import InputPoll, InputSubscription, PeriodicThread, Received
+from .subscriptions import InputPoll, InputSubscription, PeriodicThread, ReceivedMessage
 from .trusted_lane import TrustedLane
 
 FEEDFORWARD_NODE = "uvms_feedforward"
@@ -206,7 +206,7 @@ class FeedforwardNode(SettingsNode):
                 "trusted_covariance": self._lane.add_covariance,
                 "estimator_status": self._lane.add_status}
 
-    def _receive(self, message: Received) -> None:
+    def _receive(self, message: ReceivedMessage) -> None:
         source, receive_ns, data = message
         if receive_ns == 0:     # simulated time has not started
             return

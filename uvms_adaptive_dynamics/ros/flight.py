@@ -40,7 +40,7 @@ from ..signals.topics import identification_inputs
 from .command_channels import CommandChannels
 from .estimator_watch import EstimatorWatch
 from .settings_node import node_time
-from .subscriptions import InputPoll, InputSubscription, Received
+from .subscriptions import InputPoll, InputSubscription, ReceivedMessage
 
 COMMANDS_LOOK_S = 0.04  # between checks for subscribers and other publishers of the commands
 NEUTRAL_S = 1.0     # of neutral commands after a stop; then nothing is sent, so others may command
@@ -201,7 +201,7 @@ class Flight:
             self._looked = time.monotonic()
             self._channels.look_around()
 
-    def _receive(self, message: Received) -> None:
+    def _receive(self, message: ReceivedMessage) -> None:
         source, receive_ns, data = message
         if receive_ns == 0:     # simulated time has not started
             return

@@ -42,7 +42,7 @@ BY_STAMP = (StampStatus.AHEAD.value, StampStatus.LATE.value)
 FINDING_AGAIN_S = 60.0    # absence of a finding after which it is logged again
 
 
-class Topic(Protocol):
+class GraphTopic(Protocol):
     """What the ROS graph knows about a topic."""
 
     topic: str
@@ -63,7 +63,7 @@ class Line(NamedTuple):
 class InputLogger:
     """Follows one input; call `lines` about every second."""
 
-    def __init__(self, state: InputState, topic: Topic, type_name: str, begin: float):
+    def __init__(self, state: InputState, topic: GraphTopic, type_name: str, begin: float):
         """begin [s]: present time on the caller's steady clock."""
         self._state, self._topic, self._type = state, topic, type_name
         self._timeout = SILENCE_TIMEOUTS.get(state.role, DEFAULT_SILENCE_TIMEOUT)

@@ -31,7 +31,7 @@ from ..signals.topics import by_topic, inputs
 from .input_loggers import ClockLogger, FindingLogger, InputLogger
 from .recorder import Recorder
 from .settings_node import node_time
-from .subscriptions import InputPoll, InputSubscription, PeriodicThread, Received
+from .subscriptions import InputPoll, InputSubscription, PeriodicThread, ReceivedMessage
 
 NO_SIMULATED_TIME = "no simulated time on /clock yet"
 
@@ -138,7 +138,7 @@ class NodeInputs:
             self._log.error(f"input topics could not be read ({type(error).__name__}: {error}); "
                             "trying again at every tick", throttle_duration_sec=5.0)
 
-    def _receive(self, message: Received) -> None:
+    def _receive(self, message: ReceivedMessage) -> None:
         source, receive_ns, data = message
         if receive_ns == 0:
             self.dropped[NO_SIMULATED_TIME] += 1

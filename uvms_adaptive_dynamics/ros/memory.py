@@ -33,7 +33,7 @@ from ..disk.writing import remove_partials
 from ..errors import ParameterError, UvmsError, in_words
 from ..estimation.learned import known_rows, measuring_settings
 from ..estimation.saved_state import SavedState, Start
-from ..model.parameter_file import ParameterSet
+from ..model.parameter_set import ParameterSet
 from ..model.robot import RobotModel
 
 # Folder name for nodes without a namespace; no ROS name contains a hyphen.

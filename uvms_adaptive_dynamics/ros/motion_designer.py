@@ -25,7 +25,7 @@ from ..config import Config
 from ..control.excitation.trajectory import Trajectory
 from ..control.guide import Request
 from ..errors import ParameterError, in_words
-from ..model.parameter_file import ParameterSet
+from ..model.parameter_set import ParameterSet
 from .design_process import UNDER_WAY, read_answer, write_question, write_request
 
 MODULE = f"{__package__}.design_process"

@@ -32,12 +32,8 @@ from ..disk.kinds import reason_of, special_kind
 from ..errors import ParameterError, UvmsError, brief, in_words
 from ..estimation.grip import note_grip, note_release
 from ..estimation.saved_state import STATE, dated, set_aside
-from ..model.parameter_file import (
-    ParameterSet,
-    load_parameters,
-    parameter_text,
-    save_parameters,
-)
+from ..model.parameter_file import load_parameters, parameter_text, save_parameters
+from ..model.parameter_set import ParameterSet
 from ..model.parameters import ParameterTable
 from ..model.sample import channel_names
 from ..uncertainty.statement import first_lines

@@ -26,7 +26,8 @@ import numpy as np
 from ..config import Config
 from ..disk.writing import attempt_all, write_file
 from ..estimation.saved_state import dated
-from ..model.parameter_file import ParameterSet, save_parameters
+from ..model.parameter_file import save_parameters
+from ..model.parameter_set import ParameterSet
 from ..model.physical_set import PhysicalSet
 from ..model.robot import RobotModel
 from ..model.sample import LEFT_OUT

@@ -169,7 +169,7 @@ class _Reading(NamedTuple):
     wall: int
 
 
-class Received(NamedTuple):
+class ReceivedMessage(NamedTuple):
     """A message with its receive time on the node's clock [ns]."""
 
     source: InputSubscription
@@ -216,7 +216,7 @@ class InputPoll:
         self._read = _Reading(0, time.time_ns())
         self._last = 0
 
-    def collect(self) -> tuple[list[Received], bool]:
+    def collect(self) -> tuple[list[ReceivedMessage], bool]:
         """(messages since the last call, whether the node's clock jumped back since then).
 
         Receive times are 0 until simulated time starts.
@@ -227,7 +227,7 @@ class InputPoll:
             before, self._last = _Reading(0, before.wall), 0
         came = sorted(((at, source, data) for source in self._sources
                        for at, data in source.taken()), key=lambda message: message[0])
-        return [Received(source, self._receive_ns(at, before), data)
+        return [ReceivedMessage(source, self._receive_ns(at, before), data)
                 for at, source, data in came], jumped
 
     def _receive_ns(self, at: int, before: _Reading) -> int:

@@ -34,12 +34,12 @@ from ..model.sample import Sample
 from .checks.delay import DelayMonitor
 from .checks.frames import FrameChecks
 from .checks.response_check import TRIED_RESPONSES
-from .decode.clocks import Verdict
+from .decode.clocks import Handling
 from .decode.input_state import SILENCE_TIMEOUTS, InputStatus, input_status
 from .decode.readings import ClockJump, MessageReader, Reading
 from .decode.sensor_clock import SensorClock
 from .filters.altitude import Altitude
-from .filters.body_motion import NO_IMU, Motion
+from .filters.body_motion import NO_IMU, BodyMotion
 from .filters.depth import DepthFilter
 from .filters.inertial import InertialFilter
 from .filters.joints import NO_STATE, JointFilter, JointMotion
@@ -56,7 +56,7 @@ from .ticks import TickGrid
 DEFAULT_SILENCE_TIMEOUT = 2.0   # [s]
 LONGEST_WAIT = 2.0     # [s] for a slow sensor; older estimates are useless to a controller
 THRUST_LOG_TICKS = 5            # between rows of thrust for the frame checks
-FIXED_BASE = Motion(np.eye(3), np.zeros(6), np.zeros(6), "")
+FIXED_BASE = BodyMotion(np.eye(3), np.zeros(6), np.zeros(6), "")
 for _array in FIXED_BASE[:3]:
     _array.setflags(write=False)
 
@@ -150,7 +150,7 @@ class SignalFrontEnd:
         # decode: SI units, body FRD, seconds since the origin
         readings = self._reader.read(role, message, receive_time)
         if isinstance(readings, ClockJump):
-            self.resets[Verdict.JUMPED.value] += 1
+            self.resets[Handling.JUMPED.value] += 1
             self.reset()
             readings = self._reader.read(role, message, receive_time)
         if not isinstance(readings, ClockJump):
@@ -277,7 +277,7 @@ class SignalFrontEnd:
                       frames.misread + self.delay.misread, by_thruster,
                       motion.velocity_stddev)
 
-    def _vehicle_motion(self, t: float) -> Motion | None:
+    def _vehicle_motion(self, t: float) -> BodyMotion | None:
         if not self.config.robot.vehicle:
             return FIXED_BASE
         if self.frames.attitude_is_wrong:

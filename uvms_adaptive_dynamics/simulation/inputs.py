@@ -26,7 +26,7 @@ LOWEST_PWM, HIGHEST_PWM = 1100.0, 1900.0  # [us] range of an ESC
 INPUT_TIMEOUT = 0.5  # [s] without a command, as in ArduSub's failsafe for a lost pilot
 
 
-def checked(what: str, values: Sequence[float] | np.ndarray, size: int) -> np.ndarray:
+def checked_command(what: str, values: Sequence[float] | np.ndarray, size: int) -> np.ndarray:
     """The command as an array (size,); raises MessageError for a wrong size or numbers that are not
     finite."""
     command = np.array(values, dtype=float)
@@ -52,7 +52,7 @@ class HeldCommand:
 
     def set(self, t: float, values: Sequence[float] | np.ndarray) -> None:
         """Hold `values` (size,) from t [s] on; raises MessageError for an invalid command."""
-        self._value, self._t = checked(self._what, values, self._neutral.size), t
+        self._value, self._t = checked_command(self._what, values, self._neutral.size), t
 
     def at(self, t: float) -> np.ndarray | None:
         """The command (size,) at t [s]; None before the first one."""

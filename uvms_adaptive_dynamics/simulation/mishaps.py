@@ -30,7 +30,7 @@ class Pull(NamedTuple):
     begin: float
 
 
-class Failure(NamedTuple):
+class ThrusterFailure(NamedTuple):
     """The thruster of this index gives only a share of its thrust, from `begin` [s] on."""
 
     thruster: int
@@ -42,7 +42,7 @@ class Mishaps(NamedTuple):
     """All mishaps of a run; none by default."""
 
     pulls: tuple[Pull, ...] = ()
-    failures: tuple[Failure, ...] = ()
+    failures: tuple[ThrusterFailure, ...] = ()
 
     def thrust_share(self, t: float, count: int) -> np.ndarray:
         """(count,) share of its thrust that each thruster gives at t [s]."""

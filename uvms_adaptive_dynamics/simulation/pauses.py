@@ -25,7 +25,7 @@ PAUSE_RAMP = 8.0        # [s] from motion to rest and back
 SCHEDULE_LEAD = 60.0    # [s] before time zero at which the schedule begins
 
 
-class Schedule:
+class Pauses:
     """When one axis moves: a share from 0 (stands) to 1 (moves), with its first two derivatives."""
 
     def __init__(self, rng: np.random.Generator):
@@ -58,7 +58,7 @@ class PausingMotion:
 
     def __init__(self, motion: Motion, rng: np.random.Generator):
         self._motion, self.centre = motion, motion.centre
-        self._schedules = [Schedule(axis) for axis in rng.spawn(len(motion.centre))]
+        self._schedules = [Pauses(axis) for axis in rng.spawn(len(motion.centre))]
 
     def at(self, t: float) -> Reference:
         """Reference at t [s], consistent with its rate and acceleration."""

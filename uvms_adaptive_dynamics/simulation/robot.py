@@ -25,7 +25,7 @@ import pinocchio as pin
 
 from ..signals.filters.thrust_curve import NEUTRAL_PWM_US, ThrustCurve
 from .individual import individual as individual_of
-from .inputs import INPUT_TIMEOUT, ExternalInputs, checked
+from .inputs import INPUT_TIMEOUT, ExternalInputs, checked_command
 from .mishaps import Mishaps, PulledWater
 from .motion import (
     ExcitingMotion,
@@ -183,7 +183,7 @@ class SimulatedRobot:
     def command_wrench(self, wrench: Sequence[float] | np.ndarray) -> None:
         """`command_pwm` with a wrench (6,) about the body origin, FRD [N, N m], which the robot's
         own mixer converts to PWM."""
-        self._inputs.set_pwm(self.t, self._pilot.pwm(checked("wrench", wrench, 6)))
+        self._inputs.set_pwm(self.t, self._pilot.pwm(checked_command("wrench", wrench, 6)))
 
     def command_joint_torque(self, torque: Sequence[float] | np.ndarray) -> None:
         """Drive the joints with (n,) torques [N m] at the output shafts from now on."""

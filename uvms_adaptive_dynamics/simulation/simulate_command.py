@@ -22,7 +22,7 @@ from .. import options
 from ..config import load_config
 from ..errors import ConfigError
 from .faults.kinds import ACCEPTANCE, FAULT_KINDS, combined
-from .mishaps import Failure, Mishaps, Pull
+from .mishaps import Mishaps, Pull, ThrusterFailure
 from .rough import ROUGH, ROUGH_PARTS, Roughness, roughness
 from .true_robot import TrueRobot
 
@@ -103,7 +103,7 @@ def mishaps_of(args: argparse.Namespace, thrusters: int) -> Mishaps:
                               f"expected one of 1 to {thrusters} and a share of 0 to 1.")
     return Mishaps(tuple(Pull((north, east, down), begin)
                          for north, east, down, begin in args.pull),
-                   tuple(Failure(int(number) - 1, share, begin)
+                   tuple(ThrusterFailure(int(number) - 1, share, begin)
                          for number, share, begin in args.thruster_fails))
 
 

@@ -36,7 +36,7 @@ import numpy as np
 from ..errors import SolverError
 from .condensed import Condensed, Round, condense, near_groups, solve_in_rounds
 from .mosek_licence import solver_error
-from .mosek_task import Task
+from .mosek_task import MosekTask
 from .native.cones import Cones
 from .problem import HorizonProblem, Solution
 
@@ -76,7 +76,7 @@ class MosekSolver:
 
     def __init__(self) -> None:
         self._mosek, self._env = environment()
-        self._task: Task | None = None
+        self._task: MosekTask | None = None
         self._cones: Cones | None = None
 
     def solve(self, problem: HorizonProblem, deadline: float | None = None) -> Solution:
@@ -115,12 +115,12 @@ class MosekSolver:
             self._cones, self._task = Cones(problem.physical, problem.free, problem.pi), None
         return self._cones
 
-    def _filled(self, condensed: Condensed, cones: Cones) -> Task:
+    def _filled(self, condensed: Condensed, cones: Cones) -> MosekTask:
         """The task filled with these numbers; a new one if its shape does not fit."""
         groups, rows = condensed.rows.shape[:2]
         needed = max(FEWEST_CONES, 1 << (groups - 1).bit_length() if groups else 1)
         task = self._task
         if task is None or task.rows != rows or not needed <= task.slots <= 4 * needed:
-            self._task = task = Task(self._mosek, self._env, cones, needed, rows)
+            self._task = task = MosekTask(self._mosek, self._env, cones, needed, rows)
         task.fill(condensed)
         return task

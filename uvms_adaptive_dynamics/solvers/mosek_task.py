@@ -42,7 +42,7 @@ MOSEK_SENTENCES = {
 }
 
 
-class Task:
+class MosekTask:
     """A task of one shape: variables d (m), t, u and v (slots each); affine expressions in the
     order of `__init__`."""
 

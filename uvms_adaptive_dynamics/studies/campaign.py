@@ -35,7 +35,7 @@ from ..evaluation.files import write_json
 from ..evaluation.run import run as run_bags
 from ..evaluation.run_record import Run, metrics_of
 from ..model.metrics import all_channels
-from ..model.parameter_file import ParameterSet
+from ..model.parameter_set import ParameterSet
 from ..model.prior import perturbed, prior_from_config
 from ..model.robot import RobotModel
 from .campaign_table import table, worst
@@ -76,8 +76,8 @@ def run(args: argparse.Namespace) -> int:
     config, folder = options.config_of(args), output_folder(args.output)
     held_out = (args.held_out_duration or args.duration) if args.held_out else None
     bags = output_folder(folder / "bags")
-    tasks = [Task(seed, args.duration, held_out, args.prior_factor, config, args.compare_relative,
-                  bags) for seed in dict.fromkeys(args.seeds)]
+    tasks = [SeedTask(seed, args.duration, held_out, args.prior_factor, config,
+                      args.compare_relative, bags) for seed in dict.fromkeys(args.seeds)]
     # Keeps the order of the seeds, whichever ends first.
     seeds: dict[str, Any] = {str(task.seed): None for task in tasks}
     content = {"schema": CAMPAIGN_SCHEMA, "duration_s": args.duration, "held_out_s": held_out,
@@ -101,7 +101,7 @@ def run(args: argparse.Namespace) -> int:
 
 
 @dataclass(frozen=True)
-class Task:
+class SeedTask:
     """One seed: lengths [s] of identification and held-out test (None: no test), and the folder for
     the bags."""
 
@@ -125,7 +125,7 @@ class Task:
         }
 
 
-def _outcomes(tasks: Sequence[Task], jobs: int) -> Iterator[tuple[Task, dict[str, Any]]]:
+def _outcomes(tasks: Sequence[SeedTask], jobs: int) -> Iterator[tuple[SeedTask, dict[str, Any]]]:
     """Yields each task with its outcome as it ends."""
     for ended in in_processes(run_seed, tasks, jobs):
         if ended.error:
@@ -133,7 +133,7 @@ def _outcomes(tasks: Sequence[Task], jobs: int) -> Iterator[tuple[Task, dict[str
         yield tasks[ended.place], ended.value
 
 
-def run_seed(task: Task) -> dict[str, Any]:
+def run_seed(task: SeedTask) -> dict[str, Any]:
     """Identify and test one simulated robot.
 
     Returns {"arrival": {name: {"second_half", "prequential", "held_out": channels or None,

@@ -35,12 +35,12 @@ from ..disk.writing import output_folder
 from ..estimation.estimator import Estimator
 from ..evaluation.files import write_json
 from ..model.covariance import deviations
-from ..model.parameter_file import ParameterSet
+from ..model.parameter_set import ParameterSet
 from ..model.prior import perturbed, prior_stddev
 from ..model.robot import RobotModel
 from ..model.sample import Sample
 from ..uncertainty.identifiability import MEASURED_SHARE, WEAK_SHARE
-from .coverage_table import Outcome, summary, table
+from .coverage_table import SeedResult, summary, table
 from .linear_data import linear_samples, perfectly_measured, true_parameters
 
 ROBOT_SEED_OFFSET = 10_000  # the robot of seed s is drawn with s + 10,000
@@ -75,7 +75,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 def run(args: argparse.Namespace) -> int:
     """Run the seeds and return 0; raises UvmsError for unusable arguments."""
     config, folder = options.config_of(args), output_folder(args.output)
-    outcomes: list[Outcome] = []
+    outcomes: list[SeedResult] = []
     found: dict[str, Any] = {}
     for seed in range(args.first_seed, args.first_seed + args.seeds):
         outcomes.append(run_seed(config, seed, args.duration, args.colour, args.prior_factor,
@@ -93,7 +93,7 @@ def run(args: argparse.Namespace) -> int:
 
 
 def run_seed(config: Config, seed: int, duration: float, colour: float = 0.0,
-             prior_factor: float = 2.0, every: int = 25) -> Outcome:
+             prior_factor: float = 2.0, every: int = 25) -> SeedResult:
     """Estimate from `duration` [s] of one seed's samples, solving each `every` ticks."""
     config = perfectly_measured(config)
     robot = RobotModel.from_config(config)
@@ -104,9 +104,9 @@ def run_seed(config: Config, seed: int, duration: float, colour: float = 0.0,
         "information": estimator.covariance,
         "increments": estimator.knowledge.uncertainty.of_increments()
     }
-    return Outcome(robot.table.names, estimator.pi - truth.values,
-                   {kind: deviations(found)
-                    for kind, found in covariances.items()}, estimator.known_from())
+    return SeedResult(robot.table.names, estimator.pi - truth.values,
+                      {kind: deviations(found)
+                       for kind, found in covariances.items()}, estimator.known_from())
 
 
 def judge_flags(config: Config, seed: int, duration: float, draws: int,

@@ -27,7 +27,7 @@ FEW = 20  # seeds in which a parameter must be measured to be listed by itself
 
 
 @dataclass(frozen=True)
-class Outcome:
+class SeedResult:
     """Result of one seed: names; error = estimate less truth (p,); standard deviations (p,) of both
     covariances; flags (p,)."""
 
@@ -37,7 +37,7 @@ class Outcome:
     known_from: tuple[str, ...]
 
 
-def summary(outcomes: Sequence[Outcome]) -> dict[str, Any]:
+def summary(outcomes: Sequence[SeedResult]) -> dict[str, Any]:
     """Content of coverage.json: for either covariance, coverage pooled over measured parameters and
     for each parameter, and `width`, the median interval width relative to that of the information
     covariance."""

@@ -34,7 +34,8 @@ from ..model.forward_simulation import Forward, error_of, simulate
 from ..model.kernel import correlation_length, gaussian_kernel
 from ..model.metrics import shown
 from ..model.parameter_draws import moving_covariance
-from ..model.parameter_file import ParameterSet, load_parameters
+from ..model.parameter_file import load_parameters
+from ..model.parameter_set import ParameterSet
 from ..model.robot import RobotModel
 from ..model.sample import Sample
 from .monte_carlo import compared, monte_carlo

@@ -49,7 +49,7 @@ from .interval_table import (
     pooled,
 )
 from .noise_kinds import NOISE_KINDS, nominal, recorded
-from .prequential import Predicted, paper_stddev, predicted
+from .prequential import PrequentialRows, paper_stddev, predicted
 from .simulated_runs import best_linear, simulated, truth_file
 
 INTERVALS_SCHEMA = 1
@@ -92,8 +92,8 @@ def run(args: argparse.Namespace) -> int:
              "paper": args.compare_paper, "held_out_s": args.held_out,
              "settings": config.changed()}
     seeds, kinds = list(dict.fromkeys(args.seeds)), list(dict.fromkeys(args.kinds))
-    tasks = [Task(seed, kind, args.duration, args.solve_every, args.prior_factor,
-                  args.compare_paper, args.held_out, config, bags)
+    tasks = [IntervalTask(seed, kind, args.duration, args.solve_every, args.prior_factor,
+                          args.compare_paper, args.held_out, config, bags)
              for seed in seeds for kind in kinds]
     found: dict[str, list[dict[str, Any]]] = {kind: [] for kind in kinds}
     for number, task in enumerate(tasks, 1):
@@ -119,7 +119,7 @@ def run(args: argparse.Namespace) -> int:
 
 
 @dataclass(frozen=True)
-class Task:
+class IntervalTask:
     """One recording under one kind of noise; duration and held_out (None: no test) [s]; bags: the
     folder of recordings."""
 
@@ -134,7 +134,7 @@ class Task:
     bags: Path
 
 
-def run_task(task: Task) -> dict[str, Any]:
+def run_task(task: IntervalTask) -> dict[str, Any]:
     """Figures of one run: {"seed", "kind", "rows": {"nominal", "all", "held_out": {method:
     {channel: figures}}}}."""
     config, robot = task.config, RobotModel.from_config(task.config)
@@ -165,7 +165,7 @@ def run_task(task: Task) -> dict[str, Any]:
     return {"seed": task.seed, "kind": task.kind, "rows": rows}
 
 
-def _held_out(task: Task, learnt: Estimator, best: np.ndarray) -> dict[str, Any]:
+def _held_out(task: IntervalTask, learnt: Estimator, best: np.ndarray) -> dict[str, Any]:
     """Figures on nominal rows of another motion, with saved and with adapting noise."""
     config, robot, seed = task.config, learnt.robot, task.seed + HELD_OUT_SEED_OFFSET
     assert task.held_out is not None
@@ -188,7 +188,7 @@ def _paper(config: Config) -> Config:
     })
 
 
-def _figures(robot: RobotModel, found: Predicted, stddev: np.ndarray,
+def _figures(robot: RobotModel, found: PrequentialRows, stddev: np.ndarray,
              counted: np.ndarray) -> dict[str, Any]:
     return {
         channel: channel_figures(found.residual[counted[:, c], c], stddev[counted[:, c], c],

@@ -27,7 +27,7 @@ from dataclasses import replace
 import numpy as np
 
 from ..config import Config
-from ..model.parameter_file import ParameterSet
+from ..model.parameter_set import ParameterSet
 from ..model.parameters import RIGID, ParameterTable
 from ..model.prior import prior_from_config
 from ..model.pseudo_inertia import TENSOR_PLACES

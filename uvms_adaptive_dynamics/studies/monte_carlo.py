@@ -24,7 +24,7 @@ from ..config import Config
 from ..model.dynamics import State
 from ..model.forward_simulation import Forward, error_of, simulate
 from ..model.parameter_draws import draw_parameters
-from ..model.parameter_file import ParameterSet
+from ..model.parameter_set import ParameterSet
 from ..model.physical_set import PhysicalSet
 from ..model.robot import RobotModel
 

@@ -27,7 +27,7 @@ from ..model.sample import Sample
 from ..uncertainty.recursive_noise import channel_noise
 
 
-class Predicted(NamedTuple):
+class PrequentialRows(NamedTuple):
     """t (T,) [s]; residual, stddev, fit, reference (T, C) in N and N m; valid (T, C).
 
     stddev: of the prediction, noise included; fit: its part from the parameters' covariance;
@@ -43,7 +43,7 @@ class Predicted(NamedTuple):
 
 
 def predicted(samples: Sequence[Sample], estimator: Estimator, solve_every: int,
-              reference: np.ndarray) -> Predicted:
+              reference: np.ndarray) -> PrequentialRows:
     """Learn from the samples in order, solving at every `solve_every`-th; reference (p,):
     parameters for comparison."""
     rows = []
@@ -56,10 +56,10 @@ def predicted(samples: Sequence[Sample], estimator: Estimator, solve_every: int,
                      row.measured - row.tau_known - row.regressor @ reference, row.valid))
         if k % solve_every == 0:
             estimator.solve()
-    return Predicted(*map(np.array, zip(*rows)))
+    return PrequentialRows(*map(np.array, zip(*rows)))
 
 
-def paper_stddev(rows: Predicted, initial: np.ndarray, causal: bool) -> np.ndarray:
+def paper_stddev(rows: PrequentialRows, initial: np.ndarray, causal: bool) -> np.ndarray:
     """(T, C) standard deviations of predictions as in the paper: fit and noise, the noise from
     'residual statistics'.
 

@@ -28,7 +28,7 @@ import numpy as np
 
 from ..config import Config
 from ..estimation.low_pass import RowFilter
-from ..model.parameter_file import ParameterSet
+from ..model.parameter_set import ParameterSet
 from ..model.robot import RobotModel
 from ..model.sample import Sample
 from ..simulation.bag import write_bag

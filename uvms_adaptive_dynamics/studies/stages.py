@@ -33,7 +33,7 @@ from ..errors import ConfigError
 from ..evaluation.files import write_json
 from ..evaluation.run import run as run_bags
 from ..evaluation.run_record import metrics_of
-from ..model.parameter_file import ParameterSet
+from ..model.parameter_set import ParameterSet
 from ..model.prior import perturbed, prior_from_config
 from ..model.robot import RobotModel
 from .campaign import HELD_OUT_SEED_OFFSET, SHORTEST_RECORDING

@@ -45,7 +45,7 @@ from ..simulation.rough import ROUGH_PARTS, Roughness, roughness
 from .campaign import HELD_OUT_SEED_OFFSET, SHORTEST_RECORDING
 from .finished import finished
 from .interval_table import ADAPTED_NOISE, SAVED_NOISE, channel_figures, held_out_table, pooled
-from .prequential import Predicted, predicted
+from .prequential import PrequentialRows, predicted
 from .simulated_runs import best_linear, simulated, truth_file
 
 UNSEEN_SCHEMA = 1
@@ -91,8 +91,8 @@ def run(args: argparse.Namespace) -> int:
         file = done / f"robot{number}.json"
         outcome = finished(file, setup)
         if outcome is None:
-            outcome = {**setup, **run_robot(Task(number, args.duration, args.held_out,
-                                                 args.solve_every, config, bags))}
+            outcome = {**setup, **run_robot(UnseenTask(number, args.duration, args.held_out,
+                                                       args.solve_every, config, bags))}
             write_json(file, outcome)
         outcomes.append(outcome)
         coverage = {channel: figures["coverage95"] for channel, figures
@@ -139,7 +139,7 @@ def constancy_report(found: Sequence[Constancy]) -> str:
 
 
 @dataclass(frozen=True)
-class Task:
+class UnseenTask:
     """A robot by number, lengths [s] of the motions to learn and to test, and the folder of bags.
     """
 
@@ -156,7 +156,7 @@ class Task:
         return roughness(UNSEEN_PARTS) if self.number % 2 == 0 else Roughness()
 
 
-def run_robot(task: Task) -> dict[str, Any]:
+def run_robot(task: UnseenTask) -> dict[str, Any]:
     """Figures of one robot: {"rough", "rows": {"held_out": {method: {channel: figures}}}} and the
     fields of `Constancy`."""
     config, robot, number = task.config, RobotModel.from_config(task.config), task.number
@@ -216,7 +216,7 @@ def _learn(samples: Iterable[Sample], estimator: Estimator, solve_every: int) ->
     return changes
 
 
-def _figures(robot: RobotModel, found: Predicted) -> dict[str, Any]:
+def _figures(robot: RobotModel, found: PrequentialRows) -> dict[str, Any]:
     return {channel: channel_figures(*(values[found.valid[:, c], c] for values in
                                        (found.residual, found.stddev, found.reference)))
             for c, channel in enumerate(robot.channels)}

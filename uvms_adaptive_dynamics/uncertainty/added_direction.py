@@ -34,7 +34,7 @@ OUTLIER_STDDEVS = 4.0   # standard deviations beyond which a row is left out
 ADDED_RIDGE = 1e-7
 
 
-class Added(NamedTuple):
+class Coefficient(NamedTuple):
     """The coefficient of an added direction, its standard error, the number of clusters behind it,
     and by how much the direction lowers the sum of squares (twice the log likelihood of independent
     rows)."""
@@ -115,7 +115,7 @@ class RobustFit:
         return np.diag(np.r_[np.full(p, ADDED_RIDGE * len(self._Y) * np.mean(self._weight ** 2)),
                              np.zeros(further)])
 
-    def added(self, directions: np.ndarray) -> list[Added]:
+    def added(self, directions: np.ndarray) -> list[Coefficient]:
         """The coefficient of each direction (T, C, d), added to Y one at a time."""
         p, d = self._Y.shape[2], directions.shape[2]
         N, b = self._sums(directions)
@@ -127,8 +127,8 @@ class RobustFit:
             without = np.array([self._solved(whole - a, y - c)[-1] for a, c in zip(own, right)])
             x = self._solved(whole, y)
             gain = float(x @ y - np.linalg.solve(whole[:p, :p] + self._ridge(0), y[:p]) @ y[:p])
-            found.append(Added(float(x[-1]), math.sqrt(variance_of_series(without))
-                               if len(without) else math.inf, len(without), gain))
+            found.append(Coefficient(float(x[-1]), math.sqrt(variance_of_series(without))
+                                     if len(without) else math.inf, len(without), gain))
         return found
 
     def _sums(self, directions: np.ndarray) -> tuple[np.ndarray, np.ndarray]:

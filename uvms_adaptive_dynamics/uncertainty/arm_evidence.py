@@ -29,8 +29,8 @@ from typing import NamedTuple
 import numpy as np
 
 from ..config.sensors import Joints
-from .added_direction import Added, RobustFit
-from .evidence import Finding
+from .added_direction import Coefficient, RobustFit
+from .evidence import ReportedFinding
 
 # [s] On healthy simulated robots, model errors look like a lag of up to .04 s.
 MIN_ARM_LAG = 0.05
@@ -51,7 +51,7 @@ LEAST_COST_GAIN = 55.0
 class ArmFault(NamedTuple):
     """A finding, by how much correcting it lowers the cost of the fit, and a short form of it."""
 
-    finding: Finding
+    finding: ReportedFinding
     gain: float
     brief: str = ""
 
@@ -61,7 +61,7 @@ class Scale(NamedTuple):
     dividing the effort by it lowers the cost of the fit."""
 
     factor: float
-    added: Added
+    added: Coefficient
     gain: float
 
     @property
@@ -140,7 +140,7 @@ def _most_likely(found: Sequence[ArmFault]) -> ArmFault | None:
     rivals = [one.brief for one in found if one is not best and one.brief
               and one.gain > best.gain - LEAST_COST_GAIN]
     said = "".join(f"; equally likely: {brief}" for brief in rivals)
-    return best._replace(finding=Finding(best.finding.code, best.finding.sentence + said))
+    return best._replace(finding=ReportedFinding(best.finding.code, best.finding.sentence + said))
 
 
 def scale_of(fit: RobustFit, which: np.ndarray) -> Scale | None:
@@ -161,27 +161,27 @@ def scale_of(fit: RobustFit, which: np.ndarray) -> Scale | None:
     return None
 
 
-def _is_possible(offset: Added, room: np.ndarray) -> bool:
+def _is_possible(offset: Coefficient, room: np.ndarray) -> bool:
     """Whether positions can be off by this offset: it is small, and the joint stays in its limits.
     """
     return (abs(offset.value) < MAX_OFFSET
             and room[0] - offset.error < offset.value < room[1] + offset.error)
 
 
-def _late(lag: Added, delay: float) -> Finding:
-    return Finding("joint_states.delay", (
+def _late(lag: Coefficient, delay: float) -> ReportedFinding:
+    return ReportedFinding("joint_states.delay", (
         f"joint_states.delay: the arm's data are about {abs(lag.value):.2f} +- {lag.stddev:.2f} s "
         f"{'later' if lag.value > 0 else 'earlier'} than the vehicle's data for the same motion; "
         "synchronize the clocks of arm and vehicle, or set joint_states.delay to "
         f"{delay + lag.value:.2f} (now {delay:.2f}) and evaluate again"))
 
 
-def _scaled(scale: Scale | None, name: str) -> Finding:
+def _scaled(scale: Scale | None, name: str) -> ReportedFinding:
     who, others = (("all joints", "what the thrust that carries the arm implies") if not name else
                    (name, "what the other joints and the vehicle imply for the same links"))
     thrust = "thrusters.voltage, thrusters.curve, thrusters.dead_zone, thrusters.efficiency"
     if scale is None:
-        return Finding("joint_states.effort_scale", (
+        return ReportedFinding("joint_states.effort_scale", (
             f"joint_states.effort_scale: the efforts of {who} contradict {others}, and no "
             "factor corrects them; check the order of the joints, the signs of positions and "
             "efforts, the driver's unit and gear ratios"
@@ -192,28 +192,29 @@ def _scaled(scale: Scale | None, name: str) -> Finding:
         advice = (f"the data cannot tell which is wrong. Either the true thrust is "
                   f"{scale.factor:.2f} times what the settings give: check {thrust}. Or the "
                   f"efforts are: {advice}")
-    return Finding("joint_states.effort_scale", (
+    return ReportedFinding("joint_states.effort_scale", (
         f"joint_states.effort_scale: the efforts of {who} are about {scale.factor:.2f} +- "
         f"{scale.factor * scale.added.stddev:.2f} times {others}; {advice}"))
 
 
-def _moved(offset: Added, name: str) -> Finding:
-    return Finding("joint_states.position_offset", (
+def _moved(offset: Coefficient, name: str) -> ReportedFinding:
+    return ReportedFinding("joint_states.position_offset", (
         f"joint_states.position_offset: the weight of the links shows that the positions of {name} "
         f"are off by about {-offset.value:+.2f} +- {offset.stddev:.2f} (rad or m); add this to "
         "joint_states.position_offset, or check how the arm is mounted (robot.mount_rpy)"))
 
 
-def _dragged(name: str) -> Finding:
-    return Finding("robot.terms", (
+def _dragged(name: str) -> ReportedFinding:
+    return ReportedFinding("robot.terms", (
         "robot.terms: the model lacks drag of the links, which explains much of the remaining "
         f"effort of arm and vehicle and looks like an impossible position of {name}; add "
         "link_drag to robot.terms, or run the command terms on this recording"))
 
 
-def _shifted(constant: Added, j: int, joints: Sequence[str], settings: Joints) -> Finding:
+def _shifted(constant: Coefficient, j: int, joints: Sequence[str],
+             settings: Joints) -> ReportedFinding:
     scale = settings.effort_scale[j] if settings.effort_scale else 1.0
-    return Finding("joint_states.effort_offset", (
+    return ReportedFinding("joint_states.effort_offset", (
         f"joint_states.effort_offset: the efforts of {joints[j]} are off by about "
         f"{constant.value:+.2f} +- {constant.stddev:.2f} N m (or N) in every posture; add "
         f"{constant.value / scale:+.2g} to its joint_states.effort_offset, or zero the effort in "

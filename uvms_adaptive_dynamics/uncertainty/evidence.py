@@ -36,16 +36,25 @@ MOST_MASKED = 0.5
 NO_FAULTS = (JOINT_AT_REST, BY_SETTING, FILTERS_START)
 
 
-class Finding(NamedTuple):
-    """Something found wrong: its code (a setting, or a kind of finding) and the sentence."""
+class ReportedFinding(NamedTuple):
+    """Something found wrong: its code (a setting, or a kind of finding), the sentence, and when:
+    t_s [s] since the first sample of the run (of the recording for a sensor's), None without a
+    time."""
 
     code: str
     sentence: str
+    t_s: float | None = None
+
+    def entry(self) -> dict[str, Any]:
+        """The entry in metrics.json; `evidence` is the sentence without its advice."""
+        seen = self.sentence.partition(f"{self.code}: ")[2] or self.sentence
+        return {"code": self.code, "sentence": self.sentence, "time": self.t_s,
+                "evidence": seen.partition("; ")[0]}
 
 
-def finding_of(sentence: str) -> Finding:
+def finding_of(sentence: str) -> ReportedFinding:
     """The finding of a sentence that begins with its code."""
-    return Finding(sentence.partition(":")[0], sentence)
+    return ReportedFinding(sentence.partition(":")[0], sentence)
 
 
 class ChannelEvidence(NamedTuple):
@@ -137,7 +146,7 @@ class Evidence:
     learnt: bool
     table: ParameterTable
     known_from: Sequence[str]
-    findings: Sequence[Finding]
+    findings: Sequence[ReportedFinding]
     violations: int
     update_ms: float | None
     period_ms: float

@@ -24,7 +24,7 @@ from typing import Any, NamedTuple
 
 from ..model.metrics import shown
 from ..model.normal import Z95
-from ..model.parameter_file import ParameterSet
+from ..model.parameter_set import ParameterSet
 from .advisories import block_warnings, link_note, measured_blocks, motion_for
 from .evidence import Evidence
 from .verdict import Verdict, verdict

@@ -25,7 +25,7 @@ from __future__ import annotations
 import numpy as np
 
 from ..config import Uncertainty
-from ..model.parameter_file import CAUSES
+from ..model.parameter_set import CAUSES
 from .constrained_inverse import ConstrainedInverse
 from .motion_noise import AXES, MotionNoise
 

@@ -27,9 +27,9 @@ from typing import NamedTuple
 import numpy as np
 
 from ..model.jackknife import student_quantile
-from .added_direction import MIN_PIECES, Added, RobustFit
+from .added_direction import MIN_PIECES, Coefficient, RobustFit
 from .arm_evidence import LEAST_FACTOR, scale_of
-from .evidence import Finding
+from .evidence import ReportedFinding
 
 # Standard deviation of the factor's logarithm by what the model lacks: buoyancy of the links, their
 # drag, water that moves along.
@@ -43,7 +43,7 @@ class ThrustRatio(NamedTuple):
     `added`: its logarithm with its standard error, model error included."""
 
     factor: float
-    added: Added
+    added: Coefficient
 
     @property
     def error(self) -> float:
@@ -58,11 +58,11 @@ class ThrustRatio(NamedTuple):
                 "joints' efforts are right; all parameters of the vehicle have the same "
                 "uncertainty")
 
-    def finding(self) -> Finding | None:
+    def finding(self) -> ReportedFinding | None:
         """The finding on a scale that is not one with 99.9 % confidence; None otherwise."""
         if not self.added.exceeds(0.0):
             return None
-        return Finding("thrusters.efficiency", (
+        return ReportedFinding("thrusters.efficiency", (
             f"thrusters.efficiency: {self.sentence()}; multiply thrusters.efficiency by "
             f"{self.factor:.2f}, or check thrusters.voltage, thrusters.curve and "
             "joint_states.effort_scale"))

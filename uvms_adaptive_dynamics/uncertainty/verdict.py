@@ -23,7 +23,7 @@ from ..model.metrics import STILL_SHARE
 from ..model.sample import VEHICLE_CHANNELS
 from ..model.term_sets import TERM_SETS
 from .advisories import LEAST_COVERAGE, block_warnings
-from .evidence import MATTERING_SHARE, MOST_MASKED, ChannelEvidence, Evidence, Finding
+from .evidence import MATTERING_SHARE, MOST_MASKED, ChannelEvidence, Evidence, ReportedFinding
 from .trust import BLOCK_TIME, MIN_BLOCKS, UNEXPLAINED_BY_STATE
 
 GOOD, USABLE, NOT_USABLE = VERDICTS = ("good", "usable", "not usable")
@@ -275,7 +275,7 @@ def _nothing_misset(evidence: Evidence) -> str:
             "masked for them")
 
 
-def _misset(evidence: Evidence) -> list[Finding]:
+def _misset(evidence: Evidence) -> list[ReportedFinding]:
     """Findings on settings, units and calibrations. A finding on the sensor itself (a corrected
     clock, for example) is not a wrong setting; its cost shows in the rows that it masks."""
     return [each for each in evidence.findings

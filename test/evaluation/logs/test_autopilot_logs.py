@@ -25,8 +25,8 @@ from uvms_adaptive_dynamics.errors import BagError
 from uvms_adaptive_dynamics.evaluation.bags import check_bag, opened, read_messages
 from uvms_adaptive_dynamics.evaluation.logs.autopilot import (
     LONGEST_BETWEEN,
+    LoggedSeries,
     Quantities,
-    Series,
     tracks_of,
 )
 from uvms_adaptive_dynamics.model.robot import RobotModel
@@ -106,9 +106,9 @@ def test_servo_times_that_wrap_after_71_minutes_stay_right(run, tmp_path):
 def test_attitude_lies_on_the_great_circle_and_ends_with_its_neighbours():
     """Halfway between two attitudes is half the turn; attitudes too far apart give no reading."""
     t = np.array([0.0, 0.1, 0.1 + 2 * LONGEST_BETWEEN])
-    attitude = Series(t, t, np.array([[0, 0, 0], [0, 0, 0.2], [0, 0, 0.3]]))
+    attitude = LoggedSeries(t, t, np.array([[0, 0, 0], [0, 0, 0.2], [0, 0, 0.3]]))
     at = np.array([0.05, 0.2])
-    imu = Series(at, at, np.zeros((2, 6)))
+    imu = LoggedSeries(at, at, np.zeros((2, 6)))
     values = tracks_of(Quantities(attitude, imu))[0].values[:, 6:]
     # FLU in ENU of a yaw of 0.1 in NED: a turn of pi/2 - 0.1 about z
     assert values[0] == pytest.approx([0, 0, np.sin(np.pi / 4 - 0.05), np.cos(np.pi / 4 - 0.05)])

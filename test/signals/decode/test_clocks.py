@@ -17,7 +17,7 @@
 import numpy as np
 import pytest
 
-from uvms_adaptive_dynamics.signals.decode.clocks import START_TIME, Clocks, Verdict
+from uvms_adaptive_dynamics.signals.decode.clocks import START_TIME, Clocks, Handling
 
 START = 1_767_000_000.0
 # role: period [s], transport delay [s]
@@ -50,8 +50,8 @@ def test_sensors_on_one_clock_are_used_as_they_are():
     """Held until the clocks are known, then used; nothing is corrected or reported."""
     clocks, found = Clocks(SENSORS), events(10.0)
     verdicts = fed(clocks, found)
-    first = verdicts.index(Verdict.RELEASE)
-    assert set(verdicts[:first]) == {Verdict.HOLD} and set(verdicts[first + 1:]) == {Verdict.USE}
+    first = verdicts.index(Handling.RELEASE)
+    assert set(verdicts[:first]) == {Handling.HOLD} and set(verdicts[first + 1:]) == {Handling.USE}
     assert found[first][2] - found[0][2] == pytest.approx(START_TIME, abs=0.02)
     assert clocks.reference == 0.0 and not corrections(clocks) and not clocks.sentences()
     assert clocks.sensors["dvl"].latency == pytest.approx(0.1, abs=1e-3)
@@ -96,7 +96,7 @@ def test_a_clock_that_steps_keeps_the_delay_that_was_learnt(role):
     """It steps two seconds ahead in the third second, and its data continue without a step."""
     clocks = Clocks(SENSORS)
     verdicts = fed(clocks, events(8.0, {role: 2.0}, begin=3.0))
-    assert Verdict.JUMPED not in verdicts
+    assert Handling.JUMPED not in verdicts
     assert corrections(clocks)[role] == pytest.approx(-2.0, abs=2e-3)
 
 
@@ -118,7 +118,7 @@ def test_a_bag_that_begins_again_is_a_jump_of_the_common_clock():
     clocks = Clocks(SENSORS)
     found = events(30.0, dict.fromkeys(SENSORS, -20.0), begin=20.0)
     verdicts = fed(clocks, found)
-    at = found[verdicts.index(Verdict.JUMPED)][2] - START
+    at = found[verdicts.index(Handling.JUMPED)][2] - START
     assert 20.0 < at < 22.0
 
 
@@ -126,7 +126,7 @@ def test_reception_that_goes_back_is_a_jump():
     """The receiver's clock was set back."""
     clocks = Clocks(SENSORS)
     fed(clocks, events(5.0))
-    assert clocks.observe("imu", START - 30.0, START - 30.0) is Verdict.JUMPED
+    assert clocks.observe("imu", START - 30.0, START - 30.0) is Handling.JUMPED
 
 
 def test_a_sensor_that_starts_late_is_judged_by_a_few_messages():
@@ -136,7 +136,7 @@ def test_a_sensor_that_starts_late_is_judged_by_a_few_messages():
     t = START + 5.0
     verdicts = [clocks.observe("thrusters", t + 0.02 * k + (0.9 if k == 0 else 0.0),
                                t + 0.02 * k + 0.005) for k in range(5)]
-    assert verdicts == [Verdict.HOLD, Verdict.HOLD, Verdict.RELEASE, Verdict.USE, Verdict.USE]
+    assert verdicts == [Handling.HOLD, Handling.HOLD, Handling.RELEASE, Handling.USE, Handling.USE]
     assert not corrections(clocks)
 
 

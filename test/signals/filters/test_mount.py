@@ -24,7 +24,7 @@ from uvms_adaptive_dynamics.model.rotations import (
     to_rotation_vector,
 )
 from uvms_adaptive_dynamics.signals.filters.imu_integral import ImuIntegral
-from uvms_adaptive_dynamics.signals.filters.mount import KNOCK_TIME, Mount
+from uvms_adaptive_dynamics.signals.filters.mount import KNOCK_TIME, MountRotation
 
 G, PERIOD, KNOCKED_AT = 9.80665, 0.01, 2.0
 TURN = from_rotation_vector(np.radians([8.0, -5.0, 6.0]))    # sensor axes to body
@@ -53,7 +53,7 @@ def knocked(reading, with_force):
 
 def followed(with_force):
     """(the mount, its corrected readings less the true ones in the last second)."""
-    mount, imu = Mount(), ImuIntegral(G, 0.6)
+    mount, imu = MountRotation(), ImuIntegral(G, 0.6)
     before, errors = [], []
     for t, reading in true_readings():
         measured = knocked(reading, with_force) if t > KNOCKED_AT else reading

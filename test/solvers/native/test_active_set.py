@@ -25,7 +25,7 @@ from uvms_adaptive_dynamics.solvers.native.active_set import (
     _Search,
     solve_active_set,
 )
-from uvms_adaptive_dynamics.solvers.native.answer import Certified, Clock, Stopped
+from uvms_adaptive_dynamics.solvers.native.answer import Certified, SolveClock, Stopped
 from uvms_adaptive_dynamics.solvers.native.interior_point import solve_interior
 
 TABLE = make_table(1)
@@ -69,7 +69,7 @@ def test_the_guess_given_is_not_changed():
 def test_without_time_it_says_where_it_stopped():
     """It does not make up an answer."""
     cost, cones, best = solved(1)
-    found = solve_active_set(cost, cones, best.x, best.active, Clock(0.0))
+    found = solve_active_set(cost, cones, best.x, best.active, SolveClock(0.0))
     assert isinstance(found, Stopped) and np.array_equal(found.x, best.x)
 
 

@@ -18,7 +18,7 @@ import numpy as np
 import pytest
 from problems import admissible, make_problem, make_table
 
-from uvms_adaptive_dynamics.solvers.native.answer import Certified, Clock, Stopped
+from uvms_adaptive_dynamics.solvers.native.answer import Certified, SolveClock, Stopped
 from uvms_adaptive_dynamics.solvers.native.cones import Cones
 from uvms_adaptive_dynamics.solvers.native.huber_groups import groups_of
 from uvms_adaptive_dynamics.solvers.native.interior_point import solve_interior, strictly_inside
@@ -62,5 +62,5 @@ def test_a_first_solve_far_from_the_data_takes_few_iterations():
 def test_without_time_it_says_where_it_stopped():
     """It does not make up an answer."""
     cost, cones = prepared(make_problem(TABLE, np.random.default_rng(3), N=10))
-    stopped = solve_interior(cost, cones, np.zeros(cones.coordinates.size), 1e-8, Clock(0.0))
+    stopped = solve_interior(cost, cones, np.zeros(cones.coordinates.size), 1e-8, SolveClock(0.0))
     assert isinstance(stopped, Stopped) and np.isfinite(stopped.x).all()

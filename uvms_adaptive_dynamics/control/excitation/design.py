@@ -28,7 +28,7 @@ import numpy as np
 
 from ...config import Config
 from ...errors import ParameterError
-from ...model.parameter_file import ParameterSet
+from ...model.parameter_set import ParameterSet
 from ...model.robot import RobotModel
 from ..desired_motion import desired_motion
 from ..stage_entry import STAGE_KINDS

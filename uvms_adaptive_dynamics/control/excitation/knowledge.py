@@ -27,7 +27,7 @@ from ...config import Config
 from ...model.coordinates import Coordinates
 from ...model.covariance import deviations
 from ...model.kernel import correlation_length, gaussian_kernel
-from ...model.parameter_file import ParameterSet
+from ...model.parameter_set import ParameterSet
 from ...model.physical_set import PhysicalSet
 from ...model.prior import prior_stddev
 from ...model.robot import RobotModel

@@ -44,7 +44,7 @@ class Difference(NamedTuple):
         return abs(self.value) > self.half_width
 
 
-class Compared(NamedTuple):
+class ChannelComparison(NamedTuple):
     """How a channel's `new` results differ from its `old` ones.
 
     RMSE in the channel's unit and change of its logarithm; change of the coverage of 95 %
@@ -77,7 +77,7 @@ class Compared(NamedTuple):
 
 WORD_ORDER = ("worse", "undecided", "same", "better")
 
-Judged = Mapping[tuple[str, str], Mapping[str, Any]]     # (split, recording) -> channels
+ChannelResults = Mapping[tuple[str, str], Mapping[str, Any]]     # (split, recording) -> channels
 
 
 def judged_by_variant(tasks: Iterable[Mapping[str, Any]]) -> dict[str, dict]:
@@ -91,7 +91,7 @@ def judged_by_variant(tasks: Iterable[Mapping[str, Any]]) -> dict[str, dict]:
     return found
 
 
-def paired_variants(old: Mapping[str, Judged], new: Mapping[str, Judged]
+def paired_variants(old: Mapping[str, ChannelResults], new: Mapping[str, ChannelResults]
                     ) -> list[tuple[str, str]]:
     """Pairs of variants with the same name; without any, if one side has a single variant, that one
     with each of the other side."""
@@ -99,7 +99,7 @@ def paired_variants(old: Mapping[str, Judged], new: Mapping[str, Judged]
     return same or (list(product(old, new)) if 1 in (len(old), len(new)) else [])
 
 
-def compared(old: Judged, new: Judged) -> list[Compared]:
+def compared(old: ChannelResults, new: ChannelResults) -> list[ChannelComparison]:
     """All common channels, those that got worse first."""
     both = [key for key in old if key in new]
     channels = dict.fromkeys(name for key in both for name in old[key] if name in new[key])
@@ -109,13 +109,13 @@ def compared(old: Judged, new: Judged) -> list[Compared]:
     return worst_first(one for one in found if one is not None)
 
 
-def worst_first(found: Iterable[Compared]) -> list[Compared]:
+def worst_first(found: Iterable[ChannelComparison]) -> list[ChannelComparison]:
     """Sorted by word (worse, undecided, same, better), then by growth of the RMSE."""
     return sorted(found, key=lambda one: (WORD_ORDER.index(one.word), -one.log_rmse.value))
 
 
 def _channel(pairs: Sequence[tuple[tuple[str, str], Mapping, Mapping]],
-             name: str) -> Compared | None:
+             name: str) -> ChannelComparison | None:
     # A recording without rows on one side cannot be compared.
     pairs = [pair for pair in pairs if pair[1]["n"] and pair[2]["n"]]
     if not pairs:
@@ -132,7 +132,7 @@ def _channel(pairs: Sequence[tuple[tuple[str, str], Mapping, Mapping]],
     (log_old, old_coverage, _), (log_new, _, _) = (
         _figures(side.sum(axis=0)) for side in (old, new))
     log_rmse, coverage, nll = map(Difference, change, half_width)
-    return Compared(
+    return ChannelComparison(
         name, pairs[0][1]["unit"], old_rmse=float(np.exp(log_old)),
         new_rmse=float(np.exp(log_new)), log_rmse=log_rmse, old_coverage=float(old_coverage),
         coverage=coverage, nll=nll, clusters=len(old), kind=kind,

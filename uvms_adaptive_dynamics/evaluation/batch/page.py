@@ -21,7 +21,7 @@ from typing import Any, NamedTuple
 
 from jinja2 import Environment, FileSystemLoader, StrictUndefined
 
-from .compare import Compared, compared, judged_by_variant
+from .compare import ChannelComparison, compared, judged_by_variant
 from .table import figure, nats, percent, points, relative, summaries, verdicts_of
 
 BATCH_TEMPLATE = "batch.html.jinja"
@@ -48,7 +48,7 @@ def batch_page(content: Mapping[str, Any]) -> str:
         said=_said(content["tasks"]))
 
 
-def comparison_page(old: str, new: str, found: Mapping[str, Sequence[Compared]]) -> str:
+def comparison_page(old: str, new: str, found: Mapping[str, Sequence[ChannelComparison]]) -> str:
     """The page that compares the results called `old` and `new`, by variant."""
     return _render(title=f"{new} compared with {old}", content=None, differences=found, first=old)
 

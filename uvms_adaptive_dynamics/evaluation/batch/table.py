@@ -22,7 +22,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from textwrap import shorten
 from typing import Any, NamedTuple
 
-from .compare import Compared, Difference
+from .compare import ChannelComparison, Difference
 
 BATCH_COLUMNS = ("variant", "split", "recording", "channel", "unit", "n", "masked", "r2", "slope",
                  "bias", "mae", "rmse", "coverage95", "interval_width", "nll", "verdict", "error")
@@ -125,7 +125,7 @@ def verdict_table(found: Sequence[tuple[str, str, str]]) -> str:
         for name, word, reason in found)])
 
 
-def comparison_table(found: Sequence[Compared]) -> str:
+def comparison_table(found: Sequence[ChannelComparison]) -> str:
     """The terminal's table of differences."""
     lines = [f"{'channel':<12}{'':<11}{'RMSE old':>10}{'new':>10}{'change':>22}{'coverage':>22}"
              f"{'NLL':>22}  most in"]

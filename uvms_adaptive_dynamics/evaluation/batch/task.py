@@ -25,7 +25,8 @@ import numpy as np
 from ...errors import UvmsError
 from ...model.metrics import all_channels, negative_log_likelihood
 from ...model.normal import Z95
-from ...model.parameter_file import ParameterSet, load_parameters
+from ...model.parameter_file import load_parameters
+from ...model.parameter_set import ParameterSet
 from ...uncertainty.verdict import verdict
 from ..files import jsonable
 from ..judged import evidence_of

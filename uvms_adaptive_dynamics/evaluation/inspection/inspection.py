@@ -20,7 +20,7 @@ from dataclasses import dataclass
 from ...config import Config
 from ...errors import BagError
 from ..recording import Piece
-from .motion import Motion, mend_by_motion, robot_of
+from .motion import MotionFindings, mend_by_motion, robot_of
 from .proposal import Proposal
 from .raw_values import choose_depth_unit, choose_joint_names, choose_thruster_channels
 from .roles import choose_topics, needed_topics
@@ -35,7 +35,7 @@ class Inspection:
     survey: Survey
     proposal: Proposal
     chosen: dict[str, TopicSurvey]
-    motion: Motion | None
+    motion: MotionFindings | None
 
 
 def inspect_recording(piece: Piece, config: Config) -> Inspection:

@@ -32,7 +32,7 @@ from .proposal import Proposal
 CHECK_ROUNDS = 6
 
 
-class Motion(NamedTuple):
+class MotionFindings(NamedTuple):
     """Result of the last round: remaining warnings, what moved too little to be judged, refused
     messages by role and reason, and the share of ticks in which each channel counts."""
 
@@ -42,7 +42,7 @@ class Motion(NamedTuple):
     counted: dict[str, float]
 
 
-def mend_by_motion(piece: Piece, proposal: Proposal) -> Motion:
+def mend_by_motion(piece: Piece, proposal: Proposal) -> MotionFindings:
     """Run the front end repeatedly, adding to the proposal what its checks find."""
     seen = set()
     while True:
@@ -71,8 +71,8 @@ def mend_by_motion(piece: Piece, proposal: Proposal) -> Motion:
     said = {finding.setting for finding in found}
     warnings = [warning for warning in front.warnings if warning.partition(":")[0] not in said]
     refused = {role: dict(state.rejected) for role, state in front.inputs.items() if state.rejected}
-    return Motion(warnings, front.frames.waiting_for, refused,
-                  {name: count / max(rows, 1) for name, count in counts.items()})
+    return MotionFindings(warnings, front.frames.waiting_for, refused,
+                          {name: count / max(rows, 1) for name, count in counts.items()})
 
 
 def _run(piece: Piece, proposal: Proposal) -> tuple[SignalFrontEnd, int, dict[str, int]]:

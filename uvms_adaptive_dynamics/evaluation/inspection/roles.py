@@ -22,7 +22,7 @@ from ...config.sensors import ODOMETRY, POSES
 from ...errors import BagError
 from ...signals.topics import OUTPUTS, Input, inputs
 from ..bags import OPTIONAL_INPUTS, find_topic, types_of
-from ..recording import Topic
+from ..recording import RecordedTopic
 from .proposal import Proposal
 from .survey import SURVEYED_ROLES, WRENCH, Survey, TopicSurvey
 
@@ -120,7 +120,8 @@ def _wanted(role: str, proposal: Proposal) -> bool:
 def _configured(role: str, found: Survey, proposal: Proposal) -> TopicSurvey | None:
     """The topic in the settings, if the recording has messages of the configured type on it."""
     section = getattr(proposal.config, role)
-    there = {name: Topic((topic.type,), topic.count) for name, topic in found.topics.items()}
+    there = {name: RecordedTopic((topic.type,), topic.count)
+             for name, topic in found.topics.items()}
     try:
         name = find_topic(found.piece.path, there, Input(role, section.topic, section.type))
     except BagError:        # several topics end in that name

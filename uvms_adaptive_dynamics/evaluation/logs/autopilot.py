@@ -50,7 +50,7 @@ LONGEST_BETWEEN = 0.25
 NO_ORIENTATION = np.array([-1.0, *[0.0] * 8])     # the marker of REP-145
 
 
-class Series(NamedTuple):
+class LoggedSeries(NamedTuple):
     """A quantity: times of reception and stamps (k,) [s], values (k, m)."""
 
     received: np.ndarray
@@ -66,13 +66,13 @@ class Quantities:
     FRD; outputs: pulse widths [us] of all channels, 0 if unknown; pressure [Pa] by sensor number;
     voltage [V]; body_velocity (FRD), ned_velocity (NED): of the DVL [m/s]."""
 
-    attitude: Series | None = None
-    imu: Series | None = None
-    outputs: Series | None = None
-    pressure: Mapping[int, Series] = field(default_factory=dict)
-    voltage: Series | None = None
-    body_velocity: Series | None = None
-    ned_velocity: Series | None = None
+    attitude: LoggedSeries | None = None
+    imu: LoggedSeries | None = None
+    outputs: LoggedSeries | None = None
+    pressure: Mapping[int, LoggedSeries] = field(default_factory=dict)
+    voltage: LoggedSeries | None = None
+    body_velocity: LoggedSeries | None = None
+    ned_velocity: LoggedSeries | None = None
 
 
 def tracks_of(found: Quantities) -> list[Track]:
@@ -111,11 +111,11 @@ def warnings_of(found: Quantities) -> list[str]:
             "must log."] if missing else []
 
 
-def _track(topic, kind, series: Series, values: np.ndarray, maker) -> Track:
+def _track(topic, kind, series: LoggedSeries, values: np.ndarray, maker) -> Track:
     return Track(topic, kind, series.received, series.stamps, values, maker)
 
 
-def _imu_track(imu: Series, attitude: Series | None) -> Track:
+def _imu_track(imu: LoggedSeries, attitude: LoggedSeries | None) -> Track:
     """Rates, force, and orientation of FLU in ENU as x y z w. The orientation is NaN in a log
     without attitudes; in others, as with mavros, readings without a near attitude are dropped."""
     found = None if attitude is None else _attitudes(attitude, imu.stamps)
@@ -125,11 +125,11 @@ def _imu_track(imu: Series, attitude: Series | None) -> Track:
         near, R_nb = found
         turned = Rotation.from_matrix(NED_FROM_ENU.T @ R_nb.as_matrix() @ FRD_FROM_FLU)
         quaternions = turned.as_quat()
-        imu = Series(*(values[near] for values in imu))
+        imu = LoggedSeries(*(values[near] for values in imu))
     return _track("/mavros/imu/data", IMU, imu, np.hstack([imu.values, quaternions]), _imu)
 
 
-def _attitudes(attitude: Series, t: np.ndarray) -> tuple[np.ndarray, Rotation] | None:
+def _attitudes(attitude: LoggedSeries, t: np.ndarray) -> tuple[np.ndarray, Rotation] | None:
     """(bool (k,): whether there is an attitude at the times t (k,); those attitudes R_nb),
     interpolated on the great circle between neighbours; None without any."""
     stamps, first = np.unique(attitude.stamps, return_index=True)
@@ -145,7 +145,7 @@ def _attitudes(attitude: Series, t: np.ndarray) -> tuple[np.ndarray, Rotation] |
     return near, Slerp(stamps, rotations)(t[near])
 
 
-def _in_body(series: Series, attitude: Series) -> np.ndarray:
+def _in_body(series: LoggedSeries, attitude: LoggedSeries) -> np.ndarray:
     """(k, 3) velocities in FRD, from those in NED; NaN without a near attitude."""
     values = np.full((len(series.stamps), 3), np.nan)
     found = _attitudes(attitude, series.stamps)

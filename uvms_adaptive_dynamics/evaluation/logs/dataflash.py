@@ -31,7 +31,7 @@ import numpy as np
 
 from ...errors import BagError
 from ..recording import kept_while_unchanged, reason
-from .autopilot import Quantities, Series, tracks_of, warnings_of
+from .autopilot import LoggedSeries, Quantities, tracks_of, warnings_of
 from .tracks import TrackLog
 
 # numpy types of pymavlink's struct codes; texts keep their length.
@@ -107,13 +107,13 @@ class _Columns:
         return {column: _scaled(records[column], factor)
                 for column, factor in zip(form.columns, form.msg_mults)}
 
-    def series(self, table: dict[str, np.ndarray], fields: list[str]) -> Series | None:
+    def series(self, table: dict[str, np.ndarray], fields: list[str]) -> LoggedSeries | None:
         """These fields of a table over its TimeUS; None if a field is missing."""
         if any(field not in table for field in ("TimeUS", *fields)):
             return None
         t = self.base + 1e-6 * table["TimeUS"].astype(float)
         values = np.column_stack([table[field].astype(float) for field in fields])
-        return Series(t, t, values) if len(t) else None
+        return LoggedSeries(t, t, values) if len(t) else None
 
     def _time_base(self) -> float:
         """Time [s since the epoch] of TimeUS zero, from the first GPS fix; 0 without one."""
@@ -159,15 +159,15 @@ def _of_instance(table: dict[str, np.ndarray], column: str, number: int) -> dict
     return {name: values[mine] for name, values in table.items()}
 
 
-def _of_displacements(log: _Columns) -> Series | None:
+def _of_displacements(log: _Columns) -> LoggedSeries | None:
     """Velocities in FRD from VISO: displacement in body axes [m] during `dt` [us]."""
     series = log.series(log.table("VISO"), ["dt", "PosDX", "PosDY", "PosDZ"])
     return None if series is None else of_displacements(series)
 
 
-def of_displacements(series: Series) -> Series:
+def of_displacements(series: LoggedSeries) -> LoggedSeries:
     """Mean velocities from (duration [us], displacement (3,) [m]), stamped at mid-interval."""
     seconds = 1e-6 * series.values[:, 0]
     used = seconds > 0.0
-    return Series(series.received[used], series.stamps[used] - 0.5 * seconds[used],
-                  series.values[used, 1:] / seconds[used, None])
+    return LoggedSeries(series.received[used], series.stamps[used] - 0.5 * seconds[used],
+                        series.values[used, 1:] / seconds[used, None])

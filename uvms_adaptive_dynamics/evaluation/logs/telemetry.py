@@ -31,7 +31,7 @@ from ...config.robot import STANDARD_GRAVITY
 from ...errors import BagError
 from ...signals.decode.sensor_clock import LONGEST_LATENCY, RIGHT_CLOCK
 from ..recording import kept_while_unchanged, reason
-from .autopilot import Quantities, Series, tracks_of, warnings_of
+from .autopilot import LoggedSeries, Quantities, tracks_of, warnings_of
 from .dataflash import NEEDS_PYMAVLINK, of_displacements
 from .tracks import TrackLog
 
@@ -193,12 +193,13 @@ def _shared(offset: float | None, autopilot: float | None) -> float | None:
     return offset
 
 
-def _series(rows: list[tuple[float, float | None, list[float]]], offset: float | None) -> Series:
+def _series(rows: list[tuple[float, float | None, list[float]]],
+            offset: float | None) -> LoggedSeries:
     received = np.array([row[0] for row in rows])
     values = np.array([row[2] for row in rows], float)
     if offset is None or rows[0][1] is None:
-        return Series(received, received, values)
+        return LoggedSeries(received, received, values)
     stamps = np.array([row[1] for row in rows], float) + offset
     # A uint32 [us] wraps after 71.6 minutes.
     stamps += 1e-6 * WRAP_US * np.round((received - stamps) / (1e-6 * WRAP_US))
-    return Series(received, stamps, values)
+    return LoggedSeries(received, stamps, values)

@@ -25,7 +25,7 @@ from typing import Any
 import numpy as np
 
 from ...errors import BagError
-from ..recording import Topic
+from ..recording import RecordedTopic
 
 # Makes a message from its stamp [s since the epoch] and a row of values; raises ValueError if a
 # value is missing.
@@ -69,9 +69,9 @@ class TrackLog:
         self.end = float(max(track.received[-1] for track in self.tracks))
 
     @cached_property
-    def topics(self) -> dict[str, Topic]:
+    def topics(self) -> dict[str, RecordedTopic]:
         """Topics by name, with the leading '/'."""
-        return {track.topic: Topic((track.type,), len(track.received))
+        return {track.topic: RecordedTopic((track.type,), len(track.received))
                 for track in sorted(self.tracks, key=lambda track: track.topic)}
 
     def messages(self, topics: Collection[str], begin: float,

@@ -18,7 +18,7 @@ equations: docs/mathematics.md, "Further terms").
 `TERM_SETS` has them by name in the order of the parameter table: vehicle, then joints."""
 from __future__ import annotations
 
-from .declaration import Inequality, Instant, Parameter, Sizes, TermSet
+from .declaration import Inequality, Parameter, Sizes, TermInput, TermSet
 from .joint_sets import DeadBand, FrictionByDirection, JointOffsets, Rotor
 from .link_drag import LinkDrag
 from .vehicle_sets import (
@@ -29,7 +29,7 @@ from .vehicle_sets import (
     VehicleOffsets,
 )
 
-__all__ = ["TERM_SETS", "Inequality", "Instant", "Parameter", "Sizes", "TermSet"]
+__all__ = ["TERM_SETS", "Inequality", "Parameter", "Sizes", "TermInput", "TermSet"]
 
 TERM_SETS: dict[str, TermSet] = {one.name: one for one in (
     VehicleOffsets(), OffAxisInertia(), OffAxisDamping(), ThrustByDirection(), Current(), Rotor(),

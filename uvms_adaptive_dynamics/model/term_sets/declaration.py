@@ -76,7 +76,7 @@ class Sizes(NamedTuple):
     coulomb: np.ndarray
 
 
-class Instant(NamedTuple):
+class TermInput(NamedTuple):
     """Input of a set's columns.
 
     nu (6,): velocity of the arm's base; sign (n,) of Coulomb friction; joint_rows: rows of the
@@ -117,7 +117,7 @@ class TermSet:
         """The parameters, in order."""
         raise NotImplementedError
 
-    def fill(self, Y: np.ndarray, instant: Instant) -> None:
+    def fill(self, Y: np.ndarray, instant: TermInput) -> None:
         """Write the set's columns Y (C, k), which are zero on entry."""
         raise NotImplementedError
 

@@ -19,7 +19,7 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from .declaration import Inequality, Instant, Layout, Parameter, Sizes, TermSet
+from .declaration import Inequality, Layout, Parameter, Sizes, TermInput, TermSet
 
 COULOMB, VISCOUS = 0.2, 1.0     # typical of a joint [N m or N; N m s/rad or N s/m]
 DIRECTIONS = ("fwd", "bwd")     # towards a larger and a smaller position
@@ -31,7 +31,7 @@ def _efforts(layout: Layout) -> list[tuple[str, str, str]]:
             for joint, prismatic in zip(layout.joints, layout.prismatic)]
 
 
-def _diagonal(Y: np.ndarray, instant: Instant, start: int, values: np.ndarray | float) -> None:
+def _diagonal(Y: np.ndarray, instant: TermInput, start: int, values: np.ndarray | float) -> None:
     """Write one column per joint from `start` on, with an effort on the joint's own row only."""
     n = len(instant.sample.mu_dot)
     rows = np.arange(instant.joint_rows.start, instant.joint_rows.stop)
@@ -50,7 +50,7 @@ class Rotor(TermSet):
                 for joint, prismatic, m, l in zip(layout.joints, layout.prismatic,
                                                   layout.reference_mass, layout.reference_length)]
 
-    def fill(self, Y: np.ndarray, instant: Instant) -> None:
+    def fill(self, Y: np.ndarray, instant: TermInput) -> None:
         _diagonal(Y, instant, 0, instant.sample.mu_ddot)
 
     def stddev(self, layout: Layout, sizes: Sizes) -> np.ndarray:
@@ -66,7 +66,7 @@ class JointOffsets(TermSet):
     def parameters(self, layout: Layout) -> Sequence[Parameter]:
         return [Parameter(f"{joint}.offset", unit, COULOMB) for joint, unit, _ in _efforts(layout)]
 
-    def fill(self, Y: np.ndarray, instant: Instant) -> None:
+    def fill(self, Y: np.ndarray, instant: TermInput) -> None:
         _diagonal(Y, instant, 0, 1.0)
 
     def stddev(self, layout: Layout, sizes: Sizes) -> np.ndarray:
@@ -93,7 +93,7 @@ class FrictionByDirection(TermSet):
                       for way in DIRECTIONS for joint, unit, _ in _efforts(layout)]
         return found
 
-    def fill(self, Y: np.ndarray, instant: Instant) -> None:
+    def fill(self, Y: np.ndarray, instant: TermInput) -> None:
         efforts = [instant.sample.mu_dot]
         efforts += [instant.sign] if self._has_coulomb(instant.table) else []
         for k, effort in enumerate(efforts):
@@ -122,7 +122,7 @@ class DeadBand(TermSet):
     def parameters(self, layout: Layout) -> Sequence[Parameter]:
         return [Parameter(f"{joint}.f_rest", unit, COULOMB) for joint, unit, _ in _efforts(layout)]
 
-    def fill(self, Y: np.ndarray, instant: Instant) -> None:
+    def fill(self, Y: np.ndarray, instant: TermInput) -> None:
         near = np.exp(-(instant.sample.mu_dot / instant.band_speed) ** 2)
         _diagonal(Y, instant, 0, near * instant.sign)
 

@@ -19,7 +19,7 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from .declaration import Instant, Layout, Parameter, TermSet
+from .declaration import Layout, Parameter, TermInput, TermSet
 
 _YZX = np.array([1, 2, 0])
 # Drag coefficient of a circular cylinder in cross flow below the drag crisis (Hoerner,
@@ -40,7 +40,7 @@ class LinkDrag(TermSet):
     def parameters(self, layout: Layout) -> Sequence[Parameter]:
         return [Parameter(f"{joint}.c_drag", "1", CYLINDER, 0.0) for joint in layout.joints]
 
-    def fill(self, Y: np.ndarray, instant: Instant) -> None:
+    def fill(self, Y: np.ndarray, instant: TermInput) -> None:
         on_joints, on_vehicle = instant.drag(instant.sample, instant.nu)
         Y[instant.joint_rows] = on_joints
         if instant.joint_rows.start:

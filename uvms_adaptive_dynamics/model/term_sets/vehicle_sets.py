@@ -21,7 +21,7 @@ from collections.abc import Sequence
 import numpy as np
 
 from ..body_functions import body_functions, inertia_coefficients
-from .declaration import Inequality, Instant, Layout, Parameter, TermSet
+from .declaration import Inequality, Layout, Parameter, TermInput, TermSet
 
 AXIS_LETTERS = ("X", "Y", "Z", "K", "M", "N")
 OFFSET_FORCE, OFFSET_MOMENT = 5.0, 1.0  # typical constant wrench of a tether or trim [N, N m]
@@ -39,7 +39,7 @@ class VehicleOffsets(TermSet):
                           *(("N", OFFSET_FORCE) if k < 3 else ("N m", OFFSET_MOMENT)))
                 for k, axis in enumerate(AXIS_LETTERS)]
 
-    def fill(self, Y: np.ndarray, instant: Instant) -> None:
+    def fill(self, Y: np.ndarray, instant: TermInput) -> None:
         Y[np.arange(6), np.arange(6)] = 1.0
 
 
@@ -81,7 +81,7 @@ class OffAxisInertia(TermSet):
         return [Parameter(name, unit, OFF_AXIS * _mean(INERTIA_SCALES, i, j))
                 for name, i, j, unit in INERTIA_PAIRS]
 
-    def fill(self, Y: np.ndarray, instant: Instant) -> None:
+    def fill(self, Y: np.ndarray, instant: TermInput) -> None:
         sample = instant.sample
         Y[:6] = self._of @ body_functions(sample.nu, sample.nu_dot, sample.R_nb[2])
 
@@ -106,7 +106,7 @@ class OffAxisDamping(TermSet):
         return linear + [Parameter(name, "N s^2/m", LEVER * QUADRATIC_SCALES[j][1])
                          for name, _, j in QUADRATIC_MOMENTS]
 
-    def fill(self, Y: np.ndarray, instant: Instant) -> None:
+    def fill(self, Y: np.ndarray, instant: TermInput) -> None:
         nu = instant.sample.nu
         for k, (_, i, j, _) in enumerate(LINEAR_PAIRS):
             Y[i, k], Y[j, k] = -nu[j], -nu[i]
@@ -165,7 +165,7 @@ class ThrustByDirection(TermSet):
         # that confuses the two is off by 0.12.
         return [Parameter(f"thrust_{axis}", "1", 0.1, -0.5, 0.5) for axis in AXIS_LETTERS]
 
-    def fill(self, Y: np.ndarray, instant: Instant) -> None:
+    def fill(self, Y: np.ndarray, instant: TermInput) -> None:
         Y[np.arange(6), np.arange(6)] = -np.abs(instant.sample.wrench)
 
 
@@ -186,6 +186,6 @@ class Current(TermSet):
         return [Parameter("current_N", "m/s", 0.1, -5.0, 5.0),
                 Parameter("current_E", "m/s", 0.1, -5.0, 5.0)]
 
-    def fill(self, Y: np.ndarray, instant: Instant) -> None:
+    def fill(self, Y: np.ndarray, instant: TermInput) -> None:
         if instant.by_current is not None:
             Y[:6] = instant.by_current

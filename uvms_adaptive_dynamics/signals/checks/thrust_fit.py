@@ -110,10 +110,10 @@ class Deviation(NamedTuple):
 
 
 def deviation_of(allocation: np.ndarray, fit: ThrustFit) -> Deviation:
-    return deviations(allocation[None], fit)[0]
+    return allocation_deviations(allocation[None], fit)[0]
 
 
-def deviations(allocations: np.ndarray, fit: ThrustFit) -> list[Deviation]:
+def allocation_deviations(allocations: np.ndarray, fit: ThrustFit) -> list[Deviation]:
     """Deviation of allocation times gain (6, r) from a mass matrix times the directions, for each
     of allocations (k, 6, N).
 

@@ -28,7 +28,7 @@ import numpy as np
 from scipy.optimize import linear_sum_assignment
 
 from .finding import Finding
-from .thrust_fit import Deviation, ThrustFit, deviation_of, deviations, masses
+from .thrust_fit import Deviation, ThrustFit, allocation_deviations, deviation_of, masses
 
 # Largest mean squared deviation of an order with reversals: couplings of half of COUPLING. Among so
 # many orders one within COUPLING often exists, as for a dead thruster.
@@ -57,7 +57,8 @@ def wirings(allocation: np.ndarray, fit: ThrustFit) -> Iterator[Wiring]:
     directions = np.ones((2 ** len(places), allocation.shape[1]))
     directions[:, places] = list(itertools.product((1.0, -1.0), repeat=len(places)))
     directions = directions[1:]         # the first is as set
-    for signs, deviation in zip(directions, deviations(allocation * directions[:, None], fit)):
+    judged = allocation_deviations(allocation * directions[:, None], fit)
+    for signs, deviation in zip(directions, judged):
         reversed_ones = np.flatnonzero(signs < 0)
         yield Wiring(allocation * signs, deviation, certain, Finding(
             "thrusters.signs", _reversed_sentence(reversed_ones),
@@ -182,6 +183,6 @@ def _swapped(order: Sequence[int], a: int, b: int) -> list[int]:
 
 def _of_orders(allocation: np.ndarray, fit: ThrustFit,
                orders: Sequence[Sequence[int]]) -> list[Deviation]:
-    """`deviations` for each of these orders of the thrusters, as in `_driven`."""
-    return deviations(np.array([_driven(allocation, order) for order in orders]),
-                       fit) if orders else []
+    """`allocation_deviations` for each of these orders of the thrusters, as in `_driven`."""
+    return allocation_deviations(np.array([_driven(allocation, order) for order in orders]),
+                                  fit) if orders else []

@@ -46,7 +46,7 @@ LEAST_LATENCY = 0.005   # [s] of all others
 OWN_CLOCK, UNUSUAL, NOT_RECEIVERS, CLEARLY = -4.0, -3.0, -2.0, 2.0
 
 
-class Verdict(Enum):
+class Handling(Enum):
     """What to do with a message, judged by its stamp and reception."""
 
     USE = "use"
@@ -77,7 +77,7 @@ class Clocks:
             sensor.reset()
 
     def observe(self, role: str, stamp: float | None, receive: float,
-                unstamped: bool = False, copy: bool = False) -> Verdict:
+                unstamped: bool = False, copy: bool = False) -> Handling:
         """Judge a message by its stamp [s] (None if it has none) and time of reception [s].
 
         `unstamped`: it has a header with a zero stamp; `copy` as in `SharedStamps.add`.
@@ -87,7 +87,7 @@ class Clocks:
         if self.last_receive is None:
             self.last_receive = self._begin = receive
         if not self.last_receive - WENT_BACK <= receive <= self.last_receive + SILENT_PAUSE:
-            return Verdict.JUMPED
+            return Handling.JUMPED
         self.last_receive = max(receive, self.last_receive)
         sensor = self.sensors[role]
         status = sensor.add(stamp, receive, copy)
@@ -97,21 +97,21 @@ class Clocks:
             sensor.note_latency(self._usual_latency(role), measured=False)
         if self.reference is None:
             if receive - self._begin < START_TIME:
-                return Verdict.HOLD
+                return Handling.HOLD
             self.decide()
-            return Verdict.RELEASE
+            return Handling.RELEASE
         if status is StampStatus.NEW:
             if not sensor.can_begin:
-                return Verdict.HOLD
+                return Handling.HOLD
             sensor.begin()
-            return Verdict.RELEASE if self._review() else Verdict.JUMPED
+            return Handling.RELEASE if self._review() else Handling.JUMPED
         # A step is handled at once; a drift can wait for the next review.
         if status is StampStatus.STEPPED or receive - self._reviewed > REVIEW_PERIOD:
             if not self._review():
-                return Verdict.JUMPED
+                return Handling.JUMPED
         if status in (StampStatus.AHEAD, StampStatus.LATE):
-            return Verdict(status.value)
-        return Verdict.USE
+            return Handling(status.value)
+        return Handling.USE
 
     def decide(self) -> None:
         """Compare the clocks by the messages so far."""

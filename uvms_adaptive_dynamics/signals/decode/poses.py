@@ -40,7 +40,7 @@ MIN_FITTING_SHARE = 0.6  # of a window's poses that must fit one parabola
 FITS = 4                # at most; each leaves out the previous one's outliers
 NO_PARABOLA = "poses fit no smooth motion"
 
-Found = list[tuple[float, list[float]]]
+Readings = list[tuple[float, list[float]]]
 
 
 class PoseReader:
@@ -57,14 +57,14 @@ class PoseReader:
         self._rows: list[Sequence[float]] = []
         self._next = 0
 
-    def add(self, t: float, row: Sequence[float]) -> tuple[Found, str]:
+    def add(self, t: float, row: Sequence[float]) -> tuple[Readings, str]:
         """([(time, values)] completed by a pose later than the last, reason if some were refused or
         '')."""
         if self._times and t - self._times[-1] > MAX_GAP:
             self.reset()
         self._times.append(t)
         self._rows.append(row)
-        found: Found = []
+        found: Readings = []
         refused = ""
         while self._complete(t):
             k, self._next = self._next, self._next + 1

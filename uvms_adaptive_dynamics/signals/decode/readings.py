@@ -23,7 +23,7 @@ from typing import Any, NamedTuple
 from ...config import Config
 from ...errors import MessageError, OtherJointsError
 from ..topics import inputs
-from .clocks import Clocks, Verdict, delays
+from .clocks import Clocks, Handling, delays
 from .decoder import Decoder
 from .input_state import InputState
 from .joint_parts import NOT_LATER, JointParts
@@ -118,23 +118,23 @@ class MessageReader:
         # (Messages of a recording hold arrays, which `==` does not compare as a whole.)
         copy = (stamp is not None and before is not None and before.stamp == stamp
                 and repr(before.message) == repr(message))
-        verdict = self.clocks.observe(role, stamp, receive_time, unstamped, copy)
-        if verdict is Verdict.JUMPED:
+        handling = self.clocks.observe(role, stamp, receive_time, unstamped, copy)
+        if handling is Handling.JUMPED:
             return ClockJump()
         state.note_received(receive_time)
-        if verdict is Verdict.HOLD:
+        if handling is Handling.HOLD:
             self._hold(now)
             return []
-        if verdict in (Verdict.AHEAD, Verdict.LATE):
+        if handling in (Handling.AHEAD, Handling.LATE):
             assert stamp is not None and state.clock.offset is not None
-            state.count_rejected(verdict.value, (
+            state.count_rejected(handling.value, (
                 f"its stamp is {_before_reception(receive_time - stamp)}, usually "
                 f"{_before_reception(state.clock.offset)}; check that driver's clock and "
                 "connection"))
             return []
         # Held messages were not checked against their clock; nor was the one that made it known.
         return self._readings(self._fitting([*self._released(), now])
-                              if verdict is Verdict.RELEASE else [now])
+                              if handling is Handling.RELEASE else [now])
 
     def flush(self) -> list[Reading]:
         """The readings still held, at the end of a recording."""
@@ -166,7 +166,7 @@ class MessageReader:
             if held.stamp is None or state.clock.fits(held.stamp, held.receive):
                 fitting.append(held)
             else:
-                state.count_rejected(Verdict.AHEAD.value)
+                state.count_rejected(Handling.AHEAD.value)
         return fitting
 
     def _readings(self, messages: list[_Held]) -> list[Reading]:

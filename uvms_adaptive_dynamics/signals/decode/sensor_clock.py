@@ -49,7 +49,7 @@ TOLD_IN_DAYS = 1e6      # [s] from which an error is reported in days: a clock t
 
 
 class StampStatus(Enum):
-    """Verdict on a message's stamp by its time of reception."""
+    """Status of a message's stamp by its time of reception."""
 
     GOOD = "good"
     NEW = "clock not known yet"
@@ -228,7 +228,7 @@ class SensorClock:
         self._measure_offset(receive, receive - stamp)
 
     def _judge_step(self, receive: float, difference: float) -> StampStatus:
-        """Verdict on a stamp far from the clock: a single wrong one, or one of several that
+        """Status of a stamp far from the clock: a single wrong one, or one of several that
         establish a step."""
         assert self.offset is not None
         self._odd = [(at, d) for at, d in self._odd if abs(d - difference) <= AGREE]

@@ -20,7 +20,7 @@ from collections.abc import Callable, Iterable
 from typing import Any
 
 from ...config import Config
-from .clocks import Clocks, Verdict, delays
+from .clocks import Clocks, Handling, delays
 from .decoder import Decoder
 from .joint_parts import LatestJoints
 from .stamps import read_stamp
@@ -55,11 +55,11 @@ class TimedDecoder:
         time is not known, or a joint has not appeared yet. Raises MessageError for an unusable
         message."""
         values, (stamp, unstamped) = self._decoder.decode(role, message), read_stamp(message)
-        verdict = self._clocks.observe(role, stamp, receive, unstamped)
-        if verdict is Verdict.JUMPED:
+        handling = self._clocks.observe(role, stamp, receive, unstamped)
+        if handling is Handling.JUMPED:
             self._jumped()
-            verdict = self._clocks.observe(role, stamp, receive, unstamped)
-        if verdict not in (Verdict.USE, Verdict.RELEASE):
+            handling = self._clocks.observe(role, stamp, receive, unstamped)
+        if handling not in (Handling.USE, Handling.RELEASE):
             return None
         t = self._clocks.data_time(role, stamp, receive)
         return self._joints.add(t, values) if role == "joint_states" else (t, values)

@@ -26,7 +26,7 @@ NO_IMU, CONTRADICTS = "no imu", "imu contradicts itself"
 NO_DVL, DVL_CONTRADICTS = "no dvl", "dvl contradicts imu"
 
 
-class Motion(NamedTuple):
+class BodyMotion(NamedTuple):
     """Motion of the body origin at a tick: R_nb (3, 3), nu (6,), nu_dot (6,) in body FRD.
 
     `mask_reason`: why the vehicle's rows are masked, '' if they are not. Unknown quantities are

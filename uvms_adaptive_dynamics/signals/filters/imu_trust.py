@@ -32,7 +32,7 @@ from ..gates.imu_consistency import TURN_SPAN
 from .attitude_source import AttitudeSource
 from .gyro_bias import BIAS_SPAN, HEADING, RATES, GyroBias
 from .imu_integral import N3, YAW, ImuIntegral, W
-from .mount import MIN_KNOCK, Mount
+from .mount import MIN_KNOCK, MountRotation
 
 # [s] without a contradiction after which the IMU is used again: three times the judged span, so
 # that the end of a fault is seen too.
@@ -41,7 +41,7 @@ STEP_SPAN = 0.05          # [s] in which an attitude steps, faster than any vehi
 NO_TURN = (0.0, 0.0, 0.0, 0.0)
 
 
-class Outcome(NamedTuple):
+class TrustChange(NamedTuple):
     """What a reading has settled. `remounted`: the mount has turned, and readings are turned back
     from the next one on; `regained`: the IMU is trusted again."""
 
@@ -49,7 +49,7 @@ class Outcome(NamedTuple):
     regained: bool = False
 
 
-UNCHANGED = Outcome()
+UNCHANGED = TrustChange()
 
 
 class ImuTrust:
@@ -64,7 +64,7 @@ class ImuTrust:
                  clock: SensorClock):
         self._imu, self._source, self._clock = imu, source, clock
         self._has_force = config.imu.measures_force
-        self.gyro, self.mount = GyroBias(), Mount()
+        self.gyro, self.mount = GyroBias(), MountRotation()
         self.use_gates(config.filter.gates)
         self.reset()
 
@@ -87,7 +87,7 @@ class ImuTrust:
         self._consistency.restart()
 
     def follow(self, t: float, row: Sequence[float], before: Sequence[float], erratic: bool,
-               settling: bool) -> Outcome:
+               settling: bool) -> TrustChange:
         """Judge the reading `row` [down (3), rates (3), force (3), heading], which has just been
         integrated to t; before: the integral's row of the last one. erratic: its gate has found the
         signal to be garbage; settling: the attitude drifts, so it proves nothing."""
@@ -118,7 +118,7 @@ class ImuTrust:
         if self.contradictions.is_open:
             self.contradictions.close()
 
-    def _end_distrust(self, t: float, force: Sequence[float]) -> Outcome:
+    def _end_distrust(self, t: float, force: Sequence[float]) -> TrustChange:
         """Trust an IMU that no longer contradicts itself, unless its mount may have turned."""
         if self._attitude_stepped and self._before:
             self.mount.note_step(t, self.contradictions.begin, self._before, self._imu)
@@ -130,7 +130,7 @@ class ImuTrust:
             if self.mount.is_judging:
                 return UNCHANGED
         self.distrusted = False
-        return Outcome(remounted, regained=True)
+        return TrustChange(remounted, regained=True)
 
     def _wrong_turn(self, t: float, row: Sequence[float], settling: bool) -> str:
         """RATES or HEADING if these have been wrong, else ''; needs an attitude that is independent

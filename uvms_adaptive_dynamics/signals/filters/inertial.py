@@ -34,7 +34,7 @@ from ..gates.choose import spike_gate
 from ..gates.innovations import InnovationGate
 from ..gates.spikes import GatedRow
 from .attitude_source import AttitudeSource
-from .body_motion import CONTRADICTS, DVL_CONTRADICTS, NO_IMU, Motion
+from .body_motion import CONTRADICTS, DVL_CONTRADICTS, NO_IMU, BodyMotion
 from .dvl_fusion import DvlFusion
 from .expected_attitude import ExpectedAttitude
 from .imu_integral import N3, YAW, ImuIntegral, W
@@ -188,7 +188,7 @@ class InertialFilter:
         imu = window_wait(self._settings.imu_window, self._clock)
         return max(imu + lateness(self._type, self._clock.period), self._dvl.wait())
 
-    def motion(self, t: float) -> Motion | None:
+    def motion(self, t: float) -> BodyMotion | None:
         """Motion at t; None if the IMU does not cover t and has never shown an attitude."""
         imu = self._imu.series
         half = half_window(self._settings.imu_window, self._clock.period)
@@ -223,13 +223,13 @@ class InertialFilter:
             drift = (R_nb.T @ self._current).tolist()
             v = [x - d for x, d in zip(v, drift)]
             v_dot = [x + d for x, d in zip(v_dot, cross(w, drift))]
-        return Motion(R_nb, np.array([*v, *w]), np.array([*v_dot, *w_dot]), reason,
-                      velocity_stddev=stddev)
+        return BodyMotion(R_nb, np.array([*v, *w]), np.array([*v_dot, *w_dot]), reason,
+                          velocity_stddev=stddev)
 
-    def unseen(self, t: float, reason: str) -> Motion | None:
+    def unseen(self, t: float, reason: str) -> BodyMotion | None:
         """A vehicle at rest in the expected attitude; None if its attitude was never known."""
         expected = self._expected.at(t)
         if expected is None:
             return None
         R_nb, doubt = expected
-        return Motion(R_nb, np.zeros(6), np.zeros(6), reason, doubt)
+        return BodyMotion(R_nb, np.zeros(6), np.zeros(6), reason, doubt)

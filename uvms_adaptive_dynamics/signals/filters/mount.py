@@ -46,7 +46,7 @@ class _Step(NamedTuple):
     heading: float
 
 
-class Mount:
+class MountRotation:
     """Follows the rotation of the IMU relative to its original mount; times [s] increase."""
 
     def __init__(self) -> None:

@@ -66,7 +66,7 @@ class Frozen(Fault):
 
 
 @dataclass(frozen=True)
-class Stalled(Reordering):
+class StalledNetwork(Reordering):
     """The network stalls from `begin` to `end`, then delivers all waiting messages at once."""
 
     def spoiled(self, item: Received, elapsed: float, rng: np.random.Generator,
@@ -189,7 +189,7 @@ class OnChange(Fault):
 
 
 @dataclass(frozen=True)
-class Split(Reordering):
+class SplitJoints(Reordering):
     """Joint states arrive in two messages with half of the joints each, as from an arm and its
     gripper."""
 

@@ -20,7 +20,7 @@ from collections.abc import Sequence
 import numpy as np
 
 from ..sensors import DVL_NOISE, EFFORT_NOISE, EFFORT_NOISE_SHARE
-from .values import Change
+from .values import ValueChange
 
 MIN_OUTLIER, MAX_OUTLIER = 10.0, 60.0     # standard deviations
 PWM_LOW, PWM_HIGH = 1100.0, 1900.0        # [us]
@@ -58,22 +58,22 @@ def corrupt_commands(commands: Sequence[float] | np.ndarray, share: float,
     return pwm, wrong
 
 
-def effort_outliers(share: float) -> Change:
+def effort_outliers(share: float) -> ValueChange:
     """`corrupt_efforts` as a change of a field."""
     return lambda values, rng: corrupt_efforts(values, share, rng)[0]
 
 
-def velocity_outliers(share: float) -> Change:
+def velocity_outliers(share: float) -> ValueChange:
     """`corrupt_velocity` as a change of a field."""
     return lambda values, rng: corrupt_velocity(values, share, rng)[0]
 
 
-def command_spikes(share: float) -> Change:
+def command_spikes(share: float) -> ValueChange:
     """`corrupt_commands` as a change of a field."""
     return lambda values, rng: corrupt_commands(values, share, rng)[0]
 
 
-def noise(stddev: float) -> Change:
+def noise(stddev: float) -> ValueChange:
     """Added white noise."""
     return lambda values, rng: values + stddev * rng.standard_normal(values.size)
 

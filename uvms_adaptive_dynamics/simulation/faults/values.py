@@ -38,7 +38,7 @@ FIELD_PATHS = {
     "commands": ("thrusters", "data"),
     "voltage": ("battery", "voltage"),
 }
-Change = Callable[[np.ndarray, np.random.Generator], np.ndarray]
+ValueChange = Callable[[np.ndarray, np.random.Generator], np.ndarray]
 
 
 @dataclass(frozen=True)
@@ -63,7 +63,7 @@ class FieldFault(Fault):
 class Altered(FieldFault):
     """Applies `change` to the numbers (k,) of a field."""
 
-    change: Change = lambda values, rng: values
+    change: ValueChange = lambda values, rng: values
 
     def spoiled_values(self, values: np.ndarray, elapsed: float, rng: np.random.Generator,
                        memory: dict[str, Any]) -> np.ndarray:
@@ -95,7 +95,7 @@ class Drifting(FieldFault):
 
 
 @dataclass(frozen=True)
-class Lagging(FieldFault):
+class LaggingField(FieldFault):
     """The numbers of a field are those from `lag` [s] ago."""
 
     lag: float = 0.1
@@ -140,7 +140,7 @@ class InWorld(Fault):
         yield item
 
 
-def altered(field: str, change: Change, begin: float = 0.0, end: float = np.inf) -> Altered:
+def altered(field: str, change: ValueChange, begin: float = 0.0, end: float = np.inf) -> Altered:
     """The fault `Altered` for the role that has the field."""
     return Altered(FIELD_PATHS[field][0], begin, end, field, change)
 
@@ -191,37 +191,37 @@ def _axes(part: Any) -> str:
 
 # --- changes of numbers ---------------------------------------------------------------------------
 
-def plus(*amounts: float) -> Change:
+def plus(*amounts: float) -> ValueChange:
     """Add an offset, one for all numbers or one for each."""
     return lambda values, rng: values + np.array(amounts)
 
 
-def times(*factors: float) -> Change:
+def times(*factors: float) -> ValueChange:
     """Scale, as by a wrong unit or sign."""
     return lambda values, rng: values * np.array(factors)
 
 
-def filled(value: float) -> Change:
+def filled(value: float) -> ValueChange:
     """Set all numbers to one value."""
     return lambda values, rng: np.full_like(values, value)
 
 
-def reordered(*places: int) -> Change:
+def reordered(*places: int) -> ValueChange:
     """Reorder: the number at places[0] comes first."""
     return lambda values, rng: values[list(places)]
 
 
-def huge(size: float) -> Change:
+def huge(size: float) -> ValueChange:
     """Replace by finite random numbers up to +- `size`."""
     return lambda values, rng: size * rng.uniform(-1.0, 1.0, values.size)
 
 
-def rolled(shift: int) -> Change:
+def rolled(shift: int) -> ValueChange:
     """Rotate the order by `shift`, for any number of values."""
     return lambda values, rng: np.roll(values, shift)
 
 
-def swapped(a: int, b: int) -> Change:
+def swapped(a: int, b: int) -> ValueChange:
     """Exchange two numbers."""
     def changed(values: np.ndarray, rng: np.random.Generator) -> np.ndarray:
         values[[a, b]] = values[[b, a]]
@@ -229,18 +229,18 @@ def swapped(a: int, b: int) -> Change:
     return changed
 
 
-def without_dead_zone(zone: float, neutral: float) -> Change:
+def without_dead_zone(zone: float, neutral: float) -> ValueChange:
     """Commands larger than those that act by `zone`, as if logged before a dead zone of the motors
     takes effect."""
     return lambda values, rng: values + zone * np.sign(values - neutral)
 
 
-def cut_below(size: float) -> Change:
+def cut_below(size: float) -> ValueChange:
     """Numbers smaller than `size` read zero."""
     return lambda values, rng: np.where(np.abs(values) < size, 0.0, values)
 
 
-def one_of(place: int, change: Change) -> Change:
+def one_of(place: int, change: ValueChange) -> ValueChange:
     """Apply `change` to one number only, the last one if there are fewer."""
     def changed(values: np.ndarray, rng: np.random.Generator) -> np.ndarray:
         k = min(place, values.size - 1)
@@ -249,7 +249,7 @@ def one_of(place: int, change: Change) -> Change:
     return changed
 
 
-def at_times(share: float, change: Change) -> Change:
+def at_times(share: float, change: ValueChange) -> ValueChange:
     """Apply `change` to each number with probability `share`."""
     def changed(values: np.ndarray, rng: np.random.Generator) -> np.ndarray:
         wrong = rng.random(values.size) < share
@@ -257,7 +257,7 @@ def at_times(share: float, change: Change) -> Change:
     return changed
 
 
-def turned(angle: float, axis: Sequence[float]) -> Change:
+def rotated(angle: float, axis: Sequence[float]) -> ValueChange:
     """Rotate a quaternion x y z w by `angle` [rad] about an axis (3,) of the sensor."""
     x, y, z = np.sin(angle / 2) * np.array(axis, float) / np.linalg.norm(axis)
     w = float(np.cos(angle / 2))
@@ -265,23 +265,23 @@ def turned(angle: float, axis: Sequence[float]) -> Change:
     return lambda values, rng: right @ values
 
 
-def headed(angle: float) -> Change:
+def headed(angle: float) -> ValueChange:
     """Rotate a quaternion x y z w by `angle` [rad] about the world's vertical."""
     z, w = np.sin(angle / 2), np.cos(angle / 2)
     left = np.array([[w, -z, 0, 0], [z, w, 0, 0], [0, 0, w, z], [0, 0, -z, w]])
     return lambda values, rng: left @ values
 
 
-def rounded(step: float) -> Change:
+def rounded(step: float) -> ValueChange:
     """Round to multiples of `step`, like a coarse sensor."""
     return lambda values, rng: step * np.round(values / step)
 
 
-def clipped(limit: float) -> Change:
+def clipped(limit: float) -> ValueChange:
     """Clip to +- limit."""
     return lambda values, rng: np.clip(values, -limit, limit)
 
 
-def sometimes(share: float, change: Change) -> Change:
+def sometimes(share: float, change: ValueChange) -> ValueChange:
     """Apply `change` to all numbers of a message together, with probability `share`."""
     return lambda values, rng: change(values, rng) if rng.random() < share else values

@@ -32,7 +32,7 @@ from typing import Literal
 
 import numpy as np
 
-from .answer import ActiveSet, Certified, Clock, Stopped
+from .answer import ActiveSet, Certified, SolveClock, Stopped
 from .cones import NEARLY_FEASIBLE, Cones
 from .optimality import Conditions, Iterate
 from .robust_cost import QUARTER, RobustCost
@@ -48,7 +48,7 @@ STALLED = 1e-13  # relative length of a step below which steps no longer help
 
 
 def solve_active_set(cost: RobustCost, cones: Cones, start: np.ndarray, active: ActiveSet,
-                     clock: Clock = Clock()) -> Certified | Stopped:
+                     clock: SolveClock = SolveClock()) -> Certified | Stopped:
     """The optimum near `start` (m,), from the guess `active`; `Stopped` if it leads elsewhere."""
     search = _Search(cost, cones, start, active, clock)
     try:
@@ -64,7 +64,7 @@ class _Search:
     """The search from a guess to an answer; call `run` once."""
 
     def __init__(self, cost: RobustCost, cones: Cones, start: np.ndarray, active: ActiveSet,
-                 clock: Clock):
+                 clock: SolveClock):
         self._cost, self._cones, self._active, self._clock = cost, cones, active.copy(), clock
         self._null = self._active.rank  # number of null directions of each inequality
         self._slope = cost.slope(start)

@@ -77,7 +77,7 @@ class Stopped:
     steps: int
 
 
-class Clock:
+class SolveClock:
     """The time limit of a solve [s]; None: unlimited."""
 
     def __init__(self, seconds: float | None = None):

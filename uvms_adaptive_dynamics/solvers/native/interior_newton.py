@@ -44,7 +44,7 @@ class Point(NamedTuple):
     Z: np.ndarray
 
 
-class Step(NamedTuple):
+class NewtonStep(NamedTuple):
     """Changes of the parts of a `Point`."""
 
     dx: np.ndarray
@@ -85,10 +85,10 @@ class Newton(NamedTuple):
         ahead = dpotrs(self.factor, self.dual, lower=1)[0]
         return self.degree * self.mu + 0.5 * abs(float(self.dual @ ahead))
 
-    def step(self) -> tuple[Step, float]:
+    def step(self) -> tuple[NewtonStep, float]:
         """(Mehrotra's direction; step length that stays inside the cones)."""
         at, mu = self.at, self.mu
-        still = Step(at.slope.x, 0.0 * at.s, 0.0 * at.S, 0.0 * at.z, 0.0 * at.Z)
+        still = NewtonStep(at.slope.x, 0.0 * at.s, 0.0 * at.S, 0.0 * at.z, 0.0 * at.Z)
         affine = self._direction(0.0, still)
         roots = _roots(at.S, at.Z)
         primal, dual = _longest(at, affine, roots, 1.0)
@@ -101,7 +101,7 @@ class Newton(NamedTuple):
         # The cost is not quadratic, so primal and dual steps have the same length.
         return step, min(_longest(at, step, roots, TO_BOUNDARY))
 
-    def _direction(self, target: float, earlier: Step) -> Step:
+    def _direction(self, target: float, earlier: NewtonStep) -> NewtonStep:
         """Newton's direction towards complementarity `target`, with the second-order terms of an
         earlier direction."""
         cones, (_, _, _, s, _, z, Z), rp, Rp = self.cones, self.at, self.rp, self.Rp
@@ -114,7 +114,7 @@ class Newton(NamedTuple):
         moved = cones.along(dx)
         dz = bounds - z / s * (ds - rp)
         dZ = blocks - _sym(np.matmul(np.matmul(Z, moved), self.S_inverse))
-        return Step(dx, ds, moved + Rp, dz, dZ)
+        return NewtonStep(dx, ds, moved + Rp, dz, dZ)
 
 
 def newton_at(cones: Cones, at: Point, hessian: np.ndarray, dual: np.ndarray) -> Newton | None:
@@ -155,7 +155,8 @@ def _roots(S: np.ndarray, Z: np.ndarray) -> np.ndarray | None:
         return None
 
 
-def _longest(at: Point, step: Step, roots: np.ndarray | None, share: float) -> tuple[float, float]:
+def _longest(at: Point, step: NewtonStep, roots: np.ndarray | None,
+             share: float) -> tuple[float, float]:
     """The longest steps of (s, S) and of (z, Z): `share` of the way to their cones' boundary, at
     most one."""
     if roots is None:

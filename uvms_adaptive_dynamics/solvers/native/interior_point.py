@@ -26,7 +26,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from .answer import ActiveSet, Certified, Clock, Stopped
+from .answer import ActiveSet, Certified, SolveClock, Stopped
 from .cones import NEARLY_FEASIBLE, SIDE, Cones
 from .interior_newton import Point, newton_at
 from .optimality import suboptimality
@@ -44,7 +44,7 @@ _EYE = np.eye(SIDE)
 
 
 def solve_interior(cost: Cost, cones: Cones, start: np.ndarray, tolerance: float,
-                   clock: Clock = Clock()) -> Certified | Stopped:
+                   clock: SolveClock = SolveClock()) -> Certified | Stopped:
     """Minimise from any `start` (m,) to a relative gap of about `tolerance`; `Stopped` if the
     iteration breaks down or ends too far from the optimum."""
     try:
@@ -55,7 +55,7 @@ def solve_interior(cost: Cost, cones: Cones, start: np.ndarray, tolerance: float
 
 
 def _iterate(cost: Cost, cones: Cones, start: np.ndarray, tolerance: float,
-             clock: Clock) -> Certified | Stopped:
+             clock: SolveClock) -> Certified | Stopped:
     at, unit = _begin(cost, cones, start)
     nearly = before = predicted = None
     for iteration in range(1, INTERIOR_POINT_STEPS + 1):

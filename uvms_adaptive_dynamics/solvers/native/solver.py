@@ -32,7 +32,7 @@ import numpy as np
 from ...errors import SolverError
 from ..problem import HorizonProblem, Solution, Solver
 from .active_set import solve_active_set
-from .answer import ActiveSet, Certified, Clock, Stopped
+from .answer import ActiveSet, Certified, SolveClock, Stopped
 from .cones import Cones
 from .huber_groups import HuberGroups, groups_of
 from .interior_point import solve_interior, strictly_inside
@@ -94,7 +94,7 @@ class NativeSolver:
     def solve(self, problem: HorizonProblem, deadline: float | None = None) -> Solution:
         """See `Solver`. If the deadline passes, the answer is the best feasible point; the previous
         estimate lies inside P, so there is one."""
-        clock = Clock(deadline)
+        clock = SolveClock(deadline)
         warm = self._warm
         if warm is None or not warm.cones.fit(problem.physical, problem.free, problem.pi):
             warm = WarmStart(Cones(problem.physical, problem.free, problem.pi, strictly_inside))
@@ -107,7 +107,7 @@ class NativeSolver:
             return replace(solution, seconds=clock.elapsed)
         return solution
 
-    def _rescued(self, problem: HorizonProblem, cones: Cones, clock: Clock,
+    def _rescued(self, problem: HorizonProblem, cones: Cones, clock: SolveClock,
                  error: Exception) -> tuple[Solution, WarmStart]:
         """The answer of the fallback solver, made exact if possible. If the deadline leaves it no
         time, the best feasible point known; if it fails too, that point if it is near the optimum.
@@ -135,13 +135,13 @@ class NativeSolver:
         guess = ActiveSet.near(cones, cones.coordinates.reduce(problem.pi))
         self._warm = WarmStart(cones)
         for active in (None, guess):
-            solve_warm(problem, WarmStart(cones, None, active), Clock())
+            solve_warm(problem, WarmStart(cones, None, active), SolveClock())
         if self._behind is not None:
             self._behind.solve(problem)
 
 
 def solve_warm(problem: HorizonProblem, warm: WarmStart,
-               clock: Clock) -> tuple[Solution, WarmStart]:
+               clock: SolveClock) -> tuple[Solution, WarmStart]:
     """(The answer, the warm start of the next tick), from the last tick's warm start, whose cones
     fit the problem.
 
@@ -155,7 +155,7 @@ def solve_warm(problem: HorizonProblem, warm: WarmStart,
 class _Tick:
     """One solve: problem, warm start and clock."""
 
-    def __init__(self, problem: HorizonProblem, warm: WarmStart, clock: Clock):
+    def __init__(self, problem: HorizonProblem, warm: WarmStart, clock: SolveClock):
         self.problem, self.warm, self.clock, self.cones = problem, warm, clock, warm.cones
         self.groups = groups_of(problem, self.cones.coordinates, warm.groups)
         self.cost = RobustCost(problem, self.cones.coordinates, self.groups)
@@ -226,13 +226,13 @@ class _Tick:
         return best
 
 
-def _late(error: Exception, clock: Clock) -> bool:
+def _late(error: Exception, clock: SolveClock) -> bool:
     """Whether the deadline caused the error or has passed since."""
     return clock.passed or (isinstance(error, SolverError) and error.status == "deadline")
 
 
 def _polished(problem: HorizonProblem, solution: Solution, cones: Cones,
-              clock: Clock) -> tuple[Solution, WarmStart]:
+              clock: SolveClock) -> tuple[Solution, WarmStart]:
     """(Another solver's answer, made exact by the active set near it if possible; warm start from
     it)."""
     groups = groups_of(problem, cones.coordinates)

@@ -25,7 +25,7 @@ ARM_FROZEN = ("axis_b.*", "W", "X_*")
 
 
 class Effort(TypedDict, total=False):
-    """Number of ticks of a case (see `Case`)."""
+    """Number of ticks of a case (see `TimedCase`)."""
 
     ticks: int
     compared: int
@@ -33,7 +33,7 @@ class Effort(TypedDict, total=False):
 
 
 @dataclass(frozen=True)
-class Case:
+class TimedCase:
     """One run. group: the figure that it belongs to; joints None: the simulated robot (n = 4),
     else a chain with that many joints.
 
@@ -79,46 +79,47 @@ class Case:
         )
 
 
-def default_grid() -> list[Case]:
+def default_grid() -> list[TimedCase]:
     """Cases that vary each quantity about the default setting."""
-    return ([Case("horizon", horizon=N, **_fewer(N)) for N in (25, 50, 100, 500, 2000)]
-            + [Case("joints", joints=n, ticks=300, compared=8, each_tick=2)
+    return ([TimedCase("horizon", horizon=N, **_fewer(N)) for N in (25, 50, 100, 500, 2000)]
+            + [TimedCase("joints", joints=n, ticks=300, compared=8, each_tick=2)
                for n in (0, 2, 4, 8, 12)]
-            + [Case("outliers", outliers=share) for share in (0.0, 0.01, 0.03, 0.1, 0.2)]
-            + [Case("grouping", grouping=g) for g in ("sample", "channel", "horizon")]
-            + [Case("grouping", arrival="relative"), Case("grouping", frozen=ARM_FROZEN)]
-            + [Case("solver", solver=s, ticks=60 if s.startswith("cvxpy") else 400, compared=8,
-                    each_tick=2)
+            + [TimedCase("outliers", outliers=share) for share in (0.0, 0.01, 0.03, 0.1, 0.2)]
+            + [TimedCase("grouping", grouping=g) for g in ("sample", "channel", "horizon")]
+            + [TimedCase("grouping", arrival="relative"), TimedCase("grouping", frozen=ARM_FROZEN)]
+            + [TimedCase("solver", solver=s, ticks=60 if s.startswith("cvxpy") else 400, compared=8,
+                         each_tick=2)
                for s in ("native", "clarabel", "mosek", "cvxpy:CLARABEL", "cvxpy:SCS")])
 
 
-def quick_grid() -> list[Case]:
+def quick_grid() -> list[TimedCase]:
     """About a minute: the extremes of the main quantities."""
     short: Effort = {"ticks": 150, "compared": 4, "each_tick": 2}
-    return [Case("horizon", horizon=50, **short),
-            Case("horizon", horizon=500, ticks=150, compared=1, each_tick=1),
-            Case("joints", joints=0, **short), Case("joints", joints=4, **short),
-            Case("outliers", outliers=0.2, **short), Case("grouping", grouping="horizon", **short),
-            Case("solver", **short), Case("solver", solver="mosek", **short)]
+    return [TimedCase("horizon", horizon=50, **short),
+            TimedCase("horizon", horizon=500, ticks=150, compared=1, each_tick=1),
+            TimedCase("joints", joints=0, **short), TimedCase("joints", joints=4, **short),
+            TimedCase("outliers", outliers=0.2, **short),
+            TimedCase("grouping", grouping="horizon", **short),
+            TimedCase("solver", **short), TimedCase("solver", solver="mosek", **short)]
 
 
-def acceptance_cases() -> list[Case]:
+def acceptance_cases() -> list[TimedCase]:
     """Exactly the acceptance cases of issue 3 of the list ("A solver that keeps up"); the first is
     its reference setting."""
     brief: Effort = {"ticks": 1000, "compared": 0, "each_tick": 0}
-    return ([Case("acceptance", ticks=2000, compared=500, each_tick=25)]
-            + [Case("horizon", horizon=N, **brief) for N in (50, 2000)]
-            + [Case("joints", joints=n, **brief) for n in (4, 12)])
+    return ([TimedCase("acceptance", ticks=2000, compared=500, each_tick=25)]
+            + [TimedCase("horizon", horizon=N, **brief) for N in (50, 2000)]
+            + [TimedCase("joints", joints=n, **brief) for n in (4, 12)])
 
 
-def comparison_cases() -> list[Case]:
+def comparison_cases() -> list[TimedCase]:
     """500 consecutive ticks against the oracle for every grouping: 3 and 20 % outliers, frozen
     parameters, little data.
 
     A freshly filled horizon of 10 samples behind a weak prior leaves most directions
     undetermined ('rank deficient').
     """
-    every = Case("comparison", ticks=500, compared=500, each_tick=0, settle=0, timed=False)
+    every = TimedCase("comparison", ticks=500, compared=500, each_tick=0, settle=0, timed=False)
     return [replace(every, grouping=grouping, **changes)
             for grouping in ("sample", "channel", "horizon")
             for changes in ({}, {"outliers": 0.2}, {"frozen": ARM_FROZEN},

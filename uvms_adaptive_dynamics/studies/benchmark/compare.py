@@ -27,7 +27,7 @@ from ...model.robot import RobotModel
 from ...solvers import Solver
 from ...solvers.cvxpy_solver import CvxpySolver
 from ...solvers.problem import HorizonProblem, Solution
-from .cases import Case
+from .cases import TimedCase
 from .memory import peak_mb
 from .times import Stopwatch, Times, spread
 
@@ -98,11 +98,11 @@ class Oracle:
         return min(answers, key=lambda answer: answer.objective)
 
 
-class Comparison:
+class CvxpyComparison:
     """CVXPY on the same problems: with Clarabel's default tolerances for time, with tight ones for
     accuracy."""
 
-    def __init__(self, case: Case, robot: RobotModel):
+    def __init__(self, case: TimedCase, robot: RobotModel):
         self._once_allowed = (case.horizon * robot.table.channels * robot.table.size
                               <= COMPILED_ONCE_LIMIT)
         self._timed = case.timed

@@ -26,7 +26,7 @@ from ...estimation.estimator import Estimator
 from ...garbage import ShortCollections
 from ...model.prior import perturbed, prior_from_config
 from ...solvers.problem import OUT_OF_TIME
-from .cases import Case
+from .cases import TimedCase
 from .measure import BENCHMARK_SEED, PRIOR_WRONG_BY, prepare
 from .memory import resident_mb
 from .times import Stopwatch, Times
@@ -45,7 +45,7 @@ class Endured(NamedTuple):
 
 
 def endured(ticks: int, progress: Callable[[float], None] = lambda share: None, lap: int = 2500,
-            case: Case = Case("endurance")) -> Endured:
+            case: TimedCase = TimedCase("endurance")) -> Endured:
     """Memory and times of `ticks` updates, by default in the acceptance setting, with the node's
     deadline."""
     config, robot, samples = prepare(case, lap)

@@ -33,9 +33,9 @@ from ...model.robot import RobotModel
 from ...model.sample import Sample
 from ...solvers import Guarded, choose_solver
 from ...solvers.problem import HorizonProblem, Solution
-from .cases import Case
+from .cases import TimedCase
 from .chain import chain_robot, chain_samples
-from .compare import Comparison
+from .compare import CvxpyComparison
 from .memory import peak_mb
 from .samples import simulated_samples, with_outliers
 from .times import Stopwatch, Times, spread
@@ -66,7 +66,7 @@ class Watched(Guarded):
         return solution
 
 
-def prepare(case: Case, count: int) -> tuple[Config, RobotModel, list[Sample]]:
+def prepare(case: TimedCase, count: int) -> tuple[Config, RobotModel, list[Sample]]:
     """Settings, robot and at least `count` samples of the case, with outliers."""
     config = case.config()
     if case.joints is None:
@@ -83,7 +83,7 @@ def prepare(case: Case, count: int) -> tuple[Config, RobotModel, list[Sample]]:
                           BENCHMARK_SEED))
 
 
-def measure(case: Case, progress: Callable[[float], None] = lambda share: None,
+def measure(case: TimedCase, progress: Callable[[float], None] = lambda share: None,
             profile: str | None = None) -> dict[str, Any]:
     """The case's figures (see `figures`), or {"skipped": reason} if its solver is not available.
 
@@ -106,7 +106,7 @@ def measure(case: Case, progress: Callable[[float], None] = lambda share: None,
                         timed.estimator.physical.violation(timed.solver.solution.pi))
     if profiler and profile:
         profiler.dump_stats(profile)
-    comparison = Comparison(case, robot)
+    comparison = CvxpyComparison(case, robot)
     if case.compared:
         # A second pass on the same samples: between timed ticks CVXPY would evict their caches.
         due = _spread(case.ticks, case.compared)
@@ -136,7 +136,7 @@ class _Pass:
     """An estimator with a full horizon, ready for the case's ticks. Raises SolverError if the
     case's solver is not available."""
 
-    def __init__(self, case: Case, config: Config, robot: RobotModel, samples: list[Sample],
+    def __init__(self, case: TimedCase, config: Config, robot: RobotModel, samples: list[Sample],
                  begin: int, progress: Callable[[int], None]):
         self.estimator = Estimator(config,
                                    perturbed(prior_from_config(config, robot), PRIOR_WRONG_BY,

@@ -29,11 +29,11 @@ from ...config import Config
 from ...control.motion_controller import gains_for
 from ...disk.writing import output_folder, write_file
 from ...evaluation.files import write_json
-from ...model.parameter_file import ParameterSet
+from ...model.parameter_set import ParameterSet
 from ...model.prior import prior_from_config
 from ...model.robot import RobotModel
 from ...simulation.true_robot import TrueRobot
-from .runs import Schedule, Truths, back_after, errors_of, run_variants
+from .runs import RunTimes, Truths, back_after, errors_of, run_variants
 from .stress import STRESS_SEED, stress, stress_table
 from .table import markdown, summary
 from .truth import TRUTH_LENGTH, true_parameters
@@ -51,11 +51,11 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--seeds", type=options.count, default=5, metavar="N",
                         help="number of seeds of motion, noise and prior; default 5")
     parser.add_argument("--duration", type=options.seconds(SHORTEST_PAYLOAD_RUN),
-                        default=Schedule.end, metavar="S",
+                        default=RunTimes.end, metavar="S",
                         help="length of a run [s]; the payload's schedule scales with it; default "
-                             f"{Schedule.end:g}")
-    parser.add_argument("--payload", type=options.number(0.0, 2.0, "kg"), default=Schedule.mass,
-                        metavar="KG", help=f"mass picked up [kg]; default {Schedule.mass:g}")
+                             f"{RunTimes.end:g}")
+    parser.add_argument("--payload", type=options.number(0.0, 2.0, "kg"), default=RunTimes.mass,
+                        metavar="KG", help=f"mass picked up [kg]; default {RunTimes.mass:g}")
     options.add_prior_factor(parser)
     parser.add_argument("--bandwidth", type=options.number(0.1, 100.0, "rad/s"), nargs=3,
                         metavar=("V", "W", "Q"),
@@ -77,7 +77,7 @@ def run(args: argparse.Namespace) -> int:
     model = RobotModel.from_config(config)
     nominal = prior_from_config(config, model)
     gains = gains_for(nominal, model.joints, *([tuple(args.bandwidth)] if args.bandwidth else []))
-    schedule = Schedule(mass=args.payload).shortened(args.duration)
+    schedule = RunTimes(mass=args.payload).shortened(args.duration)
     content: dict[str, Any] = {
         "schema": CLOSED_LOOP_SCHEMA, "prior_factor": args.prior_factor,
         "settings": config.changed(),
@@ -129,7 +129,7 @@ def _stress(content: dict[str, Any], config: Config, model: RobotModel, true: Pa
     return text
 
 
-def _draw(tracks: dict[str, Any], schedule: Schedule, folder: Path) -> None:
+def _draw(tracks: dict[str, Any], schedule: RunTimes, folder: Path) -> None:
     # Imported here: matplotlib takes a second to load.
     from .picture import picture
     drawn = io.BytesIO()

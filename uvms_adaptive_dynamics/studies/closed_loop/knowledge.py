@@ -24,7 +24,7 @@ from ...control.feedforward import Feedforward
 from ...errors import ParameterError
 from ...estimation.estimator import Estimate, Estimator
 from ...estimation.validity import FAILED, Situation, Validity, validity
-from ...model.parameter_file import ParameterSet
+from ...model.parameter_set import ParameterSet
 from ...model.robot import RobotModel
 from ...model.sample import Sample
 from ...signals.front_end import SignalFrontEnd

@@ -61,7 +61,7 @@ class KnowledgeSource(Protocol):
 
 
 @dataclass
-class Track:
+class TrackingErrors:
     """Errors of one run, one row per controller period.
 
     t (k,) [s] from the start; position (k, 3) NED [m] wanted less dead reckoning, the error that a
@@ -88,16 +88,16 @@ class Track:
                 "true position": np.linalg.norm(self.true_position, axis=1)}
 
 
-def _track(rows: list[tuple]) -> Track:
+def _track(rows: list[tuple]) -> TrackingErrors:
     t, position, true_position, attitude, joints, effort, feedforward, source, limited = zip(*rows)
-    return Track(np.array(t), np.array(position), np.array(true_position), np.array(attitude),
-                 np.array(joints), np.array(effort), np.array(feedforward), list(source),
-                 np.array(limited))
+    return TrackingErrors(np.array(t), np.array(position), np.array(true_position),
+                          np.array(attitude), np.array(joints), np.array(effort),
+                          np.array(feedforward), list(source), np.array(limited))
 
 
 def run_loop(config: Config, model: RobotModel, seed: int, duration: float, gains: Gains,
              feedforward: Feedforward | None, knowledge: KnowledgeSource | None = None,
-             payload: CarriedPayload | None = None) -> Track:
+             payload: CarriedPayload | None = None) -> TrackingErrors:
     """Errors over `duration` [s] of the simulated robot of a seed, which follows its own motion
     under the example controller.
 

@@ -28,8 +28,8 @@ from ...evaluation.canvas import (
     STYLE,
     panels,
 )
-from .loop import CONTROL_PERIOD, Track
-from .runs import ERRORS, VARIANTS, Schedule
+from .loop import CONTROL_PERIOD, TrackingErrors
+from .runs import ERRORS, VARIANTS, RunTimes
 from .table import SCALE
 
 COLOURS = {"pid": MEASURED_COLOUR, "prior": PRIOR_COLOUR, "adapted": MODEL_COLOUR,
@@ -37,7 +37,7 @@ COLOURS = {"pid": MEASURED_COLOUR, "prior": PRIOR_COLOUR, "adapted": MODEL_COLOU
 SMOOTHED = 1.0      # [s] averaging of the errors, so that lines are distinguishable
 
 
-def picture(tracks: dict[str, Track], schedule: Schedule) -> Figure:
+def picture(tracks: dict[str, TrackingErrors], schedule: RunTimes) -> Figure:
     """One logarithmic axis for each kind of error."""
     with matplotlib.rc_context(STYLE):
         figure, axes = panels(len(ERRORS), 1, 1.9)

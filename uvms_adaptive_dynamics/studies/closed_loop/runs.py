@@ -23,10 +23,10 @@ import numpy as np
 from ...config import Config
 from ...control.feedforward import Feedforward
 from ...control.motion_controller import Gains
-from ...model.parameter_file import ParameterSet
+from ...model.parameter_set import ParameterSet
 from ...model.robot import RobotModel
 from .knowledge import Adapted, Known
-from .loop import CarriedPayload, KnowledgeSource, Track, rms, run_loop
+from .loop import CarriedPayload, KnowledgeSource, TrackingErrors, rms, run_loop
 from .truth import wrong_prior
 
 VARIANTS = {"pid": "PID alone", "prior": "fixed prior", "adapted": "adapted",
@@ -37,7 +37,7 @@ SLIDING = 5.0       # [s] averaging window for that: a period of the motion
 
 
 @dataclass(frozen=True)
-class Schedule:
+class RunTimes:
     """Times [s] of a run: a start transient outside all windows, a payload [kg] from `picked_up` to
     `dropped`, `settling` after each of these outside all windows, and the end."""
 
@@ -60,10 +60,10 @@ class Schedule:
                 "payload": (self.picked_up + self.settling, self.dropped),
                 "after": (self.dropped + self.settling, self.end)}
 
-    def shortened(self, end: float) -> Schedule:
+    def shortened(self, end: float) -> RunTimes:
         """The schedule scaled to `end` [s]."""
         share = end / self.end
-        return Schedule(self.transient * share, self.picked_up * share, self.dropped * share,
+        return RunTimes(self.transient * share, self.picked_up * share, self.dropped * share,
                         self.settling * share, end, self.mass)
 
 
@@ -76,8 +76,8 @@ class Truths:
 
 
 def run_variants(config: Config, model: RobotModel, truths: Truths, gains: Gains, seed: int,
-                 factor: float, schedule: Schedule,
-                 said: Callable[[str], None]) -> dict[str, Track]:
+                 factor: float, schedule: RunTimes,
+                 said: Callable[[str], None]) -> dict[str, TrackingErrors]:
     """Tracks of a seed by variant; these differ only in the feedforward's parameters."""
     wrong = wrong_prior(truths.empty, model, config, factor, seed)
     tracks = {}
@@ -98,7 +98,7 @@ def run_variants(config: Config, model: RobotModel, truths: Truths, gains: Gains
     return tracks
 
 
-def errors_of(track: Track, schedule: Schedule) -> dict[str, dict[str, float]]:
+def errors_of(track: TrackingErrors, schedule: RunTimes) -> dict[str, dict[str, float]]:
     """RMS of each error [m, rad] by window, and over all windows together ('all')."""
     found: dict[str, dict[str, float]] = {}
     for name, values in track.norms().items():
@@ -109,7 +109,8 @@ def errors_of(track: Track, schedule: Schedule) -> dict[str, dict[str, float]]:
     return found
 
 
-def back_after(adapted: Track, true: Track, schedule: Schedule) -> dict[str, float | None]:
+def back_after(adapted: TrackingErrors, true: TrackingErrors,
+               schedule: RunTimes) -> dict[str, float | None]:
     """[s] from pick-up until the error, averaged over SLIDING, stays within BACK_FACTOR of the
     error with true parameters until the drop; None if it never does."""
     spans = np.arange(schedule.picked_up, schedule.dropped - SLIDING, 0.5)

@@ -24,11 +24,11 @@ from ...config import Config
 from ...control.feedforward import Feedforward
 from ...control.motion_controller import Gains
 from ...errors import ParameterError
-from ...model.parameter_file import ParameterSet
+from ...model.parameter_set import ParameterSet
 from ...model.physical_set import PhysicalSet
 from ...model.robot import RobotModel
 from ...simulation.faults.stream import Received
-from .loop import CONTROL_PERIOD, Track, run_loop
+from .loop import CONTROL_PERIOD, TrackingErrors, run_loop
 from .truth import wrong_prior
 
 SPELL_KINDS = ("good", "withheld", "stale", "not a number", "jumping")
@@ -135,7 +135,7 @@ def _steps(tau: np.ndarray, limits: np.ndarray) -> list[float]:
     return (np.abs(np.diff(tau, axis=0)).max(axis=0) / limits).tolist()
 
 
-def _largest(track: Track) -> dict[str, float]:
+def _largest(track: TrackingErrors) -> dict[str, float]:
     late = track.t > min(STRESS_SETTLED, 0.5 * track.t[-1])
     return {kind: float(values[late].max()) for kind, values in track.norms().items()
             if kind != "true position"}

@@ -24,7 +24,7 @@ from collections.abc import Iterator
 
 from ...config import Config
 from ...control.motion_controller import gains_for
-from ...model.parameter_file import ParameterSet
+from ...model.parameter_set import ParameterSet
 from ...model.robot import RobotModel
 from .loop import rms, run_loop
 from .runs import ERRORS

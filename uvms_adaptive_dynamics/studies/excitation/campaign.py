@@ -28,7 +28,7 @@ from ...control.excitation.design import design
 from ...control.excitation.limits import MotionLimits
 from ...control.excitation.noise import noise_of
 from ...errors import UvmsError
-from ...model.parameter_file import ParameterSet
+from ...model.parameter_set import ParameterSet
 from ...model.prior import prior_from_config
 from ...model.robot import RobotModel
 from ...signals.filters.thrust_curve import ThrustCurve

@@ -38,7 +38,8 @@ from ...control.stages import Stage, load_schedule
 from ...disk.writing import output_folder, write_file
 from ...errors import ConfigError
 from ...evaluation.files import write_json
-from ...model.parameter_file import ParameterSet, load_parameters
+from ...model.parameter_file import load_parameters
+from ...model.parameter_set import ParameterSet
 from ...model.prior import prior_from_config
 from ...model.robot import RobotModel
 from ...signals.filters.thrust_curve import ThrustCurve

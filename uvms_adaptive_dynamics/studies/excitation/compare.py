@@ -29,7 +29,7 @@ from ...control.excitation.limits import MotionLimits, moving
 from ...control.excitation.noise import noise_of
 from ...control.excitation.trajectory import IMPROVED_SHARE, Promise
 from ...model.covariance import deviations
-from ...model.parameter_file import ParameterSet
+from ...model.parameter_set import ParameterSet
 from ...model.robot import RobotModel
 from .dry_run import dry_run
 from .learning import Learnt, held_out, learn

@@ -30,7 +30,7 @@ from ...control.excitation.trajectory import Trajectory, approach
 from ...control.feedforward import Feedforward, effort_limits
 from ...control.motion_controller import MotionController, gains_for
 from ...control.state_filter import StateFilter
-from ...model.parameter_file import ParameterSet
+from ...model.parameter_set import ParameterSet
 from ...model.prior import prior_from_config
 from ...model.robot import RobotModel
 from ...model.rotations import from_rpy

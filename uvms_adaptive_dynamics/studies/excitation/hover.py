@@ -28,7 +28,7 @@ from ...control.excitation.trajectory import Trajectory
 from ...errors import BagError, ParameterError
 from ...estimation.low_pass import RowFilter
 from ...evaluation.bags import read_messages
-from ...model.parameter_file import ParameterSet
+from ...model.parameter_set import ParameterSet
 from ...model.robot import RobotModel
 from ...model.sample import Sample
 from ...signals.front_end import SignalFrontEnd

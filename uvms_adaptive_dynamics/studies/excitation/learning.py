@@ -22,7 +22,7 @@ import numpy as np
 
 from ...config import Config
 from ...estimation.estimator import Estimator
-from ...model.parameter_file import ParameterSet
+from ...model.parameter_set import ParameterSet
 from ...model.robot import RobotModel
 from ...model.sample import Sample
 from ...simulation.robot import SimulatedRobot

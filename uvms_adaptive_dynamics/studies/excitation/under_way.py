@@ -26,7 +26,7 @@ from ...control.excitation.noise import noise_of
 from ...control.excitation.trajectory_file import load_trajectory
 from ...disk.writing import write_file
 from ...errors import ConfigError
-from ...model.parameter_file import ParameterSet
+from ...model.parameter_set import ParameterSet
 from ...model.robot import RobotModel
 from .table import presumed, promise_table
 

@@ -27,20 +27,20 @@ from ...simulation.faults.stream import Received, with_faults
 from ...simulation.faults.values import FIELD_PATHS, field_of
 from ..held_out import HeldOut
 from .case import Case
-from .judge import Verdict, judged
-from .recordings import Recordings, Scene, recordings_of, simulated_recordings
+from .judge import CaseResult, judged
+from .recordings import RecordedMessages, SceneTimes, recordings_of, simulated_recordings
 from .runner import Ran, held_out, run_through
 
 
 class Bench:
     """Holds the recordings, and the clean runs for comparison, each computed once."""
 
-    def __init__(self, recordings: Recordings, config: Config):
+    def __init__(self, recordings: RecordedMessages, config: Config):
         self.config, self._recordings = config, recordings
         self._clean: dict[tuple, tuple[Ran, HeldOut]] = {}
 
     @classmethod
-    def of(cls, bag: Path | None, folder: Path, scene: Scene, config: Config) -> Bench:
+    def of(cls, bag: Path | None, folder: Path, scene: SceneTimes, config: Config) -> Bench:
         """A bench for a recording, or for the simulated robot, whose bags are kept in `folder`."""
         if bag is not None:
             return cls(recordings_of(bag, config, scene), config)
@@ -51,7 +51,7 @@ class Bench:
         roles = {item.role for item in self._recordings.learnt} | {"", "battery"}
         return roles >= {fault.role for fault in case.faults}
 
-    def verdict(self, case: Case) -> Verdict:
+    def result(self, case: Case) -> CaseResult:
         """Run a case and judge it."""
         config = self.config.with_values(dict(case.settings))
         robot = RobotModel.from_config(config)

@@ -64,7 +64,7 @@ class Expected:
 
 
 @dataclass(frozen=True)
-class Limits:
+class Allowed:
     """Limits on the cost of a fault; None for no requirement.
 
     samples, vehicle, arm: smallest share of the clean recording's samples and rows; wrong: largest
@@ -84,7 +84,7 @@ class Limits:
     rmse: float | None = None
 
 
-UNLIMITED = Limits(wrong=None, loss=None, detect=None, recover=None)
+UNLIMITED = Allowed(wrong=None, loss=None, detect=None, recover=None)
 
 
 @dataclass(frozen=True)
@@ -105,7 +105,7 @@ class Case:
     behaviour: str
     faults: tuple[Fault, ...]
     said: Expected | None
-    limits: Limits
+    limits: Allowed
     others: tuple[Expected, ...] = ()
     touches: str = ""
     settings: Mapping[str, Any] = field(default_factory=dict)

@@ -25,7 +25,7 @@ from ...simulation.faults.kinds import TurnedImu
 from ...simulation.faults.stream import Fault
 from ...simulation.faults.values import (
     Drifting,
-    Lagging,
+    LaggingField,
     Rewritten,
     altered,
     one_of,
@@ -33,11 +33,11 @@ from ...simulation.faults.values import (
     swapped,
     times,
 )
-from .case import TOUCHES_ALL, TOUCHES_VEHICLE, Case, Expected, Limits
+from .case import TOUCHES_ALL, TOUCHES_VEHICLE, Allowed, Case, Expected
 
 # Until a gradual fault is found, the rows of its first seconds count.
-CORRECTED = Limits(vehicle=0.9, arm=0.9, wrong=0.005, loss=0.02, detect=5.0, recover=None)
-CHANGE_FOUND = Limits(wrong=None, loss=None, detect=45.0, recover=None)
+CORRECTED = Allowed(vehicle=0.9, arm=0.9, wrong=0.005, loss=0.02, detect=5.0, recover=None)
+CHANGE_FOUND = Allowed(wrong=None, loss=None, detect=45.0, recover=None)
 # The fault is named, and what was learnt since its onset is undone.
 CHANGE_UNDONE = replace(CHANGE_FOUND, loss=0.02)
 EITHER = Expected("dvl", ("does not fit the IMU|contradicted the IMU",))
@@ -50,12 +50,12 @@ def change_cases(onset: float) -> list[Case]:
     taken, named = "found by comparison with another sensor and corrected", "named, with its onset"
     undone = ("named, with its onset; excluded from learning from then on, and what was learnt "
               "since its onset is undone")
-    found: list[tuple[str, str, Fault, Expected, Limits, tuple[Expected, ...], str]] = [
+    found: list[tuple[str, str, Fault, Expected, Allowed, tuple[Expected, ...], str]] = [
         ("gyro off by .05 rad/s", taken, altered("gyro", plus(0.05, -0.03, 0.02), onset),
          Expected("imu", ("gyro has had a bias",)), CORRECTED, (), ""),
         ("gyro off by .05 rad/s about the vertical", taken,
          altered("gyro", plus(0.0, 0.0, 0.05), onset),
-         Expected("imu", ("gyro",)), Limits(arm=0.9, wrong=0.005, recover=None, detect=5.0), (),
+         Expected("imu", ("gyro",)), Allowed(arm=0.9, wrong=0.005, recover=None, detect=5.0), (),
          ""),
         ("accelerometer off by .3 m/s^2 forward", taken,
          altered("accelerometer", plus(0.3, 0.0, 0.0), onset),
@@ -75,11 +75,11 @@ def change_cases(onset: float) -> list[Case]:
          Expected("dvl", ("wrong sign|does not fit the IMU",)), CHANGE_UNDONE, MEANWHILE, ""),
         ("dvl repeats its last velocity for 20 s", "masked from when it froze",
          Frozen("dvl", onset, onset + 20.0), Expected("dvl", ("identical",)),
-         Limits(arm=0.95, recover=3.0, detect=1.0), (), TOUCHES_VEHICLE),
+         Allowed(arm=0.95, recover=3.0, detect=1.0), (), TOUCHES_VEHICLE),
         ("depth drifts by 3 cm/s", "used unchanged",
          Drifting("depth", onset, field="pressure", change=_warming), Expected("depth"),
-         Limits(samples=0.95, vehicle=0.95, arm=0.95, recover=None), (), ""),
-        ("gyro later by .15 s", undone, Lagging("imu", onset, field="gyro", lag=0.15),
+         Allowed(samples=0.95, vehicle=0.95, arm=0.95, recover=None), (), ""),
+        ("gyro later by .15 s", undone, LaggingField("imu", onset, field="gyro", lag=0.15),
          Expected("imu", ("earlier than the gyro",)), CHANGE_UNDONE, MEANWHILE, ""),
         ("two thrusters swapped from then on", undone, altered("commands", swapped(1, 2), onset),
          Expected("thrusters", ("swapped",)), CHANGE_UNDONE, MEANWHILE, ""),

@@ -28,14 +28,14 @@ from ...simulation.faults.clocks import (
     WholeSeconds,
 )
 from ...simulation.faults.delivery import Lost
-from .case import ANY, SIMULATED_ROLES, Case, Expected, Limits
+from .case import ANY, SIMULATED_ROLES, Allowed, Case, Expected
 
 CLOCK_OFFSETS = (0.1, 0.3, 0.9, 5.0, -0.8, -5.0, -30.0)
 # Commands with a header; in the default recording they have none.
 STAMPED = {"given": (HeaderAdded("thrusters"),),
            "settings": {"thrusters.type": "mavros_msgs/msg/RCOut"}}
 # Clocks are compared over seconds: the delay of a single message is no offset.
-OFF_LIMITS = Limits(samples=0.95, vehicle=0.95, arm=0.95, loss=0.01, detect=10.0, recover=None)
+OFF_LIMITS = Allowed(samples=0.95, vehicle=0.95, arm=0.95, loss=0.01, detect=10.0, recover=None)
 # If timestamps tell nothing about latency, it must be guessed: the DVL's 0.1 s may be missed
 # entirely, and then one row in a hundred is off as far as a wrong one.
 GUESSED = replace(OFF_LIMITS, loss=0.03, wrong=0.02)
@@ -71,7 +71,7 @@ def _offsets() -> list[Case]:
     return found
 
 
-def _limits(role: str, offset: float) -> Limits:
+def _limits(role: str, offset: float) -> Allowed:
     if (role, offset) == ("dvl", 0.1):
         return BY_MOTION
     return GUESSED if role in ("dvl", "imu") else OFF_LIMITS

@@ -35,7 +35,7 @@ from ...disk.writing import output_folder
 from ...model.robot import RobotModel
 from .bench import Bench
 from .case import Case
-from .judge import Verdict
+from .judge import CaseResult
 from .recordings import LONG_SCENE, SHORT_SCENE
 from .report import head, line, summary, write
 from .table import CASE_KINDS, chosen
@@ -73,23 +73,23 @@ def run(args: argparse.Namespace) -> int:
     place = tempfile.TemporaryDirectory() if output is None else nullcontext(output)
     with place as folder:
         make = partial(Bench.of, args.bag, Path(folder), scene, config)
-        verdicts: list[Verdict] = []
+        results: list[CaseResult] = []
         print(head(), flush=True)
-        for verdict in _verdicts(make, choose, args.jobs):
-            print(line(verdict, robot), flush=True)
-            verdicts.append(verdict)
+        for result in _results(make, choose, args.jobs):
+            print(line(result, robot), flush=True)
+            results.append(result)
             if output is not None:      # after every fault: an interrupted bench keeps its results
-                write(output / "faults.json", verdicts, robot)
-    print(f"\n{summary(verdicts)}")
-    return 0 if all(verdict.ok for verdict in verdicts) else 1
+                write(output / "faults.json", results, robot)
+    print(f"\n{summary(results)}")
+    return 0 if all(result.ok for result in results) else 1
 
 
-def _verdicts(make: Callable[[], Bench], choose: Callable[[], list[Case]],
-              jobs: int) -> Iterator[Verdict]:
+def _results(make: Callable[[], Bench], choose: Callable[[], list[Case]],
+             jobs: int) -> Iterator[CaseResult]:
     bench = make()
     cases = [case for case in choose() if bench.concerns(case)]
     if jobs == 1:
-        yield from map(bench.verdict, cases)
+        yield from map(bench.result, cases)
         return
     # Each process builds its own cases, since faults cannot be pickled.
     with ProcessPoolExecutor(jobs, get_context("spawn"), _begin, (make, choose)) as pool:
@@ -104,8 +104,8 @@ def _begin(make: Callable[[], Bench], choose: Callable[[], list[Case]]) -> None:
     _own[:] = bench, [case for case in choose() if bench.concerns(case)]
 
 
-def _numbered(number: int) -> Verdict:
+def _numbered(number: int) -> CaseResult:
     bench, cases = _own
-    verdict = bench.verdict(cases[number])
+    result = bench.result(cases[number])
     # Without its faults: they hold functions, which cannot be pickled.
-    return replace(verdict, case=replace(verdict.case, faults=(), given=()))
+    return replace(result, case=replace(result.case, faults=(), given=()))

@@ -29,17 +29,17 @@ from ...simulation.faults.values import (
     huge,
     one_of,
     plus,
+    rotated,
     times,
-    turned,
 )
-from .case import NONE, SIMULATED_ROLES, TOUCHES_ARM, TOUCHES_VEHICLE, Case, Expected, Limits
+from .case import NONE, SIMULATED_ROLES, TOUCHES_ARM, TOUCHES_VEHICLE, Allowed, Case, Expected
 
 SHORT_GLITCH, LONG_GLITCH = 0.6, 10.0  # [s]
 OUTAGES = (0.1, 0.5, 2.0, 10.0, 30.0)   # [s]
 # Rejected data cost only their own time; rows return within 3 s, including the filters' windows.
-REJECTED_LIMITS = Limits(wrong=NONE, recover=3.0, rmse=1.3)
+REJECTED_LIMITS = Allowed(wrong=NONE, recover=3.0, rmse=1.3)
 # 2 s after the silence, plus half a window of the DVL's filter (1 s).
-SILENT = Limits(wrong=NONE, recover=3.0)
+SILENT = Allowed(wrong=NONE, recover=3.0)
 TILT_UNKNOWN = (
     "After some seconds the tilt of the vehicle is unknown: the predicted attitude is off by 7 "
     "degrees, six times the noise of axis_d. Rows dominated by the tilt error (all joints but the "
@@ -63,7 +63,7 @@ def glitch_cases(onset: float) -> list[Case]:
         ("gyro +2 rad/s", "gyro", plus(2.0)), ("gyro -2 rad/s", "gyro", plus(-2.0)),
         ("gyro in deg/s", "gyro", times(math.degrees(1.0))),
         ("accelerometer +5 m/s^2", "accelerometer", plus(5.0)),
-        ("attitude turned by 30 degrees", "orientation", turned(np.radians(30.0), (1, 1, 1))),
+        ("attitude turned by 30 degrees", "orientation", rotated(np.radians(30.0), (1, 1, 1))),
         ("dvl x 3", "velocity", times(3.0)),
     ]
     found = [Case(f"{name} for {SHORT_GLITCH} s", "glitch", REJECTED_AND_MASKED,

@@ -45,7 +45,7 @@ class Check(NamedTuple):
 
 
 @dataclass(frozen=True)
-class Verdict:
+class CaseResult:
     """A case's figures. detected: [s] from the onset to the required sentence, None if it never
     came; recovered [s] after the end; samples, vehicle, arm: shares of the clean run's; loss (C,)
     of held-out R^2."""
@@ -71,7 +71,7 @@ class Verdict:
 
 
 def judged(case: Case, ran: Ran, clean: Ran, test: HeldOut, robot: RobotModel,
-           wrong_numbers: int = 0) -> Verdict:
+           wrong_numbers: int = 0) -> CaseResult:
     """Judge a run against the clean run; wrong_numbers: in the counted field."""
     asked, advice = _sentences(case, ran, clean)
     r2 = test.r2(clean.pi)
@@ -85,10 +85,10 @@ def judged(case: Case, ran: Ran, clean: Ran, test: HeldOut, robot: RobotModel,
         "recovered": recovered(ran, clean, end) if end < _length(clean) else None,
         "rmse": rmse_ratio(ran, clean, end),
         "loss": np.where(np.isfinite(r2), r2 - test.r2(ran.pi), 0.0)}
-    return Verdict(case, "" if asked is None else asked[0], advice=advice,
-                   checks=(*_checks(case, figures, advice, ran.trouble, robot),
-                           *_counts_truly(case, ran, wrong_numbers)),
-                   trouble=ran.trouble, **figures)
+    return CaseResult(case, "" if asked is None else asked[0], advice=advice,
+                      checks=(*_checks(case, figures, advice, ran.trouble, robot),
+                              *_counts_truly(case, ran, wrong_numbers)),
+                      trouble=ran.trouble, **figures)
 
 
 # --- figures --------------------------------------------------------------------------------------

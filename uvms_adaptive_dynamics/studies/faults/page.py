@@ -27,8 +27,8 @@ from .case import (
     TOUCHES_ALL,
     TOUCHES_ARM,
     TOUCHES_VEHICLE,
+    Allowed,
     Case,
-    Limits,
 )
 from .judge import BACK_SECONDS, BACK_SHARE, RECOVERY_WINDOW, WRONG_BEYOND
 from .recordings import LONG_SCENE, SHORT_SCENE
@@ -169,7 +169,7 @@ def _names(cases: Sequence[Case]) -> str:
 
 
 def _limits(case: Case) -> str:
-    limits: Limits = case.limits
+    limits: Allowed = case.limits
     said = "or said" if case.or_said else "said"
     shown = {f"{said} within {{:g}} s": limits.detect if case.said else None,
              "samples {:g} %": _percent(limits.samples),

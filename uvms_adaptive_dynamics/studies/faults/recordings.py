@@ -30,7 +30,7 @@ from ..simulated_runs import simulated
 LEARNT_SEED, TESTED_SEED = 1, 11
 
 
-class Scene(NamedTuple):
+class SceneTimes(NamedTuple):
     """Lengths [s] of the recording with the fault and of the held-out one; onset [s] of faults in
     the middle of the run."""
 
@@ -40,25 +40,25 @@ class Scene(NamedTuple):
 
 
 # 15 s remain after the longest outage.
-LONG_SCENE = Scene(75.0, 40.0, 30.0)
+LONG_SCENE = SceneTimes(75.0, 40.0, 30.0)
 # 5 s remain after the longest outage; by 7 s the estimate has left the prior.
-SHORT_SCENE = Scene(22.0, 12.0, 7.0)
+SHORT_SCENE = SceneTimes(22.0, 12.0, 7.0)
 
 
-class Recordings(NamedTuple):
+class RecordedMessages(NamedTuple):
     """Messages to inject faults into, and messages to test on."""
 
     learnt: Sequence[Received]
     tested: Sequence[Received]
 
 
-def simulated_recordings(folder: Path, config: Config, scene: Scene) -> Recordings:
+def simulated_recordings(folder: Path, config: Config, scene: SceneTimes) -> RecordedMessages:
     """Recordings of the simulated robot; existing bags in the folder are reused."""
-    return Recordings(_messages(simulated(folder, LEARNT_SEED, scene.learnt), config),
-                      _messages(simulated(folder, TESTED_SEED, scene.tested), config))
+    return RecordedMessages(_messages(simulated(folder, LEARNT_SEED, scene.learnt), config),
+                            _messages(simulated(folder, TESTED_SEED, scene.tested), config))
 
 
-def recordings_of(bag: Path, config: Config, scene: Scene) -> Recordings:
+def recordings_of(bag: Path, config: Config, scene: SceneTimes) -> RecordedMessages:
     """Split a recording into a first part to learn from and the rest to test on; raises BagError if
     it is too short for the scene."""
     check_bag(bag, inputs(config))
@@ -70,8 +70,8 @@ def recordings_of(bag: Path, config: Config, scene: Scene) -> Recordings:
                        f"{LEARNT_SHARE:.0%}, and the rest is for the test.")
     begin = messages[0].true_ns
     learnt, tested = begin + round(scene.learnt * 1e9), begin + round(LEARNT_SHARE * length * 1e9)
-    return Recordings([m for m in messages if m.true_ns < learnt],
-                      [m for m in messages if m.true_ns >= tested])
+    return RecordedMessages([m for m in messages if m.true_ns < learnt],
+                            [m for m in messages if m.true_ns >= tested])
 
 
 def _messages(bag: Path, config: Config) -> list[Received]:

@@ -24,7 +24,7 @@ import numpy as np
 
 from ...evaluation.files import write_json
 from ...model.robot import RobotModel
-from .judge import Verdict
+from .judge import CaseResult
 
 FAULTS_SCHEMA = 1
 LONGEST_FINDING = 300  # characters of a check's finding shown on the terminal
@@ -38,23 +38,23 @@ def head() -> str:
     return "".join(f"{title:<{width}}" for title, width in zip(FAULT_COLUMNS, WIDTHS))
 
 
-def line(verdict: Verdict, robot: RobotModel) -> str:
-    """A verdict in one line, followed by the sentence found and the checks that failed."""
-    unsaid = "never" if verdict.case.said and not verdict.case.or_said else "-"
-    after = unsaid if verdict.detected is None else f"{verdict.detected:.1f} s"
-    back = "-" if verdict.recovered is None else (
-        "never" if math.isinf(verdict.recovered) else f"{verdict.recovered:.1f} s")
-    rmse = "-" if math.isnan(verdict.rmse) else f"{verdict.rmse:.2f}"
-    worst = int(np.argmax(verdict.loss))
-    cells = (verdict.case.name, after, f"{verdict.samples:.1%}", f"{verdict.vehicle:.1%}",
-             f"{verdict.arm:.1%}", f"{verdict.wrong:.2%}", back, rmse,
-             f"{verdict.loss[worst]:.4f} {robot.channels[worst]}")
+def line(result: CaseResult, robot: RobotModel) -> str:
+    """A result in one line, followed by the sentence found and the checks that failed."""
+    unsaid = "never" if result.case.said and not result.case.or_said else "-"
+    after = unsaid if result.detected is None else f"{result.detected:.1f} s"
+    back = "-" if result.recovered is None else (
+        "never" if math.isinf(result.recovered) else f"{result.recovered:.1f} s")
+    rmse = "-" if math.isnan(result.rmse) else f"{result.rmse:.2f}"
+    worst = int(np.argmax(result.loss))
+    cells = (result.case.name, after, f"{result.samples:.1%}", f"{result.vehicle:.1%}",
+             f"{result.arm:.1%}", f"{result.wrong:.2%}", back, rmse,
+             f"{result.loss[worst]:.4f} {robot.channels[worst]}")
     lines = ["".join(f"{cell:<{width}}" for cell, width in zip(cells, WIDTHS))
-             + ("ok" if verdict.ok else "RED")]
-    if verdict.sentence:
-        lines.append(f"    said: {verdict.sentence}")
+             + ("ok" if result.ok else "RED")]
+    if result.sentence:
+        lines.append(f"    said: {result.sentence}")
     lines += [f"    {check.what}: {_shortened(check.found)} (asked {check.asked})"
-              for check in verdict.checks if not check.ok]
+              for check in result.checks if not check.ok]
     return "\n".join(lines)
 
 
@@ -62,23 +62,23 @@ def _shortened(text: str) -> str:
     return text if len(text) <= LONGEST_FINDING else f"{text[:LONGEST_FINDING]} .."
 
 
-def summary(verdicts: Sequence[Verdict]) -> str:
+def summary(results: Sequence[CaseResult]) -> str:
     """How many faults meet their requirements, in total and per kind."""
-    kinds = dict.fromkeys(v.case.kind for v in verdicts)
-    parts = [f"{kind} {sum(v.ok for v in verdicts if v.case.kind == kind)} of "
-             f"{sum(v.case.kind == kind for v in verdicts)}" for kind in kinds]
-    return (f"{sum(v.ok for v in verdicts)} of {len(verdicts)} faults as asked: "
+    kinds = dict.fromkeys(one.case.kind for one in results)
+    parts = [f"{kind} {sum(one.ok for one in results if one.case.kind == kind)} of "
+             f"{sum(one.case.kind == kind for one in results)}" for kind in kinds]
+    return (f"{sum(one.ok for one in results)} of {len(results)} faults as asked: "
             + ", ".join(parts))
 
 
-def write(path: Path, verdicts: Sequence[Verdict], robot: RobotModel) -> None:
+def write(path: Path, results: Sequence[CaseResult], robot: RobotModel) -> None:
     """{"schema": 1, "channels", "faults": {name: figures and checks}}."""
     write_json(path, {"schema": FAULTS_SCHEMA, "channels": robot.channels,
-                      "faults": {v.case.name: _figures(v) for v in verdicts}})
+                      "faults": {one.case.name: _figures(one) for one in results}})
 
 
-def _figures(verdict: Verdict) -> dict[str, Any]:
+def _figures(result: CaseResult) -> dict[str, Any]:
     names = ("sentence", "detected", "advice", "samples", "vehicle", "arm", "wrong", "recovered",
              "rmse", "loss", "trouble", "ok")
-    return {"kind": verdict.case.kind, **{name: getattr(verdict, name) for name in names},
-            "checks": [check._asdict() for check in verdict.checks]}
+    return {"kind": result.case.kind, **{name: getattr(result, name) for name in names},
+            "checks": [check._asdict() for check in result.checks]}

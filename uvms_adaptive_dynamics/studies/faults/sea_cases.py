@@ -31,7 +31,7 @@ from ...simulation.faults.values import (
     Coasting,
     Drifting,
     InWorld,
-    Lagging,
+    LaggingField,
     Rewritten,
     altered,
     at_times,
@@ -48,14 +48,14 @@ from ...simulation.faults.values import (
     times,
     with_field,
 )
-from .case import NONE, TOUCHES_ALL, TOUCHES_ARM, TOUCHES_VEHICLE, Case, Expected, Limits
+from .case import NONE, TOUCHES_ALL, TOUCHES_ARM, TOUCHES_VEHICLE, Allowed, Case, Expected
 from .change_cases import CHANGE_UNDONE, MEANWHILE
 
 LONG_FAULT, SHORT_FAULT = 10.0, 5.0  # [s]
 # Costs only its own time, like any burst.
-BURST = Limits(wrong=NONE, recover=3.0)
+BURST = Allowed(wrong=NONE, recover=3.0)
 # Must not cost anything.
-HARMLESS = Limits(samples=0.95, vehicle=0.95, arm=0.95, recover=None)
+HARMLESS = Allowed(samples=0.95, vehicle=0.95, arm=0.95, recover=None)
 DOUBTED = ("reject|refus|wrong|implausib|outlier|spike|finite|range|fit|frozen|identical|restart|"
            "contradict|doubt|turn|rotated|masked",)
 
@@ -93,7 +93,7 @@ def sea_cases(onset: float) -> list[Case]:
 
 def _bursts(onset: float) -> list[Case]:
     masked = "rows reconstructed from it are masked"
-    found: list[tuple[str, Fault | tuple[Fault, ...], Expected | None, Limits, str]] = [
+    found: list[tuple[str, Fault | tuple[Fault, ...], Expected | None, Allowed, str]] = [
         ("dvl coasts to zero for 10 s without a bottom lock",
          Coasting("dvl", onset, onset + LONG_FAULT, field="velocity", time=2.0),
          Expected("dvl", DOUBTED), replace(BURST, detect=2.0, wrong=0.002), TOUCHES_VEHICLE),
@@ -127,7 +127,7 @@ def _bursts(onset: float) -> list[Case]:
          altered("effort", clipped(0.3), onset, onset + LONG_FAULT), None,
          replace(BURST, wrong=0.002), TOUCHES_ARM),
         ("the thrusters do not follow their commands for 5 s",
-         Lagging("thrusters", onset, onset + SHORT_FAULT, field="commands", lag=4.0), None,
+         LaggingField("thrusters", onset, onset + SHORT_FAULT, field="commands", lag=4.0), None,
          replace(BURST, wrong=0.02), TOUCHES_VEHICLE),
     ]
     return [Case(name, "glitch", masked, fault if isinstance(fault, tuple) else (fault,), said,
@@ -142,14 +142,14 @@ def _landing(onset: float) -> Case:
         "the vehicle pushes on the bottom", "glitch",
         "the vehicle's rows are masked below dvl.minimum_altitude",
         (Rewritten("dvl", onset, end, _landed),
-         Lagging("thrusters", onset + 1.0, end - 1.0, field="commands", lag=4.0)), None, BURST,
+         LaggingField("thrusters", onset + 1.0, end - 1.0, field="commands", lag=4.0)), None, BURST,
         touches=TOUCHES_VEHICLE, given=(WithAltitude("dvl"),),
         settings={"dvl.type": "dvl_msgs/msg/DVL", "dvl.minimum_altitude": 0.3})
 
 
 def _harmless(onset: float) -> list[Case]:
     used = "used unchanged"
-    found: list[tuple[str, str, tuple[Fault, ...], Limits, str]] = [
+    found: list[tuple[str, str, tuple[Fault, ...], Allowed, str]] = [
         ("imu stamps jitter by 5 ms", "clock", (JitteringStamps("imu", most=0.005),),
          HARMLESS, ""),
         ("joint stamps jitter by 10 ms", "clock",
@@ -225,9 +225,10 @@ def _changes(onset: float) -> list[Case]:
         ("a thruster gives 30 % from then on", altered("commands", one_of(2, _weak(0.3)), onset),
          Expected("thrusters", ("3",))),
         ("commands .2 s late from then on",
-         Lagging("thrusters", onset, field="commands", lag=0.2), Expected("thrusters", ("delay",))),
+         LaggingField("thrusters", onset, field="commands", lag=0.2),
+         Expected("thrusters", ("delay",))),
         ("efforts later by .15 s from then on",
-         Lagging("joint_states", onset, field="effort", lag=0.15),
+         LaggingField("joint_states", onset, field="effort", lag=0.15),
          Expected("joint effort", ("late",))),
     ]
     return [Case(name, "change", named, (fault,), said, CHANGE_UNDONE, others=MEANWHILE)
@@ -237,7 +238,7 @@ def _changes(onset: float) -> list[Case]:
 def _several(onset: float) -> list[Case]:
     masked = "each handled as if alone"
     times_of = np.arange(10.0, 2.1 * onset, 20.0)
-    found: list[tuple[str, str, tuple[Fault, ...], Limits, str]] = [
+    found: list[tuple[str, str, tuple[Fault, ...], Allowed, str]] = [
         ("imu and dvl silent for 5 s", "outage",
          (Lost("imu", onset, onset + SHORT_FAULT), Lost("dvl", onset, onset + SHORT_FAULT)), BURST,
          TOUCHES_VEHICLE),

@@ -21,7 +21,7 @@ from ...signals.filters.thrust_curve import NEUTRAL_PWM_US
 from ...simulation.faults.kinds import TurnedImu
 from ...simulation.faults.stream import Fault
 from ...simulation.faults.values import (
-    Lagging,
+    LaggingField,
     Rewritten,
     altered,
     cut_below,
@@ -32,19 +32,19 @@ from ...simulation.faults.values import (
     times,
     without_dead_zone,
 )
-from .case import TOUCHES_ALL, Case, Expected, Limits
+from .case import TOUCHES_ALL, Allowed, Case, Expected
 
 # Found from the motion; the checks need 30 s of it. Meanwhile the estimate is wrong, and is
 # reported as such.
-SETTING_FOUND = Limits(loss=None, wrong=None, detect=45.0, recover=None)
+SETTING_FOUND = Allowed(loss=None, wrong=None, detect=45.0, recover=None)
 # Physically impossible values: recognized from the first message.
-IMPOSSIBLE = Limits(loss=None, wrong=0.02, detect=1.0, recover=None)
+IMPOSSIBLE = Allowed(loss=None, wrong=0.02, detect=1.0, recover=None)
 SURFACE = 101325.0      # [Pa]
 
 
 def setting_cases() -> list[Case]:
     """The cases of kind 'setting'."""
-    found: list[tuple[str, Fault, Expected, Limits]] = [
+    found: list[tuple[str, Fault, Expected, Allowed]] = [
         ("efforts in mN m", altered("effort", times(1000.0)),
          Expected("joint_states", ("effort", "unit|scale")), IMPOSSIBLE),
         ("depth in kPa", altered("pressure", times(0.001)),
@@ -78,9 +78,9 @@ def setting_cases() -> list[Case]:
          Expected("dvl", ("sway|sign|frame|mirror",)), SETTING_FOUND),
         ("accelerometer in g", altered("accelerometer", times(1 / 9.80665)),
          Expected("imu", ("probably g;",)), SETTING_FOUND),
-        ("efforts 0.15 s late", Lagging("joint_states", field="effort", lag=0.15),
+        ("efforts 0.15 s late", LaggingField("joint_states", field="effort", lag=0.15),
          Expected("joint effort", ("late",)), SETTING_FOUND),
-        ("orientation 0.1 s late", Lagging("imu", field="orientation", lag=0.1),
+        ("orientation 0.1 s late", LaggingField("imu", field="orientation", lag=0.1),
          Expected("imu", ("later",)), SETTING_FOUND),
         ("imu turned by 90 degrees", Rewritten("imu", change=TurnedImu(yaw=math.pi / 2)),
          Expected("imu|dvl", ("rpy",)), SETTING_FOUND),

@@ -31,8 +31,8 @@ from ...simulation.faults.delivery import (
     Repeated,
     Republished,
     SecondPublisher,
-    Split,
-    Stalled,
+    SplitJoints,
+    StalledNetwork,
     Thinned,
 )
 from ...simulation.faults.outliers import effort_outliers, velocity_outliers
@@ -47,12 +47,12 @@ from ...simulation.faults.values import (
     rounded,
     with_field,
 )
-from .case import NONE, TOUCHES_ALL, TOUCHES_ARM, Case, Expected, Limits
+from .case import NONE, TOUCHES_ALL, TOUCHES_ARM, Allowed, Case, Expected
 
-WHOLE = Limits(samples=0.95, vehicle=0.95, arm=0.95, recover=None, detect=10.0)
-PART = Limits(wrong=NONE, recover=2.0, rmse=1.3)
+WHOLE = Allowed(samples=0.95, vehicle=0.95, arm=0.95, recover=None, detect=10.0)
+PART = Allowed(wrong=NONE, recover=2.0, rmse=1.3)
 # With slow sensors the motion between two messages is interpolated.
-RATE_LIMITS = Limits(samples=0.95, vehicle=0.9, arm=0.9, loss=0.05, recover=None, detect=10.0)
+RATE_LIMITS = Allowed(samples=0.95, vehicle=0.9, arm=0.9, loss=0.05, recover=None, detect=10.0)
 # Why rows of a sensor slower than the rows' low-pass still count.
 UNSEEN = {
     "imu at 4 Hz": "The motion between two messages is not observed: 1.3 % of the rows are wrong. "
@@ -70,7 +70,7 @@ def stream_cases(onset: float) -> list[Case]:
 
 def _rates() -> list[Case]:
     follows = "defaults adapt to the measured rate, or the message names the setting to change"
-    found: list[tuple[str, Fault, Limits]] = [
+    found: list[tuple[str, Fault, Allowed]] = [
         ("imu at 4 Hz", Thinned("imu", each=25), RATE_LIMITS),
         ("imu at 20 Hz", Thinned("imu", each=5), RATE_LIMITS),
         ("imu at 4 kHz", Densified("imu", factor=40), WHOLE),
@@ -113,18 +113,18 @@ def _order(onset: float) -> list[Case]:
         Case("every message twice", "order", "the duplicate is ignored", (Repeated(""),), None,
              WHOLE, short=True),
         Case("all topics stall for 2 s", "order", "samples of the stall come after it",
-             (Stalled("", onset, onset + 2.0),), None, PART, short=True),
+             (StalledNetwork("", onset, onset + 2.0),), None, PART, short=True),
         Case("dvl stalls for 2 s", "order", "its rows of the stall are masked",
-             (Stalled("dvl", onset, onset + 2.0),), None, PART),
+             (StalledNetwork("dvl", onset, onset + 2.0),), None, PART),
         Case("20 % of all messages lost", "order", "filters bridge single gaps",
-             (Lost("", share=0.2),), None, Limits(samples=0.95, vehicle=0.9, recover=None)),
+             (Lost("", share=0.2),), None, Allowed(samples=0.95, vehicle=0.9, recover=None)),
     ]
 
 
 def _publishers(onset: float) -> list[Case]:
     named = "named, with both publishers"
     two = ("two|publisher|several|interleav|contradict",)
-    limits = Limits(recover=None, detect=5.0, loss=None, wrong=0.02)
+    limits = Allowed(recover=None, detect=5.0, loss=None, wrong=0.02)
     return [
         Case("two publishers of the dvl's topic", "publisher", named,
              (SecondPublisher("dvl", onset, change=_with("velocity", 0.0), after=0.02),),
@@ -152,7 +152,7 @@ def _with(field: str, value: float) -> Any:
 
 
 def _structure(onset: float) -> list[Case]:
-    gone = Limits(wrong=NONE, recover=2.0)
+    gone = Allowed(wrong=NONE, recover=2.0)
     end = onset + 5.0
     return [
         Case("joints in another order", "structure", "matched by name",
@@ -174,10 +174,10 @@ def _structure(onset: float) -> list[Case]:
         Case("effort of one joint NaN for ever", "structure",
              "that joint's row is masked, all others continue",
              (altered("effort", one_of(2, filled(math.nan)), onset),),
-             Expected("joint_states", ("effort",)), Limits(vehicle=0.95, arm=0.8, recover=None),
+             Expected("joint_states", ("effort",)), Allowed(vehicle=0.95, arm=0.8, recover=None),
              touches=TOUCHES_ARM, short=True),
         Case("joints in two messages", "structure", "the messages are put together",
-             (Split("joint_states"),), None, WHOLE),
+             (SplitJoints("joint_states"),), None, WHOLE),
         Case("depth in steps of 10 cm", "structure", "used unchanged",
              (altered("pressure", rounded(981.0)),), None, WHOLE),
         Case("commands of 6 thrusters for 5 s", "structure", "each message is rejected",
@@ -188,7 +188,7 @@ def _structure(onset: float) -> list[Case]:
              Expected("thrusters", ("range|PWM|unit|saturat",)), gone),
         Case("battery of garbage", "structure", "thrusters.voltage is used instead",
              (Added("battery", make=lambda: SimpleNamespace(voltage=1e6), every=0.5),),
-             Expected("battery", ("voltage",)), Limits(samples=0.95, vehicle=0.95, recover=None,
+             Expected("battery", ("voltage",)), Allowed(samples=0.95, vehicle=0.95, recover=None,
                                                    detect=10.0),
              settings={"battery.enabled": True}),
     ]
@@ -197,7 +197,7 @@ def _structure(onset: float) -> list[Case]:
 def _outliers(onset: float) -> list[Case]:
     behaviour = "rejected one by one; the status shows how many"
     # The robust cost must tolerate what remains of an outlier in a row: only the loss counts.
-    limits = {share: Limits(samples=0.95, wrong=None, recover=None, detect=10.0, loss=loss)
+    limits = {share: Allowed(samples=0.95, wrong=None, recover=None, detect=10.0, loss=loss)
               for share, loss in ((0.2, 0.002), (0.4, 0.05))}
     return [
         *(Case(f"{share:.0%} outliers in efforts", "outliers", behaviour,
@@ -205,17 +205,17 @@ def _outliers(onset: float) -> list[Case]:
                limits[share], short=share == 0.2, counted="effort") for share in limits),
         Case("10 % outliers of the dvl", "outliers", behaviour,
              (altered("velocity", velocity_outliers(0.1)),), None,
-             Limits(samples=0.95, recover=None)),
+             Allowed(samples=0.95, recover=None)),
         Case("dvl says zero for 0.5 s every 5 s", "outliers", behaviour,
              tuple(altered("velocity", filled(0.0), begin, begin + 0.5)
                    for begin in np.arange(10.0, 2.1 * onset, 5.0)), None,
-             Limits(samples=0.95, recover=None)),
+             Allowed(samples=0.95, recover=None)),
         Case("1 % of gyro rates of 1e6", "outliers", behaviour,
              (altered("gyro", at_times(0.01, filled(1e6))),), None,
-             Limits(samples=0.95, vehicle=0.9, recover=None)),
+             Allowed(samples=0.95, vehicle=0.9, recover=None)),
         Case("NaN in 5 % of efforts", "outliers", behaviour,
              (altered("effort", at_times(0.05, filled(math.nan))),), None,
-             Limits(samples=0.95, recover=None), touches=TOUCHES_ALL),
+             Allowed(samples=0.95, recover=None), touches=TOUCHES_ALL),
     ]
 
 

@@ -37,7 +37,8 @@ from ...evaluation.judged import statement_of
 from ...evaluation.run import run as run_bags
 from ...evaluation.run_record import Run, metrics_of
 from ...model.metrics import all_channels
-from ...model.parameter_file import ParameterSet, save_parameters
+from ...model.parameter_file import save_parameters
+from ...model.parameter_set import ParameterSet
 from ...model.robot import RobotModel
 from ...simulation.bag import DEFAULT_START, write_bag
 from ...simulation.robot import SimulatedRobot

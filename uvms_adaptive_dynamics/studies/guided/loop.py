@@ -40,7 +40,7 @@ from ...control.state_filter import MotionState, StateFilter
 from ...errors import ParameterError
 from ...estimation.prediction import Estimate
 from ...estimation.validity import FAILED
-from ...model.parameter_file import ParameterSet
+from ...model.parameter_set import ParameterSet
 from ...model.robot import RobotModel
 from ...model.rotations import from_rpy
 from ...model.sample import Sample

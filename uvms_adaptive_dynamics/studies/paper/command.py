@@ -38,7 +38,7 @@ from ...model.robot import RobotModel
 from ..campaign import HELD_OUT_SEED_OFFSET, SHORTEST_RECORDING
 from ..simulated_runs import simulated
 from .table import mean_over, table
-from .trials import Compared, Signals, Trial, compared, figures, outcome, trials_of
+from .trials import CommonRows, PaperTrial, PreparedSamples, compared, figures, outcome, trials_of
 
 PAPER_SCHEMA = 1
 WRONG_PRIOR_FACTOR = 2.0  # factor by which the prior of a simulated robot is wrong
@@ -86,7 +86,7 @@ def run(args: argparse.Namespace) -> int:
     content: dict[str, Any] = {
         "schema": PAPER_SCHEMA, "every": args.every, "prior_factor": factor,
         "settings": {name: config.changed() for name, config in models.items()}, "trials": {}}
-    signals = Signals()
+    signals = PreparedSamples()
     for number, trial in enumerate(_trials(args, folder)):
         seed = args.seeds[number] if not args.bags else number
         content["trials"][trial.name] = run_trial(trial, models, signals, args.every, factor, seed,
@@ -129,18 +129,18 @@ def models_of(args: argparse.Namespace) -> dict[str, Config]:
     return models
 
 
-def _trials(args: argparse.Namespace, folder: Path) -> Iterator[Trial]:
+def _trials(args: argparse.Namespace, folder: Path) -> Iterator[PaperTrial]:
     if args.bags:
         yield from trials_of(args.bags)
         return
     args.seeds = list(dict.fromkeys(args.seeds))
     bags = output_folder(folder / "bags")
     for seed in args.seeds:
-        yield Trial(f"seed{seed}", simulated(bags, seed, args.duration),
-                    simulated(bags, seed + HELD_OUT_SEED_OFFSET, args.duration))
+        yield PaperTrial(f"seed{seed}", simulated(bags, seed, args.duration),
+                         simulated(bags, seed + HELD_OUT_SEED_OFFSET, args.duration))
 
 
-def run_trial(trial: Trial, models: dict[str, Config], signals: Signals, every: int,
+def run_trial(trial: PaperTrial, models: dict[str, Config], signals: PreparedSamples, every: int,
               factor: float, seed: int, folder: Path) -> dict[str, Any]:
     """Run all models in one trial, and draw overlays into the folder.
 
@@ -163,7 +163,7 @@ def run_trial(trial: Trial, models: dict[str, Config], signals: Signals, every: 
     return found
 
 
-def _draw(rows: Compared, robot: RobotModel, folder: Path, stem: str) -> None:
+def _draw(rows: CommonRows, robot: RobotModel, folder: Path, stem: str) -> None:
     # Imported here: matplotlib takes a second to load.
     from .overlays import overlays
     for group, figure in overlays(rows, robot):

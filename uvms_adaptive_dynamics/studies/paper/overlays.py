@@ -33,12 +33,12 @@ from ...evaluation.canvas import (
 )
 from ...evaluation.scene import thinned
 from ...model.robot import RobotModel
-from .trials import Compared
+from .trials import CommonRows
 
 MODEL_COLOURS = (MODEL_COLOUR, FINAL_COLOUR, "#8a5a9e", "#a33c3c", "#555555")
 
 
-def overlays(rows: Compared, robot: RobotModel) -> Iterator[tuple[str, Figure]]:
+def overlays(rows: CommonRows, robot: RobotModel) -> Iterator[tuple[str, Figure]]:
     """(stem of a file name, figure) of the vehicle and of the arm, if present."""
     for stem, channels in (("vehicle", robot.vehicle_rows), ("arm", robot.arm_rows)):
         if channels.stop > channels.start and rows.t.size:
@@ -46,7 +46,7 @@ def overlays(rows: Compared, robot: RobotModel) -> Iterator[tuple[str, Figure]]:
                 yield stem, overlay(rows, robot, range(channels.start, channels.stop))
 
 
-def overlay(rows: Compared, robot: RobotModel, channels: range) -> Figure:
+def overlay(rows: CommonRows, robot: RobotModel, channels: range) -> Figure:
     """One axis per channel; rows that do not count are left out."""
     figure, axes = panels(len(channels), 1, 1.5)
     colours = dict(zip(rows.models, (PRIOR_COLOUR, *MODEL_COLOURS)))

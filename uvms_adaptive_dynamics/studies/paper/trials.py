@@ -26,7 +26,7 @@ from ...estimation.estimator import Estimator
 from ...evaluation.bags import check_bag, read_messages
 from ...evaluation.log import Rows, RunLog
 from ...model.metrics import all_channels
-from ...model.parameter_file import ParameterSet
+from ...model.parameter_set import ParameterSet
 from ...model.robot import RobotModel
 from ...model.sample import Sample
 from ...signals.front_end import SignalFrontEnd
@@ -39,14 +39,15 @@ LEARNT_SHARE = 0.7
 BEHIND_THE_FRONT_END = ("estimation", "uncertainty", "limits", "prior", "output")
 
 
-class Trial(NamedTuple):
+class PaperTrial(NamedTuple):
     """Bags to learn from and to test on; tested None: the last part of the same bag."""
 
     name: str
     learnt: Path
     tested: Path | None
 
-    def samples(self, signals: Signals, config: Config) -> tuple[list[Sample], list[Sample]]:
+    def samples(self, signals: PreparedSamples,
+                config: Config) -> tuple[list[Sample], list[Sample]]:
         """(learnt, tested)."""
         learnt = signals.samples(self.learnt, config)
         if self.tested is not None:
@@ -58,17 +59,17 @@ class Trial(NamedTuple):
                 [sample for sample in learnt if sample.t > end])
 
 
-def trials_of(bags: Sequence[Path]) -> list[Trial]:
+def trials_of(bags: Sequence[Path]) -> list[PaperTrial]:
     """One trial per bag, tested on the next one (the last on the first); a single bag is tested on
     its last part."""
     if len(bags) == 1:
-        return [Trial(bags[0].name, bags[0], None)]
+        return [PaperTrial(bags[0].name, bags[0], None)]
     alike = len({bag.name for bag in bags}) < len(bags)     # same name in different folders
-    return [Trial(f"{k + 1}_{bag.name}" if alike else bag.name, bag, bags[(k + 1) % len(bags)])
+    return [PaperTrial(f"{k + 1}_{bag.name}" if alike else bag.name, bag, bags[(k + 1) % len(bags)])
             for k, bag in enumerate(bags)]
 
 
-class Signals:
+class PreparedSamples:
     """Samples of recordings, computed once for all settings that do not affect them."""
 
     def __init__(self) -> None:
@@ -99,7 +100,7 @@ class Part(NamedTuple):
     fixed: np.ndarray
 
 
-class Outcome(NamedTuple):
+class ModelPredictions(NamedTuple):
     """Predictions of one model in a trial; update_ms: of each solve."""
 
     prequential: Part
@@ -110,7 +111,7 @@ class Outcome(NamedTuple):
 
 
 def outcome(config: Config, prior: ParameterSet, robot: RobotModel, learnt: Sequence[Sample],
-            tested: Sequence[Sample], every: int) -> Outcome:
+            tested: Sequence[Sample], every: int) -> ModelPredictions:
     """Predict each row, then learn from it, solving at every `every`-th; then predict `tested` with
     the last estimate frozen."""
     estimator, log = Estimator(config, prior, robot), RunLog(robot.table)
@@ -131,11 +132,11 @@ def outcome(config: Config, prior: ParameterSet, robot: RobotModel, learnt: Sequ
             held_out.add_row(prediction, 0, frozen.excited.in_motion)
     # Keep only parts of the logs: their regressors are a hundred times as large as the rest.
     prequential, last = (Part(one.rows(), one.predict(start, None)[0]) for one in (log, held_out))
-    return Outcome(prequential, last, estimator.solver.name, estimator.solver_failures,
-                   log.update_ms)
+    return ModelPredictions(prequential, last, estimator.solver.name, estimator.solver_failures,
+                            log.update_ms)
 
 
-class Compared(NamedTuple):
+class CommonRows(NamedTuple):
     """The rows that count for all models of a trial: t (T,) [s], measured and valid (T, C) of the
     first model, and (predicted, stddev) (T, C) of each model."""
 
@@ -145,7 +146,7 @@ class Compared(NamedTuple):
     models: dict[str, tuple[np.ndarray, np.ndarray]]
 
 
-def compared(parts: Mapping[str, Part], period: float) -> Compared:
+def compared(parts: Mapping[str, Part], period: float) -> CommonRows:
     """Predictions of all models at the same instants and rows, against the same measured efforts.
     These are the first model's, as are the fixed parameters of 'prior'."""
     rows = {name: part.rows for name, part in parts.items()}
@@ -157,10 +158,10 @@ def compared(parts: Mapping[str, Part], period: float) -> Compared:
     models |= {name: (found.predicted[at[name]], found.stddev[at[name]])
                for name, found in rows.items()}
     valid = np.logical_and.reduce([found.valid[at[name]] for name, found in rows.items()])
-    return Compared(rows[first].t[at[first]], rows[first].measured[at[first]], valid, models)
+    return CommonRows(rows[first].t[at[first]], rows[first].measured[at[first]], valid, models)
 
 
-def figures(rows: Compared, robot: RobotModel) -> dict[str, dict[str, dict[str, object]]]:
+def figures(rows: CommonRows, robot: RobotModel) -> dict[str, dict[str, dict[str, object]]]:
     """{model: {channel: metrics as in metrics.json, and `signed`}}.
 
     signed: mean of predicted less measured, in the channel's unit."""

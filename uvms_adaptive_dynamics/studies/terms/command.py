@@ -33,8 +33,8 @@ from ...evaluation.files import write_json
 from ...model.metrics import channel_metrics
 from ...model.robot import RobotModel
 from .evidence import Comparison, Ratio
-from .search import Found, applicable, search
-from .trial import Outcome, read_recordings
+from .search import SearchResult, applicable, search
+from .trial import HeldOutRows, read_recordings
 
 TERMS_SCHEMA = 1
 MOST_JSON = 1_000_000       # [bytes] upper bound of the file's size
@@ -80,7 +80,7 @@ def run(args: argparse.Namespace) -> int:
     return 0
 
 
-def report(found: Found, robot: RobotModel, config: Config, sets: Sequence[str]) -> str:
+def report(found: SearchResult, robot: RobotModel, config: Config, sets: Sequence[str]) -> str:
     """Report of sets, channels and the line for the configuration."""
     wide = max(len(name) for name in (*sets, *robot.channels)) + 2
     lines = [f"{'set alone':<{wide}}{'RMSE with / without, mean of channels':>39}  held out"]
@@ -105,21 +105,21 @@ def report(found: Found, robot: RobotModel, config: Config, sets: Sequence[str])
     return "\n".join(lines)
 
 
-def fits(outcome: Outcome, robot: RobotModel) -> Mapping[str, Mapping[str, Any]]:
+def fits(outcome: HeldOutRows, robot: RobotModel) -> Mapping[str, Mapping[str, Any]]:
     """`channel_metrics` of each channel by name."""
     return {name: channel_metrics(outcome.measured[:, c], outcome.predicted[:, c],
                                   np.full(len(outcome.t), np.nan), outcome.valid[:, c], unit)
             for c, (name, unit) in enumerate(zip(robot.channels, robot.units))}
 
 
-def document(found: Found, robot: RobotModel, sets: Sequence[str]) -> dict[str, Any]:
+def document(found: SearchResult, robot: RobotModel, sets: Sequence[str]) -> dict[str, Any]:
     """All figures, for tools."""
     def figures(comparison: Comparison) -> dict[str, Any]:
         return {"mean": _numbers(comparison.mean), "worth_it": bool(comparison.is_worth_it),
                 "channels": {name: _numbers(ratio)
                              for name, ratio in zip(robot.channels, comparison.channels)}}
 
-    def r2(outcome: Outcome) -> dict[str, Any]:
+    def r2(outcome: HeldOutRows) -> dict[str, Any]:
         return {name: fit["r2"] for name, fit in fits(outcome, robot).items()}
 
     return {"schema": TERMS_SCHEMA, "sets": list(sets), "chosen": list(found.chosen),

@@ -25,7 +25,7 @@ from typing import NamedTuple
 import numpy as np
 
 from ...model.jackknife import student_quantile, variance
-from .trial import Outcome
+from .trial import HeldOutRows
 
 BLOCK_LENGTH = 3.0      # [s] residuals of a motion of .3 Hz and above decorrelate within a block
 LEAST_BLOCKS = 8        # a short recording gets shorter blocks; t quantiles account for few blocks
@@ -57,7 +57,7 @@ class Comparison(NamedTuple):
                 and not any(ratio.low > 1.0 for ratio in self.channels))
 
 
-def compare(without: Outcome, trial: Outcome, tried: int) -> Comparison:
+def compare(without: HeldOutRows, trial: HeldOutRows, tried: int) -> Comparison:
     """Compare a trial with the one without its set, on the rows that count in both; tried: number
     of trials, for the level of the intervals (Bonferroni)."""
     valid = without.valid & trial.valid

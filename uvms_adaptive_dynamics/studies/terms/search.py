@@ -21,26 +21,26 @@ from typing import NamedTuple
 from ...config import Config
 from ...config.robot import JOINT_TERMS, VEHICLE_TERMS
 from .evidence import Comparison, compare
-from .trial import Outcome, Recordings, trial, with_terms
+from .trial import HeldOutRows, SampleSets, trial, with_terms
 
 
-class Step(NamedTuple):
+class SearchStep(NamedTuple):
     """A trial with `terms`, compared with the trial without the last of them."""
 
     terms: tuple[str, ...]
-    outcome: Outcome
+    outcome: HeldOutRows
     against: Comparison
 
 
-class Found(NamedTuple):
+class SearchResult(NamedTuple):
     """without: trial with no set; alone: each set alone; steps of the search; chosen sets; best:
     trial with the chosen sets; against: its comparison with no set."""
 
-    without: Outcome
-    alone: list[Step]
-    steps: list[Step]
+    without: HeldOutRows
+    alone: list[SearchStep]
+    steps: list[SearchStep]
     chosen: tuple[str, ...]
-    best: Outcome
+    best: HeldOutRows
     against: Comparison | None
 
 
@@ -51,12 +51,12 @@ def applicable(config: Config) -> tuple[str, ...]:
     return (VEHICLE_TERMS if robot.vehicle else ()) + (joints if robot.joints else ())
 
 
-def search(config: Config, recordings: Recordings, sets: Sequence[str],
-           say: Callable[[str], None] = lambda sentence: None) -> Found:
+def search(config: Config, recordings: SampleSets, sets: Sequence[str],
+           say: Callable[[str], None] = lambda sentence: None) -> SearchResult:
     """Greedy forward selection on the held-out rows; raises UvmsError."""
-    outcomes: dict[tuple[str, ...], Outcome] = {}
+    outcomes: dict[tuple[str, ...], HeldOutRows] = {}
 
-    def tried(terms: tuple[str, ...]) -> Outcome:
+    def tried(terms: tuple[str, ...]) -> HeldOutRows:
         if terms not in outcomes:
             say(f"learning with {', '.join(terms) or 'none of the sets'}")
             outcomes[terms] = trial(with_terms(config, terms, sets), recordings)
@@ -64,12 +64,12 @@ def search(config: Config, recordings: Recordings, sets: Sequence[str],
 
     without = best = tried(())
     chosen: tuple[str, ...] = ()
-    alone: list[Step] = []
-    steps: list[Step] = []
+    alone: list[SearchStep] = []
+    steps: list[SearchStep] = []
     while len(chosen) < len(sets):
         left = [name for name in sets if name not in chosen]
-        found = [Step((*chosen, name), tried((*chosen, name)),
-                      compare(best, tried((*chosen, name)), len(left))) for name in left]
+        found = [SearchStep((*chosen, name), tried((*chosen, name)),
+                            compare(best, tried((*chosen, name)), len(left))) for name in left]
         alone = alone or found
         worth = [step for step in found if step.against.is_worth_it and not _harms(step, without)]
         if not worth:
@@ -77,9 +77,9 @@ def search(config: Config, recordings: Recordings, sets: Sequence[str],
         steps.append(min(worth, key=lambda step: step.against.mean.value))
         chosen, best = steps[-1].terms, steps[-1].outcome
     against = compare(without, best, len(sets)) if chosen else None
-    return Found(without, alone, steps, chosen, best, against)
+    return SearchResult(without, alone, steps, chosen, best, against)
 
 
-def _harms(step: Step, without: Outcome) -> bool:
+def _harms(step: SearchStep, without: HeldOutRows) -> bool:
     """True if a channel is significantly worse than without any set."""
     return any(ratio.low > 1.0 for ratio in compare(without, step.outcome, 1).channels)

@@ -36,7 +36,7 @@ from ...signals.topics import inputs
 TERMS_SOLVE_EVERY = 25
 
 
-class Recordings(NamedTuple):
+class SampleSets(NamedTuple):
     """Samples to learn from, run by run, held-out samples, and warnings of the front end."""
 
     learn: list[list[Sample]]
@@ -44,7 +44,7 @@ class Recordings(NamedTuple):
     warnings: tuple[str, ...]
 
 
-class Outcome(NamedTuple):
+class HeldOutRows(NamedTuple):
     """Held-out rows: t (T,) [s]; measured, and predicted with frozen parameters, (T, C) [N, N m];
     valid (T, C)."""
 
@@ -54,7 +54,7 @@ class Outcome(NamedTuple):
     valid: np.ndarray
 
 
-def read_recordings(bags: Sequence[Path], config: Config, share: float) -> Recordings:
+def read_recordings(bags: Sequence[Path], config: Config, share: float) -> SampleSets:
     """Samples of the bags; held out are the last of several bags, or the last `share` of a single
     one.
 
@@ -68,10 +68,10 @@ def read_recordings(bags: Sequence[Path], config: Config, share: float) -> Recor
         if not runs[-1]:
             raise BagError(f"'{bag}' gave no usable sample; run `evaluate` to see why.")
     if len(runs) > 1:
-        return Recordings(runs[:-1], runs[-1], tuple(warnings))
+        return SampleSets(runs[:-1], runs[-1], tuple(warnings))
     (run,) = runs
     cut = round((1 - share) * len(run))
-    return Recordings([run[:cut]], run[cut:], tuple(warnings))
+    return SampleSets([run[:cut]], run[cut:], tuple(warnings))
 
 
 def with_terms(config: Config, terms: Sequence[str], tried: Sequence[str]) -> Config:
@@ -83,7 +83,7 @@ def with_terms(config: Config, terms: Sequence[str], tried: Sequence[str]) -> Co
     return config.with_values(values)
 
 
-def trial(config: Config, recordings: Recordings) -> Outcome:
+def trial(config: Config, recordings: SampleSets) -> HeldOutRows:
     """Learn, freeze and predict; raises BagError if there is nothing to predict."""
     robot = RobotModel.from_config(config)
     estimator = Estimator(config, robot=robot)
@@ -98,6 +98,6 @@ def trial(config: Config, recordings: Recordings) -> Outcome:
     if not rows:
         raise BagError("the held-out recording is shorter than the low-pass; expected several "
                        "seconds. Give a longer one, or a larger --hold-out.")
-    return Outcome(np.array([row.t for row in rows]), np.array([row.measured for row in rows]),
-                   np.array([row.predicted for row in rows]),
-                   np.array([row.valid for row in rows]))
+    return HeldOutRows(np.array([row.t for row in rows]), np.array([row.measured for row in rows]),
+                       np.array([row.predicted for row in rows]),
+                       np.array([row.valid for row in rows]))

@@ -35,14 +35,15 @@ from ...disk.writing import output_folder
 from ...errors import BagError, ConfigError, ParameterError
 from ...estimation.estimator import Estimator
 from ...evaluation.files import write_json
-from ...model.parameter_file import ParameterSet, load_parameters
+from ...model.parameter_file import load_parameters
+from ...model.parameter_set import ParameterSet
 from ...model.prior import perturbed, prior_from_config
 from ...model.robot import RobotModel
 from ...model.sample import Sample
 from ...simulation.robot import Truth
 from ..noise_kinds import recorded
 from ..simulated_runs import simulated, truth_file
-from .judge import Judged, coasting, figures, judge, pooled, starts, thirds
+from .judge import Forecasts, coasting, figures, judge, pooled, starts, thirds
 from .reality import Reality, measured_reality, true_reality
 from .table import table
 
@@ -88,11 +89,11 @@ def run(args: argparse.Namespace) -> int:
     if (args.bag is None) == (args.simulate is None):
         raise ConfigError("twin: expected a BAG or --simulate SEED, one of the two. See --help.")
     config, folder = options.config_of(args), output_folder(args.output)
-    task = Task(config, RobotModel.from_config(config), args.learn,
-                args.horizon or config.twin.horizon, args.every, args.arm, args.hold,
-                args.prior_factor, args.parameters)
+    task = TwinTask(config, RobotModel.from_config(config), args.learn,
+                    args.horizon or config.twin.horizon, args.every, args.arm, args.hold,
+                    args.prior_factor, args.parameters)
     runs: dict[str, Any] = {}
-    judged: dict[str, list[Judged]] = {}
+    judged: dict[str, list[Forecasts]] = {}
     content: dict[str, Any] = {"schema": TWIN_SCHEMA, "learn_s": task.learn,
                                "horizon_s": task.horizon, "every_s": task.every,
                                "arm": task.arm, "hold": task.hold, "settings": config.changed(),
@@ -124,7 +125,7 @@ def run(args: argparse.Namespace) -> int:
 
 
 @dataclass(frozen=True)
-class Task:
+class TwinTask:
     """What to do with each recording; times in s."""
 
     config: Config
@@ -142,14 +143,14 @@ class Task:
 class Done:
     """models: judged forecasts by model name; ms: median time of a forecast."""
 
-    models: dict[str, Judged]
+    models: dict[str, Forecasts]
     samples: Sequence[Sample]
     places: list[int]
     reality: Reality
     ms: float
 
 
-def forecast_run(bag: Path, task: Task, seed: int | None) -> Done:
+def forecast_run(bag: Path, task: TwinTask, seed: int | None) -> Done:
     """Learn from the first part of a recording, forecast in the rest; seed: of a simulated
     recording, also used for the prior's error. Raises UvmsError."""
     samples = list(recorded(bag, "gaussian", task.config, task.robot, 0).samples)
@@ -194,7 +195,7 @@ def forecast_run(bag: Path, task: Task, seed: int | None) -> Done:
     return Done(models, samples, places, reality, elapsed[1])
 
 
-def _parameters(task: Task, learnt: Sequence[Sample],
+def _parameters(task: TwinTask, learnt: Sequence[Sample],
                 seed: int) -> tuple[ParameterSet, np.ndarray, np.ndarray]:
     """(the estimate, values (p,) of the wrong prior for comparison, effort_factor (C,))."""
     prior = perturbed(prior_from_config(task.config, task.robot), task.prior_factor, seed)
@@ -211,7 +212,7 @@ def _parameters(task: Task, learnt: Sequence[Sample],
     return estimator.parameter_set(), wrong, estimator.scales.effort
 
 
-def _draw(path: Path, done: Done, task: Task) -> None:
+def _draw(path: Path, done: Done, task: TwinTask) -> None:
     from .picture import picture  # matplotlib is needed only here
 
     picture(done.models["estimate"], done.samples, done.reality, task.robot,

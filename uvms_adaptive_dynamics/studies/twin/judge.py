@@ -35,7 +35,7 @@ from .reality import Reality
 JUDGED_AHEAD = (1.0, 2.0, 5.0)
 
 
-class Judged(NamedTuple):
+class Forecasts(NamedTuple):
     """M forecasts: begin (M,) index of the sample; error (M, K + 1, d) what happened less the
     forecast; stddev (M, K + 1, d) of the bands plus the uncertainty of what happened. Without a
     forecast, error is NaN and stddev zero. forecasts: for the plot."""
@@ -65,7 +65,7 @@ def starts(samples: Sequence[Sample], robot: RobotModel, begin: float, every: fl
 
 def judge(twin: Twin, samples: Sequence[Sample], places: Sequence[int], reality: Reality,
           robot: RobotModel, commands: Callable[[Sequence[Sample]], Commands],
-          horizon: float, period: float) -> Judged:
+          horizon: float, period: float) -> Forecasts:
     """Forecast from the samples' states at `places`, with the subsequent commands."""
     each, K = round(BAND_STEP / period), round(horizon / BAND_STEP)
     moving = BAND_STEP * np.arange(K + 1)
@@ -92,10 +92,10 @@ def judge(twin: Twin, samples: Sequence[Sample], places: Sequence[int], reality:
             variance[:, :3] += reality.drift * moving[:, None]
         stddevs.append(np.sqrt(variance))
         forecasts.append(run)
-    return Judged(np.array(places), np.array(errors), np.array(stddevs), tuple(forecasts))
+    return Forecasts(np.array(places), np.array(errors), np.array(stddevs), tuple(forecasts))
 
 
-def coasting(judged: Judged, reality: Reality, robot: RobotModel, period: float) -> Judged:
+def coasting(judged: Forecasts, reality: Reality, robot: RobotModel, period: float) -> Forecasts:
     """The same judgement for forecasts without dynamics, which hold velocities constant; period [s]
     of samples."""
     K, each, errors = judged.error.shape[1] - 1, round(BAND_STEP / period), []
@@ -127,7 +127,7 @@ def quantities(robot: RobotModel, arm: str) -> dict[str, tuple[str, list[int]]]:
     return found
 
 
-def figures(judged: Judged, robot: RobotModel, arm: str) -> dict[str, dict[str, Any]]:
+def figures(judged: Forecasts, robot: RobotModel, arm: str) -> dict[str, dict[str, Any]]:
     """{seconds ahead: {quantity: coverage of the 95 % bands, rms of the errors in their deviations
     (one if the bands are as wide as the errors), median and 95 % quantile of the error's length,
     median half width of the bands, n}}; each component counts."""
@@ -154,7 +154,7 @@ def figures(judged: Judged, robot: RobotModel, arm: str) -> dict[str, dict[str, 
     return found
 
 
-def pooled(found: Sequence[Judged], robot: RobotModel, arm: str) -> dict[str, dict[str, Any]]:
+def pooled(found: Sequence[Forecasts], robot: RobotModel, arm: str) -> dict[str, dict[str, Any]]:
     """`figures` of the forecasts in several recordings, with the standard error of each coverage:
     components and successive forecasts are not independent, recordings are. None for a single
     recording."""
@@ -168,7 +168,7 @@ def pooled(found: Sequence[Judged], robot: RobotModel, arm: str) -> dict[str, di
     return whole
 
 
-def thirds(found: Sequence[Judged]) -> list[list[Judged]]:
+def thirds(found: Sequence[Forecasts]) -> list[list[Forecasts]]:
     """The first, middle and last third of each recording's forecasts."""
     return [[one._replace(begin=one.begin[part], error=one.error[part], stddev=one.stddev[part],
                           forecasts=())
@@ -177,8 +177,8 @@ def thirds(found: Sequence[Judged]) -> list[list[Judged]]:
             for k in range(3)]
 
 
-def together(found: Sequence[Judged]) -> Judged:
+def together(found: Sequence[Forecasts]) -> Forecasts:
     """The forecasts of several recordings as one, without the forecasts themselves."""
-    return Judged(np.concatenate([each.begin for each in found]),
-                  np.concatenate([each.error for each in found]),
-                  np.concatenate([each.stddev for each in found]))
+    return Forecasts(np.concatenate([each.begin for each in found]),
+                     np.concatenate([each.error for each in found]),
+                     np.concatenate([each.stddev for each in found]))

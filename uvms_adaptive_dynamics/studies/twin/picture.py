@@ -26,14 +26,14 @@ from ...model.dynamics import State
 from ...model.normal import Z95
 from ...model.robot import RobotModel
 from ...model.sample import Sample
-from .judge import Judged
+from .judge import Forecasts
 from .reality import Reality
 
 Value = Callable[[State, np.ndarray], float]
 DRAWN_SECONDS = 45.0  # [s] length of the plot
 
 
-def picture(judged: Judged, samples: Sequence[Sample], reality: Reality, robot: RobotModel,
+def picture(judged: Forecasts, samples: Sequence[Sample], reality: Reality, robot: RobotModel,
             horizon: float) -> Figure:
     """One axis per quantity, with non-overlapping forecasts from the first one on."""
     t = np.array([sample.t for sample in samples[:len(reality.states)]])
@@ -60,7 +60,7 @@ def picture(judged: Judged, samples: Sequence[Sample], reality: Reality, robot: 
     return figure
 
 
-def _forecast(ax, judged: Judged, m: int, reality: Reality, t: np.ndarray, place: int,
+def _forecast(ax, judged: Forecasts, m: int, reality: Reality, t: np.ndarray, place: int,
               value: Value, happened: np.ndarray) -> None:
     run, k = judged.forecasts[m], judged.begin[m]
     if run is None:

@@ -24,7 +24,7 @@ from ...simulation.rough import Roughness
 
 
 @dataclass(frozen=True)
-class Case:
+class Setup:
     """A simulated recording and the settings for its evaluation.
 
     good: `good` is the right verdict; duration [s]; individual: which robot of its kind; rough:

@@ -28,7 +28,7 @@ from ...simulation.bag import write_bag
 from ...simulation.configured import true_robot_of
 from ...simulation.true_robot import TrueRobot
 from ...uncertainty.verdict import GOOD
-from .case import Case
+from .case import Setup
 from .table import TABLES
 
 
@@ -62,7 +62,7 @@ def judged(trial: Trial) -> dict[str, Any]:
             "channels": found["channels"]}
 
 
-def _made(case: Case, seed: int, bag: Path) -> tuple[Path, Config]:
+def _made(case: Setup, seed: int, bag: Path) -> tuple[Path, Config]:
     """(the recording of a case, the settings for its evaluation)."""
     shared = Config().with_values(dict(case.publish))
     robot = true_robot_of(shared) if case.publish else TrueRobot()
