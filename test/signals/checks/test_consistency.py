@@ -16,6 +16,7 @@
 import numpy as np
 import pytest
 import yaml
+from test_thruster_check import findings_on
 
 from uvms_adaptive_dynamics.config import Config
 from uvms_adaptive_dynamics.model.rotations import from_rotation_vector, from_rpy
@@ -28,7 +29,7 @@ from uvms_adaptive_dynamics.signals.checks.dvl_check import (
 from uvms_adaptive_dynamics.signals.checks.finding import UNDECIDED, Harm
 from uvms_adaptive_dynamics.signals.checks.imu_check import check_rates
 from uvms_adaptive_dynamics.signals.checks.joint_check import check_joints
-from uvms_adaptive_dynamics.signals.checks.thruster_check import thruster_findings, turned_sensor
+from uvms_adaptive_dynamics.signals.checks.thruster_check import turned_sensor
 from uvms_adaptive_dynamics.signals.checks.velocity_map import fused, velocity_map
 
 ALLOCATION = np.reshape(Config().thrusters.allocation, (6, 8))
@@ -216,9 +217,9 @@ def test_two_swapped_thrusters_are_named_by_thirty_seconds_of_a_slow_and_noisy_d
     better, swapped = fused(log), ALLOCATION[:, [0, 2, 1, 3, 4, 5, 6, 7]]
     true = nu[np.isin(log[:, 0], better[:, 0]), :3]
     assert np.std(better[:, 1:4] - true) < 0.03 and len(better) > 110
-    (found,) = thruster_findings(thrust_log(nu, nu_dot, log[:, 0], swapped), better, ALLOCATION)
+    (found,) = findings_on(thrust_log(nu, nu_dot, log[:, 0], swapped), better, ALLOCATION)
     assert found.sentence.startswith("thrusters 2 and 3 seem to be swapped; set")
-    assert thruster_findings(thrust_log(nu, nu_dot, log[:, 0]), better, ALLOCATION) == []
+    assert findings_on(thrust_log(nu, nu_dot, log[:, 0]), better, ALLOCATION) == []
 
 
 @pytest.mark.parametrize("axes", [np.eye(3)[[1, 0, 2]], np.diag([1.0, -1.0, -1.0])])
@@ -393,12 +394,12 @@ def test_wiring_is_named_and_a_right_one_is_not(seed):
     log, nu, nu_dot = dvl_log(seed)
     signs, swapped = np.ones(8), [0, 2, 1, 3, 4, 5, 6, 7]
     signs[5] = -1.0
-    assert thruster_findings(thrust_log(nu, nu_dot, log[:, 0]), log, ALLOCATION) == []
-    found = thruster_findings(thrust_log(nu, nu_dot, log[:, 0], ALLOCATION * signs), log,
-                              ALLOCATION)
+    assert findings_on(thrust_log(nu, nu_dot, log[:, 0]), log, ALLOCATION) == []
+    found = findings_on(thrust_log(nu, nu_dot, log[:, 0], ALLOCATION * signs), log,
+                        ALLOCATION)
     assert "thruster 6 pushes" in found[0].sentence
-    found = thruster_findings(thrust_log(nu, nu_dot, log[:, 0], ALLOCATION[:, swapped]), log,
-                              ALLOCATION)
+    found = findings_on(thrust_log(nu, nu_dot, log[:, 0], ALLOCATION[:, swapped]), log,
+                        ALLOCATION)
     assert "thrusters 2 and 3" in found[0].sentence
 
 
@@ -409,7 +410,7 @@ def test_while_commands_are_missing_thrusters_are_not_judged(seed):
     thrust = thrust_log(nu, nu_dot, log[:, 0])
     thrust[thrust[:, 0] > 40.0, 1:] += 100.0 * np.arange(8)
     silent = (thrust[:, 0] > 20.0) & (thrust[:, 0] < 40.0)
-    assert thruster_findings(thrust[~silent], log, ALLOCATION) == []
+    assert findings_on(thrust[~silent], log, ALLOCATION) == []
 
 
 @pytest.mark.parametrize("order", [
@@ -419,8 +420,8 @@ def test_a_whole_order_of_thrusters_is_found_at_once_ready_to_paste(order):
     """Command k drives thruster order[k]: one finding, whose allocation is the right one."""
     for seed in range(3):
         log, nu, nu_dot = dvl_log(seed)
-        found = thruster_findings(thrust_log(nu, nu_dot, log[:, 0], ALLOCATION[:, order]), log,
-                                  ALLOCATION)
+        found = findings_on(thrust_log(nu, nu_dot, log[:, 0], ALLOCATION[:, order]), log,
+                            ALLOCATION)
         assert len(found) == 1 and found[0].setting == "thrusters.allocation"
         assert f"drive thrusters {', '.join(str(k + 1) for k in order)}" in found[0].sentence
         pasted = found[0].sentence.partition("set thrusters.allocation to ")[2]
@@ -438,7 +439,7 @@ def test_thrusters_in_another_order_and_reversed_are_found_at_once(order, signs)
     backwards = sorted(thruster + 1 for thruster, sign in zip(order, signs) if sign < 0)
     for seed in range(3):
         log, nu, nu_dot = dvl_log(seed)
-        (found,) = thruster_findings(thrust_log(nu, nu_dot, log[:, 0], wired), log, ALLOCATION)
+        (found,) = findings_on(thrust_log(nu, nu_dot, log[:, 0], wired), log, ALLOCATION)
         assert f"of which {', '.join(map(str, backwards))} push backwards" in found.sentence
         right = np.reshape(found.values["thrusters.allocation"], (6, 8))
         assert np.array_equal(right * found.values["thrusters.signs"], wired)
@@ -464,4 +465,4 @@ def test_axes_that_do_not_move_prove_nothing(seed):
     thrust, rng = thrust_log(nu, nu_dot, log[:, 0]), np.random.default_rng(seed)
     wander = np.cumsum(rng.normal(size=(len(log), 8)), axis=0)
     thrust[:, 1:] += np.cumsum(wander, axis=0) * 0.1 * 0.2
-    assert not thruster_findings(thrust, log, ALLOCATION)
+    assert not findings_on(thrust, log, ALLOCATION)

@@ -28,6 +28,7 @@ from uvms_adaptive_dynamics.signals.checks.response_check import (
     _matters,
     response_findings,
 )
+from uvms_adaptive_dynamics.signals.checks.thruster_windows import thrust_windows
 from uvms_adaptive_dynamics.signals.filters.command_response import (
     POWER,
     TriedResponses,
@@ -64,7 +65,8 @@ def logs(response, seed, seconds=60.0, tether=0.0):
 def found(made, **settings):
     thrusters = Config().with_values({f"thrusters.{name}": value
                                       for name, value in settings.items()}).thrusters
-    return response_findings(*made, ALLOCATION, thrusters)
+    thrust, tried, dvl = made
+    return response_findings(thrust_windows(thrust, dvl), tried, dvl, ALLOCATION, thrusters)
 
 
 @pytest.mark.parametrize("seed", range(2))

@@ -73,10 +73,14 @@ def logs(
     return np.array(thrust), np.array(dvl)
 
 
+def findings_on(thrust, dvl, allocation):
+    return thruster_findings(thrust_windows(thrust, dvl), thrust, dvl, allocation)
+
+
 @pytest.mark.parametrize("dead", [0, 3, 5])
 def test_a_dead_thruster_is_named(dead):
     """By the missing wrench, which lies along its column of the allocation."""
-    (finding,) = thruster_findings(*logs(np.arange(8) != dead), ALLOCATION)
+    (finding,) = findings_on(*logs(np.arange(8) != dead), ALLOCATION)
     assert f"thruster {dead + 1} gives little or none" in finding.sentence
 
 
@@ -86,7 +90,7 @@ def test_a_tether_that_pulls_is_no_thrusters_fault(pull, seed):
     """It pulls for a third of the time, and the controller pushes against it; without `pulls` the
     second case was taken for two thrusters with the wrong sign."""
     made = logs(np.ones(8), seconds=60.0, seed=seed, pull=(*pull, 0, 0, 0), pulled=(21.0, 41.0))
-    assert thruster_findings(*made, ALLOCATION) == []
+    assert findings_on(*made, ALLOCATION) == []
 
 
 def test_a_force_of_the_world_explains_its_wrench_better_than_one_of_the_body():
@@ -114,8 +118,8 @@ FIVE = np.array([
 def test_a_thruster_that_drives_an_axis_alone_is_not_called_dead(seed):
     """The residual on an axis vanishes with its only thruster; a thruster that shares its axes is
     still named."""
-    assert thruster_findings(*logs(np.ones(5), seed=seed, allocation=FIVE), FIVE) == []
-    (finding,) = thruster_findings(*logs(np.arange(5) != 2, seed=seed, allocation=FIVE), FIVE)
+    assert findings_on(*logs(np.ones(5), seed=seed, allocation=FIVE), FIVE) == []
+    (finding,) = findings_on(*logs(np.arange(5) != 2, seed=seed, allocation=FIVE), FIVE)
     assert "thruster 3 gives little or none" in finding.sentence
 
 
@@ -125,14 +129,14 @@ def test_a_dead_thruster_is_no_order_with_reversals(seed):
     """
     for dead in range(5):
         made = logs(np.arange(5) != dead, seed=seed, allocation=FIVE)
-        assert "backwards" not in str(thruster_findings(*made, FIVE))
+        assert "backwards" not in str(findings_on(*made, FIVE))
 
 
 def test_thrusters_that_explain_it_alike_are_both_named():
     """Two that push along one line cannot be told apart if they get the same commands."""
     twins = ALLOCATION.copy()
     twins[:, 1] = twins[:, 0]
-    (finding,) = thruster_findings(*logs(np.arange(8) != 0, allocation=twins), twins)
+    (finding,) = findings_on(*logs(np.arange(8) != 0, allocation=twins), twins)
     assert "thruster 1 or 2 gives" in finding.sentence
 
 
@@ -140,7 +144,7 @@ def test_thrusters_that_explain_it_alike_are_both_named():
 def test_thrusters_that_do_as_they_are_told_are_not(seed):
     """Nor are thrusters that all give a tenth less, as with a weak battery."""
     for share in (1.0, 0.9):
-        assert thruster_findings(*logs(np.full(8, share), seed=seed), ALLOCATION) == []
+        assert findings_on(*logs(np.full(8, share), seed=seed), ALLOCATION) == []
 
 
 def test_other_axes_of_the_motion_are_thought_of():
@@ -148,11 +152,11 @@ def test_other_axes_of_the_motion_are_thought_of():
     that is no reflection gives no finding on axes."""
     thrust, dvl = logs(np.ones(8))
     dvl[:, 1:7] *= [1, -1, -1, 1, -1, -1]
-    (finding,) = thruster_findings(thrust, dvl, ALLOCATION)
+    (finding,) = findings_on(thrust, dvl, ALLOCATION)
     assert finding.setting == "imu.frame and dvl.frame"
     assert "in forward, left, up axes although forward, right, down" in finding.sentence
     order = [1, 2, 0, 3, 5, 4, 7, 6]
-    (finding,) = thruster_findings(*logs(np.ones(8)), ALLOCATION[:, order])
+    (finding,) = findings_on(*logs(np.ones(8)), ALLOCATION[:, order])
     assert finding.setting == "thrusters.allocation" and "frame" not in finding.sentence
 
 
@@ -176,7 +180,7 @@ def test_motion_on_one_axis_is_no_other_wiring(axes):
     """Surge and the pitch that goes with it are one direction; nothing is known of the others."""
     for low in (0.0, 0.03):
         for seed in range(3):
-            assert not thruster_findings(*one_axis(axes, seed, low), ALLOCATION)
+            assert not findings_on(*one_axis(axes, seed, low), ALLOCATION)
 
 
 @pytest.mark.parametrize("name", ["surge", "sway", "surge and yaw"])
@@ -184,7 +188,7 @@ def test_a_reversed_thruster_is_found_on_one_axis(name):
     """It would push the vehicle sideways and turn it, which does not happen. That another thruster
     may also be reversed, which the motion does not show, is no reason to withhold the finding."""
     allocation = ALLOCATION * np.where(np.arange(8) == 2, -1.0, 1.0)
-    (finding,) = thruster_findings(*one_axis(ONE_AXIS[name]), allocation)
+    (finding,) = findings_on(*one_axis(ONE_AXIS[name]), allocation)
     assert finding.sentence.startswith("thruster 3 pushes backwards; change its sign")
     assert finding.values == {"thrusters.signs": (1, 1, -1, 1, 1, 1, 1, 1)}
 
@@ -192,7 +196,7 @@ def test_a_reversed_thruster_is_found_on_one_axis(name):
 def test_wirings_that_look_alike_on_one_axis_are_both_named():
     """In surge alone, two swapped thrusters look like the two reversed; no value is proposed."""
     allocation = ALLOCATION[:, [0, 2, 1, 3, 4, 5, 6, 7]]
-    (finding,) = thruster_findings(*one_axis(ONE_AXIS["surge"]), allocation)
+    (finding,) = findings_on(*one_axis(ONE_AXIS["surge"]), allocation)
     assert "swapped" in finding.sentence and "thrusters 2, 3 push" in finding.sentence
     assert "move on more axes" in finding.sentence and not finding.values
 
@@ -203,4 +207,4 @@ def test_a_delay_is_no_other_wiring(delay):
     for seed in range(3):
         thrust, dvl = logs(np.ones(8), seed=seed)
         thrust[:, 0] -= delay
-        assert not thruster_findings(thrust, dvl, ALLOCATION)
+        assert not findings_on(thrust, dvl, ALLOCATION)

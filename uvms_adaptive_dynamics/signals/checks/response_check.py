@@ -32,7 +32,7 @@ from ...model.jackknife import student_quantile, variance
 from ..filters.command_response import POWER, Response
 from .finding import Finding, Harm
 from .fits import STRETCHES
-from .thruster_windows import MIN_VELOCITY_STDDEV, Windows, thrust_windows
+from .thruster_windows import MIN_VELOCITY_STDDEV, Windows
 from .wirings import certain_gain
 
 ZONE_STEP, WIDEST_ZONE = 0.02, 0.2      # [share of full command]
@@ -60,16 +60,15 @@ class _Fitted(NamedTuple):
     without: np.ndarray
 
 
-def response_findings(thrust: np.ndarray, tried: np.ndarray, dvl: np.ndarray,
+def response_findings(windows: Windows, tried: np.ndarray, dvl: np.ndarray,
                       allocation: np.ndarray, settings: Thrusters) -> list[Finding]:
     """The finding on a dead zone, or on another law of thrust, that explains the motion better with
     certainty.
 
-    thrust (k, 1 + N), tried (k, 1 + K N): time and integrated thrust [N s] of the configured
-    response and of TRIED_RESPONSES; dvl as in `frames`; allocation (6, N).
+    windows: of the configured response; tried (k, 1 + K N): time and integrated thrust [N s] of
+    TRIED_RESPONSES; dvl as in `frames`; allocation (6, N).
     """
-    windows = thrust_windows(thrust, dvl)
-    if windows is None or (dvl[:, 1:7].std(axis=0) < MIN_VELOCITY_STDDEV).any():
+    if (dvl[:, 1:7].std(axis=0) < MIN_VELOCITY_STDDEV).any():
         return []               # on an axis at rest, thrust works against a tether
     change, wrenches = _cleaned(windows, tried, dvl, allocation)
     count = len(change) / windows.lag       # of independent windows

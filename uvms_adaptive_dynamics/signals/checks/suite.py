@@ -35,6 +35,7 @@ from .imu_check import check_gravity, check_rates
 from .joint_check import ScaleCheck, check_joints
 from .response_check import response_findings
 from .thruster_check import thruster_findings
+from .thruster_windows import Windows, thrust_windows
 from .velocity_map import fused
 
 MIN_LOG_ROWS = 50
@@ -105,12 +106,14 @@ class SensorChecks:
             if sensors_right and "thrust" in logs and "dvl" in logs and "DVL" in self.names:
                 logs["dvl"] = fused(logs["dvl"])
                 yield
-            checked = self._check_thrusters(logs, sensors_right)
+            windows = (thrust_windows(logs["thrust"], logs["dvl"])
+                       if sensors_right and "thrust" in logs and "dvl" in logs else None)
+            checked = self._check_thrusters(logs, windows)
             yield
-            if checked.complete and not checked.findings and "tried" in logs:
+            if (windows is not None and checked.complete and not checked.findings
+                    and "tried" in logs):
                 checked = checked._replace(findings=response_findings(
-                    logs["thrust"], logs["tried"], logs["dvl"], self._allocation,
-                    self._config.thrusters))
+                    windows, logs["tried"], logs["dvl"], self._allocation, self._config.thrusters))
                 yield
             results["thrusters"] = checked
         return results
@@ -140,17 +143,17 @@ class SensorChecks:
             results["depth"] = check_depth(logs, self._config, np.eye(3) if turn is None else turn)
         return results, turn
 
-    def _check_thrusters(self, logs: dict[str, np.ndarray], sensors_right: bool) -> CheckResult:
-        """Check unit, directions and order of the thrusters; the latter two only if the sensors are
-        right."""
+    def _check_thrusters(self, logs: dict[str, np.ndarray],
+                         windows: Windows | None) -> CheckResult:
+        """Check unit, directions and order of the thrusters; the latter two only with windows of
+        thrust and motion, which need sensors that are right."""
         saturated, commands = self._saturated_commands, self._commands
         if commands > MIN_COMMANDS and saturated > SATURATED_SHARE * commands:
             return mismatch("thrusters.unit", (
                 f"{saturated} of {commands} thruster commands are at the end of the thrust curve; "
                 f"check thrusters.unit (now '{self._config.thrusters.unit}') and the topic"))
-        if "thrust" not in logs or "dvl" not in logs or not sensors_right:
-            return UNDECIDED
-        findings = thruster_findings(logs["thrust"], logs["dvl"], self._allocation)
+        findings = None if windows is None else thruster_findings(
+            windows, logs["thrust"], logs["dvl"], self._allocation)
         if findings is None:
             return UNDECIDED
         return CheckResult([finding._replace(values=self._absolute(finding.values))

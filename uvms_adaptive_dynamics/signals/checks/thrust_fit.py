@@ -28,7 +28,7 @@ import numpy as np
 from ...model.jackknife import covariance
 from ...model.normal import NORMAL_MEDIAN, chi_squared
 from .fits import STRETCHES, solve
-from .thruster_windows import MIN_IMPULSE_STDDEV, MIN_VELOCITY_STDDEV, Windows, thrust_windows
+from .thruster_windows import MIN_IMPULSE_STDDEV, MIN_VELOCITY_STDDEV, Windows
 
 # Standard deviations of measurement noise that a judged direction of acceleration must reach: then
 # a quarter of its power is noise, and its thrust is underestimated by as much.
@@ -55,11 +55,10 @@ class ThrustFit(NamedTuple):
     windows: Windows
 
 
-def thrust_of_acceleration(thrust: np.ndarray, dvl: np.ndarray,
+def thrust_of_acceleration(windows: Windows | None, dvl: np.ndarray,
                             allocation: np.ndarray) -> ThrustFit | None:
-    """Regression of thrust on motion over one-second windows; None if there is too little motion to
-    tell."""
-    windows = thrust_windows(thrust, dvl)
+    """Regression of thrust on motion over the windows of thrust and of the DVL's log `dvl`; None
+    without windows, or if there is too little motion to tell."""
     if windows is None:
         return None
     slow, impulse, _, _ = windows

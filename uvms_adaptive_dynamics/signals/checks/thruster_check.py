@@ -23,7 +23,7 @@ import numpy as np
 from .finding import Finding
 from .fits import solve
 from .thrust_fit import ThrustFit, deviation_of, explained, thrust_of_acceleration
-from .thruster_windows import MIN_IMPULSE_STDDEV, thrust_windows
+from .thruster_windows import MIN_IMPULSE_STDDEV, Windows, thrust_windows
 from .weak_thruster import MOST_ALIKE, weak_thruster
 from .wirings import Wiring, certain_gain, wirings
 
@@ -31,14 +31,14 @@ MAX_THRUSTERS = 10    # for which all combinations of directions are tried
 LEAST_DELAY, MOST_DELAY, DELAY_STEP = -0.4, 0.8, 0.1   # [s] delays that can mimic another wiring
 
 
-def thruster_findings(thrust: np.ndarray, dvl: np.ndarray,
+def thruster_findings(windows: Windows | None, thrust: np.ndarray, dvl: np.ndarray,
                       allocation: np.ndarray) -> list[Finding] | None:
     """Findings on reversed, swapped or weak thrusters; None if there is too little motion to tell.
 
-    Signs in the findings are relative to the configured ones. `thrust` (k, 1 + N): time and
-    integrated thrust [N s]; `dvl` as in `frames`; allocation (6, N).
+    Signs in the findings are relative to the configured ones. `windows` of both logs; `thrust`
+    (k, 1 + N): time and integrated thrust [N s]; `dvl` as in `frames`; allocation (6, N).
     """
-    fit = thrust_of_acceleration(thrust, dvl, allocation)
+    fit = thrust_of_acceleration(windows, dvl, allocation)
     if fit is None:
         return None
     if allocation.shape[1] > MAX_THRUSTERS:
@@ -47,10 +47,9 @@ def thruster_findings(thrust: np.ndarray, dvl: np.ndarray,
     if not likely:
         return weak_thruster(fit.windows, dvl, allocation)
     # A delay can look like another wiring, so the wiring must be needed at the best delay too.
-    delayed = thrust.copy()
-    delays = np.arange(LEAST_DELAY, MOST_DELAY + DELAY_STEP / 2, DELAY_STEP)
-    delayed[:, 0] += min(delays, key=lambda d: _unexplained(thrust, dvl, d))
-    late = thrust_of_acceleration(delayed, dvl, allocation)
+    delayed = (thrust_windows(np.column_stack([thrust[:, 0] + delay, thrust[:, 1:]]), dvl)
+               for delay in np.arange(LEAST_DELAY, MOST_DELAY + DELAY_STEP / 2, DELAY_STEP))
+    late = thrust_of_acceleration(min(delayed, key=_unexplained), dvl, allocation)
     return [_with_rivals(likely, allocation)] if late and _likely(allocation, late) else []
 
 
@@ -65,10 +64,8 @@ def _likely(allocation: np.ndarray, fit: ThrustFit) -> list[Wiring]:
                   key=lambda wiring: wiring.deviation.total + wiring.certain)
 
 
-def _unexplained(thrust: np.ndarray, dvl: np.ndarray, delay: float) -> float:
-    """Mean log of the share of each used thruster's variance that the motion leaves unexplained if
-    thrust acts `delay` [s] later."""
-    windows = thrust_windows(np.column_stack([thrust[:, 0] + delay, thrust[:, 1:]]), dvl)
+def _unexplained(windows: Windows | None) -> float:
+    """Mean log of the share of each used thruster's variance that the motion leaves unexplained."""
     if windows is None:
         return math.inf
     used = windows.impulse[:, windows.impulse.std(axis=0) > MIN_IMPULSE_STDDEV]
@@ -107,7 +104,8 @@ def turned_sensor(thrust: np.ndarray, dvl: np.ndarray, allocation: np.ndarray,
     by_dvl, by_imu = dvl.copy(), dvl.copy()
     by_dvl[:, 1:4] = dvl[:, 1:4] @ turn.T
     by_imu[:, 4:7], by_imu[:, 19:22] = dvl[:, 4:7] @ turn, dvl[:, 19:22] @ turn
-    fits = [thrust_of_acceleration(thrust, log, allocation) for log in (by_dvl, by_imu)]
+    fits = [thrust_of_acceleration(thrust_windows(thrust, log), log, allocation)
+            for log in (by_dvl, by_imu)]
     as_dvl, as_imu = (math.inf if fit is None else
                       deviation_of(allocation, fit).squared / explained(fit) for fit in fits)
     return "imu" if as_imu < min(as_dvl, 1.0) else "dvl"
