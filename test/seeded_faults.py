@@ -92,7 +92,7 @@ FAULTS = (
     Fault("a restart keeps the noise", "estimation/information.py",
           "self.noise.restart(noise.stddev, noise.long_run, noise.rows_known, noise.effort)",
           "pass", INFORMATION),
-    Fault("a saved cost keeps the noise of what it has forgotten", "estimation/information.py",
+    Fault("a saved cost keeps the noise of what it has forgotten", "estimation/saved_cost.py",
           "B + T @ noise @ T.T - noise)", "B)", INFORMATION),
     Fault("a gap does not reach the gradient", "estimation/information.py",
           "self.gradient.break_off()\n        self.systematic.break_off()\n        if close",

@@ -29,8 +29,9 @@ from uvms_adaptive_dynamics.model.dynamics import State, inverse_dynamics
 from uvms_adaptive_dynamics.model.parameter_set import ParameterSet
 from uvms_adaptive_dynamics.model.physical_set import PhysicalSet
 from uvms_adaptive_dynamics.model.prior import prior_from_config
-from uvms_adaptive_dynamics.model.robot import RobotModel, resolve_urdf
+from uvms_adaptive_dynamics.model.robot import RobotModel
 from uvms_adaptive_dynamics.model.rotations import from_rpy
+from uvms_adaptive_dynamics.model.urdf_address import resolve_urdf
 
 CONFIG = Config()
 ROBOT = RobotModel.from_config(CONFIG)

@@ -22,6 +22,7 @@ from problems import make_table
 from uvms_adaptive_dynamics.config import Estimation
 from uvms_adaptive_dynamics.estimation.prior_information import PriorInformation
 from uvms_adaptive_dynamics.estimation.row_excitation import Excited
+from uvms_adaptive_dynamics.estimation.saved_cost import cost_to_save, present_cost
 from uvms_adaptive_dynamics.solvers import choose_solver
 from uvms_adaptive_dynamics.uncertainty.channel_noise import NoiseStart
 from uvms_adaptive_dynamics.uncertainty.constrained_inverse import ConstrainedInverse
@@ -378,13 +379,13 @@ def test_a_saved_cost_has_forgotten_what_the_unfinished_block_replaces(learned):
     finish(state)
     for Y, tau in lively(np.random.default_rng(6), make_table(1), 500):
         add(state, Y, tau, pi)
-    before, noise = state.cost(pi), state.gradient_covariance()
-    A, gradient, B = state.cost_to_save(pi)
-    for now, was in zip((*state.cost(pi), state.gradient_covariance()), (*before, noise)):
+    before, noise = present_cost(state, pi), state.gradient_covariance()
+    A, gradient, B = cost_to_save(state, pi)
+    for now, was in zip((*present_cost(state, pi), state.gradient_covariance()), (*before, noise)):
         np.testing.assert_array_equal(now, was)
     state.forget(now=True)
     finish(state)
-    after = state.cost(pi)
+    after = present_cost(state, pi)
     size = np.sqrt(np.diag(before[0]))
     assert np.abs((before[0] - A) / size / size[:, None]).max() > .05
     np.testing.assert_allclose(A, after[0], rtol=1e-9, atol=1e-9 * np.abs(A).max())
@@ -396,7 +397,7 @@ def test_a_saved_cost_has_forgotten_what_the_unfinished_block_replaces(learned):
 def test_the_window_is_aged_as_far_as_asked(learned):
     """Older rows become old data with their present weight; newer ones stay, and stay as old."""
     state, pi, free = learned
-    before, filled = state.cost(pi), state.window.filled
+    before, filled = present_cost(state, pi), state.window.filled
     newest = [one._replace(rows=one.rows.copy()) for one in state.window.all()[-5:]]
     state.age_window(5, pi)
     finish(state)
@@ -405,7 +406,7 @@ def test_the_window_is_aged_as_far_as_asked(learned):
         np.testing.assert_array_equal(kept.rows, was.rows)
         assert kept.age == was.age
     assert len(set(state.window.born)) == 5
-    after = state.cost(pi)
+    after = present_cost(state, pi)
     # Only the share forgotten for the completed block is lost.
     size = np.sqrt(np.diag(before[0]))
     assert np.abs((after[0] - before[0]) / size / size[:, None]).max() < .3

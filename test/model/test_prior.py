@@ -21,7 +21,8 @@ import pytest
 
 from uvms_adaptive_dynamics.config import Config
 from uvms_adaptive_dynamics.model.prior import prior_from_config, prior_stddev
-from uvms_adaptive_dynamics.model.robot import RobotModel, resolve_urdf
+from uvms_adaptive_dynamics.model.robot import RobotModel
+from uvms_adaptive_dynamics.model.urdf_address import resolve_urdf
 
 ARM = """<robot name="r"><link name="base"/>{links}</robot>"""
 LINK = """<link name="l{k}"><inertial><origin xyz="{c} 0 0"/><mass value="{m}"/>

@@ -19,13 +19,15 @@ from pathlib import Path
 import pytest
 
 from uvms_adaptive_dynamics.config import Config
-from uvms_adaptive_dynamics.model.robot import RobotModel, resolve_urdf
+from uvms_adaptive_dynamics.model.robot import RobotModel
+from uvms_adaptive_dynamics.model.robot_identity import robot_identity
 from uvms_adaptive_dynamics.model.sample import BY_SETTING, NO_THRUSTER
+from uvms_adaptive_dynamics.model.urdf_address import resolve_urdf
 
 
 def identity(**values):
     changes = {name.replace("__", "."): value for name, value in values.items()}
-    return RobotModel.from_config(Config().with_values(changes)).identity
+    return robot_identity(RobotModel.from_config(Config().with_values(changes)))
 
 
 def test_a_robot_s_name_says_what_it_is():

@@ -25,8 +25,9 @@ from hypothesis import strategies as st
 from uvms_adaptive_dynamics.config import Config
 from uvms_adaptive_dynamics.errors import ConfigError, RobotError
 from uvms_adaptive_dynamics.model.manipulator import ManipulatorModel
-from uvms_adaptive_dynamics.model.robot import RobotModel, resolve_urdf
+from uvms_adaptive_dynamics.model.robot import RobotModel
 from uvms_adaptive_dynamics.model.urdf import LARGEST_URDF, urdf_text
+from uvms_adaptive_dynamics.model.urdf_address import resolve_urdf
 
 JOINTS = ("axis_e", "axis_d", "axis_c", "axis_b")
 ALPHA5 = Path(resolve_urdf(Config().robot.urdf)).read_text()

@@ -29,6 +29,7 @@ from uvms_adaptive_dynamics.estimation.estimator import Estimator
 from uvms_adaptive_dynamics.estimation.learned import known_rows
 from uvms_adaptive_dynamics.model.parameter_file import load_parameters
 from uvms_adaptive_dynamics.model.robot import RobotModel
+from uvms_adaptive_dynamics.model.robot_identity import robot_identity
 from uvms_adaptive_dynamics.ros.memory import Memory, robot_folder
 from uvms_adaptive_dynamics.studies.benchmark.samples import simulated_samples
 
@@ -312,7 +313,8 @@ def test_what_a_kill_left_is_removed(start, tmp_path):
     ("/fleet/boat", "uvms_estimator", "fleet.boat"), ("/boat", "other", "boat+other")])
 def test_each_node_has_a_folder_of_its_own(namespace, name, place):
     """By namespace, node and robot."""
-    assert robot_folder(Path("/d"), namespace, name, ROBOT) == Path("/d") / place / ROBOT.identity
+    folder = robot_folder(Path("/d"), namespace, name, ROBOT)
+    assert folder == Path("/d") / place / robot_identity(ROBOT)
 
 
 @pytest.mark.parametrize("before", [0.0, 3600.0])

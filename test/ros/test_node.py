@@ -45,7 +45,7 @@ from uvms_adaptive_dynamics.errors import ConfigError, RobotError
 from uvms_adaptive_dynamics.evaluation.bags import read_messages
 from uvms_adaptive_dynamics.evaluation.run import run as evaluation
 from uvms_adaptive_dynamics.model.parameter_file import load_parameters
-from uvms_adaptive_dynamics.model.robot import resolve_urdf
+from uvms_adaptive_dynamics.model.urdf_address import resolve_urdf
 from uvms_adaptive_dynamics.ros import inputs as ros_inputs
 from uvms_adaptive_dynamics.ros.demo.simulated_robot import MESSAGE_CLASSES, ros_message
 from uvms_adaptive_dynamics.ros.estimator_node import EstimatorNode

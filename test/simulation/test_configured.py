@@ -24,7 +24,7 @@ from rosbags.typesys import Stores, get_types_from_msg, get_typestore
 
 from uvms_adaptive_dynamics.config import Config
 from uvms_adaptive_dynamics.errors import ConfigError
-from uvms_adaptive_dynamics.model.robot import resolve_urdf
+from uvms_adaptive_dynamics.model.urdf_address import resolve_urdf
 from uvms_adaptive_dynamics.signals.decode.decoder import Decoder
 from uvms_adaptive_dynamics.signals.topics import DEFINITIONS
 from uvms_adaptive_dynamics.simulation.bag import received

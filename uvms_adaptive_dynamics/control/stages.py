@@ -35,7 +35,7 @@ from ..errors import ConfigError, brief
 from ..model.parameters import ParameterTable
 from ..model.sample import VEHICLE_CHANNELS, channel_names
 from ..model.term_sets import TERM_SETS
-from ..uncertainty.identifiability import MEASURED_SHARE
+from ..uncertainty.parameter_flags import MEASURED_SHARE
 from .stage_entry import SCHEDULE_FORM, checked_entry, refusal, with_joint
 
 FOLDER = Path(__file__).resolve().parent.parent / "schedules"

@@ -27,13 +27,13 @@ from ..model.parameter_set import CAUSES
 from ..model.physical_set import PhysicalSet
 from ..solvers.problem import HorizonProblem
 from ..uncertainty.constrained_inverse import ConstrainedInverse
-from ..uncertainty.identifiability import known_from, limited_by_physics
 from ..uncertainty.parameter_covariance import (
     IncrementCovariance,
     MatrixCovariance,
     ParameterCovariance,
     SandwichCovariance,
 )
+from ..uncertainty.parameter_flags import known_from, limited_by_physics
 from .free_set import FreeSet
 from .information import InformationState
 

@@ -45,7 +45,7 @@ from .forgetting import ParameterWander, RowMap
 from .frozen_variance import FrozenVariance
 from .prediction import Prediction
 from .prior_information import PriorInformation
-from .robust_weight import RobustWeight, weight_of_rows
+from .robust_weight import RobustWeight
 from .row_excitation import Excited, RowExcitation
 from .window import Leaving, Window
 
@@ -86,8 +86,8 @@ class InformationState:
     Each sample: `observe_motion`. Each row: `observe`, `add_row`, `forget`, `learn_noise`,
     `refresh_weights`. Each solution: `note_solution`. A change of the robot: `age_window`,
     `marginalize`, `drop_window`, `return_noise`; `record` and `put_back` return to an earlier
-    state. Otherwise: `hold`, `break_off`, `restart`. Queries: `problem`, `cost`, `cost_to_save`,
-    `gradient_covariance`, `systematic_shift`, `data_information`.
+    state. Otherwise: `hold`, `break_off`, `restart`. Queries: `problem`, `gradient_covariance`,
+    `systematic_shift`, `data_information`.
 
     scale (C,): one over the deviation that weighs each channel's rows now; rows_learned: since the
     estimator's restart; rows_in_prior: those of them that a recovery has turned into the prior;
@@ -366,35 +366,6 @@ class InformationState:
         """(CAUSES, p) shift of the estimate pi (p,) by one deviation of each error that no residual
         shows; inverse: of half the cost's Hessian."""
         return self.systematic.shift(inverse, pi, self.scale ** 2, self.prior.stddev)
-
-    def cost(self, pi: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-        """(A (p, p), gradient (p,)): half the Hessian and half the gradient of the cost at pi (p,),
-        with the window's robust weights there."""
-        problem = self.problem(pi, np.ones(pi.size, bool))
-        rows = problem.normalized_Y().reshape(-1, pi.size)
-        weighted = weight_of_rows(problem, pi).reshape(-1, 1) * rows
-        arrival = problem.arrival
-        gradient = arrival.H @ pi - arrival.g - problem.residuals(pi).ravel() @ weighted
-        return arrival.H + rows.T @ weighted, gradient
-
-    def cost_to_save(self, pi: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-        """(A, gradient, B): `cost` at pi (p,) and `gradient_covariance`, after forgetting what the
-        unfinished block replaces. Whoever continues from them cannot do so later: for them, block
-        and older rows are one sum."""
-        A, gradient = self.cost(pi)
-        B, arrival = self.gradient_covariance(), self.arrival
-        if not isinstance(arrival, DirectionalArrival):
-            return A, gradient, B
-        try:
-            row_map = arrival.closing_map()
-        except UNUSABLE as error:
-            log.warning("saving without forgetting old data (%s)", error)
-            return A, gradient, B
-        M, T, old = row_map.rows, row_map.gradient, arrival.before_block()
-        change = M.T @ old @ M - old
-        noise = self.gradient.of_old + arrival.gradient_covariance()
-        return (A + change[:-1, :-1], gradient + change[:-1, :-1] @ pi - change[:-1, -1],
-                B + T @ noise @ T.T - noise)
 
     def data_information(self, pi: np.ndarray) -> np.ndarray:
         """(p, p) information of all remembered rows, without the prior."""

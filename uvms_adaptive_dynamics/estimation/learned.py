@@ -25,13 +25,13 @@ import numpy as np
 from ..config import Config
 from ..model.parameter_set import ParameterSet
 from ..model.scales import EFFORT_SIZE, Scales, stated_efforts, stated_factors
-from ..uncertainty.identifiability import MEASURED_SHARE
+from ..uncertainty.parameter_flags import MEASURED_SHARE
 from .learned_spans import LearnedSpans
 
 # Settings that convert measurements to motion and efforts in SI, or say what the parameters mean:
 # with other values, the same robot gets other parameters. The robot itself is identified by its
-# folder (`RobotModel.identity`). Current, gravity and density of the water belong to the place,
-# where the same robot has the same parameters; the depth only masks rows.
+# folder (`robot_identity`). Current, gravity and density of the water belong to the place, where
+# the same robot has the same parameters; the depth only masks rows.
 MEASURING = (
     "estimation.coupling", "estimation.base_motion",
     "robot.link_volumes", "robot.link_buoyancy_centres", "robot.rotor_inertia",

@@ -33,7 +33,9 @@ from ..model.sample import Sample
 from ..model.scales import Scales
 from ..solvers.problem import HorizonProblem
 from ..uncertainty.channel_noise import NoiseStart
-from ..uncertainty.identifiability import Identifiability, at_least, directions, identifiability
+from ..uncertainty.identifiability import Identifiability, identifiability
+from ..uncertainty.null_space import directions
+from ..uncertainty.parameter_flags import at_least
 from ..uncertainty.parameter_intervals import parameter_intervals
 from .estimate_uncertainty import EstimateUncertainty, StatedUncertainty
 from .free_set import FreeSet
@@ -44,6 +46,7 @@ from .low_pass import RowFilter
 from .origin import Origin
 from .prediction import parameter_stddev
 from .prior_information import PriorInformation, prior_information
+from .saved_cost import cost_to_save
 
 
 class RobotKnowledge:
@@ -215,6 +218,6 @@ class RobotKnowledge:
     def _with_cost(self, found: ParameterSet) -> ParameterSet:
         """The set with the cost that its values minimize, from which estimation can resume as if it
         had not been interrupted."""
-        A, gradient, B = self.information.cost_to_save(self.pi)
+        A, gradient, B = cost_to_save(self.information, self.pi)
         return replace(found, information=A, gradient=gradient, gradient_covariance=semidefinite(B),
                        residual_products=self.information.gradient.autocovariance.products)

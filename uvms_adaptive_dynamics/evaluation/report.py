@@ -30,7 +30,7 @@ from ..disk.writing import write_file
 from ..model.kernel import pass_band
 from ..uncertainty.advisories import block_warnings, link_note
 from ..uncertainty.evidence import ReportedFinding
-from ..uncertainty.identifiability import MEASURED_SHARE, WEAK_SHARE
+from ..uncertainty.parameter_flags import MEASURED_SHARE, WEAK_SHARE
 from ..uncertainty.statement import Statement
 from . import report_tables as tables
 from .page_data import page_data

@@ -29,7 +29,7 @@ from ..errors import require
 from ..model.parameters import LINK_PARAMETERS, RIGID
 from ..model.prior import prior_stddev
 from ..model.pseudo_inertia import TENSOR_PLACES, central_inertia
-from ..uncertainty.identifiability import MEASURED_SHARE, WEAK_SHARE
+from ..uncertainty.parameter_flags import MEASURED_SHARE, WEAK_SHARE
 from .identified import Identified
 from .vehicle_body import DIAGONAL_NAMES, MOMENTS, rigid_mass_of
 

@@ -30,8 +30,8 @@ from ..errors import RobotError, brief
 from ..model.manipulator import ManipulatorModel
 from ..model.parameters import FRICTION, LINK_PARAMETERS, RIGID
 from ..model.pseudo_inertia import TENSOR_PLACES, central_inertia
-from ..model.robot import resolve_urdf
 from ..model.urdf import LARGEST_URDF
+from ..model.urdf_address import resolve_urdf
 from .identified import Draft, ExportError, Identified
 from .vehicle_body import body_notes, vehicle_body
 from .xml_text import element, find, numbers, parsed, value_of, written

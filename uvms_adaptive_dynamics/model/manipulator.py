@@ -228,6 +228,14 @@ class ManipulatorModel:
             values[j] = self.model.inertias[i].toDynamicParameters()[OURS_FROM_PINOCCHIO]
         return values
 
+    def reference_sizes(self) -> tuple[np.ndarray, np.ndarray]:
+        """(mass (n,) [kg], length (n,) [m]) of the moving links, for scaling their inertias."""
+        links = self.inertials()
+        mass = np.where(links[:, 0] > 1e-6, links[:, 0], 1.0)
+        # Radius of gyration about the link's origin: tr(I) / 2 = integral of r^2 dm.
+        length = np.sqrt(np.maximum(links[:, 4:7].sum(axis=1) / 2, 0) / mass)
+        return mass, np.where(length > 1e-3, np.maximum(length, 0.02), 0.1)
+
     def _set_state(self, mu, mu_dot, mu_ddot, R_nb, nu, nu_dot) -> None:
         q, v, a = self._q, self._v, self._a
         q[3:7] = to_quaternion(R_nb)     # Pinocchio's own conversion leaks 80 bytes at every call

@@ -16,26 +16,21 @@
 (docs/mathematics.md, "Coupling")."""
 from __future__ import annotations
 
-import hashlib
-import json
 import math
-import re
 from dataclasses import replace
 from functools import cached_property
-from importlib import resources
-from pathlib import Path
 from typing import NamedTuple
 
 import numpy as np
 
-from .. import PACKAGE
 from ..config import Config
 from ..errors import RobotError, require
 from .link_geometry import LinkGeometry
 from .manipulator import ManipulatorModel, Mount
-from .parameters import RIGID, ParameterTable
+from .parameters import ParameterTable
 from .sample import BY_SETTING, NO_THRUSTER, VEHICLE_UNITS, Sample, channel_names
 from .term_sets import TermInput
+from .urdf_address import urdf_of
 from .vehicle import by_linear_velocity, through_water, vehicle_regressor
 from .vehicle_size import size_factors, weight_limits
 
@@ -44,29 +39,6 @@ SPEED_STEP = 1e-3        # [m/s, rad/s] likewise
 # Share of the usual noise that is nothing: .2 N of the 140 N and .05 N m of the 10 N m that a
 # BlueROV2 Heavy can exert, half a per cent of a joint's effort limit.
 NEGLIGIBLE_NOISE = 0.1
-LONGEST_ROBOT_NAME = 40  # characters of a URDF's robot name used in a folder's name
-
-
-def resolve_urdf(address: str) -> str:
-    """The path of a URDF address; package:// finds this package's own files and, on a ROS machine,
-    any package's share directory."""
-    if not address.startswith("package://"):
-        try:
-            return str(Path(address).expanduser())
-        except RuntimeError as error:
-            raise RobotError(
-                f"URDF '{address}' cannot be found: {error} Give an absolute path.") from None
-    package, _, inside = address[len("package://"):].partition("/")
-    if package == PACKAGE:
-        return str(resources.files(PACKAGE).joinpath(inside))
-    try:
-        from ament_index_python.packages import get_package_share_directory
-        return str(Path(get_package_share_directory(package)) / inside)
-    except (ImportError, LookupError, OSError, ValueError) as error:
-        raise RobotError(
-            f"URDF '{address}': package '{package}' is not found; give a path instead, or source "
-            "its workspace."
-        ) from error
 
 
 # Drag of the links at an instant, per drag coefficient: (joint efforts (n, n), wrench (6, n)).
@@ -142,16 +114,7 @@ class RobotModel:
         robot = config.robot
         arm = None
         if robot.joints:
-            if robot.urdf == "robot_description":
-                if not robot_description:
-                    raise RobotError(
-                        "robot.urdf is 'robot_description' but no description was received; "
-                        "expected the URDF's text on that topic. Start robot_state_publisher, or "
-                        "set robot.urdf to a file.")
-                source = robot_description
-            else:
-                source = resolve_urdf(robot.urdf)
-            arm = ManipulatorModel.from_urdf(source, robot.joints,
+            arm = ManipulatorModel.from_urdf(urdf_of(robot, robot_description), robot.joints,
                                              Mount(robot.mount_xyz, robot.mount_rpy), robot.gravity)
         return cls(config, arm)
 
@@ -162,27 +125,6 @@ class RobotModel:
             return np.zeros(0)
         limits = self.arm.effort_limits
         return np.where(limits > 0, limits, math.inf)
-
-    @cached_property
-    def identity(self) -> str:
-        """The robot as a folder name for its estimates: its parts and eight hexadecimal digits,
-        e.g. 'vehicle-alpha5-3f2a9c1d'.
-
-        The digits are a hash of joints, channels, parameters, and the arm's geometry and mount.
-        """
-        words = ["vehicle"] if self.vehicle else []
-        shape = [list(self.joints), list(self.channels), list(self.table.names)]
-        if self.arm is not None:
-            name = re.sub(r"\W+", "_", self.arm.model.name, flags=re.ASCII)
-            words.append(name[:LONGEST_ROBOT_NAME] or "arm")
-            # the effect of geometry and mount, without gravity, which is a setting of its own;
-            # rounded so that Pinocchio's version does not matter
-            mu, base = np.linspace(0.1, 0.4, len(self.joints)), np.full(6, 0.1)
-            moving = self.arm.regressors(mu, mu, mu, np.eye(3), base, base)
-            resting = self.arm.regressors(mu, 0 * mu, 0 * mu, np.eye(3), 0 * base, 0 * base)
-            shape += [(np.round(a - b, 4) + 0.0).tolist() for a, b in zip(moving, resting)]
-        digits = hashlib.sha256(json.dumps(shape).encode()).hexdigest()[:8]
-        return "-".join([*words, digits])
 
     def raw_rows(self, sample: Sample, pi: np.ndarray | None = None,
                  sign: np.ndarray | None = None, drag: LinksDrag | None = None) -> RawRows:
@@ -378,11 +320,7 @@ def _table(config: Config, arm: ManipulatorModel | None) -> ParameterTable:
     robot = config.robot
     if arm is None:
         return ParameterTable(robot.vehicle, (), (), (), (), robot.all_terms, weight_limits(config))
-    links = arm.inertials()[:, RIGID]
-    mass = np.where(links[:, 0] > 1e-6, links[:, 0], 1.0)
-    # Radius of gyration about the link's origin: tr(I) / 2 = integral of r^2 dm.
-    length = np.sqrt(np.maximum(links[:, 4:7].sum(axis=1) / 2, 0) / mass)
-    length = np.where(length > 1e-3, np.maximum(length, 0.02), 0.1)
+    mass, length = arm.reference_sizes()
     return ParameterTable(robot.vehicle, robot.joints, arm.prismatic,
                           robot.link_reference_mass or tuple(mass.tolist()),
                           robot.link_reference_length or tuple(length.tolist()),

@@ -35,6 +35,7 @@ from ..estimation.learned import known_rows, measuring_settings
 from ..estimation.saved_state import SavedState, Start
 from ..model.parameter_set import ParameterSet
 from ..model.robot import RobotModel
+from ..model.robot_identity import robot_identity
 
 # Folder name for nodes without a namespace; no ROS name contains a hyphen.
 WITHOUT_NAMESPACE = "no-namespace"
@@ -61,7 +62,7 @@ def robot_folder(directory: Path, namespace: str, name: str, robot: RobotModel) 
     place = ".".join(filter(None, namespace.split("/"))) or WITHOUT_NAMESPACE
     if name != NODE_NAME:
         place = f"{place}+{name}"
-    return directory / place / robot.identity
+    return directory / place / robot_identity(robot)
 
 
 class _Copy(NamedTuple):

@@ -31,7 +31,6 @@ from rosbags.typesys.store import Typestore
 
 from ..config import Config
 from ..errors import ConfigError
-from ..model.robot import resolve_urdf
 from ..model.rotations import (
     FRD_FROM_FLU,
     NED_FROM_ENU,
@@ -40,6 +39,7 @@ from ..model.rotations import (
     to_frd,
     to_quaternion,
 )
+from ..model.urdf_address import resolve_urdf
 from ..signals.decode.decoder import PASCAL, depth_unit
 from ..signals.filters.thrust_curve import NEUTRAL_PWM_US, PWM_SPAN_US, ThrustCurve
 from ..signals.topics import inputs

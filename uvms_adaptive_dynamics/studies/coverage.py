@@ -39,7 +39,7 @@ from ..model.parameter_set import ParameterSet
 from ..model.prior import perturbed, prior_stddev
 from ..model.robot import RobotModel
 from ..model.sample import Sample
-from ..uncertainty.identifiability import MEASURED_SHARE, WEAK_SHARE
+from ..uncertainty.parameter_flags import MEASURED_SHARE, WEAK_SHARE
 from .coverage_table import SeedResult, summary, table
 from .linear_data import linear_samples, perfectly_measured, true_parameters
 

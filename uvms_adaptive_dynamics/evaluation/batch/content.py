@@ -29,7 +29,8 @@ from ...config.files import PATHS
 from ...control.stages import FOLDER as SCHEDULES
 from ...disk.kinds import reason_of
 from ...errors import UvmsError
-from ...model.robot import RobotModel, resolve_urdf
+from ...model.robot import RobotModel
+from ...model.urdf_address import resolve_urdf
 from ...solvers.choose import choose_solver
 
 # [bytes] read at once; large enough that a disk reads without pauses.
