@@ -26,7 +26,7 @@ from uvms_adaptive_dynamics.evaluation.causes import (
 )
 from uvms_adaptive_dynamics.signals.decode.input_state import InputState
 from uvms_adaptive_dynamics.signals.decode.joint_parts import NOT_LATER
-from uvms_adaptive_dynamics.signals.filters.joints import NO_EFFORTS
+from uvms_adaptive_dynamics.signals.gates.joint_gates import NO_EFFORTS
 
 
 def state(role="dvl", used=0, refused=0):

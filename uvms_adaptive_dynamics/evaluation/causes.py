@@ -26,15 +26,10 @@ from ..signals.decode.joint_parts import NOT_LATER
 from ..signals.filters.altitude import NEAR_FLOOR
 from ..signals.filters.body_motion import CONTRADICTS, DVL_CONTRADICTS
 from ..signals.filters.dvl_fusion import OUTLIER
-from ..signals.filters.joints import (
-    CONTRADICT,
-    IMPOSSIBLE_EFFORT,
-    MISPLACED,
-    NO_EFFORT,
-    NO_EFFORTS,
-)
+from ..signals.filters.joints import CONTRADICT, MISPLACED, NO_EFFORT
 from ..signals.filters.thrusters import SETTLING
 from ..signals.front_end import SignalFrontEnd
+from ..signals.gates.joint_gates import IMPOSSIBLE_EFFORT, NO_EFFORTS
 from ..signals.masks import FOUND_WRONG, SILENT_ROLES
 from ..signals.topics import topic_setting
 from ..uncertainty.evidence import NO_FAULTS

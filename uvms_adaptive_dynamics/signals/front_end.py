@@ -331,7 +331,8 @@ class SignalFrontEnd:
         slow = slow_sensors(self._reader.clocks.sensors, self.config.filter.lowpass)
         return signal_warnings(
             [*self._reader.clocks.sentences(), *slow, *self._inertial.sentences(),
-             *self._joints.sentences(), *self._depth.sentences(), *self._altitude.sentences()],
+             *self._joints.gates.sentences(), *self._depth.sentences(),
+             *self._altitude.sentences()],
             self.frames, self.delay, self._inertial.motion_sentences(),
             self._inertial.dvl_gate.restarts)
 

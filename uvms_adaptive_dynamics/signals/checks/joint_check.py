@@ -20,7 +20,7 @@ from collections.abc import Callable, Sequence
 import numpy as np
 
 from ..decode.turns import within_turn
-from ..filters.joints import MOST_EFFORT
+from ..gates.joint_gates import MOST_EFFORT
 from ..gates.velocity_fit import Relation, velocity_relation
 from .effort_band import dead_band_findings
 from .finding import CheckResult, Finding, Harm

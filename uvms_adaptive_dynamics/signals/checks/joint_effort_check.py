@@ -22,8 +22,8 @@ import numpy as np
 from scipy.optimize import linear_sum_assignment
 
 from ...model.normal import Z999
-from ..filters.joints import MOST_EFFORT
 from ..gates.joint_consistency import JUMP_SPEED
+from ..gates.joint_gates import MOST_EFFORT
 from .finding import SIGN, Finding, Harm
 from .fits import lag_of, overlap_of, regression
 from .joint_order import ORDER_ODDS, certain_order, order_sentence

@@ -26,14 +26,7 @@ from ...model.robot import RobotModel
 from ...model.sample import BY_SETTING, JOINT_AT_REST
 from ..decode.sensor_clock import SensorClock
 from ..decode.turns import within_turn
-from ..gates.choose import (
-    joint_consistency,
-    repeat_gate,
-    spike_gate,
-    stuck_velocities,
-    velocity_fit,
-)
-from ..gates.contradictions import Contradictions
+from ..gates.joint_gates import JointGates, effort_masked
 from ..gates.spikes import GatedRow
 from .pace import half_window, longest_gap, window_wait
 from .polynomials import motion_at, polynomial_at
@@ -42,20 +35,14 @@ from .thinning import BlockAverage
 
 JOINT_DEGREE = 4              # of the position; the velocity is a cubic
 MIN_JOINT_READINGS = 3        # in the window of a fit
-RELATIVE_EFFORT_FLOOR = 0.005   # of the effort limit: the smallest scale of the gate
-# Times the effort limit: beyond any actuator, but typical of a wrong unit (mN m, raw current).
-MOST_EFFORT = 3.0
 # Of the effort limit, from which a joint at rest is stalled: its motor gives what it can. With less
 # it may simply hold a load: the Alpha's own weight in water takes half of the limit.
 STALL_EFFORT = 0.9
-JOINT_QUIET = 0.5             # [s] without a contradiction after which readings are used again
 MIN_EFFORTS = 3               # in a tick's period, from which they are averaged
 # [s] at rest after which a silent arm is assumed to stay in place: drivers fall silent when their
 # arm is switched off.
 PARKED = 2.0
-NO_EFFORT, NOT_FINITE = "no effort", "effort of a joint is not finite"
-NO_EFFORTS = "no efforts (if the driver has none: joint_states.effort_masked)"
-IMPOSSIBLE_EFFORT = "effort out of range"
+NO_EFFORT = "no effort"
 NO_STATE, CONTRADICT = "no joint state", "joint readings contradict each other"
 # A single misplaced joint masks all of them, since the load of each depends on its position.
 MISPLACED = "position of a joint in another unit"
@@ -89,52 +76,33 @@ class JointFilter:
     def __init__(self, config: Config, robot: RobotModel, clock: SensorClock,
                  on_reject: Callable[[str, str], None] = lambda role, reason: None,
                  log: Callable[..., None] = lambda name, t, *values: None):
-        self._on_reject, self._log = on_reject, log
+        self._log = log
         settings = config.joint_states
         self._settings, self._half_window = settings, config.filter.joint_window
         self._clock, self._half_tick = clock, 0.5 * config.filter.period
-        self._joints = config.robot.joints
-        self._n = n = len(self._joints)
+        self._n = n = len(config.robot.joints)
         self._ratio = settings.position_stddev / settings.velocity_stddev
         low, high = joint_limits(config, robot)
         self._low, self._high = low.tolist(), high.tolist()
-        self._effort_masked = _masked(config)
+        self._effort_masked = effort_masked(config)
         self._effort_limits = robot.effort_limits.tolist()
-        self._make_gates(config.filter.gates)
-        self._contradictions = Contradictions()
+        self.gates = JointGates(config, robot, on_reject)
         self._thin = BlockAverage()
         # position, velocity, effort, and 1 if one of them is erratic
         self._series = Series(4 * n)
-        self._none_erratic = [0.0] * n
         self.reset()
 
     def change_settings(self, config: Config, gates_change: bool) -> None:
         """Use new settings from now on; gates_change: `filter.gates` has changed."""
-        self._settings, self._effort_masked = config.joint_states, _masked(config)
         if gates_change:
             self.flush()
-            self._make_gates(config.filter.gates)
-
-    def _make_gates(self, gates: bool) -> None:
-        settings, n = self._settings, self._n
-        effort_floor = [RELATIVE_EFFORT_FLOOR * (limit if math.isfinite(limit) else 1.0)
-                        for limit in self._effort_limits]
-        self._gate = spike_gate(gates, [settings.position_stddev] * n
-                                + [settings.velocity_stddev] * n + effort_floor)
-        self._consistency = joint_consistency(gates, n, settings.position_stddev)
-        self._repeats = repeat_gate(gates, n)
-        self._unmeasured = stuck_velocities(gates, n, settings.position_stddev)
-        self._velocity_fit = velocity_fit(gates, n)
+        self._settings, self._effort_masked = config.joint_states, effort_masked(config)
+        self.gates.change_settings(config, gates_change)
 
     def reset(self) -> None:
         """Forget all signals."""
         self._series.clear()
-        self._gate.reset()
-        self._consistency.reset()
-        self._repeats.reset()
-        self._unmeasured.reset()
-        self._velocity_fit.reset()
-        self._contradictions = Contradictions()
+        self.gates.reset()
         self._thin.reset()
         self._logged = -math.inf
         # Positions and time [s] of the last tick with a motion; last time [s] at which it moved.
@@ -142,102 +110,30 @@ class JointFilter:
         self._seen_at = self._moved_at = -math.inf
 
     def add(self, t: float, reading: Sequence[float]) -> None:
-        """Add a reading (3 n,) later than the last; it is used once the gate has decided."""
-        possible = self._without_impossible_efforts(reading)
-        used = self._without_repeated_efforts(possible)
-        for gated in self._gate.gate(t, used):
-            self._append(gated)
+        """Add a reading (3 n,) later than the last; it is used once the gates have decided."""
+        possible = self.gates.possible(reading)
+        used = self.gates.unrepeated(possible)
+        self._append(self.gates.gate(t, used))
         if t - self._logged > JOINT_LOG_PERIOD:
             self._logged = t
             # The checks get impossible efforts unchanged, since these reveal another unit.
             self._log("joints", t, [raw if math.isnan(one) else kept
                                     for raw, one, kept in zip(reading, possible, used)])
 
-    def _without_repeated_efforts(self, reading: Sequence[float]) -> Sequence[float]:
-        """The reading with NaN for efforts that do not change while their joint moves, or have
-        never changed."""
-        n, rest_velocity = self._n, self._settings.rest_velocity
-        moves = [abs(speed) > rest_velocity for speed in reading[n:2 * n]]
-        repeated = self._repeats.repeated(reading[2 * n:], moves)
-        repeated = [repeats or constant for repeats, constant
-                    in zip(repeated, self._repeats.constant(reading[2 * n:]))]
-        if not any(repeated):
-            return reading
-        if any(repeats and moving and not masked for repeats, moving, masked
-               in zip(repeated, moves, self._effort_masked)):
-            self._on_reject("joint_states", "effort of a joint repeats itself while it moves: at "
-                                            "its limit, or not measured")
-        return [*reading[:2 * n], *(math.nan if repeats else effort
-                                    for effort, repeats in zip(reading[2 * n:], repeated))]
-
-    def _without_impossible_efforts(self, reading: Sequence[float]) -> Sequence[float]:
-        first = 2 * self._n
-        efforts = list(map(math.isfinite, reading[first:]))
-        if not all(known or masked for known, masked in zip(efforts, self._effort_masked)):
-            self._on_reject("joint_states", NOT_FINITE if any(efforts) else NO_EFFORTS)
-        far = [abs(effort) > MOST_EFFORT * limit
-               for effort, limit in zip(reading[first:], self._effort_limits)]
-        if not any(far):
-            return reading
-        self._on_reject("joint_states",
-                        f"{IMPOSSIBLE_EFFORT}: beyond three times its limit (unit?)")
-        return [*reading[:first], *(math.nan if wrong else effort
-                                    for effort, wrong in zip(reading[first:], far))]
-
     def flush(self) -> None:
         """Add what the gate still holds, at the end of a recording."""
-        for gated in self._gate.flush():
-            self._append(gated)
+        self._append(self.gates.flush())
 
     def discard_after(self, t: float) -> None:
         """Remove the readings after t, from frozen joints."""
-        self._gate.reset()
-        self._consistency.restart()
-        if self._contradictions.is_open:
-            self._contradictions.close()
+        self.gates.discard()
         self._series.discard_after(t)
 
-    def _append(self, gated: GatedRow) -> None:
-        n, erratic = self._n, self._none_erratic
-        if gated.spikes is not None:
-            for k, field in enumerate(("position", "velocity", "effort")):
-                if gated.spikes[k * n:(k + 1) * n].any():
-                    self._on_reject("joint_states", f"{field} spike")
-        if gated.erratic is not None:
-            erratic = gated.erratic.reshape(3, n).any(axis=0).astype(float).tolist()
-            self._on_reject("joint_states", "erratic")
-        row, t = gated.row, gated.t
-        if t - self._series.last_time > self._longest_gap():
-            self._consistency.restart()
-            self._unmeasured.reset()
-        row = self._without_unfit_velocities(t, row)
-        if not self._consistency.fits(t, row[:n], row[n:2 * n]):
-            self._contradictions.add(
-                min(self._series.last_time, self._consistency.wrong_since), t)
-            self._on_reject("joint_states", "positions and velocities do not fit each other: "
-                            + self._joints[self._consistency.worst])
-        elif self._contradictions.is_open and t - self._contradictions.last > JOINT_QUIET:
-            self._contradictions.close()
-        stuck = self._unmeasured.stuck(t, row[:n], row[n:2 * n])
-        if any(stuck):
-            self._on_reject("joint_states", "velocity of a joint stays the same while it moves: "
-                                            "not measured")
-            row = [*row[:n], *(math.nan if is_stuck else v
-                               for is_stuck, v in zip(stuck, row[n:2 * n])), *row[2 * n:]]
-        if (thinned := self._thin.add(t, [*row, *erratic])) is not None:
-            self._series.append(*thinned)
-
-    def _without_unfit_velocities(self, t: float, row: Sequence[float]) -> Sequence[float]:
-        """The row with NaN for velocities that are late or in another unit."""
-        n, fit = self._n, self._velocity_fit
-        fit.add(t, row[:n], row[n:2 * n])
-        if not any(fit.unused):
-            return row
-        names = ", ".join(name for name, unused in zip(self._joints, fit.unused) if unused)
-        self._on_reject("joint_states", "velocity is not its position's derivative, and not used: "
-                        + names)
-        return [*row[:n], *(math.nan if unused else v
-                            for unused, v in zip(fit.unused, row[n:2 * n])), *row[2 * n:]]
+    def _append(self, found: list[GatedRow]) -> None:
+        for gated in found:
+            row = self.gates.used(gated, self._series.last_time, self._longest_gap())
+            if (thinned := self._thin.add(gated.t, row)) is not None:
+                self._series.append(*thinned)
 
     def _longest_gap(self) -> float:
         return longest_gap(self._settings.timeout, self._clock.period)
@@ -252,9 +148,9 @@ class JointFilter:
         if latest is None:
             return None
         half = half_window(self._half_window, self._clock.period)
-        if any(self._velocity_fit.misplaced):
+        if self.gates.misplaced:
             return self._unseen(MISPLACED, latest[1])._replace(lost=MISPLACED)
-        if self._contradictions.cover(t - half, t + half):
+        if self.gates.contradictions.cover(t - half, t + half):
             return self._unseen(CONTRADICT, latest[1])
         if self._series.gap_around(t) <= self._longest_gap():
             fit = self._fit(t, half)
@@ -268,13 +164,6 @@ class JointFilter:
         known = [e if math.isfinite(e) else 0.0 for e in effort[:n]]
         return JointMotion(np.array(mu), np.array(mu_dot), np.array(mu_ddot), np.array(known),
                            self._mask_reasons(mu, mu_dot, effort[:n], effort[n:]))
-
-    def sentences(self) -> list[str]:
-        """Warnings for the operator about the positions."""
-        return [f"joint_states.position_offset: {self._joints[j]} jumped by {size:.2g} (rad or m) "
-                "and stayed there, which its velocity does not explain; if its encoder has "
-                "slipped, home the joint, or add the jump to joint_states.position_offset"
-                for j, size in self._consistency.slips.items()]
 
     def wait(self) -> float:
         """[s] of data after a tick until everything for its motion has arrived."""
@@ -362,11 +251,6 @@ class JointFilter:
                 stalled = abs(effort[j]) > STALL_EFFORT * self._effort_limits[j]
                 reasons[j] = "joint stalled" if stalled else JOINT_AT_REST
         return reasons
-
-
-def _masked(config: Config) -> list[bool]:
-    """Whether each joint's effort is masked by setting."""
-    return [joint in config.joint_states.effort_masked for joint in config.robot.joints]
 
 
 def joint_limits(config: Config, robot: RobotModel) -> tuple[np.ndarray, np.ndarray]:

@@ -1,0 +1,180 @@
+# Copyright 2026 uvms_adaptive_dynamics developers
+#
+# Licensed under the Apache License, Version 2.0 (the "License");
+# you may not use this file except in compliance with the License.
+# You may obtain a copy of the License at
+#
+#     http://www.apache.org/licenses/LICENSE-2.0
+#
+# Unless required by applicable law or agreed to in writing, software
+# distributed under the License is distributed on an "AS IS" BASIS,
+# WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
+# See the License for the specific language governing permissions and
+# limitations under the License.
+
+"""What is used of the joints' readings: all gates of positions, velocities and efforts."""
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Sequence
+
+from ...config import Config
+from ...model.robot import RobotModel
+from .choose import joint_consistency, repeat_gate, spike_gate, stuck_velocities, velocity_fit
+from .contradictions import Contradictions
+from .spikes import GatedRow
+
+RELATIVE_EFFORT_FLOOR = 0.005   # of the effort limit: the smallest scale of the gate
+# Times the effort limit: beyond any actuator, but typical of a wrong unit (mN m, raw current).
+MOST_EFFORT = 3.0
+JOINT_QUIET = 0.5             # [s] without a contradiction after which readings are used again
+NOT_FINITE = "effort of a joint is not finite"
+NO_EFFORTS = "no efforts (if the driver has none: joint_states.effort_masked)"
+IMPOSSIBLE_EFFORT = "effort out of range"
+
+
+class JointGates:
+    """The gates in their order: `possible`, `unrepeated`, `gate`, which holds readings until it
+    knows spikes, and `used`. A reading (3 n,) has positions, velocities and efforts.
+
+    contradictions: when positions and velocities did not fit each other. `on_reject(role, reason)`
+    counts rejections."""
+
+    def __init__(self, config: Config, robot: RobotModel, on_reject: Callable[[str, str], None]):
+        self._on_reject = on_reject
+        self._joints, self._n = config.robot.joints, len(config.robot.joints)
+        self._effort_limits = robot.effort_limits.tolist()
+        self._none_erratic = [0.0] * self._n
+        self.contradictions = Contradictions()
+        self.change_settings(config, gates_change=True)
+
+    def change_settings(self, config: Config, gates_change: bool) -> None:
+        """Use new settings from now on; gates_change: `filter.gates` has changed."""
+        settings, gates, n = config.joint_states, config.filter.gates, self._n
+        self._rest_velocity, self._effort_masked = settings.rest_velocity, effort_masked(config)
+        if not gates_change:
+            return
+        effort_floor = [RELATIVE_EFFORT_FLOOR * (limit if math.isfinite(limit) else 1.0)
+                        for limit in self._effort_limits]
+        self._spikes = spike_gate(gates, [settings.position_stddev] * n
+                                  + [settings.velocity_stddev] * n + effort_floor)
+        self._consistency = joint_consistency(gates, n, settings.position_stddev)
+        self._repeats = repeat_gate(gates, n)
+        self._unmeasured = stuck_velocities(gates, n, settings.position_stddev)
+        self._velocity_fit = velocity_fit(gates, n)
+
+    def reset(self) -> None:
+        """Forget all readings."""
+        for part in (self._spikes, self._consistency, self._repeats, self._unmeasured,
+                     self._velocity_fit):
+            part.reset()
+        self.contradictions = Contradictions()
+
+    def discard(self) -> None:
+        """Forget the newest readings, from frozen joints."""
+        self._spikes.reset()
+        self._consistency.restart()
+        if self.contradictions.is_open:
+            self.contradictions.close()
+
+    @property
+    def misplaced(self) -> bool:
+        """Whether the position of a joint is in another unit."""
+        return any(self._velocity_fit.misplaced)
+
+    def sentences(self) -> list[str]:
+        """Warnings for the operator about the positions."""
+        return [f"joint_states.position_offset: {self._joints[j]} jumped by {size:.2g} (rad or m) "
+                "and stayed there, which its velocity does not explain; if its encoder has "
+                "slipped, home the joint, or add the jump to joint_states.position_offset"
+                for j, size in self._consistency.slips.items()]
+
+    def possible(self, reading: Sequence[float]) -> Sequence[float]:
+        """The reading with NaN for efforts that no actuator has."""
+        first = 2 * self._n
+        efforts = list(map(math.isfinite, reading[first:]))
+        if not all(known or masked for known, masked in zip(efforts, self._effort_masked)):
+            self._on_reject("joint_states", NOT_FINITE if any(efforts) else NO_EFFORTS)
+        far = [abs(effort) > MOST_EFFORT * limit
+               for effort, limit in zip(reading[first:], self._effort_limits)]
+        if not any(far):
+            return reading
+        self._on_reject("joint_states",
+                        f"{IMPOSSIBLE_EFFORT}: beyond three times its limit (unit?)")
+        return without(reading, first, far)
+
+    def unrepeated(self, reading: Sequence[float]) -> Sequence[float]:
+        """The reading with NaN for efforts that do not change while their joint moves, or have
+        never changed."""
+        n = self._n
+        moves = [abs(speed) > self._rest_velocity for speed in reading[n:2 * n]]
+        repeated = self._repeats.repeated(reading[2 * n:], moves)
+        repeated = [repeats or constant for repeats, constant
+                    in zip(repeated, self._repeats.constant(reading[2 * n:]))]
+        if not any(repeated):
+            return reading
+        if any(repeats and moving and not masked for repeats, moving, masked
+               in zip(repeated, moves, self._effort_masked)):
+            self._on_reject("joint_states", "effort of a joint repeats itself while it moves: at "
+                                            "its limit, or not measured")
+        return without(reading, 2 * n, repeated)
+
+    def gate(self, t: float, reading: Sequence[float]) -> list[GatedRow]:
+        """The readings whose spikes are known, now that this one at t [s] is."""
+        return self._spikes.gate(t, reading)
+
+    def flush(self) -> list[GatedRow]:
+        """The readings that `gate` still holds."""
+        return self._spikes.flush()
+
+    def used(self, gated: GatedRow, last: float, longest_gap: float) -> list[float]:
+        """(4 n,) the reading with NaN for velocities that are not used, and 1 for each joint whose
+        values are erratic. last [s]: time of the last one used; longest_gap [s] between readings
+        that are judged together."""
+        n, erratic, (t, row) = self._n, self._none_erratic, gated[:2]
+        if gated.spikes is not None:
+            for k, field in enumerate(("position", "velocity", "effort")):
+                if gated.spikes[k * n:(k + 1) * n].any():
+                    self._on_reject("joint_states", f"{field} spike")
+        if gated.erratic is not None:
+            erratic = gated.erratic.reshape(3, n).any(axis=0).astype(float).tolist()
+            self._on_reject("joint_states", "erratic")
+        if t - last > longest_gap:
+            self._consistency.restart()
+            self._unmeasured.reset()
+        row = self._without_unfit_velocities(t, row)
+        if not self._consistency.fits(t, row[:n], row[n:2 * n]):
+            self.contradictions.add(min(last, self._consistency.wrong_since), t)
+            self._on_reject("joint_states", "positions and velocities do not fit each other: "
+                            + self._joints[self._consistency.worst])
+        elif self.contradictions.is_open and t - self.contradictions.last > JOINT_QUIET:
+            self.contradictions.close()
+        stuck = self._unmeasured.stuck(t, row[:n], row[n:2 * n])
+        if any(stuck):
+            self._on_reject("joint_states", "velocity of a joint stays the same while it moves: "
+                                            "not measured")
+            row = without(row, n, stuck)
+        return [*row, *erratic]
+
+    def _without_unfit_velocities(self, t: float, row: Sequence[float]) -> Sequence[float]:
+        """The row with NaN for velocities that are late or in another unit."""
+        n, fit = self._n, self._velocity_fit
+        fit.add(t, row[:n], row[n:2 * n])
+        if not any(fit.unused):
+            return row
+        names = ", ".join(name for name, unused in zip(self._joints, fit.unused) if unused)
+        self._on_reject("joint_states", "velocity is not its position's derivative, and not used: "
+                        + names)
+        return without(row, n, fit.unused)
+
+
+def without(row: Sequence[float], first: int, unused: Sequence[bool]) -> list[float]:
+    """The row with NaN for the values from place `first` on that are not used."""
+    own = slice(first, first + len(unused))
+    return [*row[:first], *(math.nan if no else value for no, value in zip(unused, row[own])),
+            *row[own.stop:]]
+
+
+def effort_masked(config: Config) -> list[bool]:
+    """Whether each joint's effort is masked by setting."""
+    return [joint in config.joint_states.effort_masked for joint in config.robot.joints]
