@@ -189,6 +189,24 @@ def test_every_displayed_equation_has_a_number_and_a_row():
     assert tests and [name for name in tests if not (ROOT / name).is_file()] == []
 
 
+SYMBOLS = re.compile(r"((?:`[\w.]+`(?:,? and |, )?)+) (?:of|in) `([\w/]+\.py)`")
+
+
+def test_what_a_page_places_in_a_file_is_defined_there():
+    """As in "`InformationState.forget` of `estimation/information.py`"."""
+    named = [(page, name, file) for page in PAGES
+             for names, file in SYMBOLS.findall(page.read_text().replace("\n", " "))
+             for name in re.findall(r"[\w.]+", names) if name != "and"]
+    wrong = []
+    for page, name, file in named:
+        homes = [path for path in PYTHON if path.as_posix().endswith(f"/{file}")]
+        if not any(all(re.search(rf"\b(def|class) {part}\b|^ *(self\.)?{part}\b.*[:=]", text,
+                                 re.MULTILINE) for part in name.split("."))
+                   for text in map(Path.read_text, homes)):
+            wrong.append(f"{relative(page)}: {name} of {file}")
+    assert len(named) > 20 and not wrong, "\n".join(wrong)
+
+
 def test_files_of_equations_name_the_page():
     """Each file links back to the equation."""
     files = {name for row in equations() for name in re.findall(r"`([\w/]+\.py)`", row[2])}
