@@ -45,7 +45,7 @@ from uvms_adaptive_dynamics import Config, Feedforward, RobotModel, State
 from uvms_adaptive_dynamics.model.prior import prior_from_config
 from uvms_adaptive_dynamics.ros.feedforward_outputs import FEEDFORWARD_CLASSES
 from uvms_adaptive_dynamics.ros.messages import covariance_message, parameters_message
-from uvms_adaptive_dynamics.ros.publishers import LATCHED
+from uvms_adaptive_dynamics.ros.topic_qos import LATCHED
 from uvms_adaptive_dynamics.signals.topics import FEEDFORWARD_OUTPUTS
 
 STARTING = 6.0      # [s] for imports and discovery, not measured

@@ -15,7 +15,7 @@
 """Rows of a run of which a test needs some columns only."""
 from typing import Any
 
-from uvms_adaptive_dynamics.evaluation.log import Rows
+from uvms_adaptive_dynamics.evaluation.run_log import Rows
 
 
 def logged_rows(**columns: Any) -> Rows:

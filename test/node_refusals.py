@@ -27,8 +27,8 @@ import sys
 from pathlib import Path
 
 sys.path.insert(0, str(Path(__file__).resolve().parent.parent))
-from uvms_adaptive_dynamics.ros import log  # noqa: E402
 from uvms_adaptive_dynamics.ros import node as estimator  # noqa: E402
+from uvms_adaptive_dynamics.ros import node_log  # noqa: E402
 
 LIMIT = 30      # [s] for a start
 
@@ -51,7 +51,7 @@ def start(arguments):
 
 
 if __name__ == "__main__":
-    log.DISCOVERY_S = 0.0       # no listener on the log: that is the subject of `test_log.py`
+    node_log.DISCOVERY_S = 0.0      # no listener on the log: that is for `test_node_log.py`
     with contextlib.suppress(KeyboardInterrupt):
         while line := sys.stdin.readline():
             print(json.dumps(start(json.loads(line))), flush=True)

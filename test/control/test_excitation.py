@@ -21,11 +21,11 @@ import pytest
 
 from uvms_adaptive_dynamics.config import Config
 from uvms_adaptive_dynamics.control.excitation.design import design, largest_uses
-from uvms_adaptive_dynamics.control.excitation.information import information
-from uvms_adaptive_dynamics.control.excitation.knowledge import Knowledge
 from uvms_adaptive_dynamics.control.excitation.limits import MotionLimits, moving
+from uvms_adaptive_dynamics.control.excitation.motion_information import information
 from uvms_adaptive_dynamics.control.excitation.noise import measured_noise, noise_of
 from uvms_adaptive_dynamics.control.excitation.objective import Objective, Tones
+from uvms_adaptive_dynamics.control.excitation.prior_knowledge import Knowledge
 from uvms_adaptive_dynamics.control.excitation.rows import regressors
 from uvms_adaptive_dynamics.errors import ParameterError, RobotError
 from uvms_adaptive_dynamics.model import link_geometry

@@ -26,8 +26,8 @@ from uvms_adaptive_dynamics.control.twin import INTEGRATION_STEP, Twin
 from uvms_adaptive_dynamics.control.unexplained import BAND_STEP, Unexplained
 from uvms_adaptive_dynamics.errors import ParameterError
 from uvms_adaptive_dynamics.model.dynamics import State
+from uvms_adaptive_dynamics.model.equations_of_motion import EquationsOfMotion
 from uvms_adaptive_dynamics.model.forward_simulation import error_of, simulate
-from uvms_adaptive_dynamics.model.motion import EquationsOfMotion
 from uvms_adaptive_dynamics.model.parameter_set import ParameterSet
 from uvms_adaptive_dynamics.model.robot import RobotModel
 from uvms_adaptive_dynamics.model.rotations import from_rpy

@@ -24,8 +24,8 @@ from pathlib import Path
 import numpy as np
 import pytest
 
+from uvms_adaptive_dynamics.model.equations_of_motion import smooth_sign
 from uvms_adaptive_dynamics.model.manipulator import ManipulatorModel, Mount
-from uvms_adaptive_dynamics.model.motion import smooth_sign
 from uvms_adaptive_dynamics.model.parameters import LINK_PARAMETERS, VEHICLE_PARAMETERS
 from uvms_adaptive_dynamics.model.rotations import from_rpy
 

@@ -34,14 +34,14 @@ from uvms_adaptive_dynamics.__main__ import COMMANDS, main
 from uvms_adaptive_dynamics.config import Config
 from uvms_adaptive_dynamics.disk import writing
 from uvms_adaptive_dynamics.evaluation import evaluate_command
-from uvms_adaptive_dynamics.evaluation.files import OTHER_BYTES, needed_bytes
-from uvms_adaptive_dynamics.evaluation.log import TRAJECTORY_POINTS, RunLog
 from uvms_adaptive_dynamics.evaluation.mask_spans import NO_REASON
 from uvms_adaptive_dynamics.evaluation.page_data import CHANNEL_VALUES, PARAMETER_POINTS
 from uvms_adaptive_dynamics.evaluation.parity import POINTS
 from uvms_adaptive_dynamics.evaluation.recording import Piece
 from uvms_adaptive_dynamics.evaluation.regimes import regimes
 from uvms_adaptive_dynamics.evaluation.run import evaluate, metrics_of, run
+from uvms_adaptive_dynamics.evaluation.run_files import OTHER_BYTES, needed_bytes
+from uvms_adaptive_dynamics.evaluation.run_log import TRAJECTORY_POINTS, RunLog
 from uvms_adaptive_dynamics.model.metrics import METRICS, channel_metrics
 from uvms_adaptive_dynamics.model.parameter_file import load_parameters
 from uvms_adaptive_dynamics.model.prior import perturbed, prior_from_config

@@ -30,9 +30,9 @@ from uvms_adaptive_dynamics.__main__ import main
 from uvms_adaptive_dynamics.config import Config
 from uvms_adaptive_dynamics.errors import ParameterError
 from uvms_adaptive_dynamics.model.dynamics import State, forward_dynamics
+from uvms_adaptive_dynamics.model.equations_of_motion import FRICTION_SPEED
 from uvms_adaptive_dynamics.model.error_covariance import Disturbance
 from uvms_adaptive_dynamics.model.forward_simulation import error_of, simulate
-from uvms_adaptive_dynamics.model.motion import FRICTION_SPEED
 from uvms_adaptive_dynamics.model.parameter_draws import moving_covariance
 from uvms_adaptive_dynamics.model.parameter_file import save_parameters
 from uvms_adaptive_dynamics.model.parameter_set import ParameterSet

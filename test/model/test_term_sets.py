@@ -26,8 +26,8 @@ from uvms_adaptive_dynamics.errors import ConfigError
 from uvms_adaptive_dynamics.export.formats import export_as
 from uvms_adaptive_dynamics.export.identified import Identified
 from uvms_adaptive_dynamics.model.dynamics import forward_dynamics, inverse_dynamics, rows_of
+from uvms_adaptive_dynamics.model.equations_of_motion import EquationsOfMotion, smooth_sign
 from uvms_adaptive_dynamics.model.link_geometry import LinkGeometry
-from uvms_adaptive_dynamics.model.motion import EquationsOfMotion, smooth_sign
 from uvms_adaptive_dynamics.model.parameter_file import load_parameters, save_parameters
 from uvms_adaptive_dynamics.model.parameter_set import ParameterSet
 from uvms_adaptive_dynamics.model.physical_set import PhysicalSet

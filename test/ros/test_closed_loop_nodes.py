@@ -36,7 +36,7 @@ from uvms_adaptive_dynamics.model.prior import prior_from_config  # noqa: E402
 from uvms_adaptive_dynamics.model.robot import RobotModel  # noqa: E402
 from uvms_adaptive_dynamics.ros.demo.controller import ControllerNode  # noqa: E402
 from uvms_adaptive_dynamics.ros.messages import parameters_message  # noqa: E402
-from uvms_adaptive_dynamics.ros.publishers import LATCHED  # noqa: E402
+from uvms_adaptive_dynamics.ros.topic_qos import LATCHED  # noqa: E402
 
 PACKAGE = "uvms_adaptive_dynamics.ros.demo"
 

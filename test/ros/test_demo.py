@@ -30,7 +30,7 @@ from uvms_adaptive_dynamics.ros import messages
 from uvms_adaptive_dynamics.ros.demo import command as demo
 from uvms_adaptive_dynamics.ros.demo.child import Child, run_command
 from uvms_adaptive_dynamics.ros.demo.view import SHOWN_PARAMETERS, View
-from uvms_adaptive_dynamics.ros.publishers import LATCHED
+from uvms_adaptive_dynamics.ros.topic_qos import LATCHED
 
 
 def arguments(*given):

@@ -44,7 +44,7 @@ from trajectory_msgs.msg import (
 
 from uvms_adaptive_dynamics.config import Config
 from uvms_adaptive_dynamics.model.dynamics import State, inverse_dynamics
-from uvms_adaptive_dynamics.model.motion import smooth_sign
+from uvms_adaptive_dynamics.model.equations_of_motion import smooth_sign
 from uvms_adaptive_dynamics.model.robot import RobotModel
 from uvms_adaptive_dynamics.ros import feedforward_node
 from uvms_adaptive_dynamics.ros.feedforward_node import FeedforwardNode

@@ -21,7 +21,7 @@ from ros_bus import bus
 
 from uvms_adaptive_dynamics.config import LIVE_BY_NODE, Config
 from uvms_adaptive_dynamics.errors import ConfigError
-from uvms_adaptive_dynamics.ros.parameters import (
+from uvms_adaptive_dynamics.ros.ros_parameters import (
     PARAMETER_TYPES,
     changes_sentence,
     config_from_parameters,

@@ -35,7 +35,7 @@ from uvms_adaptive_dynamics.model.rotations import from_quaternion, from_rpy
 from uvms_adaptive_dynamics.ros import twin_node
 from uvms_adaptive_dynamics.ros.demo.simulated_robot import MESSAGE_CLASSES, ros_message
 from uvms_adaptive_dynamics.ros.messages import covariance_message, doubles, time_message
-from uvms_adaptive_dynamics.ros.publishers import LATCHED
+from uvms_adaptive_dynamics.ros.topic_qos import LATCHED
 from uvms_adaptive_dynamics.ros.twin_messages import ForecastMessages
 from uvms_adaptive_dynamics.ros.twin_node import TwinNode
 from uvms_adaptive_dynamics.simulation.robot import SimulatedRobot

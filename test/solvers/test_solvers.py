@@ -42,7 +42,7 @@ from uvms_adaptive_dynamics.solvers.native.solver import NativeSolver  # noqa: E
 from uvms_adaptive_dynamics.solvers.problem import Quadratic, Solution  # noqa: E402
 from uvms_adaptive_dynamics.studies.benchmark.compare import Oracle  # noqa: E402
 from uvms_adaptive_dynamics.studies.benchmark.measure import Watched  # noqa: E402
-from uvms_adaptive_dynamics.studies.benchmark.memory import resident_mb  # noqa: E402
+from uvms_adaptive_dynamics.studies.benchmark.process_memory import resident_mb  # noqa: E402
 from uvms_adaptive_dynamics.studies.benchmark.samples import (  # noqa: E402
     simulated_samples,
     with_outliers,

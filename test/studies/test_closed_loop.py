@@ -31,8 +31,8 @@ from uvms_adaptive_dynamics.model.prior import prior_from_config
 from uvms_adaptive_dynamics.model.robot import RobotModel
 from uvms_adaptive_dynamics.studies.closed_loop import command, tuning
 from uvms_adaptive_dynamics.studies.closed_loop.command import zeroed
-from uvms_adaptive_dynamics.studies.closed_loop.knowledge import Adapted
 from uvms_adaptive_dynamics.studies.closed_loop.loop import CarriedPayload, TrackingErrors, run_loop
+from uvms_adaptive_dynamics.studies.closed_loop.parameter_sources import Adapted
 from uvms_adaptive_dynamics.studies.closed_loop.runs import RunTimes, back_after, errors_of
 from uvms_adaptive_dynamics.studies.closed_loop.stress import stress
 from uvms_adaptive_dynamics.studies.closed_loop.truth import true_parameters, wrong_prior

@@ -22,7 +22,7 @@ import pytest
 
 from uvms_adaptive_dynamics.__main__ import main
 from uvms_adaptive_dynamics.config import Config
-from uvms_adaptive_dynamics.evaluation.log import Rows
+from uvms_adaptive_dynamics.evaluation.run_log import Rows
 from uvms_adaptive_dynamics.model.robot import RobotModel
 from uvms_adaptive_dynamics.model.sample import Sample
 from uvms_adaptive_dynamics.simulation.bag import write_bag

@@ -25,7 +25,7 @@ from uvms_adaptive_dynamics.model.prior import prior_from_config
 from uvms_adaptive_dynamics.model.robot import RobotModel
 from uvms_adaptive_dynamics.studies.linear_data import linear_samples
 from uvms_adaptive_dynamics.studies.terms import command
-from uvms_adaptive_dynamics.studies.terms.evidence import compare
+from uvms_adaptive_dynamics.studies.terms.comparison import compare
 from uvms_adaptive_dynamics.studies.terms.search import applicable
 from uvms_adaptive_dynamics.studies.terms.trial import HeldOutRows, SampleSets, with_terms
 

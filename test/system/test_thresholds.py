@@ -46,7 +46,7 @@ NO_THRESHOLDS = {
     "control/state_filter.py": "FILTER_HISTORY",
     "control/bands.py": "HALVINGS",
     "control/excitation/design.py": "POSTURES",
-    "control/excitation/knowledge.py": "RESTING_PLACES WEIGHING_ROUNDS PROJECTIONS",
+    "control/excitation/prior_knowledge.py": "RESTING_PLACES WEIGHING_ROUNDS PROJECTIONS",
     "control/excitation/noise.py": "NOISE_ROUNDS",
     "control/excitation/objective.py": "INSTANTS_PER_PERIOD",
     "control/excitation/passive_tilt.py": "TILT RATE ACCELERATION",

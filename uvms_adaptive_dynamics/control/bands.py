@@ -26,8 +26,8 @@ import numpy as np
 from scipy.linalg import expm
 
 from ..model.dynamics import State
+from ..model.equations_of_motion import EquationsOfMotion, smooth_sign
 from ..model.error_covariance import Linear, linearized, transition
-from ..model.motion import EquationsOfMotion, smooth_sign
 from .unexplained import BAND_STEP, Unexplained
 
 HALVINGS = 10   # of a step, to resolve a joint's friction time constant (milliseconds)

@@ -20,7 +20,7 @@ from dataclasses import replace
 import numpy as np
 
 from ..model.dynamics import State
-from ..model.motion import EquationsOfMotion
+from ..model.equations_of_motion import EquationsOfMotion
 from ..model.robot import RobotModel
 from .commands import Plan
 

@@ -30,7 +30,7 @@ import numpy as np
 from ..config import Config
 from ..errors import ParameterError, RobotError, require
 from ..model.dynamics import State, rows_of
-from ..model.motion import smooth_sign
+from ..model.equations_of_motion import smooth_sign
 from ..model.parameter_set import ParameterSet
 from ..model.parameters import ParameterTable
 from ..model.physical_set import ACCEPTED_VIOLATION, PhysicalSet

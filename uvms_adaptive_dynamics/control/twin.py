@@ -20,8 +20,8 @@ import numpy as np
 from ..config import Config
 from ..errors import ParameterError
 from ..model.dynamics import State
+from ..model.equations_of_motion import EquationsOfMotion
 from ..model.forward_simulation import Forward, simulate
-from ..model.motion import EquationsOfMotion
 from ..model.parameter_draws import moving_covariance
 from ..model.parameter_set import ParameterSet
 from ..model.robot import RobotModel

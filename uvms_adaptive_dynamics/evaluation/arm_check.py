@@ -32,7 +32,7 @@ from ..uncertainty.arm_evidence import arm_findings
 from ..uncertainty.evidence import ReportedFinding
 from ..uncertainty.thrust_scale import UNSHOWN, thrust_scale
 from .arm_exchange import EXCHANGE_STRIDE, mistaken_joint
-from .log import RunLog
+from .run_log import RunLog
 
 CHECKED_EVERY = 3   # ticks between checked samples: motion is slower
 CHECKED_SECONDS = 180.0  # [s] length of the checked samples, the newest ones

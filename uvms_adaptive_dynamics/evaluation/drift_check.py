@@ -31,7 +31,7 @@ from ..model.parameter_set import ParameterSet
 from ..model.robot import RobotModel
 from ..uncertainty.added_direction import CLUSTER_LENGTH, Coefficient, RobustFit, pieces_of
 from ..uncertainty.evidence import ReportedFinding
-from .log import RunLog
+from .run_log import RunLog
 
 # Pieces that the jackknife leaves out: as long as possible, since tethers and currents wander over
 # minutes, but enough for a standard error.

@@ -24,7 +24,7 @@ from ..model.metrics import channel_metrics, timing
 from ..uncertainty.evidence import HELD_OUT, ChannelEvidence, Evidence, telling
 from ..uncertainty.statement import Statement, statement
 from ..uncertainty.verdict import JUDGED_SECONDS
-from .log import Rows
+from .run_log import Rows
 from .run_record import Run, trust_of
 
 LEARNT = "the later half of the rows in motion, each predicted before it was learnt from"

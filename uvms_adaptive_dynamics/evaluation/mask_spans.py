@@ -21,7 +21,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from .log import Rows
+from .run_log import Rows
 
 # Of masked rows whose own sample is not masked.
 NO_REASON = "next to masked samples, implausible, or attitude unknown"

@@ -27,8 +27,8 @@ import numpy as np
 
 from ..model.normal import Z95
 from ..uncertainty.evidence import ReportedFinding
-from .files import jsonable
 from .mask_spans import NO_REASON, reasons_between, runs
+from .run_files import jsonable
 from .run_record import Run
 from .scene import Axis, Scene, eigenvalue_series
 

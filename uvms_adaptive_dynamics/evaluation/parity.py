@@ -21,7 +21,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from .log import Rows
+from .run_log import Rows
 
 POINTS = 1200
 SIZE = 200.0    # side of the plot, without labels

@@ -20,7 +20,7 @@ from typing import NamedTuple
 import numpy as np
 
 from ..model.normal import Z95
-from .log import Rows
+from .run_log import Rows
 from .run_record import Run, fixed_stddev
 
 AFTER_CHANGE = 60.0     # [s] that re-estimating a changed part of the robot takes

@@ -46,13 +46,13 @@ from .bags import BagContents, check_bag
 from .causes import first_time, masked_rows, partly_masked, remedies
 from .drift_check import drifts
 from .failures import FailureLog, kind_of
-from .files import needed_bytes, write_json, write_samples
 from .judged import statement_of
 from .left_over import Explained, explanations
-from .log import RunLog
 from .prepared import Batch, Recordings, Signals, prepared
 from .processes import Stream
 from .recording import Piece
+from .run_files import needed_bytes, write_json, write_samples
+from .run_log import RunLog
 from .run_record import Run, metrics_of
 
 # Sentences on wrong channels that a run keeps; the first ones are the informative ones.

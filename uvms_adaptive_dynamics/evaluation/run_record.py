@@ -37,8 +37,8 @@ from ..uncertainty.trust import TRUST_STATES
 from .bags import BagContents
 from .failures import Failure
 from .input_log import InputFigures
-from .log import Rows, RunLog
 from .mask_spans import Span, reasons_of_rows
+from .run_log import Rows, RunLog
 
 RUN_SCHEMA = 2
 

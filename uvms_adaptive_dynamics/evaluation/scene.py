@@ -25,7 +25,7 @@ import numpy as np
 from ..model.parameters import VEHICLE_DAMPING, VEHICLE_INERTIA, VEHICLE_RESTORING
 from ..model.physical_set import PhysicalSet
 from ..uncertainty.parameter_intervals import parameter_intervals
-from .log import ParameterTrajectory, Rows
+from .run_log import ParameterTrajectory, Rows
 from .run_record import Run
 
 MAX_POINTS = 3000

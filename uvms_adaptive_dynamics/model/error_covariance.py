@@ -29,7 +29,7 @@ import numpy as np
 from scipy.linalg import expm
 
 from .dynamics import State
-from .motion import EquationsOfMotion, smooth_sign
+from .equations_of_motion import EquationsOfMotion, smooth_sign
 from .rotations import from_rotation_vector, skew, to_rotation_vector
 
 STATE_STEP = 1e-6  # step of central differences in the state

@@ -28,8 +28,8 @@ from ..errors import ParameterError, brief, require
 from .arguments import array, optional_array
 from .covariance import deviations
 from .dynamics import State, vector_at
+from .equations_of_motion import EquationsOfMotion
 from .error_covariance import Disturbance, ErrorCovariance, error_size
-from .motion import EquationsOfMotion
 from .parameter_draws import has_inertia
 from .robot import RobotModel
 from .rotations import to_rotation_vector

@@ -33,7 +33,7 @@ from ..control.pilot import PilotOutput
 from ..errors import ConfigError
 from ..model.robot import RobotModel
 from . import messages
-from .publishers import NEWEST_ONLY, NO_PUBLISHER_EVENTS, UNKNOWN_NODE
+from .topic_qos import NEWEST_ONLY, NO_PUBLISHER_EVENTS, UNKNOWN_NODE
 
 RC_NO_CHANGE, RC_CHANNELS = 65535, 18     # see mavros_msgs/OverrideRCIn
 SET_POINT = {"effort": "joint_torque", "position": "mu", "velocity": "mu_dot"}

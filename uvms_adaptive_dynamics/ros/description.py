@@ -23,7 +23,7 @@ from rclpy.node import Node
 from std_msgs.msg import String
 
 from ..config import Config
-from .publishers import LATCHED
+from .topic_qos import LATCHED
 
 DESCRIPTION_TOPIC = "robot_description"
 DESCRIPTION_WARNING_S = 5.0  # between warnings that the robot description is missing

@@ -34,10 +34,10 @@ import yaml
 
 from ..config import Config, load_config
 from ..config.template import settings_file
-from ..control.excitation.information import promise_of
-from ..control.excitation.knowledge import Knowledge
 from ..control.excitation.limits import MotionLimits
+from ..control.excitation.motion_information import promise_of
 from ..control.excitation.noise import noise_of
+from ..control.excitation.prior_knowledge import Knowledge
 from ..control.excitation.trajectory import Trajectory
 from ..control.excitation.trajectory_file import load_trajectory, save_trajectory
 from ..control.guide import Request, StageView

@@ -30,7 +30,7 @@ from ..errors import MessageError, ParameterError, UvmsError
 from ..model.parameter_set import ParameterSet
 from ..model.robot import RobotModel
 from .messages import read_covariance, status_values
-from .publishers import LATCHED
+from .topic_qos import LATCHED
 
 
 class EstimatorStatus(NamedTuple):

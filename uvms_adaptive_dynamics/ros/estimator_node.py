@@ -39,8 +39,9 @@ from ..uncertainty.evidence import telling
 from . import messages
 from .diagnostics import Diagnostics
 from .inputs import NodeInputs
-from .log import CORE_LOG, RosLogHandler
 from .memory import Memory, robot_folder
+from .node_log import CORE_LOG, RosLogHandler
+from .node_stages import NodeStages
 from .outputs import OutputPublishers
 from .parameter_outputs import SILENCE_LOOK_S, ParameterOutputs
 from .payload_output import PERIOD_S, PayloadOutput
@@ -48,7 +49,6 @@ from .recent_fit import RecentFit
 from .recorder import recording_path
 from .services import NodeServices, parameter_folder
 from .settings_node import SettingsNode
-from .stages import NodeStages
 from .statements import JUDGED, Statements
 from .subscriptions import PeriodicThread
 from .validity import ValidityMonitor

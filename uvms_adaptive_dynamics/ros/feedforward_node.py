@@ -42,10 +42,10 @@ from ..signals.latest_state import STATE_ROLES, LatestState, LatestStateFilter
 from ..signals.topics import by_topic, feedforward_inputs
 from .feedforward_outputs import FeedforwardPublishers
 from .process import node_parser, run_node
-from .publishers import LATCHED
 from .settings_node import SettingsNode
 from .status import ERROR, OK, WARN
 from .subscriptions import InputPoll, InputSubscription, PeriodicThread, ReceivedMessage
+from .topic_qos import LATCHED
 from .trusted_lane import TrustedLane
 
 FEEDFORWARD_NODE = "uvms_feedforward"

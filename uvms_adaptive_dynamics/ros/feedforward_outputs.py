@@ -29,7 +29,7 @@ from ..model.robot import RobotModel
 from ..signals.latest_state import LatestState
 from ..signals.topics import FEEDFORWARD_OUTPUTS
 from . import messages
-from .publishers import LATCHED, NEWEST_ONLY, NO_PUBLISHER_EVENTS
+from .topic_qos import LATCHED, NEWEST_ONLY, NO_PUBLISHER_EVENTS
 
 FEEDFORWARD_CLASSES = {f"{kind.__module__.split('.')[0]}/msg/{kind.__name__}": kind
                        for kind in (AccelStamped, DiagnosticArray, JointState, TwistStamped, Wrench,

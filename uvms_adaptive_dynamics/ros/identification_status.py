@@ -25,9 +25,9 @@ from rclpy.node import Node
 from ..control.excitation.trajectory import Trajectory
 from ..control.pilot import Pilot
 from . import messages
-from .publishers import LATCHED, NO_PUBLISHER_EVENTS
 from .settings_node import node_time
 from .status import ERROR, OK, WARN
+from .topic_qos import LATCHED, NO_PUBLISHER_EVENTS
 
 SAME_STATUS_S = 0.5  # between unchanged statuses
 MOST_USES = 5       # limits listed in the summary of a motion

@@ -28,7 +28,7 @@ from std_msgs.msg import Float64MultiArray
 from ..model.robot import RobotModel
 from ..signals.topics import OUTPUTS
 from . import messages
-from .publishers import LATCHED, NO_PUBLISHER_EVENTS
+from .topic_qos import LATCHED, NO_PUBLISHER_EVENTS
 
 OUTPUT_CLASSES = {"sensor_msgs/msg/JointState": JointState,
                   "std_msgs/msg/Float64MultiArray": Float64MultiArray,

@@ -32,7 +32,7 @@ from rclpy.signals import SignalHandlerOptions
 from rclpy.utilities import remove_ros_args
 
 from ..errors import UvmsError
-from .log import last_words
+from .node_log import last_words
 from .parameter_files import check_reached, read_parameter_files
 
 # [s] between checks for a signal, for a node that winds down.

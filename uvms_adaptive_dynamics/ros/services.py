@@ -38,7 +38,7 @@ from ..model.parameters import ParameterTable
 from ..model.sample import channel_names
 from ..uncertainty.statement import first_lines
 from .memory import Memory
-from .stages import NodeStages
+from .node_stages import NodeStages
 from .statements import STATEMENT_FILE, Statements
 from .validity import failure
 from .worker import Worker

@@ -25,7 +25,7 @@ from rclpy.clock import Clock, ClockType
 
 from ..config import Config, FixedSettings
 from .description import Description
-from .parameters import ESTIMATORS, changes_sentence, config_from_parameters, watch_changes
+from .ros_parameters import ESTIMATORS, changes_sentence, config_from_parameters, watch_changes
 
 NAMESAKES_S = 1.0     # between looks for other nodes of this name
 

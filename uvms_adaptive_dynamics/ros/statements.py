@@ -34,8 +34,8 @@ from ..model.sample import LEFT_OUT
 from ..uncertainty.evidence import HELD_OUT, ChannelEvidence, Evidence, finding_of
 from ..uncertainty.statement import Statement, statement
 from .inputs import NodeInputs
+from .node_stages import NodeStages
 from .recent_fit import RecentFit
-from .stages import NodeStages
 from .validity import failure
 from .worker import Worker
 

@@ -38,7 +38,7 @@ from rclpy.subscription import Subscription
 from ..config import NODE_NAME
 from ..errors import ConfigError
 from ..signals.topics import Input, topic_setting
-from .publishers import Publisher, publishers_on, qos_text, several
+from .topic_qos import Publisher, publishers_on, qos_text, several
 
 # Best effort matches every publisher; the depth is one second of a 100 Hz sensor.
 SENSOR_DEPTH = 100

@@ -47,10 +47,10 @@ from .inputs import NodeInputs
 from .outputs import QUEUED
 from .plans import Plans
 from .process import node_parser, run_node
-from .publishers import LATCHED, NO_PUBLISHER_EVENTS
 from .settings_node import SettingsNode
 from .status import ERROR, OK, WARN
 from .subscriptions import PeriodicThread
+from .topic_qos import LATCHED, NO_PUBLISHER_EVENTS
 from .twin_messages import ForecastMessages
 
 TWIN_NODE = "uvms_twin"

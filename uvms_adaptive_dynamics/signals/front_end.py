@@ -48,7 +48,14 @@ from .filters.thrusters import SATURATED, ThrusterModel
 from .filters.wrench import MeasuredWrench, NoWrench
 from .gates.choose import frozen_sensor_gate, publisher_gate
 from .gates.frozen import FrozenSensorGate
-from .gates.publishers import COMMAND_FAR, DVL_FAR, IMU_FAR, JOINT_FAR, WRENCH_FAR, PublisherGate
+from .gates.two_publishers import (
+    COMMAND_FAR,
+    DVL_FAR,
+    IMU_FAR,
+    JOINT_FAR,
+    WRENCH_FAR,
+    PublisherGate,
+)
 from .health import frames_status, signal_warnings
 from .masks import FOUND_WRONG, NEVER_SEEN, RowMasks
 from .ticks import TickGrid

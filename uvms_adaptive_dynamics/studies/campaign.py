@@ -31,8 +31,8 @@ from ..config import Config
 from ..disk.writing import output_folder
 from ..errors import UvmsError
 from ..evaluation.batch.executors import in_processes
-from ..evaluation.files import write_json
 from ..evaluation.run import run as run_bags
+from ..evaluation.run_files import write_json
 from ..evaluation.run_record import Run, metrics_of
 from ..model.metrics import all_channels
 from ..model.parameter_set import ParameterSet

@@ -33,7 +33,7 @@ from .. import options
 from ..config import Config
 from ..disk.writing import output_folder
 from ..estimation.estimator import Estimator
-from ..evaluation.files import write_json
+from ..evaluation.run_files import write_json
 from ..model.covariance import deviations
 from ..model.parameter_set import ParameterSet
 from ..model.prior import perturbed, prior_stddev

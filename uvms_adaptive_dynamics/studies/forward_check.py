@@ -27,7 +27,7 @@ from .. import options
 from ..config import Config
 from ..disk.writing import output_folder
 from ..errors import BagError, ConfigError, ParameterError
-from ..evaluation.files import write_json
+from ..evaluation.run_files import write_json
 from ..model.dynamics import State
 from ..model.error_covariance import Disturbance
 from ..model.forward_simulation import Forward, error_of, simulate

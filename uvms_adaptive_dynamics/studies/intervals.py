@@ -34,7 +34,7 @@ from .. import options
 from ..config import Config
 from ..disk.writing import output_folder
 from ..estimation.estimator import Estimator
-from ..evaluation.files import write_json
+from ..evaluation.run_files import write_json
 from ..model.prior import perturbed, prior_from_config
 from ..model.robot import RobotModel
 from .campaign import HELD_OUT_SEED_OFFSET, RELATIVE_WINDOW, SHORTEST_RECORDING

@@ -30,8 +30,8 @@ from .. import options
 from ..config import Config
 from ..disk.writing import output_folder
 from ..errors import ConfigError
-from ..evaluation.files import write_json
 from ..evaluation.run import run as run_bags
+from ..evaluation.run_files import write_json
 from ..evaluation.run_record import metrics_of
 from ..model.parameter_set import ParameterSet
 from ..model.prior import perturbed, prior_from_config

@@ -35,7 +35,7 @@ from ..disk.writing import output_folder
 from ..errors import UvmsError
 from ..estimation.estimator import Estimator
 from ..evaluation.bags import read_messages
-from ..evaluation.files import write_json
+from ..evaluation.run_files import write_json
 from ..model.robot import RobotModel
 from ..model.sample import Sample
 from ..signals.front_end import SignalFrontEnd

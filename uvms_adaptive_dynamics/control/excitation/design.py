@@ -32,11 +32,11 @@ from ...model.parameter_set import ParameterSet
 from ...model.robot import RobotModel
 from ..desired_motion import desired_motion
 from ..stage_entry import STAGE_KINDS
-from .information import promise_of
-from .knowledge import CREEP, Knowledge
 from .limits import MotionLimits, moving
+from .motion_information import promise_of
 from .objective import Objective
 from .passive_tilt import passive_tilt
+from .prior_knowledge import CREEP, Knowledge
 from .rows import regressors
 from .search import Search
 from .trajectory import VEHICLE_COORDINATES, Trajectory

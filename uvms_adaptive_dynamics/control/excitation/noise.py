@@ -22,7 +22,7 @@ from ...config import Config
 from ...errors import ParameterError
 from ...model.parameter_set import ParameterSet
 from ...model.robot import RobotModel
-from .knowledge import Knowledge
+from .prior_knowledge import Knowledge
 
 # Independent rows of a channel below which its assumed noise is kept; 10 give the noise to 22 %.
 FEWEST_ROWS = 10

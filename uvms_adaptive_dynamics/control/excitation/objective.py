@@ -29,8 +29,8 @@ from ...config import Config
 from ...model.robot import RobotModel
 from ..desired_motion import desired_motion
 from .basis import tones
-from .knowledge import Knowledge
 from .limits import MotionLimits
+from .prior_knowledge import Knowledge
 from .rows import motion_gradient, regressors
 
 # Cost [nats] of twice a limit, all the time: exceeding it by 5 % for 1 s of 60 costs one.

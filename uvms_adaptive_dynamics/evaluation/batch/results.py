@@ -23,7 +23,7 @@ from typing import Any
 
 from ...config import Config
 from ...disk.writing import attempt_all, write_file
-from ..files import jsonable, write_json
+from ..run_files import jsonable, write_json
 from .content import digest_of
 from .executors import Ended
 from .page import batch_page

@@ -23,7 +23,7 @@ from typing import Any
 from ...disk.reading import read_text
 from ...disk.writing import output_folder, remove_partials
 from ...errors import UvmsError
-from ..files import write_json
+from ..run_files import write_json
 from .content import digest_of
 
 BATCH_SCHEMA = 1

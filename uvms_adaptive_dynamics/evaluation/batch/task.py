@@ -28,10 +28,10 @@ from ...model.normal import Z95
 from ...model.parameter_file import load_parameters
 from ...model.parameter_set import ParameterSet
 from ...uncertainty.verdict import verdict
-from ..files import jsonable
 from ..judged import evidence_of
-from ..log import Rows
 from ..run import run
+from ..run_files import jsonable
+from ..run_log import Rows
 from ..run_record import Run, metrics_of
 from .content import code_digest, file_digest
 from .plan import Task

@@ -51,7 +51,7 @@ from ...simulation.carrying import CarryingMotion
 from ...simulation.robot import SimulatedRobot
 from ...simulation.sensors import ROLE_OF_TOPIC
 from ..process import run_node
-from ..publishers import LATCHED
+from ..topic_qos import LATCHED
 from ..trusted_lane import TrustedLane
 from .simulated_robot import MESSAGE_CLASSES
 

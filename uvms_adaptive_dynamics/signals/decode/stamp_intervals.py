@@ -28,7 +28,7 @@ from collections.abc import Sequence
 from statistics import fmean, median_high, pstdev  # (median_high is one of the values)
 from typing import NamedTuple
 
-from ..gates.publishers import RATE_RATIO, UNEVEN
+from ..gates.two_publishers import RATE_RATIO, UNEVEN
 
 PERIOD_INTERVALS = 25   # between stamps; their median is the period
 JITTER_INTERVALS = 100  # between stamps, to measure their regularity without outages, longer than:

@@ -24,10 +24,10 @@ from .frozen import FrozenSensorGate
 from .imu_consistency import ImuConsistency
 from .innovations import InnovationGate
 from .joint_consistency import JointConsistency
-from .publishers import PublisherGate
 from .repeats import RepeatGate
 from .spikes import LOOKAHEAD, GatedRow, SpikeGate
 from .stuck_velocities import StuckVelocities
+from .two_publishers import PublisherGate
 from .velocity_fit import VelocityFit
 
 

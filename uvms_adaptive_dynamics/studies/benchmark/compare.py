@@ -28,7 +28,7 @@ from ...solvers import Solver
 from ...solvers.cvxpy_solver import CvxpySolver
 from ...solvers.problem import HorizonProblem, Solution
 from .cases import TimedCase
-from .memory import peak_mb
+from .process_memory import peak_mb
 from .times import Stopwatch, Times, spread
 
 # Largest size of the window [numbers] for which CVXPY's program is compiled once: at five times as

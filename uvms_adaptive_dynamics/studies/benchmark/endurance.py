@@ -28,7 +28,7 @@ from ...model.prior import perturbed, prior_from_config
 from ...solvers.problem import OUT_OF_TIME
 from .cases import TimedCase
 from .measure import BENCHMARK_SEED, PRIOR_WRONG_BY, prepare
-from .memory import resident_mb
+from .process_memory import resident_mb
 from .times import Stopwatch, Times
 
 CHECKS = 10

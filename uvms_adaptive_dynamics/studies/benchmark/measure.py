@@ -36,7 +36,7 @@ from ...solvers.problem import HorizonProblem, Solution
 from .cases import TimedCase
 from .chain import chain_robot, chain_samples
 from .compare import CvxpyComparison
-from .memory import peak_mb
+from .process_memory import peak_mb
 from .samples import simulated_samples, with_outliers
 from .times import Stopwatch, Times, spread
 

@@ -28,7 +28,7 @@ from ... import options
 from ...config import Config
 from ...control.motion_controller import gains_for
 from ...disk.writing import output_folder, write_file
-from ...evaluation.files import write_json
+from ...evaluation.run_files import write_json
 from ...model.parameter_set import ParameterSet
 from ...model.prior import prior_from_config
 from ...model.robot import RobotModel

@@ -25,8 +25,8 @@ from ...control.feedforward import Feedforward
 from ...control.motion_controller import Gains
 from ...model.parameter_set import ParameterSet
 from ...model.robot import RobotModel
-from .knowledge import Adapted, Known
 from .loop import CarriedPayload, KnowledgeSource, TrackingErrors, rms, run_loop
+from .parameter_sources import Adapted, Known
 from .truth import wrong_prior
 
 VARIANTS = {"pid": "PID alone", "prior": "fixed prior", "adapted": "adapted",

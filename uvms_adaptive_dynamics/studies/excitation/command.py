@@ -37,7 +37,7 @@ from ...control.stage_entry import STAGE_KINDS
 from ...control.stages import Stage, load_schedule
 from ...disk.writing import output_folder, write_file
 from ...errors import ConfigError
-from ...evaluation.files import write_json
+from ...evaluation.run_files import write_json
 from ...model.parameter_file import load_parameters
 from ...model.parameter_set import ParameterSet
 from ...model.prior import prior_from_config

@@ -23,10 +23,10 @@ import numpy as np
 
 from ...config import Config
 from ...control.excitation.design import design, resting_place
-from ...control.excitation.information import information, promise_of
-from ...control.excitation.knowledge import Knowledge
 from ...control.excitation.limits import MotionLimits, moving
+from ...control.excitation.motion_information import information, promise_of
 from ...control.excitation.noise import noise_of
+from ...control.excitation.prior_knowledge import Knowledge
 from ...control.excitation.trajectory import IMPROVED_SHARE, Promise
 from ...model.covariance import deviations
 from ...model.parameter_set import ParameterSet

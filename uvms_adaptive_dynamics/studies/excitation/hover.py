@@ -21,9 +21,9 @@ from pathlib import Path
 import numpy as np
 
 from ...config import Config
-from ...control.excitation.knowledge import Knowledge
 from ...control.excitation.limits import MotionLimits
 from ...control.excitation.noise import measured_noise, noise_of
+from ...control.excitation.prior_knowledge import Knowledge
 from ...control.excitation.trajectory import Trajectory
 from ...errors import BagError, ParameterError
 from ...estimation.low_pass import RowFilter

@@ -20,9 +20,9 @@ from dataclasses import replace
 from pathlib import Path
 
 from ...config import Config
-from ...control.excitation.information import promise_of
-from ...control.excitation.knowledge import Knowledge
+from ...control.excitation.motion_information import promise_of
 from ...control.excitation.noise import noise_of
+from ...control.excitation.prior_knowledge import Knowledge
 from ...control.excitation.trajectory_file import load_trajectory
 from ...disk.writing import write_file
 from ...errors import ConfigError

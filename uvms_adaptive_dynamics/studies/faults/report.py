@@ -22,7 +22,7 @@ from typing import Any
 
 import numpy as np
 
-from ...evaluation.files import write_json
+from ...evaluation.run_files import write_json
 from ...model.robot import RobotModel
 from .judge import CaseResult
 

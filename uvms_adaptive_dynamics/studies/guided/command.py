@@ -32,9 +32,9 @@ from ... import options
 from ...config import Config
 from ...control.stages import load_schedule
 from ...disk.writing import output_folder, write_file
-from ...evaluation.files import write_json
 from ...evaluation.judged import statement_of
 from ...evaluation.run import run as run_bags
+from ...evaluation.run_files import write_json
 from ...evaluation.run_record import Run, metrics_of
 from ...model.metrics import all_channels
 from ...model.parameter_file import save_parameters

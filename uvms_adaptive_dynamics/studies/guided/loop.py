@@ -49,7 +49,7 @@ from ...signals.filters.thrust_curve import ThrustCurve
 from ...simulation.bag import DEFAULT_START, received
 from ...simulation.faults.stream import Received
 from ...simulation.robot import SimulatedRobot
-from ..closed_loop.knowledge import Adapted
+from ..closed_loop.parameter_sources import Adapted
 from ..sensing import sense
 
 # [s] of free floating before the robot is armed, so that the filter has all sensors

@@ -31,7 +31,7 @@ from ... import options
 from ...config import Config
 from ...config.paper import COST, LETTER, WINDOW
 from ...disk.writing import output_folder, write_file
-from ...evaluation.files import write_json
+from ...evaluation.run_files import write_json
 from ...model.metrics import timing
 from ...model.prior import perturbed, prior_from_config
 from ...model.robot import RobotModel

@@ -24,7 +24,7 @@ import numpy as np
 from ...config import Config
 from ...estimation.estimator import Estimator
 from ...evaluation.bags import check_bag, read_messages
-from ...evaluation.log import Rows, RunLog
+from ...evaluation.run_log import Rows, RunLog
 from ...model.metrics import all_channels
 from ...model.parameter_set import ParameterSet
 from ...model.robot import RobotModel

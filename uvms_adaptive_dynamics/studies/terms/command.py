@@ -29,10 +29,10 @@ from ...config import Config
 from ...config.robot import JOINT_TERMS, VEHICLE_TERMS
 from ...disk.writing import output_file
 from ...errors import ConfigError
-from ...evaluation.files import write_json
+from ...evaluation.run_files import write_json
 from ...model.metrics import channel_metrics
 from ...model.robot import RobotModel
-from .evidence import Comparison, Ratio
+from .comparison import Comparison, Ratio
 from .search import SearchResult, applicable, search
 from .trial import HeldOutRows, read_recordings
 

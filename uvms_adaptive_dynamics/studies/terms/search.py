@@ -20,7 +20,7 @@ from typing import NamedTuple
 
 from ...config import Config
 from ...config.robot import JOINT_TERMS, VEHICLE_TERMS
-from .evidence import Comparison, compare
+from .comparison import Comparison, compare
 from .trial import HeldOutRows, SampleSets, trial, with_terms
 
 

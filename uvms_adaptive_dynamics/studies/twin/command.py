@@ -34,7 +34,7 @@ from ...control.unexplained import Residuals
 from ...disk.writing import output_folder
 from ...errors import BagError, ConfigError, ParameterError
 from ...estimation.estimator import Estimator
-from ...evaluation.files import write_json
+from ...evaluation.run_files import write_json
 from ...model.parameter_file import load_parameters
 from ...model.parameter_set import ParameterSet
 from ...model.prior import perturbed, prior_from_config

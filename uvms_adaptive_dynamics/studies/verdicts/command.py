@@ -24,7 +24,7 @@ from ... import options
 from ...disk.writing import output_folder
 from ...errors import ConfigError, UvmsError
 from ...evaluation.batch.executors import in_processes
-from ...evaluation.files import write_json
+from ...evaluation.run_files import write_json
 from ...uncertainty.verdict import GOOD
 from .table import TABLES
 from .trial import Trial, judged

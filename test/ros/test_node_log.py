@@ -20,8 +20,8 @@ from rcl_interfaces.msg import Log
 from rclpy.qos import QoSProfile
 from ros_bus import bus, process
 
-from uvms_adaptive_dynamics.ros import log as ros_log
 from uvms_adaptive_dynamics.ros import node as node_module
+from uvms_adaptive_dynamics.ros import node_log
 from uvms_adaptive_dynamics.ros import process as process_module
 
 FATAL = 50
@@ -46,11 +46,11 @@ def test_why_a_node_does_not_start_is_in_its_log_file(tmp_path, monkeypatch, arg
 def test_last_words_reach_the_log_topic(monkeypatch, exists):
     """From the node, or from a temporary one with its name; on a loaded computer discovery takes
     seconds."""
-    monkeypatch.setattr(ros_log, "DISCOVERY_S", 20.0)
+    monkeypatch.setattr(node_log, "DISCOVERY_S", 20.0)
     with bus() as ros:
         log = ros.collect(Log, "/rosout", QoSProfile(depth=100))
         node = ros.operator if exists else None
-        speaker = threading.Thread(target=ros_log.last_words, args=(
+        speaker = threading.Thread(target=node_log.last_words, args=(
             "no URDF", node, "uvms_estimator", ["-r", "__ns:=/auv"]))
         speaker.start()
         name = "operator" if exists else "auv.uvms_estimator"
@@ -61,8 +61,8 @@ def test_last_words_reach_the_log_topic(monkeypatch, exists):
 
 def test_what_ros_cannot_say_is_on_stderr(monkeypatch, capfd):
     """Even with a broken middleware the reason is shown."""
-    monkeypatch.setattr(ros_log.rclpy, "create_node", lambda *a, **k: 1 / 0)
-    ros_log.last_words("no URDF", None, "uvms_estimator", [])
+    monkeypatch.setattr(node_log.rclpy, "create_node", lambda *a, **k: 1 / 0)
+    node_log.last_words("no URDF", None, "uvms_estimator", [])
     assert "uvms_estimator: no URDF" in capfd.readouterr().err
 
 
@@ -70,7 +70,7 @@ def test_only_names_are_taken_over():
     """Other arguments may be the unusable ones."""
     arguments = ["--ros-args", "-r", "__ns:=/auv", "-r", "imu/data:=/x", "-p", "a:=1",
                  "--params-file", "/dev/zero", "--remap", "__node:=left"]
-    assert list(ros_log._names(arguments)) == ["-r", "__ns:=/auv", "--remap", "__node:=left"]
+    assert list(node_log._names(arguments)) == ["-r", "__ns:=/auv", "--remap", "__node:=left"]
 
 
 def test_an_error_of_the_program_is_in_the_log_too(monkeypatch):

@@ -20,7 +20,7 @@ import numpy as np
 from ...config import Config
 from ...model.kernel import gaussian_kernel
 from ...model.robot import RobotModel
-from .knowledge import Knowledge
+from .prior_knowledge import Knowledge
 from .rows import regressors
 from .trajectory import Promise, Trajectory
 

@@ -17,7 +17,7 @@ import json
 
 import numpy as np
 
-from uvms_adaptive_dynamics.evaluation.files import jsonable
+from uvms_adaptive_dynamics.evaluation.run_files import jsonable
 
 
 def test_json_is_strict():

@@ -23,7 +23,7 @@ from pathlib import Path
 import numpy as np
 
 from ..disk.writing import write_file
-from .log import Rows
+from .run_log import Rows
 
 # [bytes] Parts of a row of samples.csv: time; three figures and a flag per channel; the arm's part
 # of a vehicle channel. A figure of 9 digits has at most 15 characters and a comma.

@@ -23,7 +23,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from signal_runs import run
 
-from uvms_adaptive_dynamics.signals.gates.publishers import (
+from uvms_adaptive_dynamics.signals.gates.two_publishers import (
     DVL_FAR,
     HOLD,
     JOINT_FAR,
