@@ -29,32 +29,24 @@ from typing import NamedTuple
 import numpy as np
 
 from ..config import Config
-from ..config.estimation import Filter
 from ..model.normal import chance_of
 from ..model.robot import RobotModel
 from ..model.sample import Sample
 from ..model.term_sets import TERM_SETS
-from ..signals.checks.thrust_fit import COUPLING
-from ..uncertainty.added_direction import MIN_PIECES, Coefficient, RobustFit
-from ..uncertainty.arm_evidence import LEAST_COST_GAIN
+from ..uncertainty.added_direction import RobustFit
 from ..uncertainty.evidence import MATTERING_SHARE, ReportedFinding
 from ..uncertainty.trust_cause import LEFT
 from ..uncertainty.verdict import GOOD_COVERAGE
-from .arm_check import CHECKED_EVERY, WEIGHT, at_rest, with_lacking
-from .arm_exchange import low_passed
+from .arm_check import CHECKED_EVERY
+from .fitted_current import FittedCurrent, fitted_current
+from .guessed_columns import Columns, guessed_columns
 
 PIECE = 5.0         # [s] length of the cross-validated pieces: a few motions
 FEWEST_PIECES = 4
 # Chance that arbitrary columns explain as much as a guess, above which it is not named: some
 # eighty pairs of guess and channel are judged, so one recording in a hundred gets a false name.
 MOST_CHANCE = 1e-4
-# [s] A wrong wiring acts at once. If what the efforts will be this much later explains a channel
-# now, both have a cause in common: longer than the low-pass, shorter than a motion.
-AHEAD = 0.5
 COMBINED = ("together", "efforts", "ahead")     # guesses of more than one effect
-# [m/s] First guesses of a current; Gauss-Newton steps from the best of them.
-FIRST_CURRENTS = (0.1, 0.3, 0.9)
-CURRENT_STEPS = 4
 # Sentences on what each guess explains, and what to do about it.
 EXPLANATIONS = {
     "estimate": "other parameters of the same model explain {:.0%} of it: the robot or its motion "
@@ -90,17 +82,6 @@ class Guess(NamedTuple):
     sure: np.ndarray
 
 
-class Columns(NamedTuple):
-    """Low-passed rows: times (T,), columns of the model (T, C, p) and of each guess (T, C, k),
-    efforts minus known loads and valid, both (T, C)."""
-
-    t: np.ndarray
-    own: np.ndarray
-    guesses: dict[str, np.ndarray]
-    tau: np.ndarray
-    valid: np.ndarray
-
-
 def explanations(samples: Sequence[Sample], config: Config, robot: RobotModel,
                  left: np.ndarray, held: np.ndarray, frozen: bool) -> Explained:
     """Explanations for channels that the estimate leaves largely unexplained, and for those whose
@@ -111,7 +92,7 @@ def explanations(samples: Sequence[Sample], config: Config, robot: RobotModel,
     settings = replace(config.filter, period=CHECKED_EVERY * config.filter.period)
     if not poor.any() or not samples:
         return Explained([], {})
-    rows = _columns(samples, config, robot, settings)
+    rows = guessed_columns(samples, config, robot, settings)
     if not len(rows.t) or rows.t[-1] - rows.t[0] < FEWEST_PIECES * PIECE:
         return Explained([], {})
     known, findings = _unseen(rows.own, rows), []
@@ -120,7 +101,7 @@ def explanations(samples: Sequence[Sample], config: Config, robot: RobotModel,
     guesses = {name: _judged(np.concatenate([rows.own, columns], axis=2), columns, rows, known,
                              least) for name, columns in rows.guesses.items()}
     carried = poor[robot.vehicle_rows] & (plain[robot.vehicle_rows] > MATTERING_SHARE)
-    current = _current(samples, settings, rows) if (
+    current = fitted_current(samples, settings, rows) if (
         carried.any() and "current" not in config.robot.terms) else None
     if current is not None:
         guesses["current"] = found = _judged(current.Y, current.by_component, rows, known, least)
@@ -168,58 +149,6 @@ def _advice(current: FittedCurrent, known: Sequence[float]) -> ReportedFinding:
         "to robot.terms if it varies"))
 
 
-class FittedCurrent(NamedTuple):
-    """A steady current north and east (2,) [m/s], the remaining change of each component with its
-    error, the rows' columns in this current (T, C, p), and the change of their efforts with each
-    component (T, C, 2)."""
-
-    value: np.ndarray
-    change: list[Coefficient]
-    Y: np.ndarray
-    by_component: np.ndarray
-
-
-def _current(samples: Sequence[Sample], settings: Filter, rows: Columns) -> FittedCurrent | None:
-    """The current that explains most, or None if none is significant. The search starts along the
-    steady force that the vehicle needs and continues with Gauss-Newton steps."""
-    vehicle = RobotModel(Config().with_values({"robot.joints": (), "robot.terms": ("current",)}),
-                         None)
-    bare = [replace(sample, joint_torque=np.zeros(0), valid=sample.valid[:6])
-            for sample in samples]
-    own, place = vehicle.table.paper_slice, vehicle.table.term_slices["current"]
-
-    def at(current: np.ndarray, of: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-        """The rows' columns in a current, and the derivative of the efforts of parameters `of` with
-        respect to it."""
-        pi = np.concatenate([of[own], current])
-        _, Y, _, _ = low_passed(bare, settings, lambda sample: vehicle.raw_rows(sample, pi))
-        carried, change = rows.own.copy(), np.zeros((*rows.tau.shape, 2))
-        carried[:, :6, own], change[:, :6] = Y[:, :, own], Y[:, :, place]
-        return carried, change
-
-    def fit(Y: np.ndarray) -> RobustFit:
-        return RobustFit(Y, rows.tau, rows.valid, rows.t)
-
-    still = fit(rows.own)
-    force = still.beside(rows.guesses["tether"][:, :, :2]).solution[-2:]
-    way = -force / max(float(np.linalg.norm(force)), 1e-12)
-    fits = [(size * way, fit(at(size * way, still.solution)[0])) for size in FIRST_CURRENTS]
-    value, best = min(fits, key=lambda one: one[1].cost)
-    for _ in range(CURRENT_STEPS):
-        Y, change = at(value, best.solution)
-        new = value + best.beside(change).solution[-2:]
-        found = fit(at(new, best.solution)[0])
-        if found.cost >= best.cost:
-            break
-        value, best = new, found
-    Y, change = at(value, best.solution)
-    error = [best.beside(change[:, :, 1 - k:2 - k]).added(change[:, :, k:k + 1])[0]
-             for k in range(2)]
-    sure = (best.cost < still.cost - LEAST_COST_GAIN and error[0].clusters >= MIN_PIECES
-            and np.linalg.norm(value) > max(one.error for one in error))
-    return FittedCurrent(value, error, Y, change) if sure else None
-
-
 def _unseen(Y: np.ndarray, rows: Columns) -> np.ndarray:
     """(T, C) cross-validated predictions with columns Y (T, C, k)."""
     return RobustFit(Y, rows.tau, rows.valid, rows.t).unseen(PIECE)
@@ -250,52 +179,3 @@ def _judged(Y: np.ndarray, added: np.ndarray, rows: Columns, known: np.ndarray,
     acting = np.any(added != 0.0, axis=0).sum(axis=1)
     chance = chance_of(1.0 - share / np.maximum(least, 1e-12), acting, freedom)
     return Guess(share, chance < MOST_CHANCE)
-
-
-def _columns(samples: Sequence[Sample], config: Config, robot: RobotModel, settings: Filter
-             ) -> Columns:
-    """Columns of the model and of all guesses except the current."""
-    whole = with_lacking(config, robot)
-    places = {name: np.r_[whole.table.term_slices[name]] for name in robot.table.lacking}
-    floats = robot.vehicle and robot.joints and not robot.knows_buoyancy
-    weights = whole.table.places(f"{joint}.{name}" for joint in robot.joints for name in WEIGHT)
-
-    def columns(sample: Sample) -> dict[str, np.ndarray]:
-        Y = whole.raw_rows(sample).Y
-        parts = {"own": robot.raw_rows(sample).Y, **{name: Y[:, at] for name, at in places.items()}}
-        if floats:
-            parts["buoyancy"] = whole.raw_rows(at_rest(sample)).Y[:, weights]
-        if robot.vehicle:
-            parts["tether"] = np.zeros((len(Y), 8))
-            parts["tether"][:3, :2] = sample.R_nb.T[:, :2]
-            parts["tether"][:6, 2:] = np.eye(6)
-        return parts
-
-    widths = {name: part.shape[1] for name, part in columns(samples[0]).items()}
-    t, Y, tau, valid = low_passed(samples, settings, lambda sample: robot.raw_rows(
-        sample)._replace(Y=np.concatenate(list(columns(sample).values()), axis=1)))
-    guesses = dict(zip(widths, np.split(Y, np.cumsum(list(widths.values()))[:-1], axis=2)))
-    own = guesses.pop("own")
-    together = np.concatenate([np.zeros((*tau.shape, 0)), *guesses.values()], axis=2)
-    levers = np.ones(tau.shape[1])
-    if robot.vehicle:
-        allocation = np.reshape(config.thrusters.allocation, (6, -1))
-        levers[:6] = np.maximum(np.linalg.norm(allocation, axis=1), 1e-9)
-    others = _of_others(tau, levers, robot)
-    step = round(AHEAD / max(float(np.median(np.diff(t))), 1e-9)) if len(t) > 1 else 0
-    return Columns(t, own, guesses | {"together": together, "efforts": others,
-                                      "ahead": np.roll(others, -step, axis=0)}, tau, valid)
-
-
-def _of_others(tau: np.ndarray, levers: np.ndarray, robot: RobotModel) -> np.ndarray:
-    """(T, C, k) efforts of the other channels of vehicle or arm, with a column for each pair except
-    those whose efforts differ too much in size for a wiring error. levers (C,): effort of each
-    channel per unit of thrust or joint effort."""
-    size = np.std(tau, axis=0) / levers
-    pairs = [(c, d) for part in (robot.vehicle_rows, robot.arm_rows)
-             for c in range(part.start, part.stop) for d in range(part.start, part.stop)
-             if c != d and size[c] > COUPLING * size[d]]
-    found = np.zeros((*tau.shape, len(pairs)))
-    for k, (c, d) in enumerate(pairs):
-        found[:, c, k] = tau[:, d]
-    return found
