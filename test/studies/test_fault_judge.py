@@ -106,6 +106,19 @@ def test_a_channel_that_never_comes_back_is_never_back(robot):
     assert math.isinf(recovered(clean._replace(sample_valid=gone), clean, 25.0))
 
 
+def test_a_joint_that_rests_after_the_fault_is_not_late(robot):
+    """It counts from its next motion on, in the clean run as in this one; two seconds later are
+    two and the half second in which rows are counted."""
+    clean = made_up(robot)
+    rests = clean.sample_valid.copy()
+    rests[(clean.sample_t > 20.0) & (clean.sample_t < 33.0), 9] = False
+    rested = clean._replace(sample_valid=rests)
+    assert recovered(rested, rested, 25.0) == 0.0
+    late = rests.copy()
+    late[(clean.sample_t > 20.0) & (clean.sample_t < 35.0), 9] = False
+    assert recovered(rested._replace(sample_valid=late), rested, 25.0) == pytest.approx(2.5, abs=.1)
+
+
 def test_held_out_loss_counts_where_the_fault_does_not_touch(robot):
     """Worse predictions are a loss, but not on excused channels."""
     spoilt = made_up(robot, pi=np.ones(robot.table.size))

@@ -150,8 +150,8 @@ def wrong_share(ran: Ran, clean: Ran) -> float:
 
 
 def recovered(ran: Ran, clean: Ran, end: float) -> float:
-    """[s] from the end of the fault until every channel that counts in the clean run counts again;
-    infinity if one never does."""
+    """[s] after the fault until each channel counts again, from the time at which it counts in the
+    clean run (a joint may rest until then); infinity if one never does."""
     last = _length(clean) - BACK_SECONDS
     begins = np.arange(end, last, 0.1)
     worst = 0.0
@@ -160,7 +160,7 @@ def recovered(ran: Ran, clean: Ran, end: float) -> float:
                      for run in (ran, clean))
         back = np.flatnonzero((now >= BACK_SHARE * then) & (then > 0))
         if back.size:
-            worst = max(worst, float(begins[back[0]] - end))
+            worst = max(worst, float(begins[back[0]] - begins[np.argmax(then > 0)]))
         elif (then > 0).any():
             return math.inf
     return worst
