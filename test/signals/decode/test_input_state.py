@@ -127,6 +127,20 @@ def test_a_reason_says_whether_it_warns(kind, warns):
     assert state.doubted == {"repeats": 10} and [type(name) for name in state.doubted] == [str]
 
 
+@pytest.mark.parametrize("doubted, refused, counted", [
+    (2, 3, 5), (1, 2, 3), (2, 0, 0), (0, 3, 0)])
+def test_values_of_one_burst_count_together(doubted, refused, counted):
+    """Some of a burst's values are no depth and are refused, others are too far away and are
+    doubted: neither may be many, both are. Refused ones alone have a sentence of their own."""
+    state = state_after(used=100)
+    for _ in range(refused):
+        state.count_rejected("the value is not a depth", "depth: the value is not a depth (-47 m)")
+        state.count_used()
+    for _ in range(doubted):
+        state.count_outlier("implausible step")
+    assert state.doubts(state.last_receive)[0] == counted
+
+
 def test_what_was_refused_long_ago_is_forgotten():
     """A bad start does not cause a warning forever: the last hundred messages count."""
     state = state_after(used=0, rejected=200)

@@ -67,7 +67,8 @@ class InputState:
         self.last_stamp = -math.inf
         self.rejected: Counter = Counter()    # messages not used
         self.doubted: Counter = Counter()     # values replaced or left out of used messages
-        self._doubts: deque[tuple[float, str]] = deque(maxlen=MOST_DOUBTS)  # reception [s], reason
+        # (reception [s], reason, whether the message was used) of doubted and refused values
+        self._doubts: deque[tuple[float, str, bool]] = deque(maxlen=MOST_DOUBTS)
         self.rejected_in_a_row = 0
         self.rejected_since: float | None = None
         self.proven = False                   # the last rejection is based on many messages
@@ -113,16 +114,16 @@ class InputState:
         """Count a used message in which a gate later rejected a value."""
         self.doubted[_bounded(self.doubted, str(reason))] += 1
         if self.last_receive is not None and not isinstance(reason, NormalReason):
-            self._doubts.append((self.last_receive, reason))
+            self._doubts.append((self.last_receive, reason, True))
 
     def doubts(self, now: float) -> tuple[int, str]:
-        """(number of values doubted in the last DOUBT_TIME, newest reason); (0, '') if they are
-        few."""
-        recent = [reason for t, reason in self._doubts if t > now - DOUBT_TIME]
-        expected = DOUBT_TIME * (self.clock.rate or 0.0)
-        if len(recent) < FEWEST_DOUBTS or len(recent) < MAX_REJECTED_SHARE * expected:
+        """(number of values doubted in the last DOUBT_TIME, those of refused messages included,
+        newest reason); (0, '') if they are few, or all refused, which has a sentence of its own."""
+        recent = [doubt for doubt in self._doubts if doubt[0] > now - DOUBT_TIME]
+        fewest = max(FEWEST_DOUBTS, MAX_REJECTED_SHARE * DOUBT_TIME * (self.clock.rate or 0.0))
+        if len(recent) < fewest or not any(used for *_, used in recent):
             return 0, ""
-        return len(recent), recent[-1]
+        return len(recent), recent[-1][1]
 
     def count_rejected(self, reason: str, explanation: str = "", proven: bool = False) -> None:
         """Count a rejected message; proven: the rejection is based on many messages before it."""
@@ -131,6 +132,8 @@ class InputState:
         if self.rejected_in_a_row == 0:
             self.rejected_since = self.last_receive
         self.rejected_in_a_row += 1
+        if explanation and self.last_receive is not None:
+            self._doubts.append((self.last_receive, reason, False))
         self.last_reason, self.proven = reason, proven
         self.last_error = (explanation or reason)[:LONGEST_SENTENCE]
 
@@ -171,7 +174,7 @@ def input_status(state: InputState, now: float, timeout: float) -> InputStatus:
     doubts, reason = state.doubts(now)
     if doubts:
         return InputStatus(WARN, name, (
-            f"{doubts} values on {topic} were doubted or missing in the last {DOUBT_TIME:g} s: "
+            f"{doubts} values on {topic} were doubted, refused or missing in the last {DOUBT_TIME:g} s: "
             f"{reason}{_perhaps_two(doubts, state)}"), figures)
     if sentence := clock_sentence(state.clock):
         return InputStatus(WARN, name, sentence, figures)
