@@ -32,8 +32,8 @@ from scipy.special import stdtrit
 
 from ...model.normal import CERTAIN
 
-LEVEL = 10              # values of which one median is kept
-FEWEST_LEVELS = 5
+LEVEL = 3               # values of which one median is kept
+FEWEST_LEVELS = 16      # five seconds of a fast sensor: a queue of three is no drift
 MOST_LEVELS = 64        # then every second one is kept, so that they reach back to the beginning
 # variance of a walk's step over that of the noise: none to nothing but a walk
 RATIOS = (0.0, 0.03, 0.1, 0.3, 1.0, 3.0, 10.0, 100.0)
@@ -64,9 +64,14 @@ class ClockDrift:
             self._levels = self._levels[::2]
             self._each *= 2
         if len(self._levels) >= FEWEST_LEVELS:
-            rate, certain = _line(*np.transpose(self._levels))
-            passed = self._levels[-1][0] - self._levels[0][0]
-            self.rate = rate if certain and abs(rate) * passed > self._least_gain else 0.0
+            self.rate = self._certain_rate(*np.transpose(self._levels))
+
+    def _certain_rate(self, t: np.ndarray, d: np.ndarray) -> float:
+        """The rate [s/s] of the levels d (n,) [s] at times t (n,) [s], zero if it is uncertain."""
+        if np.ptp(d) < self._least_gain:    # most sensors, most of the time
+            return 0.0
+        rate, certain = _line(t, d)
+        return rate if certain and abs(rate) * (t[-1] - t[0]) > self._least_gain else 0.0
 
 
 def _line(t: np.ndarray, d: np.ndarray) -> tuple[float, bool]:

@@ -174,8 +174,8 @@ def input_status(state: InputState, now: float, timeout: float) -> InputStatus:
     doubts, reason = state.doubts(now)
     if doubts:
         return InputStatus(WARN, name, (
-            f"{doubts} values on {topic} were doubted, refused or missing in the last {DOUBT_TIME:g} s: "
-            f"{reason}{_perhaps_two(doubts, state)}"), figures)
+            f"{doubts} values on {topic} were doubted, refused or missing in the last "
+            f"{DOUBT_TIME:g} s: {reason}{_perhaps_two(doubts, state)}"), figures)
     if sentence := clock_sentence(state.clock):
         return InputStatus(WARN, name, sentence, figures)
     return InputStatus(OK, name, f"{state.used} messages used", figures)
