@@ -203,19 +203,28 @@ def test_sensors_are_not_found_right_while_much_is_doubted():
     assert frames.right_until < 62.0
 
 
-def test_thrusters_are_not_judged_by_a_dvl_whose_finding_stands(monkeypatch):
+@pytest.mark.parametrize("standing, wrong, judged", [
+    (UNDECIDED, UNDECIDED, True),
+    (mismatch("dvl.frame", "the DVL's axes are swapped"), UNDECIDED, False),
+    (UNDECIDED, mismatch("joint velocity", "it comes .1 s late"), True)])
+def test_thrusters_are_not_judged_by_a_dvl_whose_finding_stands(standing, wrong, judged,
+                                                                monkeypatch):
     """A check without enough of its data does not withdraw the finding, so it may not conclude
-    from that DVL that thrusters are swapped either."""
-    frames, right = followed(until=62.0), []
+    from that DVL that thrusters are swapped either. Joints do not move the vehicle: a filter on
+    their velocities, which many drivers have, leaves the thrusters to be judged."""
+    frames, seen = followed(until=62.0), []
     logs = {name: np.array(rows) for name, rows in frames._logs.items() if rows}
-    checks = frames._checks
+    t = logs["dvl"][:, 0]
+    logs["thrust"] = np.column_stack([t, np.cumsum(np.sin(np.outer(t, np.arange(1, 9))), axis=0)])
+    logs["joints"] = np.zeros((len(t), 1))      # (judged by a stub)
+    checks, suite = frames._checks, "uvms_adaptive_dynamics.signals.checks.suite."
     monkeypatch.setattr(checks, "_check_velocities", lambda *_: ({"DVL": UNDECIDED}, np.eye(3)))
     monkeypatch.setattr(checks, "_check_thrusters",
-                        lambda _, sensors_right: right.append(sensors_right) or UNDECIDED)
-    for standing in (UNDECIDED, mismatch("dvl.frame", "the DVL's axes are swapped")):
-        frames._results["DVL"] = standing
-        list(checks.steps(logs, frames._results))
-    assert right == [True, False]
+                        lambda _, windows: seen.append(windows is not None) or UNDECIDED)
+    monkeypatch.setattr(suite + "check_joints", lambda *_: wrong)
+    frames._results["DVL"] = standing
+    list(checks.steps(logs, frames._results))
+    assert seen == [judged]
 
 
 def test_thrusters_are_judged_by_imu_and_dvl_together(monkeypatch):

@@ -99,10 +99,11 @@ class SensorChecks:
                                              self._config.joint_states.effort_masked)
             yield
         if "thrusters" in self.names:
-            # (`turn` is None where the vehicle hardly moves: there thrust works against a tether.)
+            # (`turn` is None where the vehicle hardly moves: there thrust works against a tether.
+            # The arm's own faults, such as late velocities, do not move the vehicle.)
             sensors_right = turn is not None and not any(
                 result.findings or not result.complete and before[name].findings
-                for name, result in results.items())
+                for name, result in results.items() if name != "joints")
             if sensors_right and "thrust" in logs and "dvl" in logs and "DVL" in self.names:
                 logs["dvl"] = fused(logs["dvl"])
                 yield
