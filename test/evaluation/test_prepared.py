@@ -20,6 +20,7 @@ import sys
 import time
 from contextlib import suppress
 from pathlib import Path
+from types import SimpleNamespace
 
 import numpy as np
 import pytest
@@ -27,9 +28,11 @@ import pytest
 from uvms_adaptive_dynamics.config import Config
 from uvms_adaptive_dynamics.errors import UvmsError
 from uvms_adaptive_dynamics.evaluation import run as run_module
+from uvms_adaptive_dynamics.evaluation.prepared import is_doubted
 from uvms_adaptive_dynamics.evaluation.processes import Stream
 from uvms_adaptive_dynamics.evaluation.recording import Piece
 from uvms_adaptive_dynamics.evaluation.run import run
+from uvms_adaptive_dynamics.signals.checks.finding import SIGN, Finding, Harm
 from uvms_adaptive_dynamics.simulation.bag import write_bag
 
 
@@ -52,6 +55,18 @@ def test_one_process_and_two_give_the_same_bits(bag):
     for name in ("counters", "masked", "ticks", "findings", "inputs", "longest_gap", "mask_spans",
                  "notes"):
         assert getattr(alone, name) == getattr(apart, name), name
+
+
+@pytest.mark.parametrize("finding, doubted", [
+    (Finding("joint velocity", "it comes .1 s late", harm=Harm.SLIGHT), False),
+    (Finding("joint_states.effort_scale", f"axis_b: {SIGN}", joint="axis_b"), False),
+    (Finding("dvl.rpy", "the DVL is turned", harm=Harm.FOLLOWED), True)])
+def test_rows_are_doubted_for_a_finding_that_they_depend_on(finding, doubted):
+    """Velocities that come late are not used, so the arm and the vehicle are judged all the same;
+    a sign is judged by the coupling."""
+    front = SimpleNamespace(delay=SimpleNamespace(warning=""),
+                            frames=SimpleNamespace(findings=[(finding, 3.0)]))
+    assert is_doubted(front) == doubted
 
 
 def test_a_front_end_that_dies_is_said(bag, monkeypatch):

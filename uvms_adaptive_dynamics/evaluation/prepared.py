@@ -25,6 +25,7 @@ from typing import NamedTuple
 from ..config import Config
 from ..model.robot import RobotModel
 from ..model.sample import Misread, Sample
+from ..signals.checks.finding import Harm
 from ..signals.decode.input_state import InputState
 from ..signals.front_end import SignalFrontEnd
 from ..signals.topics import inputs
@@ -59,8 +60,8 @@ class Signals(NamedTuple):
     """The front end's final state; see `Run`.
 
     states: input states by role; misread: faults at the end, with the channels that depend on them;
-    doubted: whether a frame or a delay is wrong, apart from the sign of an effort; unusable: the
-    reason to report if there was no row."""
+    doubted: whether rows depend on a wrong frame or delay, apart from the sign of an effort;
+    unusable: the reason to report if there was no row."""
 
     findings: tuple[ReportedFinding, ...]
     misread: tuple[Misread, ...]
@@ -107,14 +108,20 @@ def prepared(recordings: Recordings) -> Generator[Batch | Signals, None, None]:
         gaps.end(bag.end)
         received_log.end_recording()
         found += _findings(bag, front)
-    doubted = bool(front.delay.warning) or not all(
-        finding.is_of_sign for finding, _ in front.frames.findings)
     misread = front.frames.misread + front.delay.misread
     yield Signals(
-        tuple(found), misread, doubted, counters={**front.counters, **received_log.undecodable},
-        masked=front.masked, ticks=front.ticks, states=front.inputs,
+        tuple(found), misread, is_doubted(front),
+        counters={**front.counters, **received_log.undecodable}, masked=front.masked,
+        ticks=front.ticks, states=front.inputs,
         inputs=received_log.figures(), longest_gap=gaps.figures(), mask_spans=masks.spans,
         unusable=nothing_usable(bags, front, received_log.undecodable))
+
+
+def is_doubted(front: SignalFrontEnd) -> bool:
+    """See `Signals.doubted`."""
+    return bool(front.delay.warning) or any(
+        finding.harm is not Harm.SLIGHT and not finding.is_of_sign
+        for finding, _ in front.frames.findings)
 
 
 def _findings(bag: BagContents, front: SignalFrontEnd) -> list[ReportedFinding]:

@@ -206,12 +206,14 @@ def test_sensors_are_not_found_right_while_much_is_doubted():
 @pytest.mark.parametrize("standing, wrong, judged", [
     (UNDECIDED, UNDECIDED, True),
     (mismatch("dvl.frame", "the DVL's axes are swapped"), UNDECIDED, False),
+    (mismatch("dvl.delay", "it is a little late", harm=Harm.SLIGHT), UNDECIDED, True),
     (UNDECIDED, mismatch("joint velocity", "it comes .1 s late"), True)])
 def test_thrusters_are_not_judged_by_a_dvl_whose_finding_stands(standing, wrong, judged,
                                                                 monkeypatch):
     """A check without enough of its data does not withdraw the finding, so it may not conclude
-    from that DVL that thrusters are swapped either. Joints do not move the vehicle: a filter on
-    their velocities, which many drivers have, leaves the thrusters to be judged."""
+    from that DVL that thrusters are swapped either, unless no row depends on it. Joints do not move
+    the vehicle: a filter on their velocities, which many drivers have, leaves the thrusters to be
+    judged."""
     frames, seen = followed(until=62.0), []
     logs = {name: np.array(rows) for name, rows in frames._logs.items() if rows}
     t = logs["dvl"][:, 0]

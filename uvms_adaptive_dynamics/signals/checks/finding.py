@@ -73,6 +73,11 @@ class CheckResult(NamedTuple):
     findings: list[Finding]
     complete: bool
 
+    @property
+    def is_harmful(self) -> bool:
+        """Whether rows depend on what was found."""
+        return any(finding.harm is not Harm.SLIGHT for finding in self.findings)
+
 
 CONSISTENT = CheckResult([], True)
 UNDECIDED = CheckResult([], False)

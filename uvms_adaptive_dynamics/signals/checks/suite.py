@@ -102,7 +102,7 @@ class SensorChecks:
             # (`turn` is None where the vehicle hardly moves: there thrust works against a tether.
             # The arm's own faults, such as late velocities, do not move the vehicle.)
             sensors_right = turn is not None and not any(
-                result.findings or not result.complete and before[name].findings
+                result.is_harmful or not result.complete and before[name].is_harmful
                 for name, result in results.items() if name != "joints")
             if sensors_right and "thrust" in logs and "dvl" in logs and "DVL" in self.names:
                 logs["dvl"] = fused(logs["dvl"])
