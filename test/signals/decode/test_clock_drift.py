@@ -18,7 +18,7 @@ import numpy as np
 import pytest
 
 from uvms_adaptive_dynamics.signals.decode.clock_drift import ClockDrift
-from uvms_adaptive_dynamics.signals.decode.clocks import Clocks
+from uvms_adaptive_dynamics.signals.decode.clocks import Clocks, Handling
 from uvms_adaptive_dynamics.signals.decode.sensor_clock import RIGHT_CLOCK
 
 START = 1_767_000_000.0
@@ -85,6 +85,24 @@ def test_a_drifting_clock_keeps_the_delay_that_it_began_with():
         at = clocks.data_time("dvl", START + t * (1.0 + rate), START + t + 0.1)
         assert at == pytest.approx(START + t, abs=0.02)
         assert clocks.drifts() == pytest.approx({"dvl": rate}, rel=0.05)
+
+
+@pytest.mark.parametrize("seed", [3, 5])
+def test_messages_of_a_drifting_clock_behind_a_jittering_link_are_used(seed):
+    """A DVL of 4 Hz, whose delays of 54 to 126 ms, one in twenty later still, grow by 5 ms/s: none
+    of its messages is taken for one of another clock before the drift is certain."""
+    rng, clocks, handled = np.random.default_rng(seed), Clocks(("imu", "dvl")), []
+    for k in range(3500):
+        t = 0.01 * k
+        clocks.observe("imu", START + t, START + t + 0.002)
+        if k % 25 == 0:
+            lost = rng.random() < 0.05
+            delay = rng.uniform(0.054, 0.126) + (
+                rng.exponential(0.05) if rng.random() < 0.05 else 0.0)
+            if not lost:
+                handled.append(clocks.observe("dvl", START + t * (1.0 - 0.005), START + t + delay))
+    assert Handling.LATE not in handled and Handling.AHEAD not in handled
+    assert clocks.drifts() == pytest.approx({"dvl": -0.005}, rel=0.15)
 
 
 def test_two_of_four_clocks_that_drift_alike_are_not_the_common_clock():

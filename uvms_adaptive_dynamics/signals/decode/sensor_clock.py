@@ -188,7 +188,8 @@ class SensorClock:
         difference = receive - stamp
         stamp_moved = abs(stamp - self._stamp - (self.period or 0.0))
         receive_moved = abs(receive - self._receive - (self.period or 0.0))
-        if abs(difference - self.offset) <= CLOCK_STEP:
+        # (usual delays differ by `lateness`, which contains what a clock has lost meanwhile)
+        if -CLOCK_STEP <= difference - self.offset <= self.lateness + CLOCK_STEP:
             self._odd.clear()
         elif self._odd or stamp_moved > receive_moved or difference - self.offset > LATEST:
             return self._judge_step(receive, difference)
