@@ -212,22 +212,21 @@ class FrameChecks:
                 logs[name] = np.array(sorted(rows, key=lambda row: row[0]))
             yield
         # In the whole log, a fault that has just begun is diluted by the data before it.
-        recent = {}
+        recent, standing = {}, dict(self._results)
         if self._consistent:
-            recent = yield from self._checks.steps(_since(logs, t - RECENT_DATA),
-                                                   self._results)
-        results = yield from self._checks.steps(logs, self._results)
+            recent = yield from self._checks.steps(_since(logs, t - RECENT_DATA), standing)
+        results = yield from self._checks.steps(logs, standing)
         for name, new in results.items():
-            before = self._results[name]
+            before = standing[name]
             if not new.findings and recent.get(name, UNDECIDED).findings:
                 new = recent[name]
             if (name == "DVL" and name in self._consistent
                     and not (new.complete or new.findings)):
-                new = yield from self._of_latest_velocities(logs, t, new)
+                new = yield from self._of_latest_velocities(logs, t, standing, new)
             # (what is found by one check may have begun any time since the one before)
             if new.findings and (self._consistent.get(name, -math.inf)
                                  > elapsed - LOG_LENGTH - LATE_CHECK_PERIOD):
-                new = (yield from self._of_newest(name, logs, t)) or new
+                new = (yield from self._of_newest(name, logs, t, standing)) or new
             windows = [_windows(logs.get(log), t) for log in COMPARED[name]]
             # A warning stays until there is enough motion to withdraw it, and as much data as there
             # was to find it: with less, as while a DVL has lost the bottom, it would be uncertain.
@@ -237,11 +236,13 @@ class FrameChecks:
             enough = (new.complete and (since.complete or not before.findings)
                       and all(map(ge, windows, self._found_in.get(name, windows))))
             if enough or new.findings or not (before.findings or before.complete):
-                self._results[name] = new
+                standing[name] = new
             if new.findings:
                 self._found_in[name] = windows
         found = {finding.setting: self._consistent.get(name)
-                 for name, result in self._results.items() for finding in result.findings}
+                 for name, result in standing.items() for finding in result.findings}
+        # (in one step: whoever asks for the findings meanwhile finds both as they were)
+        self._results = standing
         self._since = {setting: self._since.get(setting, (elapsed, before))
                        for setting, before in found.items()}
         self._changed, waits = yield from self._changed_settings(logs, t, elapsed)
@@ -308,8 +309,8 @@ class FrameChecks:
         return max((at for at in self._right if at < t - RECENT_DATA + 0.5 * CHECK_PERIOD),
                    default=-math.inf)
 
-    def _of_newest(self, name: str, logs: dict[str, np.ndarray],
-                   t: float) -> Generator[None, None, CheckResult | None]:
+    def _of_newest(self, name: str, logs: dict[str, np.ndarray], t: float,
+                   standing: dict[str, CheckResult]) -> Generator[None, None, CheckResult | None]:
         """Result of check `name`, which found no mismatch last time, on newer rows alone: those
         since the DVL has turned, or else since then, or the newest half. Older rows would make the
         mismatch look smaller, or like another one. Prefers the first complete result, else the
@@ -321,7 +322,7 @@ class FrameChecks:
         if turned_at is not None:
             cuts = [turned_at]
         for cut in cuts:
-            results = yield from self._checks.steps(_since(logs, cut), self._results)
+            results = yield from self._checks.steps(_since(logs, cut), standing)
             result = results.get(name, UNDECIDED)
             if result.findings and result.complete:
                 return result
@@ -329,11 +330,12 @@ class FrameChecks:
         return shown[0] if shown else None
 
     def _of_latest_velocities(self, logs: dict[str, np.ndarray], t: float,
-                              result: CheckResult) -> Generator[None, None, CheckResult]:
+                              standing: dict[str, CheckResult], result: CheckResult
+                              ) -> Generator[None, None, CheckResult]:
         """The DVL's result on the latest rows alone if it is complete and shows a mismatch, else
         `result`: a mixture of rows before and after a change fits no map."""
         logs = {name: logs[name] for name in COMPARED["DVL"] if name in logs}
-        latest = yield from self._checks.steps(_since(logs, t - LATEST_DATA), self._results)
+        latest = yield from self._checks.steps(_since(logs, t - LATEST_DATA), standing)
         found = latest.get("DVL", UNDECIDED)
         return found if found.complete and found.findings else result
 
