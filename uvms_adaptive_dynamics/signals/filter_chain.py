@@ -36,6 +36,7 @@ from .filters.thrusters import SATURATED, ThrusterModel
 from .filters.wrench import MeasuredWrench, NoWrench
 from .masks import FOUND_WRONG, NEVER_SEEN, RowMasks
 
+THRUST_LOG_TICKS = 5            # between rows of thrust for the frame checks
 FIXED_BASE = BodyMotion(np.eye(3), np.zeros(6), np.zeros(6), "")
 for _array in FIXED_BASE[:3]:
     _array.setflags(write=False)

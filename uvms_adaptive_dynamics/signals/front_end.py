@@ -35,7 +35,7 @@ from .checks.frames import FrameChecks
 from .decode.clocks import Handling
 from .decode.input_state import SILENCE_TIMEOUTS, InputStatus, input_status
 from .decode.readings import ClockJump, MessageReader, Reading
-from .filter_chain import FilterChain, FoundWrong
+from .filter_chain import THRUST_LOG_TICKS, FilterChain, FoundWrong
 from .filters.pace import slow_sensors
 from .gates.choose import frozen_sensor_gate, publisher_gate
 from .gates.frozen import FrozenSensorGate
@@ -49,11 +49,11 @@ from .gates.two_publishers import (
 )
 from .health import frames_status, signal_warnings
 from .masks import RowMasks
+from .replay import CutOff, Kept, Mends, Replay
 from .ticks import TickGrid
 
 DEFAULT_SILENCE_TIMEOUT = 2.0   # [s]
 LONGEST_WAIT = 2.0     # [s] for a slow sensor; older estimates are useless to a controller
-THRUST_LOG_TICKS = 5            # between rows of thrust for the frame checks
 
 
 class SignalFrontEnd:
@@ -76,6 +76,11 @@ class SignalFrontEnd:
         self._checks_delay = config.robot.vehicle and config.thrusters.source != "zero"
         self._grid = TickGrid(config.filter.period)
         self._masks = RowMasks(config, robot)
+        self._kept = Kept()
+        self._mends = Mends()
+        self._was_wrong = False
+        self._replay: Replay | None = None
+        self._again: tuple[tuple[Sample, Sample], ...] = ()     # to be learnt again
         self.resets: Counter = Counter()
 
     def change_settings(self, config: Config) -> None:
@@ -90,6 +95,7 @@ class SignalFrontEnd:
         self.config = config
         self._reader.change_settings(config)
         self._filters.change_settings(config, gates_change)
+        self._replay = None     # it begins again
 
     def follow_masks(self, follow: Callable[[float, Sequence[str]], None]) -> None:
         """Call follow(t, reasons) at every sample, with its time [s since the epoch] and the mask
@@ -101,6 +107,8 @@ class SignalFrontEnd:
         for part in (self._reader, self._frozen_gate, self._publisher_gate, self._filters,
                      self._grid, self._masks, self.frames, self.delay):
             part.reset()
+        self._kept.clear()
+        self._mends, self._replay, self._again, self._was_wrong = Mends(), None, (), False
 
     # --- messages ---------------------------------------------------------------------------------
 
@@ -137,13 +145,45 @@ class SignalFrontEnd:
                 "nodes publish on this topic: stop one of them, or rename its topic"))
             return
         self.inputs[role].count_used()
-        self._filters.add(reading)
+        self._filters.add(self._mends.mended(reading))
+        self._keep(reading)
 
     def _cut_off(self, role: str, since: float, reason: str, explanation: str) -> None:
         """Count the reading as rejected, and discard the data since the fault began at `since` [s].
         """
         self.inputs[role].count_rejected(reason, explanation, proven=True)
         self._filters.discard_after(role, since)
+        self._keep(CutOff(role, since))
+
+    # --- readings put right -----------------------------------------------------------------------
+
+    def _keep(self, event: Reading | CutOff) -> None:
+        """Keep a reading or a cut-off, and go on with the replay if a sensor has to be put right.
+        """
+        self._kept.add(event)
+        replay, wanted, origin = self._replay, self.frames.mends, self._reader.origin
+        if replay is not None and not wanted:       # it was right, or there is more to it
+            self._replay = None
+        elif replay is not None:
+            replay.add(event)
+            if replay.is_done:
+                self._go_on_with(replay)
+        elif wanted and origin is not None:
+            self._replay = Replay(self.config, self.robot, self._reader.clocks, self._kept,
+                                  self._mends.then(self.frames.right_until, wanted), origin,
+                                  self.latency)
+
+    def _go_on_with(self, replay: Replay) -> None:
+        """Let a replay that has arrived at the present take the place of the filters."""
+        self._replay, self._again = None, replay.finish()
+        self.frames.note_mended(replay.logs)
+        for role in _roles(self._mends) - _roles(replay.mends):
+            self.frames.end_mends(role)
+        self._mends, self._filters = replay.mends, replay.filters
+        replay.connect(self._count_outlier, self.frames.add, self.frames.add_command)
+        self.delay.reset()
+        for _, sample in self._again:
+            self.delay.add(sample)
 
     def _count_outlier(self, role: str, reason: str) -> None:
         self.inputs[role].count_outlier(reason)
@@ -195,15 +235,22 @@ class SignalFrontEnd:
     def _sample(self, tick: int, origin: float) -> Sample | None:
         """The sample at a tick; None while the robot's state is unknown."""
         stamp, frames = tick * self._grid.period, self.frames
-        sample = self._filters.sample(stamp, stamp - origin, self._masks, FoundWrong(
-            frames.vehicle_is_wrong, frames.arm_is_wrong, frames.attitude_is_wrong))
+        wrong = FoundWrong(frames.vehicle_is_wrong, frames.arm_is_wrong, frames.attitude_is_wrong)
+        if any(wrong) and not self._was_wrong and not frames.mends:
+            self._again = self._kept.without(self.robot, wrong)
+        self._was_wrong = any(wrong)
+        sample = self._filters.sample(stamp, stamp - origin, self._masks, wrong)
         if sample is None:
             return None
         if tick % THRUST_LOG_TICKS == 0:
             self._filters.log_thrust()
+        self._kept.add_sample(tick, sample)
+        if self._replay is not None:
+            self._replay.add_sample(tick, sample)
+        again, self._again = self._again, ()
         return replace(sample, right_until=origin + frames.right_until,
-                       found_wrong=frames.vehicle_is_wrong or frames.arm_is_wrong,
-                       misread=frames.misread + self.delay.misread)
+                       found_wrong=wrong.vehicle or wrong.arm,
+                       misread=frames.misread + self.delay.misread, again=again)
 
     # --- reports ----------------------------------------------------------------------------------
 
@@ -249,3 +296,8 @@ def _publisher_gate(config: Config) -> PublisherGate:
     return publisher_gate(config.filter.gates, {
         "imu": IMU_FAR, "dvl": DVL_FAR, "joint_states": (JOINT_FAR,) * len(config.robot.joints),
         "thrusters": (COMMAND_FAR[thrusters.unit],) * len(thrusters.signs), "wrench": WRENCH_FAR})
+
+
+def _roles(mends: Mends) -> set[str]:
+    """The roles whose readings are put right now."""
+    return {mend.role for mend in mends.now}

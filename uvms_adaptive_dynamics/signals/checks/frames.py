@@ -33,7 +33,7 @@ from ...model.robot import RobotModel
 from ...model.sample import Misread
 from .dvl_check import turned_since
 from .effort_scale import MOUNT
-from .finding import CHANGE_WINDOW, UNDECIDED, CheckResult, Finding, Harm
+from .finding import CHANGE_WINDOW, UNDECIDED, CheckResult, Finding, Harm, Mend
 from .joint_velocity_check import JOINT_WINDOW
 from .suite import SensorChecks
 
@@ -99,6 +99,8 @@ class FrameChecks:
         # settings that were right before and are wrong now, so that rows are not learnt from, each
         # with the time [s] until which it was right
         self._changed: dict[str, float] = {}
+        # findings whose readings have been put right since, with their times as in `_since`
+        self._mended: list[tuple[Finding, tuple[float, float | None]]] = []
         # [s] of the latest checks that found everything right, as far back as a fault may be unseen
         self._right = deque([-math.inf], maxlen=math.ceil(RECENT_DATA / CHECK_PERIOD) + 1)
         self._next_check = FIRST_CHECK
@@ -113,7 +115,8 @@ class FrameChecks:
     def findings(self) -> list[tuple[Finding, float]]:
         """All mismatches, each with the time [s] from the first row when it was found."""
         return [(self._of_drift(finding), self._since[finding.setting][0])
-                for result in self._results.values() for finding in result.findings]
+                for result in self._results.values() for finding in result.findings] + [
+                    (finding, since) for finding, (since, _) in self._mended]
 
     def _of_drift(self, finding: Finding) -> Finding:
         """The finding; if a clock's drift causes the delay between DVL and IMU, without a value to
@@ -131,7 +134,41 @@ class FrameChecks:
     def consistent_at(self, setting: str) -> float | None:
         """Time [s] from the first row when the same check last found no mismatch; None if it has
         found one from its first verdict on."""
-        return self._since[setting][1]
+        mended = {finding.setting: times for finding, times in self._mended}
+        return (self._since | mended)[setting][1]
+
+    @property
+    def mends(self) -> tuple[Mend, ...]:
+        """What puts all sensors right that were right before and are wrong now; empty if there are
+        none, or if it is not known for all of them."""
+        mends = [finding.mend for finding in self._findings_changed()]
+        known = tuple(mend for mend in mends if mend is not None)
+        return known if len(known) == len(mends) else ()
+
+    def _findings_changed(self) -> list[Finding]:
+        return [finding for result in self._results.values() for finding in result.findings
+                if finding.setting in self._changed]
+
+    def note_mended(self, logs: Mapping[str, list[np.ndarray]]) -> None:
+        """Go on with the logs of readings that have been put right by `mends`. The findings stay,
+        until readings are put right that way no more (`end_mends`)."""
+        self._mended += [(finding, self._since[finding.setting])
+                         for finding in self._findings_changed()]
+        for name, result in self._results.items():
+            if any(finding.setting in self._changed for finding in result.findings):
+                self._results[name] = UNDECIDED
+                self._found_in.pop(name, None)
+        self._changed, self._steps = {}, None
+        self._logs = {name: list(logs.get(name, [])) for name in LOGS}
+
+    def end_mends(self, role: str) -> None:
+        """The readings of a role are as they should be without a mend."""
+        self._mended = [one for one in self._mended
+                        if one[0].mend is not None and one[0].mend.role != role]
+
+    def is_mended(self, finding: Finding) -> bool:
+        """Whether the readings that the finding is about have been put right."""
+        return any(finding is one for one, _ in self._mended)
 
     @property
     def vehicle_is_wrong(self) -> bool:
