@@ -20,6 +20,7 @@ import pytest
 from analytic import AnalyticMotion
 
 from uvms_adaptive_dynamics.config import Config
+from uvms_adaptive_dynamics.estimation import onset
 from uvms_adaptive_dynamics.estimation.estimator import Estimator
 from uvms_adaptive_dynamics.model.robot import RobotModel
 from uvms_adaptive_dynamics.model.sample import WEAK_THRUSTER, Misread
@@ -78,3 +79,34 @@ def test_what_was_corrected_since_is_not_undone(samples, corrected, undone):
         weak = (Misread(WEAK_THRUSTER, (0,)),) if k >= FOUND else ()
         estimator.step(replace(sample, misread=weak))
     assert bool(estimator.undone) == undone
+
+
+def test_samples_that_have_been_put_right_are_learnt_again(samples, monkeypatch):
+    """The estimate is then that of readings which were never wrong, even if it was not known at
+    first what puts them right."""
+    monkeypatch.setattr(onset, "ONSET_BLOCK", 2)      # (so short a run)
+    monkeypatch.setattr(onset, "ONSET_STRIDE", 1)
+    right = [replace(sample, wrench=sample.wrench / 3.0 if k >= WRONG else sample.wrench,
+                     valid=np.ones_like(sample.valid), found_wrong=False)
+             for k, sample in enumerate(samples)]
+    never, estimator = Estimator(CONFIG), Estimator(CONFIG)
+    for k in range(80):
+        masked = [replace(one, valid=np.zeros_like(one.valid)) for one in samples[:k]]
+        again = tuple(zip(samples, {FOUND: masked, 75: right[:k]}.get(k, [])))
+        never.step(right[k])
+        estimator.step(replace(samples[k] if k < 75 else right[k], again=again))
+        if k == 74:
+            assert np.abs(estimator.pi - never.pi).max() > 0.1
+    assert "has been learnt again" in estimator.undone
+    # (the instant that was in the window at the checkpoint is counted twice)
+    assert estimator.information.rows_learned - 6 == never.information.rows_learned
+    np.testing.assert_allclose(estimator.pi, never.pi, rtol=0.02, atol=0.02)
+
+
+def test_samples_that_begin_after_the_checkpoint_are_not_learnt_again(samples):
+    """What was learnt before them would be lost."""
+    estimator = Estimator(CONFIG)
+    for k in range(80):
+        again = tuple(zip(samples[30:k], samples[30:k])) if k == 75 else ()
+        estimator.step(replace(samples[k], again=again))
+    assert "learnt again" not in estimator.undone

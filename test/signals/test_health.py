@@ -19,16 +19,22 @@ from types import SimpleNamespace
 import pytest
 
 from uvms_adaptive_dynamics.signals.checks.finding import Finding
-from uvms_adaptive_dynamics.signals.health import UNLEARNT, frames_status, signal_warnings
+from uvms_adaptive_dynamics.signals.health import (
+    MENDED,
+    UNLEARNT,
+    frames_status,
+    signal_warnings,
+)
 
 LATE = "thrusters.delay: over the last minute the vehicle followed its thrusters 0.30 s later"
 
 
-def warnings(settings=(), late="", restarts=0, motion=(), changed=(), has_checked=True):
+def warnings(settings=(), late="", restarts=0, motion=(), changed=(), has_checked=True, mended=()):
     frames = SimpleNamespace(
         findings=[(Finding(s, "is wrong"), 30.2) for s in settings],
         consistent_at=lambda s: None,
         has_changed=lambda s: s in changed,
+        is_mended=lambda finding: finding.setting in mended,
         has_checked=has_checked,
     )
     return signal_warnings([], frames, SimpleNamespace(warning=late), list(motion), restarts)
@@ -70,6 +76,12 @@ def test_what_becomes_of_a_sensor_that_has_changed_is_said():
     """For that sensor alone."""
     other, dvl = warnings(["imu.rpy", "dvl.frame"], changed=["dvl.frame"])
     assert dvl.endswith(UNLEARNT) and UNLEARNT not in other
+
+
+def test_readings_that_are_put_right_are_said_to_be():
+    """Their rows count."""
+    (dvl,) = warnings(["dvl.frame"], mended=["dvl.frame"])
+    assert dvl.endswith(MENDED) and UNLEARNT not in dvl
 
 
 def test_status_says_what_is_waited_for():

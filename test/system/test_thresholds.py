@@ -62,6 +62,8 @@ NO_THRESHOLDS = {
     "estimation/change_evidence.py": "REWEIGHTINGS",
     "estimation/changes.py": "CHANGE_CHECK_PERIOD KNOWLEDGE_KEPT",
     "estimation/checkpoints.py": "CHECKS_REMEMBERED",
+    "estimation/estimator.py": "SOLVE_AGAIN",
+    "estimation/onset.py": "ONSET_BLOCK ONSET_STRIDE",
     "estimation/estimate_uncertainty.py": "REFRESHED_GROWTH",
     "estimation/information.py": "REWEIGH_EVERY",
     "estimation/learned_spans.py": "JOINED MOST MARK_PERIOD MOST_MARKS STAMP_ERROR",
@@ -82,7 +84,9 @@ NO_THRESHOLDS = {
     "uncertainty/residual_autocovariance.py": "TIME_CONSTANTS TRACKED_LAGS FIT_EVERY",
     "uncertainty/trust.py": "TRUST_OK TRUST_DOUBTFUL TRUST_WRONG EFFORT_MEMORY ROWS SQUARES "
                             "NORMALIZED_SQUARES EXPECTED_SQUARES M P MM PP MP",
-    "signals/front_end.py": "THRUST_LOG_TICKS LONGEST_WAIT",
+    "signals/filter_chain.py": "THRUST_LOG_TICKS",
+    "signals/front_end.py": "LONGEST_WAIT",
+    "signals/replay.py": "KEPT_SECONDS MOST_KEPT AT_ONCE",
     "signals/latest_state.py": "VELOCITY_HISTORY ZERO",
     "signals/ticks.py": "MAX_TICKS_AT_ONCE",
     "signals/checks/delay.py": "MIN_SHIFT MAX_SHIFT SHIFT_STEP ROW_STRIDE "
@@ -95,7 +99,7 @@ NO_THRESHOLDS = {
     "signals/checks/fits.py": "RIDGE_SHARE TRIED_SHIFTS SIGNED_AXES",
     "signals/checks/frames.py": "FIRST_CHECK CHECK_PERIOD EARLY_CHECKS LATE_CHECK_PERIOD "
                                 "LOG_LENGTH RECENT_DATA LATEST_DATA CHECK_STEP_PERIOD",
-    "signals/checks/imu_check.py": "TURN_WINDOW FORCE_BATCH",
+    "signals/checks/imu_check.py": "TURN_WINDOW FORCE_BATCH FIRST_RATE",
     "signals/checks/joint_effort_check.py": "EFFORT_WINDOW",
     "signals/checks/joint_velocity_check.py": "JOINT_WINDOW",
     "signals/checks/response_check.py": "FINER",

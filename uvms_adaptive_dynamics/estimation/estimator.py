@@ -39,6 +39,7 @@ from ..uncertainty.trust import TRUST_WRONG
 from .accepted_change import Change
 from .channel_findings import ChannelFindings
 from .low_pass import Row, RowFilter
+from .onset import to_learn
 from .origin import Origin
 from .payload import PayloadTracker
 from .prediction import Estimate, Prediction, predict
@@ -55,6 +56,7 @@ log = logging.getLogger(__name__)
 RECOVER_AFTER = 10
 # share of half a period that a solve gets at least, even if `add` has taken longer
 LEAST_SHARE = 0.5
+SOLVE_AGAIN = 25    # samples between two solves while earlier ones are learnt from again
 SAME_INSTANT = 0.5  # share of a period within which two stamps are the same instant
 
 
@@ -157,10 +159,15 @@ class Estimator:
         return self._learn_from(sample) if self.learn else self._predict_only(sample)
 
     def _learn_from(self, sample: Sample) -> Prediction | None:
-        """A tick while learning; every update of what is known is in it."""
+        """A tick while learning."""
         self._note_replayed_data(sample)
         self._undo_if_faulty(sample)
+        if sample.again:
+            self._learn_again(sample)
+        return self._learn(sample)
 
+    def _learn(self, sample: Sample) -> Prediction | None:
+        """Learn from a sample; every update of what is known is in it."""
         # Its row: the same linear filter on both sides leaves tau = Y pi exact.
         sample = self._robot_changes.corrected(sample)
         raw = self._raw_rows(sample)
@@ -262,6 +269,33 @@ class Estimator:
             self.undone = undone.sentence
             self._revise(undone)
             self._break_off(close_window=False)
+
+    def _learn_again(self, sample: Sample) -> None:
+        """Learn from earlier samples that have been put right, from before the fault on."""
+        found = self._robot_changes.begin_again(sample.again[0][0].t, sample.t)
+        if found is None:
+            return
+        until, back = found
+        self._revise(back)
+        # (rows that were in the window then are in no checkpoint, nor are those still to come)
+        rows = self.config.estimation.horizon + len(self._low_pass.kernel)
+        samples = [one for one in to_learn(sample.again, until, self._residual)
+                   if one.t > until - (rows - SAME_INSTANT) * self.config.filter.period]
+        self._break_off(close_window=False)
+        for k, one in enumerate(samples):
+            if one.down_covariance is not None:
+                self._robot_changes.break_off()
+            self._learn(one)
+            if k % SOLVE_AGAIN == 0:
+                self.solve()
+        self.undone = (f"after {self._elapsed(until):.0f} s a sensor became faulty: what its "
+                       "readings spoilt is undone, all the rest has been learnt again")
+        self._note(self.undone)
+
+    def _residual(self, sample: Sample) -> np.ndarray:
+        """(C,) residuals of a sample before the low-pass, NaN where it does not count."""
+        raw = self._raw_rows(self._robot_changes.corrected(sample))
+        return np.where(sample.valid, raw.tau - raw.tau_known - raw.Y @ self.pi, np.nan)
 
     def _raw_rows(self, sample: Sample) -> RawRows:
         return self.robot.raw_rows(sample, self.pi).scaled(self.scales.effort)

@@ -86,6 +86,7 @@ class RobotChanges:
         self._payload.end()
         self.load = ExternalLoad(self._config.filter.period)
         self._checkpoints, self._standing = Checkpoints(), ""
+        self._returned_to: tuple[float, Checkpoint] | None = None
         self.renew_detector(rows_known)
 
     def renew_detector(self, rows_known: float = 0.0) -> None:
@@ -137,8 +138,10 @@ class RobotChanges:
         it when one that was right becomes faulty, since its wrong readings may have been learnt."""
         found = self._checkpoints.before_fault(sample)
         if found is not None:
+            self._returned_to = found
             return self._undo(*found, sample.t)
         if self._checkpoints.is_due(sample):
+            self._returned_to = None
             self._checkpoints.keep(sample, Checkpoint("sensors", pi, self.scales,
                                                       self._information.record()))
         return None
@@ -183,6 +186,15 @@ class RobotChanges:
             self._standing = "" if isinstance(change, Restoration) else sentence
         restarted = change.places if isinstance(change, PartChange) else np.zeros(0, int)
         return Revision(followed.pi, sentence, jumps, self._standing, restarted)
+
+    def begin_again(self, since: float, now: float) -> tuple[float, Revision] | None:
+        """Return once more to the checkpoint of the fault that lasts, since all samples from stamp
+        `since` [s] on can be learnt again; its stamp [s] and the consequence, None if it is older.
+        now [s]: stamp of the sample."""
+        if self._returned_to is None or self._returned_to[0] < since:
+            return None
+        until, known = self._returned_to
+        return until, self._undo(until, known, now)
 
     def _undo(self, until: float, known: Checkpoint, now: float) -> Revision:
         """Return to the checkpoint `known` of stamp `until` [s]; now [s]: stamp of the sample."""

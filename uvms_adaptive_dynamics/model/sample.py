@@ -68,6 +68,9 @@ class Sample:
     by_thruster (6, N): each thruster's contribution to the wrench; None if unknown.
 
     velocity_stddev [m/s]: of the linear velocities, if the filter knows it; else 0.
+
+    again: earlier samples, oldest first, each as it was and as it is with readings put right, of a
+    sensor that was found wrong; empty at all other times.
     """
 
     t: float
@@ -86,6 +89,7 @@ class Sample:
     misread: tuple[Misread, ...] = ()
     by_thruster: np.ndarray | None = None
     velocity_stddev: float = 0.0
+    again: tuple[tuple[Sample, Sample], ...] = ()
 
 
 def channel_names(vehicle: bool, joints: tuple[str, ...]) -> tuple[str, ...]:

@@ -24,28 +24,19 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Callable, Sequence
+from dataclasses import replace
 from typing import Any
-
-import numpy as np
 
 from ..config import Config
 from ..model.robot import RobotModel
 from ..model.sample import Sample
 from .checks.delay import DelayMonitor
 from .checks.frames import FrameChecks
-from .checks.response_check import TRIED_RESPONSES
 from .decode.clocks import Handling
 from .decode.input_state import SILENCE_TIMEOUTS, InputStatus, input_status
 from .decode.readings import ClockJump, MessageReader, Reading
-from .decode.sensor_clock import SensorClock
-from .filters.altitude import Altitude
-from .filters.body_motion import NO_IMU, BodyMotion
-from .filters.depth import DepthFilter
-from .filters.inertial import InertialFilter
-from .filters.joints import NO_STATE, JointFilter, JointMotion
+from .filter_chain import THRUST_LOG_TICKS, FilterChain, FoundWrong
 from .filters.pace import slow_sensors
-from .filters.thrusters import SATURATED, ThrusterModel
-from .filters.wrench import MeasuredWrench, NoWrench
 from .gates.choose import frozen_sensor_gate, publisher_gate
 from .gates.frozen import FrozenSensorGate
 from .gates.two_publishers import (
@@ -57,15 +48,12 @@ from .gates.two_publishers import (
     PublisherGate,
 )
 from .health import frames_status, signal_warnings
-from .masks import FOUND_WRONG, NEVER_SEEN, RowMasks
+from .masks import RowMasks
+from .replay import CutOff, Kept, Mends, Replay
 from .ticks import TickGrid
 
 DEFAULT_SILENCE_TIMEOUT = 2.0   # [s]
 LONGEST_WAIT = 2.0     # [s] for a slow sensor; older estimates are useless to a controller
-THRUST_LOG_TICKS = 5            # between rows of thrust for the frame checks
-FIXED_BASE = BodyMotion(np.eye(3), np.zeros(6), np.zeros(6), "")
-for _array in FIXED_BASE[:3]:
-    _array.setflags(write=False)
 
 
 class SignalFrontEnd:
@@ -81,48 +69,19 @@ class SignalFrontEnd:
         self._frozen_gate = _frozen_gate(config)
         self._publisher_gate = _publisher_gate(config)
         self.frames = FrameChecks(config, robot, self._reader.clocks.drifts, self._reader.wrapped,
-                                  self._tried_log)
+                                  lambda: self._filters.tried_log())
+        self._filters = FilterChain(config, robot, self._reader.clocks, self._count_outlier,
+                                    self.frames.add, self.frames.add_command)
         self.delay = DelayMonitor(config)
         self._checks_delay = config.robot.vehicle and config.thrusters.source != "zero"
-        clocks = self._reader.clocks.sensors
-        self._inertial = InertialFilter(
-            config, clocks.get("imu", SensorClock()), clocks.get("dvl", SensorClock()),
-            self._count_outlier, self.frames.add)
-        self._joints = JointFilter(config, robot, clocks.get("joint_states", SensorClock()),
-                                   self._count_outlier, self.frames.add)
-        self._depth = DepthFilter(config, self._count_outlier, self.frames.add)
-        self._altitude = Altitude(config)
-        self._wrench = self._wrench_source()
-        self._add_reading = self._filters_by_role()
-        self._discard_after: dict[str, Callable[[float], None]] = {
-            "imu": self._inertial.discard_imu_after, "dvl": self._inertial.discard_dvl_after,
-            "joint_states": self._joints.discard_after, "depth": self._depth.discard_after}
-        if not isinstance(self._wrench, NoWrench):
-            self._discard_after[config.thrusters.source] = self._wrench.discard_after
         self._grid = TickGrid(config.filter.period)
         self._masks = RowMasks(config, robot)
+        self._kept = Kept()
+        self._mends = Mends()
+        self._was_wrong = False
+        self._replay: Replay | None = None
+        self._again: tuple[tuple[Sample, Sample], ...] = ()     # to be learnt again
         self.resets: Counter = Counter()
-
-    def _wrench_source(self) -> ThrusterModel | MeasuredWrench | NoWrench:
-        thrusters = self.config.thrusters
-        if not self.config.robot.vehicle or thrusters.source == "zero":
-            return NoWrench()
-        if thrusters.source == "thrusters":
-            return ThrusterModel(self.config, self._count_outlier, self.frames.add_command,
-                                 TRIED_RESPONSES)
-        return MeasuredWrench(thrusters.timeout, self._count_outlier,
-                              self.config.filter.gates)
-
-    def _filters_by_role(self) -> dict[str, Callable[[float, Sequence[float]], None]]:
-        """The method that takes the readings of each role."""
-        filters: dict[str, Callable[[float, Sequence[float]], None]] = {
-            "imu": self._inertial.add_imu, "dvl": self._inertial.add_dvl,
-            "joint_states": self._joints.add, "depth": self._depth.add}
-        if isinstance(self._wrench, ThrusterModel):
-            filters |= {"thrusters": self._wrench.add_command, "battery": self._wrench.add_voltage}
-        elif isinstance(self._wrench, MeasuredWrench):
-            filters |= {"wrench": self._wrench.add}
-        return filters
 
     def change_settings(self, config: Config) -> None:
         """Use new settings from now on; only those in config.LIVE may differ. Nothing is forgotten
@@ -135,8 +94,8 @@ class SignalFrontEnd:
             self._frozen_gate = _frozen_gate(config)
         self.config = config
         self._reader.change_settings(config)
-        for part in (self._inertial, self._joints, self._depth, self._altitude, self._wrench):
-            part.change_settings(config, gates_change)
+        self._filters.change_settings(config, gates_change)
+        self._replay = None     # it begins again
 
     def follow_masks(self, follow: Callable[[float, Sequence[str]], None]) -> None:
         """Call follow(t, reasons) at every sample, with its time [s since the epoch] and the mask
@@ -145,10 +104,11 @@ class SignalFrontEnd:
 
     def reset(self) -> None:
         """Forget all signals, as between bags; counts stay."""
-        for part in (self._reader, self._frozen_gate, self._publisher_gate, self._inertial,
-                     self._joints, self._depth, self._altitude, self._wrench, self._grid,
-                     self._masks, self.frames, self.delay):
+        for part in (self._reader, self._frozen_gate, self._publisher_gate, self._filters,
+                     self._grid, self._masks, self.frames, self.delay):
             part.reset()
+        self._kept.clear()
+        self._mends, self._replay, self._again, self._was_wrong = Mends(), None, (), False
 
     # --- messages ---------------------------------------------------------------------------------
 
@@ -165,7 +125,7 @@ class SignalFrontEnd:
                 self._add(reading)
 
     def _add(self, reading: Reading) -> None:
-        role, t, values, altitude = reading
+        role, t, values, _ = reading
         self._masks.note_reading(role, t)
         # gate: cut off a frozen sensor, or two nodes on one topic, back to when the fault began
         frozen_since = self._frozen_gate.gate(role, t, values)
@@ -184,17 +144,46 @@ class SignalFrontEnd:
                 f"its values have alternated between two series for {t - two_since:.1f} s; two "
                 "nodes publish on this topic: stop one of them, or rename its topic"))
             return
-        # filter: the gates for outliers are inside, since each filter knows its signal's scale
         self.inputs[role].count_used()
-        self._add_reading[role](t, values)
-        if role == "dvl":
-            self._altitude.add(t, altitude)
+        self._filters.add(self._mends.mended(reading))
+        self._keep(reading)
 
     def _cut_off(self, role: str, since: float, reason: str, explanation: str) -> None:
         """Count the reading as rejected, and discard the data since the fault began at `since` [s].
         """
         self.inputs[role].count_rejected(reason, explanation, proven=True)
-        self._discard_after[role](since)
+        self._filters.discard_after(role, since)
+        self._keep(CutOff(role, since))
+
+    # --- readings put right -----------------------------------------------------------------------
+
+    def _keep(self, event: Reading | CutOff) -> None:
+        """Keep a reading or a cut-off, and go on with the replay if a sensor has to be put right.
+        """
+        self._kept.add(event)
+        replay, wanted, origin = self._replay, self.frames.mends, self._reader.origin
+        if replay is not None and not wanted:       # it was right, or there is more to it
+            self._replay = None
+        elif replay is not None:
+            replay.add(event)
+            if replay.is_done:
+                self._go_on_with(replay)
+        elif wanted and origin is not None:
+            self._replay = Replay(self.config, self.robot, self._reader.clocks, self._kept,
+                                  self._mends.then(self.frames.right_until, wanted), origin,
+                                  self.latency)
+
+    def _go_on_with(self, replay: Replay) -> None:
+        """Let a replay that has arrived at the present take the place of the filters."""
+        self._replay, self._again = None, replay.finish()
+        self.frames.note_mended(replay.logs)
+        for role in _roles(self._mends) - _roles(replay.mends):
+            self.frames.end_mends(role)
+        self._mends, self._filters = replay.mends, replay.filters
+        replay.connect(self._count_outlier, self.frames.add, self.frames.add_command)
+        self.delay.reset()
+        for _, sample in self._again:
+            self.delay.add(sample)
 
     def _count_outlier(self, role: str, reason: str) -> None:
         self.inputs[role].count_outlier(reason)
@@ -218,17 +207,13 @@ class SignalFrontEnd:
     def latency(self) -> float:
         """Data time [s] between a tick and its sample: filter.latency, or more if a sensor is later
         or slower than that allows for."""
-        wrench = self._reader.clocks.sensors.get("wrench")
-        needed = [self._inertial.wait(), self._joints.wait(),
-                  wrench.delay + (wrench.period or 0.0) if wrench else 0.0]
-        return max(self.config.filter.latency, min(max(needed), LONGEST_WAIT))
+        return max(self.config.filter.latency, min(self._filters.wait(), LONGEST_WAIT))
 
     def flush(self) -> list[Sample]:
         """The samples up to the last message, at the end of a recording."""
         for reading in self._reader.flush():
             self._add(reading)
-        for part in (self._inertial, self._joints, self._wrench, self._depth):
-            part.flush()
+        self._filters.flush()
         samples = self._samples_due(latency=0.0)
         self.frames.finish()
         return samples
@@ -249,69 +234,23 @@ class SignalFrontEnd:
 
     def _sample(self, tick: int, origin: float) -> Sample | None:
         """The sample at a tick; None while the robot's state is unknown."""
-        stamp = tick * self._grid.period
-        t = stamp - origin
-        # motion of the vehicle and of the arm
-        motion = self._vehicle_motion(t)
-        joints = self._joint_motion(t)
-        if motion is None:
-            self._masks.mask_all(self._masks.since_start(NO_IMU, t))
+        stamp, frames = tick * self._grid.period, self.frames
+        wrong = FoundWrong(frames.vehicle_is_wrong, frames.arm_is_wrong, frames.attitude_is_wrong)
+        if any(wrong) and not self._was_wrong and not frames.mends:
+            self._again = self._kept.without(self.robot, wrong)
+        self._was_wrong = any(wrong)
+        sample = self._filters.sample(stamp, stamp - origin, self._masks, wrong)
+        if sample is None:
             return None
-        if joints is None and not self.config.robot.vehicle:
-            self._masks.mask_all(self._masks.since_start(NO_STATE, t))
-            return None
-        arm = self._unseen_arm() if joints is None else joints
-        # wrench of the thrusters
-        wrench, wrench_reason, by_thruster = self._wrench.wrench(t)
-        if wrench_reason in ("", SATURATED):
-            self._log_thrust(tick)
-        # masks: rows that the model cannot explain, and rows of a sensor that has become wrong
-        vehicle_reason = self._masks.vehicle_reason(
-            motion.mask_reason, wrench_reason,
-            self._arm_reason(joints),
-            self._depth.mask_reason(t) or self._altitude.mask_reason(t))
-        frames, arm_reasons = self.frames, arm.mask_reasons
-        if frames.vehicle_is_wrong:
-            vehicle_reason = FOUND_WRONG
-        if frames.arm_is_wrong:
-            arm_reasons = [FOUND_WRONG] * len(arm_reasons)
-        vehicle_rows = 6 if self.config.robot.vehicle else 0
-        valid = self._masks.valid(stamp, [self._masks.since_start(reason, t) for reason in (
-            *[vehicle_reason] * vehicle_rows, *arm_reasons)])
-        return Sample(stamp, motion.R_nb, motion.nu, motion.nu_dot, arm.mu, arm.mu_dot,
-                      arm.mu_ddot, wrench, arm.effort, valid, motion.down_covariance,
-                      origin + frames.right_until, frames.vehicle_is_wrong or frames.arm_is_wrong,
-                      frames.misread + self.delay.misread, by_thruster,
-                      motion.velocity_stddev)
-
-    def _vehicle_motion(self, t: float) -> BodyMotion | None:
-        if not self.config.robot.vehicle:
-            return FIXED_BASE
-        if self.frames.attitude_is_wrong:
-            return self._inertial.unseen(t, FOUND_WRONG)
-        return self._inertial.motion(t)
-
-    @staticmethod
-    def _arm_reason(joints: JointMotion | None) -> str:
-        """Why the arm's reaction on the vehicle is unknown, '' if it is known."""
-        return NEVER_SEEN if joints is None else joints.lost
-
-    def _joint_motion(self, t: float) -> JointMotion | None:
-        return self._joints.motion(t) if self.config.robot.joints else self._unseen_arm()
-
-    def _unseen_arm(self) -> JointMotion:
-        """An arm without any message yet, all of whose rows are masked."""
-        n = len(self.config.robot.joints)
-        zero = np.zeros(n)
-        return JointMotion(zero, zero, zero, zero, [NO_STATE] * n)
-
-    def _log_thrust(self, tick: int) -> None:
-        if tick % THRUST_LOG_TICKS == 0 and isinstance(self._wrench, ThrusterModel):
-            self.frames.add("thrust", self._wrench.time, self._wrench.impulse)
-            self._wrench.log_tried()
-
-    def _tried_log(self) -> list[np.ndarray]:
-        return self._wrench.tried_log() if isinstance(self._wrench, ThrusterModel) else []
+        if tick % THRUST_LOG_TICKS == 0:
+            self._filters.log_thrust()
+        self._kept.add_sample(tick, sample)
+        if self._replay is not None:
+            self._replay.add_sample(tick, sample)
+        again, self._again = self._again, ()
+        return replace(sample, right_until=origin + frames.right_until,
+                       found_wrong=wrong.vehicle or wrong.arm,
+                       misread=frames.misread + self.delay.misread, again=again)
 
     # --- reports ----------------------------------------------------------------------------------
 
@@ -337,11 +276,9 @@ class SignalFrontEnd:
         """Sentences for the operator, each with the setting to change; empty if all is well."""
         slow = slow_sensors(self._reader.clocks.sensors, self.config.filter.lowpass)
         return signal_warnings(
-            [*self._reader.clocks.sentences(), *slow, *self._inertial.sentences(),
-             *self._joints.gates.sentences(), *self._depth.sentences(),
-             *self._altitude.sentences()],
-            self.frames, self.delay, self._inertial.motion_sentences(),
-            self._inertial.dvl_gate.restarts)
+            [*self._reader.clocks.sentences(), *slow, *self._filters.sentences()],
+            self.frames, self.delay, self._filters.inertial.motion_sentences(),
+            self._filters.inertial.dvl_gate.restarts)
 
     def status(self, now: float) -> list[InputStatus]:
         """Status of each input and of the frame checks; `now` [s] is on the clock of reception."""
@@ -359,3 +296,8 @@ def _publisher_gate(config: Config) -> PublisherGate:
     return publisher_gate(config.filter.gates, {
         "imu": IMU_FAR, "dvl": DVL_FAR, "joint_states": (JOINT_FAR,) * len(config.robot.joints),
         "thrusters": (COMMAND_FAR[thrusters.unit],) * len(thrusters.signs), "wrench": WRENCH_FAR})
+
+
+def _roles(mends: Mends) -> set[str]:
+    """The roles whose readings are put right now."""
+    return {mend.role for mend in mends.now}

@@ -16,6 +16,7 @@
 from __future__ import annotations
 
 from .checks.delay import DelayMonitor
+from .checks.finding import Finding
 from .checks.frames import FrameChecks
 from .decode.input_state import OK, WARN, InputStatus
 
@@ -23,6 +24,7 @@ from .decode.input_state import OK, WARN, InputStatus
 THRUSTER_SETTINGS = ("thrusters.signs", "thrusters.allocation")
 # Consequence for a sensor that was right before.
 UNLEARNT = "; its rows are masked until it is right again, and what was learnt from it is undone"
+MENDED = "; this is corrected, and what was learnt since is learnt again with the correction"
 
 
 def signal_warnings(inputs: list[str], frames: FrameChecks, delay: DelayMonitor,
@@ -37,7 +39,7 @@ def signal_warnings(inputs: list[str], frames: FrameChecks, delay: DelayMonitor,
     delay_warning = delay.warning
     warnings = [
         f"{finding.setting}: {finding.sentence} ({_when(since, frames, finding.setting)})"
-        + (UNLEARNT if frames.has_changed(finding.setting) else "")
+        + _consequence(finding, frames)
         for finding, since in frames.findings
         if not (delay_warning and finding.setting in THRUSTER_SETTINGS)]
     if delay_warning and not warnings:
@@ -49,6 +51,12 @@ def signal_warnings(inputs: list[str], frames: FrameChecks, delay: DelayMonitor,
             f"finally accepted ({times}); check the bottom lock and the IMU's attitude")
     turned = any(finding.setting.startswith(("imu", "dvl")) for finding, _ in frames.findings)
     return [*inputs, *([] if turned else motion), *warnings]
+
+
+def _consequence(finding: Finding, frames: FrameChecks) -> str:
+    if frames.is_mended(finding):
+        return MENDED
+    return UNLEARNT if frames.has_changed(finding.setting) else ""
 
 
 def _when(since: float, frames: FrameChecks, setting: str) -> str:

@@ -277,6 +277,19 @@ def test_a_fault_is_judged_by_what_came_since_it_was_not_there():
     assert abs(float(said.partition(" +- ")[0].split()[-1]) - 60.0) < 3.0
 
 
+def test_findings_can_be_asked_for_at_every_step_of_a_check(monkeypatch):
+    """A node may report its status between two steps of a check that finds two sensors wrong."""
+    frames = followed(until=62.0)
+    frames._consistent = {"IMU": 60.0, "DVL": 60.0}
+
+    def found(logs, results):
+        yield
+        return {"IMU": mismatch("imu.rpy", "rotated"), "DVL": mismatch("dvl.rpy", "rotated")}
+    monkeypatch.setattr(frames._checks, "steps", found)
+    counts = [len(frames.findings) for _ in frames._check(75.0, 75.0)]
+    assert set(counts) == {0} and len(frames.findings) == 2
+
+
 def test_a_dvl_without_a_whole_window_is_not_judged():
     """Values in pairs with gaps between them, as from two publishers: no check, and no exception.
     """

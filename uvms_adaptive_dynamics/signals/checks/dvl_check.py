@@ -32,6 +32,7 @@ from .finding import (
     CheckResult,
     Finding,
     Harm,
+    Mend,
     mismatch,
     outside,
 )
@@ -274,18 +275,19 @@ def _lever_arm(fit: VelocityMap, config: Config) -> CheckResult:
 
 def _other_axes(logs: dict[str, np.ndarray], config: Config, axes: np.ndarray) -> CheckResult:
     """The result if the DVL's axes are the signed axes `axes` (3, 3) of the IMU."""
+    mend = Mend("dvl", 0, axes)
     if np.array_equal(axes, FRD_FROM_FLU):
         other = "flu" if config.dvl.frame == "frd" else "frd"
         return mismatch("dvl.frame", (
             "sway and heave velocity have the wrong sign relative to the IMU; set dvl.frame to "
-            f"'{other}'"), {"dvl.frame": other})
+            f"'{other}'"), {"dvl.frame": other}, mend=mend)
     if np.linalg.det(axes) < 0:
         signs = [VELOCITY_AXES[k] for k in range(3) if axes[k, k] < 0]
         seen = (f"the DVL's {' and '.join(signs)} velocity has the wrong sign" if signs
                 else "the DVL's axes are swapped")
         return mismatch("dvl.frame", (
             f"{seen}, a mirror image that no rotation of the sensor produces; check the driver's "
-            "axes and dvl.frame"))
+            "axes and dvl.frame"), mend=mend)
     turned = "dvl"
     if "thrust" in logs:
         allocation = np.reshape(config.thrusters.allocation, (6, -1))
@@ -296,4 +298,5 @@ def _other_axes(logs: dict[str, np.ndarray], config: Config, axes: np.ndarray) -
     return mismatch(f"{turned}.rpy", (
         f"the {turned.upper()}'s axes are rotated ({seen}) by about "
         f"{degrees(to_rotation_vector(rotation))}; check {turned}.rpy, or {other}.rpy"),
-        {f"{turned}.rpy": _mount(sensor.frame, sensor.rpy, rotation)})
+        {f"{turned}.rpy": _mount(sensor.frame, sensor.rpy, rotation)},
+        mend=mend if turned == "dvl" else None)

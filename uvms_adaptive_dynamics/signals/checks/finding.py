@@ -15,10 +15,12 @@
 """Result of a frame check: mismatches, and whether there was enough motion to judge."""
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from enum import IntEnum
 from types import MappingProxyType
 from typing import Any, NamedTuple
+
+import numpy as np
 
 from ...model.normal import Z999
 
@@ -47,19 +49,38 @@ class Harm(IntEnum):
 SIGN = "it has the wrong sign"
 
 
+class Mend(NamedTuple):
+    """Puts the readings of a sensor right: those of `role`, as listed in `decoder`, with the k
+    values from `first` on, counted from `neutral`, times matrix (k, k). NaN leaves a value out."""
+
+    role: str
+    first: int
+    matrix: np.ndarray
+    neutral: float = 0.0
+
+    def mended(self, values: Sequence[float]) -> list[float]:
+        """The values of a reading, put right."""
+        last = self.first + len(self.matrix)
+        part = np.array(values[self.first:last]) - self.neutral
+        # (a value that is missing says nothing of those that do not depend on it)
+        found = np.where(self.matrix == 0.0, 0.0, self.matrix * part).sum(axis=1) + self.neutral
+        return [*values[:self.first], *found.tolist(), *values[last:]]
+
+
 class Finding(NamedTuple):
     """A mismatch between sensors.
 
     setting: the setting that probably causes it, or, without a dot, the quantity of a sensor or
     driver that is wrong; sentence: for the operator; values: settings by dotted name that would fix
     it, where the data determine them; harm: see `Harm`; joint: the joint whose effort alone is
-    concerned, '' otherwise."""
+    concerned, '' otherwise; mend: what puts the readings right, None if that is not known."""
 
     setting: str
     sentence: str
     values: Mapping[str, Any] = NO_VALUES
     harm: Harm = Harm.CONTRADICTS
     joint: str = ""
+    mend: Mend | None = None
 
     @property
     def is_of_sign(self) -> bool:
@@ -84,9 +105,9 @@ UNDECIDED = CheckResult([], False)
 
 
 def mismatch(setting: str, sentence: str, values: Mapping[str, Any] = NO_VALUES,
-             harm: Harm = Harm.CONTRADICTS) -> CheckResult:
+             harm: Harm = Harm.CONTRADICTS, mend: Mend | None = None) -> CheckResult:
     """A complete result with one finding."""
-    return CheckResult([Finding(setting, sentence, values, harm)], True)
+    return CheckResult([Finding(setting, sentence, values, harm, mend=mend)], True)
 
 
 def outside(low: float, high: float, error: float, bounds: tuple[float, float]) -> bool:

@@ -33,7 +33,7 @@ from ...model.robot import RobotModel
 from ...model.sample import Misread
 from .dvl_check import turned_since
 from .effort_scale import MOUNT
-from .finding import CHANGE_WINDOW, UNDECIDED, CheckResult, Finding, Harm
+from .finding import CHANGE_WINDOW, UNDECIDED, CheckResult, Finding, Harm, Mend
 from .joint_velocity_check import JOINT_WINDOW
 from .suite import SensorChecks
 
@@ -99,6 +99,8 @@ class FrameChecks:
         # settings that were right before and are wrong now, so that rows are not learnt from, each
         # with the time [s] until which it was right
         self._changed: dict[str, float] = {}
+        # findings whose readings have been put right since, with their times as in `_since`
+        self._mended: list[tuple[Finding, tuple[float, float | None]]] = []
         # [s] of the latest checks that found everything right, as far back as a fault may be unseen
         self._right = deque([-math.inf], maxlen=math.ceil(RECENT_DATA / CHECK_PERIOD) + 1)
         self._next_check = FIRST_CHECK
@@ -113,7 +115,8 @@ class FrameChecks:
     def findings(self) -> list[tuple[Finding, float]]:
         """All mismatches, each with the time [s] from the first row when it was found."""
         return [(self._of_drift(finding), self._since[finding.setting][0])
-                for result in self._results.values() for finding in result.findings]
+                for result in self._results.values() for finding in result.findings] + [
+                    (finding, since) for finding, (since, _) in self._mended]
 
     def _of_drift(self, finding: Finding) -> Finding:
         """The finding; if a clock's drift causes the delay between DVL and IMU, without a value to
@@ -131,7 +134,41 @@ class FrameChecks:
     def consistent_at(self, setting: str) -> float | None:
         """Time [s] from the first row when the same check last found no mismatch; None if it has
         found one from its first verdict on."""
-        return self._since[setting][1]
+        mended = {finding.setting: times for finding, times in self._mended}
+        return (self._since | mended)[setting][1]
+
+    @property
+    def mends(self) -> tuple[Mend, ...]:
+        """What puts all sensors right that were right before and are wrong now; empty if there are
+        none, or if it is not known for all of them."""
+        mends = [finding.mend for finding in self._findings_changed()]
+        known = tuple(mend for mend in mends if mend is not None)
+        return known if len(known) == len(mends) else ()
+
+    def _findings_changed(self) -> list[Finding]:
+        return [finding for result in self._results.values() for finding in result.findings
+                if finding.setting in self._changed]
+
+    def note_mended(self, logs: Mapping[str, list[np.ndarray]]) -> None:
+        """Go on with the logs of readings that have been put right by `mends`. The findings stay,
+        until readings are put right that way no more (`end_mends`)."""
+        self._mended += [(finding, self._since[finding.setting])
+                         for finding in self._findings_changed()]
+        for name, result in self._results.items():
+            if any(finding.setting in self._changed for finding in result.findings):
+                self._results[name] = UNDECIDED
+                self._found_in.pop(name, None)
+        self._changed, self._steps = {}, None
+        self._logs = {name: list(logs.get(name, [])) for name in LOGS}
+
+    def end_mends(self, role: str) -> None:
+        """The readings of a role are as they should be without a mend."""
+        self._mended = [one for one in self._mended
+                        if one[0].mend is not None and one[0].mend.role != role]
+
+    def is_mended(self, finding: Finding) -> bool:
+        """Whether the readings that the finding is about have been put right."""
+        return any(finding is one for one, _ in self._mended)
 
     @property
     def vehicle_is_wrong(self) -> bool:
@@ -212,22 +249,21 @@ class FrameChecks:
                 logs[name] = np.array(sorted(rows, key=lambda row: row[0]))
             yield
         # In the whole log, a fault that has just begun is diluted by the data before it.
-        recent = {}
+        recent, standing = {}, dict(self._results)
         if self._consistent:
-            recent = yield from self._checks.steps(_since(logs, t - RECENT_DATA),
-                                                   self._results)
-        results = yield from self._checks.steps(logs, self._results)
+            recent = yield from self._checks.steps(_since(logs, t - RECENT_DATA), standing)
+        results = yield from self._checks.steps(logs, standing)
         for name, new in results.items():
-            before = self._results[name]
+            before = standing[name]
             if not new.findings and recent.get(name, UNDECIDED).findings:
                 new = recent[name]
             if (name == "DVL" and name in self._consistent
                     and not (new.complete or new.findings)):
-                new = yield from self._of_latest_velocities(logs, t, new)
+                new = yield from self._of_latest_velocities(logs, t, standing, new)
             # (what is found by one check may have begun any time since the one before)
             if new.findings and (self._consistent.get(name, -math.inf)
                                  > elapsed - LOG_LENGTH - LATE_CHECK_PERIOD):
-                new = (yield from self._of_newest(name, logs, t)) or new
+                new = (yield from self._of_newest(name, logs, t, standing)) or new
             windows = [_windows(logs.get(log), t) for log in COMPARED[name]]
             # A warning stays until there is enough motion to withdraw it, and as much data as there
             # was to find it: with less, as while a DVL has lost the bottom, it would be uncertain.
@@ -237,11 +273,13 @@ class FrameChecks:
             enough = (new.complete and (since.complete or not before.findings)
                       and all(map(ge, windows, self._found_in.get(name, windows))))
             if enough or new.findings or not (before.findings or before.complete):
-                self._results[name] = new
+                standing[name] = new
             if new.findings:
                 self._found_in[name] = windows
         found = {finding.setting: self._consistent.get(name)
-                 for name, result in self._results.items() for finding in result.findings}
+                 for name, result in standing.items() for finding in result.findings}
+        # (in one step: whoever asks for the findings meanwhile finds both as they were)
+        self._results = standing
         self._since = {setting: self._since.get(setting, (elapsed, before))
                        for setting, before in found.items()}
         self._changed, waits = yield from self._changed_settings(logs, t, elapsed)
@@ -308,8 +346,8 @@ class FrameChecks:
         return max((at for at in self._right if at < t - RECENT_DATA + 0.5 * CHECK_PERIOD),
                    default=-math.inf)
 
-    def _of_newest(self, name: str, logs: dict[str, np.ndarray],
-                   t: float) -> Generator[None, None, CheckResult | None]:
+    def _of_newest(self, name: str, logs: dict[str, np.ndarray], t: float,
+                   standing: dict[str, CheckResult]) -> Generator[None, None, CheckResult | None]:
         """Result of check `name`, which found no mismatch last time, on newer rows alone: those
         since the DVL has turned, or else since then, or the newest half. Older rows would make the
         mismatch look smaller, or like another one. Prefers the first complete result, else the
@@ -321,7 +359,7 @@ class FrameChecks:
         if turned_at is not None:
             cuts = [turned_at]
         for cut in cuts:
-            results = yield from self._checks.steps(_since(logs, cut), self._results)
+            results = yield from self._checks.steps(_since(logs, cut), standing)
             result = results.get(name, UNDECIDED)
             if result.findings and result.complete:
                 return result
@@ -329,11 +367,12 @@ class FrameChecks:
         return shown[0] if shown else None
 
     def _of_latest_velocities(self, logs: dict[str, np.ndarray], t: float,
-                              result: CheckResult) -> Generator[None, None, CheckResult]:
+                              standing: dict[str, CheckResult], result: CheckResult
+                              ) -> Generator[None, None, CheckResult]:
         """The DVL's result on the latest rows alone if it is complete and shows a mismatch, else
         `result`: a mixture of rows before and after a change fits no map."""
         logs = {name: logs[name] for name in COMPARED["DVL"] if name in logs}
-        latest = yield from self._checks.steps(_since(logs, t - LATEST_DATA), self._results)
+        latest = yield from self._checks.steps(_since(logs, t - LATEST_DATA), standing)
         found = latest.get("DVL", UNDECIDED)
         return found if found.complete and found.findings else result
 

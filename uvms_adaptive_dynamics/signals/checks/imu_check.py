@@ -30,12 +30,14 @@ from .finding import (
     CheckResult,
     Finding,
     Harm,
+    Mend,
     mismatch,
     outside,
 )
 from .fits import axis_name, lag_of, nearest_axes, relation, rows_in
 
 TURNS = ("roll", "pitch", "yaw")
+FIRST_RATE = 3                 # place of the rates among an IMU's values
 MIN_TURN = 0.02           # [rad] RMS of the gyro's integral over TURN_WINDOW on a judged axis
 TURN_WINDOW = 0.4         # [s]
 MAX_TURN = 1.5            # [rad] in a window; larger turns are not compared
@@ -223,10 +225,12 @@ def _rate_mismatch(A: np.ndarray, error: np.ndarray, wrong: list[int]) -> CheckR
         return mismatch("imu angular velocity", (
             f"{turns} rate has the wrong sign relative to the orientation (gain {gains}); the "
             "driver's gyro and orientation probably use different axes: check imu.frame and the "
-            "driver"))
+            "driver"), mend=Mend("imu", FIRST_RATE, np.diag(
+                [-1.0 if k in wrong else 1.0 for k in range(3)])))
     axes, _ = nearest_axes(A.T)
     seen = "no clean axes" if axes is None else ", ".join(
         f"{TURNS[k]} is the gyro's {axis_name(axes[k])}" for k in wrong)
     return mismatch("imu angular velocity", (
         f"rates disagree with the orientation ({seen}, gain {gains}); check the gyro's axes and "
-        "the order of the quaternion (x y z w)"))
+        "the order of the quaternion (x y z w)"),
+        mend=None if axes is None else Mend("imu", FIRST_RATE, axes))

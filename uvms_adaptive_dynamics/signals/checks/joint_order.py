@@ -20,6 +20,8 @@ from collections.abc import Sequence
 
 import numpy as np
 
+from .finding import Mend
+
 ORDER_ODDS = 1000.0     # required odds of another order
 
 
@@ -33,3 +35,11 @@ def order_sentence(what: str, names: Sequence[str], order: Sequence[int] | np.nd
     here, come = (", ".join(names[k] for k in places) for places in (range(len(names)), order))
     return (f"the {what} of {here} are those of {come}; publish them in the order of the message's "
             f"names, which for these {what} is [{come}]")
+
+
+def reordered(first: int, order: Sequence[int] | np.ndarray) -> Mend:
+    """What puts the n values from `first` on right if the one in place j is that of joint order[j].
+    """
+    matrix = np.zeros((len(order), len(order)))
+    matrix[order, np.arange(len(order))] = 1.0
+    return Mend("joint_states", first, matrix)

@@ -23,9 +23,9 @@ from scipy.optimize import linear_sum_assignment
 from ...model.normal import Z999
 from ..gates.joint_consistency import JUMP_SPEED
 from ..gates.velocity_fit import Relation
-from .finding import Finding, Harm, outside
+from .finding import Finding, Harm, Mend, outside
 from .fits import integral, relation, rows_in
-from .joint_order import certain_order, order_sentence
+from .joint_order import certain_order, order_sentence, reordered
 
 MIN_JOINT_MOVE = 0.02        # [rad] RMS change over JOINT_WINDOW of a judged joint
 JOINT_WINDOW = 0.5           # [s]
@@ -64,7 +64,8 @@ def check_velocities(names: Sequence[str], t: np.ndarray, mu: np.ndarray, speed:
     follows = np.where([relations[j] is None for j in judged.tolist()], follows, judged)
     if judged.size == len(names) and np.sum(follows != judged) > 2:
         order = np.argsort(follows)
-        return [Finding("joint velocity", order_sentence("velocities", names, order))], True
+        return [Finding("joint velocity", order_sentence("velocities", names, order),
+                        mend=reordered(len(names), order))], True
     for j, k, own, its_error in zip(judged.tolist(), follows.tolist(), gain, error):
         one = relations[j]
         if one is not None and not one.is_scaled:
@@ -73,7 +74,8 @@ def check_velocities(names: Sequence[str], t: np.ndarray, mu: np.ndarray, speed:
             is_clean = one is not None
             findings.append(Finding(
                 "joint velocity", _velocity_sentence(names, j, k, own, its_error)
-                + (UNUSED if is_clean else ""), harm=Harm.SLIGHT if is_clean else Harm.CONTRADICTS))
+                + (UNUSED if is_clean else ""), harm=Harm.SLIGHT if is_clean else Harm.CONTRADICTS,
+                mend=Mend("joint_states", len(names) + j, np.array([[np.nan]]))))
     return findings + _late_velocities(names, relations), bool(moved.all())
 
 

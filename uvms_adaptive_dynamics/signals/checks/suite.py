@@ -27,10 +27,11 @@ import numpy as np
 from ...config import Config
 from ...model.robot import RobotModel
 from ..filters.joints import joint_limits
+from ..filters.thrust_curve import neutral_command
 from .depth_check import check_depth
 from .dvl_check import OF_WORLD, check_velocity
 from .effort_scale import check_effort_scale, loads_of
-from .finding import UNDECIDED, CheckResult, mismatch
+from .finding import UNDECIDED, CheckResult, Mend, mismatch
 from .imu_check import check_gravity, check_rates
 from .joint_check import ScaleCheck, check_joints
 from .response_check import response_findings
@@ -157,8 +158,17 @@ class SensorChecks:
             windows, logs["thrust"], logs["dvl"], self._allocation)
         if findings is None:
             return UNDECIDED
-        return CheckResult([finding._replace(values=self._absolute(finding.values))
+        return CheckResult([finding._replace(values=self._absolute(finding.values),
+                                             mend=self._of_commands(finding.mend))
                             for finding in findings], True)
+
+    def _of_commands(self, mend: Mend | None) -> Mend | None:
+        """The mend of thrust along the allocation, as one of commands in their unit."""
+        if mend is None:
+            return None
+        signs = np.array(self._config.thrusters.signs)
+        return mend._replace(matrix=signs[:, None] * mend.matrix * signs,
+                             neutral=neutral_command(self._config.thrusters.unit))
 
     def _absolute(self, values: Mapping[str, Any]) -> Mapping[str, Any]:
         """The values with thruster signs, which are found relative to the settings, as to be set.

@@ -88,7 +88,7 @@ def _with_rivals(likely: Sequence[Wiring], allocation: np.ndarray) -> Finding:
         return best.finding
     seen = [finding.sentence.partition(";")[0] for finding in [best.finding, *rivals]]
     named, more = seen[:MOST_ALIKE], len(seen) > MOST_ALIKE
-    return best.finding._replace(values={}, sentence=(
+    return best.finding._replace(values={}, mend=None, sentence=(
         f"{', or '.join(named)}{', or others are miswired' if more else ''}; "
         "move on more axes to find out which"))
 

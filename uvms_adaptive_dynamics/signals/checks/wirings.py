@@ -27,7 +27,7 @@ from typing import NamedTuple
 import numpy as np
 from scipy.optimize import linear_sum_assignment
 
-from .finding import Finding
+from .finding import Finding, Mend
 from .thrust_fit import Deviation, ThrustFit, allocation_deviations, deviation_of, masses
 
 # Largest mean squared deviation of an order with reversals: couplings of half of COUPLING. Among so
@@ -62,7 +62,8 @@ def wirings(allocation: np.ndarray, fit: ThrustFit) -> Iterator[Wiring]:
         reversed_ones = np.flatnonzero(signs < 0)
         yield Wiring(allocation * signs, deviation, certain, Finding(
             "thrusters.signs", _reversed_sentence(reversed_ones),
-            {"thrusters.signs": tuple(signs.tolist())}))
+            {"thrusters.signs": tuple(signs.tolist())},
+            mend=Mend("thrusters", 0, np.diag(signs))))
     as_set = range(1, allocation.shape[1] + 1)
     orders = [_swapped(as_set, a, b) for a, b in swaps]
     for (a, b), drives, deviation in zip(swaps, orders, _of_orders(allocation, fit, orders)):
@@ -120,7 +121,10 @@ def _reordered(allocation: np.ndarray, drives: Sequence[int], seen: str) -> Find
     if min(drives) < 0:
         values["thrusters.signs"] = tuple(np.sign(drives).astype(float).tolist())
     advice = " and ".join(f"{name} to {list(value)}" for name, value in values.items())
-    return Finding("thrusters.allocation", f"{seen}; set {advice}", values)
+    mend = np.zeros((len(drives), len(drives)))
+    mend[np.abs(drives) - 1, np.arange(len(drives))] = np.sign(drives)
+    return Finding("thrusters.allocation", f"{seen}; set {advice}", values,
+                   mend=Mend("thrusters", 0, mend))
 
 
 def _driven(allocation: np.ndarray, drives: Sequence[int]) -> np.ndarray:

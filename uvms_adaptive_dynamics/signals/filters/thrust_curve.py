@@ -65,6 +65,11 @@ class _Outward(NamedTuple):
         return pwm[right - 1] + part * (pwm[right] - pwm[right - 1])
 
 
+def neutral_command(unit: str) -> float:
+    """The command without thrust, in the unit `thrusters.unit`."""
+    return NEUTRAL_PWM_US if unit == "pwm" else 0.0
+
+
 class ThrustCurve:
     """Static thrust map of one thruster: a table over PWM and voltage, interpolated linearly.
 

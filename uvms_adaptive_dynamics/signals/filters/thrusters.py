@@ -25,7 +25,7 @@ from ...config import Config
 from ..gates.choose import spike_gate
 from ..gates.spikes import GatedRow
 from .command_response import Response, TriedResponses, TriedRotors, acting
-from .thrust_curve import NEUTRAL_PWM_US, PWM_SPAN_US, ThrustCurve
+from .thrust_curve import NEUTRAL_PWM_US, PWM_SPAN_US, ThrustCurve, neutral_command
 from .wrench import BodyWrench
 
 THRUST_FLOOR = 0.4      # [N] smallest scale of the gate
@@ -251,8 +251,7 @@ class ThrusterModel:
         For a motor that turns the other way, the command is mirrored about neutral, not the thrust:
         its propeller is as strong along the allocation as the others.
         """
-        neutral = NEUTRAL_PWM_US if self._settings.unit == "pwm" else 0.0
-        return self._signs * (np.array(values) - neutral)
+        return self._signs * (np.array(values) - neutral_command(self._settings.unit))
 
     def _acting(self, command: np.ndarray) -> np.ndarray:
         """The part of commands (..., N) about neutral that acts, given the configured dead zone."""

@@ -48,8 +48,8 @@ MEANWHILE = (Expected("trust|change"), EITHER)
 def change_cases(onset: float) -> list[Case]:
     """The cases of kind 'change', from `onset` [s] on."""
     taken, named = "found by comparison with another sensor and corrected", "named, with its onset"
-    undone = ("named, with its onset; excluded from learning from then on, and what was learnt "
-              "since its onset is undone")
+    undone = ("named, with its onset; corrected where the finding tells how, else left out; what "
+              "was learnt since its onset is undone, and learnt again where that is right")
     found: list[tuple[str, str, Fault, Expected, Allowed, tuple[Expected, ...], str]] = [
         ("gyro off by .05 rad/s", taken, altered("gyro", plus(0.05, -0.03, 0.02), onset),
          Expected("imu", ("gyro has had a bias",)), CORRECTED, (), ""),

@@ -104,10 +104,6 @@ OTHER_RECORDINGS = {
     "40% outliers in efforts":
         "Some pass the gate: 2 % of the rows are wrong, and one joint of two robots is "
         "`wrong` (.003).",
-    "two thrusters swapped from then on":
-        "In rough sea with a DVL of 4 Hz and 5 cm/s they are named after 31 s, but what was learnt "
-        "in the 30 s before the onset determines heave or pitch worse by .5 to .7 of R^2, and the "
-        "rest is undone.",
     "accelerometer off by .3 m/s^2 upward":
         "As forward, and a bias of the gyro: found in time without a wrong row, but in rough sea "
         ".02 to .03 of yaw's R^2 of .07 is lost.",
@@ -119,9 +115,6 @@ OTHER_RECORDINGS = {
         ".027 of R^2 (.02 asked). With a DVL of 4 Hz and 5 cm/s half a minute tells the angle to 2 "
         "degrees: of two robots in rough sea, one is named after 22 s, the other not within 45 s, "
         "and .065 and .49 of roll's R^2 is lost.",
-    "dvl's axes swapped from then on":
-        "In rough sea with a DVL of 4 Hz and 5 cm/s they are found after 31 s, and pitch has lost "
-        ".18 of its R^2 of .71; the clean run's own estimates since the onset differ by .12.",
 }
 
 

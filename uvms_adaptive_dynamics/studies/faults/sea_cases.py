@@ -190,8 +190,9 @@ def _harmless(onset: float) -> list[Case]:
 
 
 def _changes(onset: float) -> list[Case]:
-    named = ("named, possibly after being mistaken for a change of the robot; excluded from "
-             "learning from then on, and what was learnt since its onset is undone")
+    named = ("named, possibly after being mistaken for a change of the robot; corrected where the "
+             "finding tells how, else left out; what was learnt since its onset is undone, and "
+             "learnt again where that is right")
     found: list[tuple[str, Fault, Expected]] = [
         ("dvl in the world's axes from then on", InWorld("dvl", onset, change=_to_world),
          Expected("dvl|imu", DOUBTED)),

@@ -1,0 +1,136 @@
+# Copyright 2026 uvms_adaptive_dynamics developers
+#
+# Licensed under the Apache License, Version 2.0 (the "License");
+# you may not use this file except in compliance with the License.
+# You may obtain a copy of the License at
+#
+#     http://www.apache.org/licenses/LICENSE-2.0
+#
+# Unless required by applicable law or agreed to in writing, software
+# distributed under the License is distributed on an "AS IS" BASIS,
+# WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
+# See the License for the specific language governing permissions and
+# limitations under the License.
+
+"""Readings of a sensor that has become wrong are put right, from before it was found on."""
+import numpy as np
+import pytest
+from analytic import START, AnalyticMotion, stream
+from signal_runs import make
+
+from uvms_adaptive_dynamics.signals.checks.finding import Mend, mismatch
+from uvms_adaptive_dynamics.signals.decode.readings import Reading
+from uvms_adaptive_dynamics.signals.front_end import SignalFrontEnd
+from uvms_adaptive_dynamics.signals.health import MENDED, UNLEARNT
+from uvms_adaptive_dynamics.signals.replay import KEPT_SECONDS, Kept, Mends, composed
+
+FLIP = np.diag([1.0, -1.0, -1.0])
+ONSET, FOUND, SECONDS = 6.0, 10.0, 14.0
+
+
+@pytest.fixture(scope="module")
+def recorded():
+    """(config, robot, messages)."""
+    config, robot, pi = make()
+    return config, robot, list(stream(AnalyticMotion(0, config=config), robot, pi, SECONDS))
+
+
+def flipped(message):
+    """A DVL's message whose sway and heave have the wrong sign."""
+    linear = message.twist.twist.linear
+    return type(message)(header=message.header, twist=type(message)(
+        covariance=message.twist.covariance, twist=type(message)(
+            linear=type(linear)(x=linear.x, y=-linear.y, z=-linear.z))))
+
+
+def run(recorded, mend, onset=ONSET):
+    """(front end, samples) of a DVL that is flipped from `onset` [s] on, which a check finds at
+    FOUND [s]."""
+    config, robot, messages = recorded
+    front, samples = SignalFrontEnd(config, robot), []
+    for role, message, t in messages:
+        frames = front.frames
+        if t > START + FOUND and not frames._mended and not frames._changed and onset < SECONDS:
+            frames._results["DVL"] = mismatch("dvl.frame", "the wrong sign", mend=mend)
+            frames._since, frames._changed = {"dvl.frame": (FOUND, 4.0)}, {"dvl.frame": 4.0}
+        front.add_message(role, flipped(message) if role == "dvl" and t > START + onset
+                          else message, t)
+        samples += front.samples()
+    return front, samples
+
+
+@pytest.fixture(scope="module")
+def clean(recorded):
+    return {sample.t: sample for sample in run(recorded, None, np.inf)[1]}
+
+
+def alike(one, other):
+    """Whether the vehicle's rows of two samples count in both, with the same motion."""
+    return (one.valid[:6].all() and other.valid[:6].all()
+            and np.abs(one.nu - other.nu).max() < 0.02
+            and np.abs(one.nu_dot - other.nu_dot).max() < 0.05)
+
+
+def test_readings_are_put_right_from_before_the_fault_on(recorded, clean):
+    """Those since the onset come again, right; the later ones are right at once."""
+    front, samples = run(recorded, Mend("dvl", 0, FLIP))
+    (told,) = [sample for sample in samples if sample.again]
+    assert -1.0 < told.t - START - FOUND < 1.0
+    again = [pair for pair in told.again if pair[0].t > START + ONSET + 1.0]
+    assert np.mean([alike(after, clean[after.t]) for _, after in again]) > 0.95
+    assert not any(alike(before, clean[before.t]) for before, _ in again)
+    later = [sample for sample in samples if sample.t > told.t]
+    assert len(later) > 50 and not any(sample.found_wrong for sample in later)
+    assert all(alike(sample, clean[sample.t]) for sample in later)
+
+
+def test_the_finding_stays_and_says_that_it_is_corrected(recorded):
+    front, _ = run(recorded, Mend("dvl", 0, FLIP))
+    (warning,) = [text for text in front.warnings if text.startswith("dvl.frame")]
+    assert warning.endswith(MENDED) and "not yet at 4 s" in warning
+
+
+def test_what_cannot_be_put_right_is_left_out(recorded):
+    """The other rows come again as they were."""
+    front, samples = run(recorded, None)
+    (told,) = [sample for sample in samples if sample.again]
+    assert told.found_wrong
+    for before, after in told.again:
+        assert not after.valid[:6].any() and (after.valid[6:] == before.valid[6:]).all()
+    assert front.warnings[-1].endswith(UNLEARNT)
+
+
+def test_a_sensor_that_is_right_again_needs_no_mend():
+    """Two thrusters that are swapped back, or readings turned twice."""
+    swap = Mend("thrusters", 0, np.eye(8)[[1, 0, *range(2, 8)]], 1500.0)
+    assert composed([swap, Mend("dvl", 0, FLIP), swap]) == (Mend("dvl", 0, FLIP),)
+    third = Mend("dvl", 0, np.eye(3)[[1, 2, 0]])
+    assert composed([third, third, third]) == ()
+
+
+def test_a_reading_is_put_right_by_what_was_in_force_at_its_time():
+    mends = Mends().then(10.0, [Mend("dvl", 0, FLIP)]).then(20.0, [Mend("dvl", 0, -np.eye(3))])
+    given = [Reading("dvl", t, [1.0, 2.0, 3.0]) for t in (5.0, 15.0, 25.0)]
+    assert [mends.mended(one).values for one in given] == [
+        [1.0, 2.0, 3.0], [1.0, -2.0, -3.0], [-1.0, 2.0, 3.0]]
+    assert mends.mended(Reading("imu", 15.0, [1.0])).values == [1.0]
+
+
+def test_a_mend_counts_from_neutral_and_leaves_other_values_alone():
+    swap = Mend("thrusters", 1, np.array([[0.0, -1.0], [1.0, 0.0]]), 1500.0)
+    assert swap.mended([1100.0, 1600.0, 1700.0, 1900.0]) == [1100.0, 1300.0, 1600.0, 1900.0]
+
+
+def test_a_missing_value_is_missing_where_it_belongs():
+    """An effort that is missing moves with its order; a velocity that is wrong is left out."""
+    order = Mend("joint_states", 0, np.eye(2)[[1, 0]])
+    np.testing.assert_equal(order.mended([np.nan, 1.0]), [1.0, np.nan])
+    np.testing.assert_equal(Mend("joint_states", 1, np.array([[np.nan]])).mended([1.0, 2.0, 3.0]),
+                            [1.0, np.nan, 3.0])
+
+
+def test_only_the_newest_readings_are_kept():
+    kept = Kept()
+    for t in np.arange(0.0, 3 * KEPT_SECONDS, 0.5):
+        kept.add(Reading("dvl", t, [0.0] * 3))
+    assert len(kept.readings) == 2 * KEPT_SECONDS + 1

@@ -1,0 +1,192 @@
+# Copyright 2026 uvms_adaptive_dynamics developers
+#
+# Licensed under the Apache License, Version 2.0 (the "License");
+# you may not use this file except in compliance with the License.
+# You may obtain a copy of the License at
+#
+#     http://www.apache.org/licenses/LICENSE-2.0
+#
+# Unless required by applicable law or agreed to in writing, software
+# distributed under the License is distributed on an "AS IS" BASIS,
+# WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
+# See the License for the specific language governing permissions and
+# limitations under the License.
+
+"""The newest readings once more, put right: of a sensor that was right and is found wrong.
+
+What is wrong with it is known by then, but its wrong readings have gone through the filters. A
+second chain of filters goes through the kept readings, some with each message so that a node stays
+awake, and takes the place of the first; its samples are learnt from again."""
+from __future__ import annotations
+
+import math
+from collections import deque
+from collections.abc import Callable, Sequence
+from dataclasses import replace
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from ..config import Config
+from ..model.robot import RobotModel
+from ..model.sample import Sample
+from .checks.finding import Mend
+from .decode.clocks import Clocks
+from .decode.readings import Reading
+from .filter_chain import THRUST_LOG_TICKS, FilterChain, FoundWrong
+from .masks import RowMasks
+
+# [s] of the newest readings that are kept: a check of a minute may find a fault that began before
+# the last three checks.
+KEPT_SECONDS = 80.0
+MOST_KEPT = 50_000      # readings, of all sensors but one of some kilohertz
+# Readings replayed with each new one: they catch up within seconds.
+AT_ONCE = 40
+
+
+class CutOff(NamedTuple):
+    """The readings of a role after t [s] are discarded."""
+
+    role: str
+    t: float
+
+
+class Kept:
+    """The newest readings and cut-offs, in order of arrival, and the samples made of them."""
+
+    def __init__(self) -> None:
+        self.readings: deque[Reading | CutOff] = deque(maxlen=MOST_KEPT)
+        self.samples: deque[tuple[int, Sample]] = deque()
+
+    def add(self, event: Reading | CutOff) -> None:
+        """Keep a reading, or a cut-off."""
+        self.readings.append(event)
+        while self.readings[0].t < event.t - KEPT_SECONDS:
+            self.readings.popleft()
+
+    def add_sample(self, tick: int, sample: Sample) -> None:
+        """Keep the sample of a tick."""
+        self.samples.append((tick, sample))
+        while self.samples[0][1].t < sample.t - KEPT_SECONDS:
+            self.samples.popleft()
+
+    def without(self, robot: RobotModel, wrong: FoundWrong) -> tuple[tuple[Sample, Sample], ...]:
+        """The samples, each as it was and without the rows that depend on a wrong sensor."""
+        spoilt = np.full(len(robot.channels), wrong.attitude)
+        spoilt[robot.vehicle_rows] |= wrong.vehicle
+        spoilt[robot.arm_rows] |= wrong.arm
+        return tuple((sample, replace(sample, valid=sample.valid & ~spoilt))
+                     for _, sample in self.samples)
+
+    def clear(self) -> None:
+        """Forget all."""
+        self.readings.clear()
+        self.samples.clear()
+
+
+class Mends(NamedTuple):
+    """What puts readings right; steps: (since [s], the mends in force from then on), in order."""
+
+    steps: tuple[tuple[float, tuple[Mend, ...]], ...] = ()
+
+    @property
+    def now(self) -> tuple[Mend, ...]:
+        """The mends in force."""
+        return self.steps[-1][1] if self.steps else ()
+
+    def then(self, since: float, mends: Sequence[Mend]) -> Mends:
+        """These and, since then [s], other mends of what they make of the readings."""
+        earlier = tuple(step for step in self.steps if step[0] < since)
+        return Mends((*earlier, (since, composed([*self.now, *mends]))))
+
+    def mended(self, reading: Reading) -> Reading:
+        """The reading, put right."""
+        in_force = next((mends for since, mends in reversed(self.steps) if reading.t > since), ())
+        for mend in in_force:
+            if mend.role == reading.role:
+                reading = reading._replace(values=mend.mended(reading.values))
+        return reading
+
+
+def composed(mends: Sequence[Mend]) -> tuple[Mend, ...]:
+    """The mends, applied in order, with one for each place; those that change nothing are left out.
+    """
+    found: dict[tuple[str, int, int], Mend] = {}
+    for mend in mends:
+        place = mend.role, mend.first, len(mend.matrix)
+        before = found.get(place)
+        found[place] = mend if before is None else mend._replace(
+            matrix=mend.matrix @ before.matrix)
+    return tuple(mend for mend in found.values()
+                 if not np.array_equal(mend.matrix, np.eye(len(mend.matrix))))
+
+
+class Replay:
+    """A second chain of filters on its way to the present; mends: what puts the readings right.
+
+    filters: the chain; logs: the rows of its frame checks by name."""
+
+    def __init__(self, config: Config, robot: RobotModel, clocks: Clocks, kept: Kept,
+                 mends: Mends, origin: float, latency: float):
+        self.mends = mends
+        self.logs: dict[str, list[np.ndarray]] = {}
+        self._log: Callable[..., None] = self._note
+        self._on_outlier: Callable[[str, str], None] = lambda role, reason: None
+        self._on_command: Callable[[bool], None] = lambda saturated: None
+        self.filters = FilterChain(config, robot, clocks,
+                                   lambda role, reason: self._on_outlier(role, reason),
+                                   lambda name, t, *values: self._log(name, t, *values),
+                                   lambda saturated: self._on_command(saturated))
+        self._masks = RowMasks(config, robot)
+        self._queue, self._newest = deque(kept.readings), -math.inf
+        self._before = deque(kept.samples)
+        self._origin, self._latency = origin, latency
+        self._pairs: list[tuple[Sample, Sample]] = []
+
+    def add(self, event: Reading | CutOff) -> None:
+        """Add a new reading, or a cut-off, and replay some of the old ones."""
+        self._queue.append(event)
+        for _ in range(min(AT_ONCE, len(self._queue))):
+            self._replay(self._queue.popleft())
+
+    def add_sample(self, tick: int, sample: Sample) -> None:
+        """Add a new sample of the first chain."""
+        self._before.append((tick, sample))
+
+    @property
+    def is_done(self) -> bool:
+        """Whether all readings have been replayed."""
+        return not self._queue
+
+    def _replay(self, event: Reading | CutOff) -> None:
+        if isinstance(event, CutOff):
+            self.filters.discard_after(*event)
+            return
+        self._masks.note_reading(event.role, event.t)
+        self.filters.add(self.mends.mended(event))
+        self._newest = max(self._newest, event.t)
+        self._sample(self._newest - self._latency)
+
+    def _sample(self, until: float) -> None:
+        """Make the samples up to `until` [s]."""
+        while self._before and self._before[0][1].t - self._origin <= until:
+            tick, before = self._before.popleft()
+            after = self.filters.sample(before.t, before.t - self._origin, self._masks,
+                                        FoundWrong())
+            if tick % THRUST_LOG_TICKS == 0:
+                self.filters.log_thrust()
+            if after is not None:
+                self._pairs.append((before, after))
+
+    def finish(self) -> tuple[tuple[Sample, Sample], ...]:
+        """All pairs of samples, before and after."""
+        self._sample(math.inf)
+        return tuple(self._pairs)
+
+    def connect(self, on_outlier: Callable[[str, str], None], log: Callable[..., None],
+                on_command: Callable[[bool], None]) -> None:
+        """Report from now on."""
+        self._on_outlier, self._log, self._on_command = on_outlier, log, on_command
+
+    def _note(self, name: str, t: float, *values: Any) -> None:
+        self.logs.setdefault(name, []).append(np.concatenate([[t], *values]))
