@@ -88,11 +88,10 @@ def evaluate(bags: Sequence[str | Path | Piece], config: Config, prior: Paramete
             "The held-out part, of which nothing was learnt, is "
             f"{said_of_test.verdict.word}: see held_out/", *said.next))
     metrics = _with_verdict(said, done) | test
-    if held_out:
-        if folder is not None:
+    if folder is not None:
+        if held_out:
             writes += _files(output_folder(folder / "held_out"), tested, metrics["held_out"],
                              said_of_test, report, figures)
-    if folder is not None:
         writes += _files(folder, done, metrics, said, report, figures)
     attempt_all(*writes)
     return metrics
