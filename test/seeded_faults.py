@@ -367,8 +367,8 @@ FAULTS = (
           "if is_panic(error):", "if False:",
           "solvers/test_solver_room.py::test_a_panic_below_cvxpy_is_a_failed_solve"),
     Fault("a substitute has the whole deadline once more", "solvers/guarded.py",
-          "left = None if deadline is None else deadline - (time.perf_counter() - begin)",
-          "left = deadline", "solvers/test_solver_room.py"),
+          "self._solve(problem, clock.left)", "self._solve(problem, deadline)",
+          "solvers/test_solver_room.py"),
     # --- signals ---
     Fault("a rate that has just risen is taken for a second node",
           "signals/decode/stamp_intervals.py",

@@ -34,31 +34,22 @@ def without_losses(robot=DEFAULT_ROBOT):
     """The robot without damping, drag and friction."""
     none, no_damping = (0.0,) * 4, np.zeros((6, 6))
     links = tuple(replace(link, drag=(0.0, 0.0, 0.0)) for link in robot.links)
-    return replace(
-        robot,
-        linear_damping=no_damping,
-        quadratic_damping=no_damping,
-        viscous=none,
-        coulomb=none,
-        static=none,
-        links=links,
-    )
+    return replace(robot, linear_damping=no_damping, quadratic_damping=no_damping, viscous=none,
+                   coulomb=none, static=none, links=links)
 
 
 def in_vacuum(robot=DEFAULT_ROBOT):
     """The robot without losses and without water: rigid bodies alone, rotors without inertia."""
     dry = without_losses(robot)
-    return replace(
-        dry, added_mass=np.zeros((6, 6)), buoyancy=0.0, rotor_inertia=(0.0,) * 4, water_density=0.0
-    )
+    return replace(dry, added_mass=np.zeros((6, 6)), buoyancy=0.0, rotor_inertia=(0.0,) * 4,
+                   water_density=0.0)
 
 
 def let_go(robot, seconds, dt=0.0025):
     """Free motion from a state that moves on every axis."""
     physics = Physics(robot, dt)
-    physics.set_state(
-        [1.0, 2.0, 5.0], pin.rpy.rpyToMatrix(0.2, -0.15, 0.7), POSE, SPEED, JOINT_SPEED
-    )
+    physics.set_state([1.0, 2.0, 5.0], pin.rpy.rpyToMatrix(0.2, -0.15, 0.7), POSE, SPEED,
+                      JOINT_SPEED)
     for _ in range(round(seconds / dt)):
         physics.step(np.zeros(6), np.zeros(4))
     return physics

@@ -208,7 +208,7 @@ def test_a_motion_that_ended_before_it_came_is_refused():
                           (97.0, [(0.0, None, np.zeros(6)), (2.0, None, np.zeros(6))])):
         with pytest.raises(MessageError, match=r"ended .* s before it came"):
             motions.add_vehicle_trajectory(vehicle(points, stamp), 100.1)
-    with pytest.raises(MessageError, match="arm_trajectory: it ended 9.5 s before"):
+    with pytest.raises(MessageError, match="arm_trajectory: the motion ended 9.5 s before"):
         motions.add_arm_trajectory(trajectory([(0.0, [], [1.0, 1.0])], 90.0,
                                               joint_names=list(JOINTS)), 100.0)
     assert motions.at(100.2, STATE).given

@@ -53,9 +53,8 @@ from uvms_adaptive_dynamics.simulation.bag import write_bag
 from uvms_adaptive_dynamics.uncertainty.evidence import ReportedFinding
 from uvms_adaptive_dynamics.uncertainty.verdict import VERDICTS
 
-CHANNELS = [
-    "surge", "sway", "heave", "roll", "pitch", "yaw", "axis_e", "axis_d", "axis_c", "axis_b"
-]
+CHANNELS = ["surge", "sway", "heave", "roll", "pitch", "yaw", "axis_e", "axis_d", "axis_c",
+            "axis_b"]
 TIMES = ("solver", "update_ms")
 SAVED = ("coverage95_saved", "width_saved", "width_expected")
 
@@ -72,12 +71,8 @@ def bag(tmp_path_factory):
 def result(bag, tmp_path_factory):
     """Folder of a run from the command line, with its outputs and saved parameters."""
     folder = tmp_path_factory.mktemp("result")
-    assert main([
-        "evaluate",
-        str(bag), "--output",
-        str(folder / "out"), "--save-parameters",
-        str(folder / "saved.yaml")
-    ]) == 0
+    assert main(["evaluate", str(bag), "--output", str(folder / "out"), "--save-parameters",
+                 str(folder / "saved.yaml")]) == 0
     return folder
 
 
@@ -120,12 +115,11 @@ def test_a_setting_that_contradicts_the_sensors_is_said(result, tmp_path, capsys
 def test_metrics_json_has_the_documented_form(result):
     """It has every documented key and all channels, in strict JSON."""
     metrics = strict(result / "out" / "metrics.json")
-    assert list(metrics) == [
-        "verdict", "next", "schema", "duration_s", "updates", "skipped", "channels", "prior",
-        "final", "solver", "update_ms", "parameters", "physical", "inputs", "findings", "changes",
-        "failures", "longest_gap_s", "lowpass", "external_load_share", "stages",
-        "settings_changed"
-    ]
+    assert list(metrics) == ["verdict", "next", "schema", "duration_s", "updates", "skipped",
+                             "channels", "prior", "final", "solver", "update_ms", "parameters",
+                             "physical", "inputs", "findings", "changes", "failures",
+                             "longest_gap_s", "lowpass", "external_load_share", "stages",
+                             "settings_changed"]
     assert metrics["schema"] == 2 and metrics["duration_s"] == pytest.approx(12.0, abs=0.3)
     for block in (metrics["channels"], metrics["prior"]["channels"], metrics["final"]["channels"]):
         assert list(block) == CHANNELS
@@ -298,9 +292,8 @@ def test_samples_csv_gives_the_same_metrics(result):
     metrics = strict(result / "out" / "metrics.json")
     with open(result / "out" / "samples.csv") as stream:
         rows = list(csv.DictReader(stream))
-    assert list(rows[0])[:6] == [
-        "t", "surge.measured", "surge.predicted", "surge.stddev", "surge.valid", "surge.arm"
-    ]
+    assert list(rows[0])[:6] == ["t", "surge.measured", "surge.predicted", "surge.stddev",
+                                 "surge.valid", "surge.arm"]
     assert "axis_e.arm" not in rows[0]
     for name in CHANNELS:
         measured, predicted, stddev = (np.array([float(r[f"{name}.{what}"] or "nan") for r in rows])
@@ -381,12 +374,8 @@ def test_the_same_bag_gives_the_same_numbers(bag, result):
 def test_frozen_run_learns_nothing(bag, result, tmp_path):
     """With --frozen the three blocks agree, nothing is updated, and the saved parameters come back
     unchanged."""
-    assert main([
-        "evaluate",
-        str(bag), "--parameters",
-        str(result / "saved.yaml"), "--frozen", "--output",
-        str(tmp_path)
-    ]) == 0
+    assert main(["evaluate", str(bag), "--parameters", str(result / "saved.yaml"), "--frozen",
+                 "--output", str(tmp_path)]) == 0
     metrics = strict(tmp_path / "metrics.json")
     assert metrics["updates"] == 0 and metrics["solver"] is None and metrics["update_ms"][
         "median"] is None
@@ -491,8 +480,7 @@ def test_bad_input_is_refused_in_one_sentence(bag, tmp_path, refused):
     ], "--parameters"), ([bag, "--solver", "guess"], "estimation.solver"), ([
             bag, "--set", "estimation.horison=3"
     ], "Did you mean"), ([bag, "--set", "estimation.horizon"], "name=value"), ([
-            bag, "--set", "estimation.horizon=many"
-    ], "whole number"), ([bag, "--save-parameters",
+        bag, "--set", "estimation.horizon=many"], "whole number"), ([bag, "--save-parameters",
                           tmp_path / "foreign.mcap" / "p.yaml"], "Not a directory")):
         assert part in refused(*arguments)
 

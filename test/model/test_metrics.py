@@ -67,11 +67,8 @@ def test_r2_of_the_mean_is_zero_and_of_the_truth_one(series):
     assert of_the_mean["r2"] == pytest.approx(0.0, abs=1e-12)
 
 
-@pytest.mark.parametrize("measured, gone", [
-    ([], set(METRICS)),
-    ([1.0], {"r2", "slope", "bias"}),
-    ([0.1, 0.1, 0.1], {"r2", "slope", "bias"}),
-])
+@pytest.mark.parametrize("measured, gone", [([], set(METRICS)), ([1.0], {"r2", "slope", "bias"}),
+                                            ([0.1, 0.1, 0.1], {"r2", "slope", "bias"})])
 def test_what_does_not_exist_is_null(measured, gone):
     """No rows, one row, no variance: None for exactly the metrics that need more."""
     measured = np.array(measured)

@@ -75,10 +75,8 @@ def test_pseudo_inertia_of_point_masses():
     t, pi = table(), np.zeros(75)
     masses, places = rng.uniform(.1, 1, 6), rng.normal(size=(6, 3))
     inertia = sum(m * (x @ x * np.eye(3) - np.outer(x, x)) for m, x in zip(masses, places))
-    pi[t.link_slice(2)] = [
-        masses.sum(), *(masses @ places), *np.diag(inertia), inertia[0, 1], inertia[0, 2],
-        inertia[1, 2], 0, 0
-    ]
+    pi[t.link_slice(2)] = [masses.sum(), *(masses @ places), *np.diag(inertia), inertia[0, 1],
+                           inertia[0, 2], inertia[1, 2], 0, 0]
     points = np.hstack([places, np.ones((6, 1))])
     np.testing.assert_allclose(t.pseudo_inertia(pi, 2), (points.T * masses) @ points, atol=1e-12)
     S = np.diag([10, 10, 10, 1]) / np.sqrt(.2)

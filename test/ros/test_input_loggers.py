@@ -217,9 +217,9 @@ def test_simulated_time_that_stands_still_is_reported_once_with_its_cause():
 
     run.now_ns = 0
     assert run(2.5, 0) == [] and run(30.0, 0) == [(True, "use_sim_time is true")]
-    assert run(10.0, 1) == [(False, "simulated time goes on")]
+    assert run(10.0, 1) == [(False, "simulated time runs again")]
     assert run(60.0, 0.1) == []
     assert run(60.0, 0) == [(False, "simulated time is paused")]
-    assert run(1.0, -1) == [(False, "simulated time goes on")]
+    assert run(1.0, -1) == [(False, "simulated time runs again")]
     assert run(32.0, 0, publishers=0) == [
         (True, "simulated time has stood still for 3 s, so nothing is estimated")]

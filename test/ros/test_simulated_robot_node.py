@@ -44,14 +44,8 @@ def ros_environment():
 def test_node_ends_with_its_duration():
     """The node publishes valid messages in real time and exits 0 when its duration is over."""
     done = subprocess.run(
-        [
-            sys.executable,
-            "-m",
-            "uvms_adaptive_dynamics.ros.demo.simulated_robot",
-            "--ros-args",
-            "-p",
-            "duration:=1.0",
-        ],
+        [sys.executable, "-m", "uvms_adaptive_dynamics.ros.demo.simulated_robot", "--ros-args",
+         "-p", "duration:=1.0"],
         env=ros_environment(),
         capture_output=True,
         text=True,
@@ -65,14 +59,8 @@ def test_node_refuses_a_bad_parameter():
     """A parameter out of range ends the node with 2 and one message that names it; an integer
     number of seconds is accepted."""
     run_node = lambda value: subprocess.run(
-        [
-            sys.executable,
-            "-m",
-            "uvms_adaptive_dynamics.ros.demo.simulated_robot",
-            "--ros-args",
-            "-p",
-            f"duration:={value}",
-        ],
+        [sys.executable, "-m", "uvms_adaptive_dynamics.ros.demo.simulated_robot", "--ros-args",
+         "-p", f"duration:={value}"],
         env=ros_environment(),
         capture_output=True,
         text=True,
@@ -120,13 +108,8 @@ for m in SimulatedRobot(1, 0.5, start_ns=1_800_000_000_123_456_789):
     seen[m.topic] = seen.get(m.topic, True) and same
 print(json.dumps(seen))
 """
-    done = subprocess.run(
-        [sys.executable, "-c", script],
-        env=ros_environment(),
-        capture_output=True,
-        text=True,
-        timeout=60,
-    )
+    done = subprocess.run([sys.executable, "-c", script], env=ros_environment(),
+                          capture_output=True, text=True, timeout=60)
     assert done.returncode == 0, done.stderr
     assert json.loads(done.stdout) == dict.fromkeys(
         ("imu/data", "dvl/twist", "depth", "joint_states", "thruster_commands"), True

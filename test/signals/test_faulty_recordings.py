@@ -63,11 +63,9 @@ def test_dropouts_frozen_sensors_and_a_clock_jump_are_masked_counted_and_survive
     """Valid states stay correct, each fault is counted by its name, and samples continue after all
     of them."""
     config, robot = setup
-    faults = (
-        Frozen("dvl", 6.0, 9.0), Frozen("joint_states", 11.0, 13.0), Frozen("imu", 16.0, 17.0),
-        Lost("dvl", 20.0, 21.0), Lost("joint_states", 25.0, 25.5), Lost("thrusters", 28.0, 29.0),
-        Clock(begin=33.0, offset=100.0),
-    )
+    faults = (Frozen("dvl", 6.0, 9.0), Frozen("joint_states", 11.0, 13.0),
+              Frozen("imu", 16.0, 17.0), Lost("dvl", 20.0, 21.0), Lost("joint_states", 25.0, 25.5),
+              Lost("thrusters", 28.0, 29.0), Clock(begin=33.0, offset=100.0))
     front, faulty = front_and_samples(config, robot, recording(1, SECONDS, faults))
     _, samples, _, _ = clean_recording()
     right = {round(s.t / config.filter.period): s for s in samples}
@@ -85,11 +83,8 @@ def test_dropouts_frozen_sensors_and_a_clock_jump_are_masked_counted_and_survive
             error.append(
                 np.abs(
                     np.concatenate(
-                        [
-                            s.nu - same.nu,
-                            0.1 * (s.nu_dot - same.nu_dot),
-                            0.1 * (s.mu_ddot - same.mu_ddot),
-                        ]
+                        [s.nu - same.nu, 0.1 * (s.nu_dot - same.nu_dot),
+                         0.1 * (s.mu_ddot - same.mu_ddot)]
                     )
                 )
             )

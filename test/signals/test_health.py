@@ -42,14 +42,10 @@ def warnings(settings=(), late="", restarts=0, motion=(), changed=(), has_checke
 
 @pytest.mark.parametrize(
     "settings, late, restarts, begins",
-    [
-        ((), "", 0, []),
-        (("dvl.frame",), "", 0, ["dvl.frame: is wrong (found 30 s after the start)"]),
-        (("dvl.frame",), LATE, 2, ["dvl.frame"]),
-        (("thrusters.signs",), LATE, 0, [LATE]),
-        (("thrusters.signs",), "", 0, ["thrusters.signs"]),
-        ((), "", 1, ["dvl: velocities contradicted the IMU"]),
-    ],
+    [((), "", 0, []), (("dvl.frame",), "", 0, ["dvl.frame: is wrong (found 30 s after the start)"]),
+     (("dvl.frame",), LATE, 2, ["dvl.frame"]), (("thrusters.signs",), LATE, 0, [LATE]),
+     (("thrusters.signs",), "", 0, ["thrusters.signs"]),
+     ((), "", 1, ["dvl: velocities contradicted the IMU"])],
 )
 def test_the_cause_is_named_and_its_consequences_are_not(settings, late, restarts, begins):
     """A delay alone looks like reversed thrusters; a wrong frame like a delay and a bad DVL."""

@@ -28,13 +28,11 @@ def masks(**settings):
 
 @pytest.mark.parametrize(
     "state, reason",
-    [
-        (("", "", "", ""), ""),
-        (("no dvl", "no wrench", "arm never seen", "at the surface"), "no dvl"),
-        (("", "no wrench", "arm never seen", "at the surface"), "no wrench"),
-        (("", "", "arm never seen", "at the surface"), "arm never seen"),
-        (("", "", "", "at the surface"), "at the surface"),
-    ],
+    [(("", "", "", ""), ""),
+     (("no dvl", "no wrench", "arm never seen", "at the surface"), "no dvl"),
+     (("", "no wrench", "arm never seen", "at the surface"), "no wrench"),
+     (("", "", "arm never seen", "at the surface"), "arm never seen"),
+     (("", "", "", "at the surface"), "at the surface")],
 )
 def test_the_first_reason_counts(state, reason):
     """Velocity, wrench, arm, depth, in this order."""

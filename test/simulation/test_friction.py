@@ -28,9 +28,8 @@ def test_friction_opposes_motion_and_peaks_at_low_speed():
     torque = lambda speed: joint_friction(robot, np.full(4, speed))[0]
     assert np.all(torque(0.0) == 0.0) and np.all(torque(0.2) == -torque(-0.2))
     assert np.all(torque(0.012) - 0.012 * np.array(robot.viscous) > 1.15 * np.array(robot.coulomb))
-    np.testing.assert_allclose(
-        torque(0.3), 0.3 * np.array(robot.viscous) + robot.coulomb, rtol=1e-6
-    )
+    np.testing.assert_allclose(torque(0.3), 0.3 * np.array(robot.viscous) + robot.coulomb,
+                               rtol=1e-6)
 
 
 def test_stops_push_back_and_never_pull():

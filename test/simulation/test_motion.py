@@ -36,11 +36,8 @@ def test_motion_excites_every_axis_within_limits(seed):
     f = np.fft.rfftfreq(t.size, 0.1)
     band = (f > 0.045) & (f < 0.71)
     assert np.all(power[band].sum(0) > 0.999 * power.sum(0))
-    for low, high in (
-        (0.045, 0.1205),
-        (0.1205, 0.2904),
-        (0.2904, 0.71),
-    ):  # thirds of the band on a logarithmic scale
+    for low, high in ((0.045, 0.1205), (0.1205, 0.2904),
+                      (0.2904, 0.71)):  # thirds of the band on a logarithmic scale
         assert np.all(power[(f > low) & (f < high)].sum(0) > 0.12 * power.sum(0))
     physics = robot.physics
     assert np.all(value[:, 6:].min(0) > physics.lower + 0.2)
@@ -55,9 +52,8 @@ def test_rate_and_acceleration_are_the_derivatives():
     for t in (0.0, 7.3, 42.1):
         before, now, after = (motion.at(t + d) for d in (-h, 0.0, h))
         np.testing.assert_allclose(now.rate, (after.value - before.value) / (2 * h), atol=1e-7)
-        np.testing.assert_allclose(
-            now.acceleration, (after.rate - before.rate) / (2 * h), atol=1e-7
-        )
+        np.testing.assert_allclose(now.acceleration, (after.rate - before.rate) / (2 * h),
+                                   atol=1e-7)
 
 
 def test_body_rate_turns_the_attitude():
@@ -66,9 +62,8 @@ def test_body_rate_turns_the_attitude():
     for _ in range(20):
         rpy, rate = rng.uniform(-1.0, 1.0, 3), rng.normal(size=3)
         R = [pin.rpy.rpyToMatrix(*(rpy + d * rate)) for d in (-h, h)]
-        np.testing.assert_allclose(
-            pin.log3(R[0].T @ R[1]) / (2 * h), body_rate(rpy, rate), atol=1e-6
-        )
+        np.testing.assert_allclose(pin.log3(R[0].T @ R[1]) / (2 * h), body_rate(rpy, rate),
+                                   atol=1e-6)
 
 
 def test_a_share_of_a_motion_has_the_same_share_of_its_derivatives():

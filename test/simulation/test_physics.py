@@ -115,12 +115,8 @@ def test_uniform_buoyancy_lifts_every_body_alike():
 
 def table_of_joints(mu):
     """Rotation and origin of the four links in FRD, by hand from the data sheet."""
-    table = (
-        ((0, 0, 0.014), 0.0, (0, 0, 1)),
-        ((-0.02, 0, 0.033), 0.0, (0, 1, 0)),
-        ((-0.04, 0, -0.1453), np.pi, (0, 1, 0)),
-        ((0.02, 0, 0.033), 2.0944, (0, 0, -1)),
-    )
+    table = (((0, 0, 0.014), 0.0, (0, 0, 1)), ((-0.02, 0, 0.033), 0.0, (0, 1, 0)),
+             ((-0.04, 0, -0.1453), np.pi, (0, 1, 0)), ((0.02, 0, 0.033), 2.0944, (0, 0, -1)))
     # the mount is rotated by pi about x in FLU, as is FRD: their axes agree
     R, p, places = np.eye(3), np.array([0.19, 0.0, 0.12]), []
     for (xyz, yaw, axis), angle in zip(table, mu):
@@ -161,35 +157,23 @@ def test_physics_agrees_with_the_regressors_where_both_hold():
     added = np.diag(np.diag(robot.added_mass))
     added[0, 4] = added[4, 0] = 0.28
     added[1, 3] = added[3, 1] = -0.31
-    robot = replace(
-        robot,
-        com=(0.0, 0.0, 0.017),
-        inertia=(*robot.inertia[:3], 0.0, 0.0, 0.0),
-        added_mass=added,
-        rotor_inertia=(0.0,) * 4,
-        linear_damping=np.diag(np.diag(robot.linear_damping)),
-        quadratic_damping=np.diag(np.diag(robot.quadratic_damping)),
-        static=robot.coulomb,
-        links=tuple(replace(k, volume=0.0, drag=(0.0, 0.0, 0.0)) for k in robot.links),
-    )
-    values, rng, names = (
-        paper_parameters(robot),
-        np.random.default_rng(3),
-        [row[0] for row in VEHICLE_PARAMETERS],
-    )
+    robot = replace(robot, com=(0.0, 0.0, 0.017), inertia=(*robot.inertia[:3], 0.0, 0.0, 0.0),
+                    added_mass=added, rotor_inertia=(0.0,) * 4,
+                    linear_damping=np.diag(np.diag(robot.linear_damping)),
+                    quadratic_damping=np.diag(np.diag(robot.quadratic_damping)),
+                    static=robot.coulomb,
+                    links=tuple(replace(k, volume=0.0, drag=(0.0, 0.0, 0.0)) for k in robot.links))
+    values, rng, names = (paper_parameters(robot), np.random.default_rng(3),
+                          [row[0] for row in VEHICLE_PARAMETERS])
     pi_v = np.array([values[name] for name in names])
     pi_m = np.array([v for name, v in values.items() if name not in names])
-    arm = ManipulatorModel.from_urdf(
-        robot.urdf, robot.joints, Mount(robot.mount_xyz, robot.mount_rpy), robot.gravity
-    )
+    arm = ManipulatorModel.from_urdf(robot.urdf, robot.joints,
+                                     Mount(robot.mount_xyz, robot.mount_rpy), robot.gravity)
     physics = Physics(robot)
     for _ in range(20):
         R = pin.rpy.rpyToMatrix(*rng.uniform(-0.5, 0.5, 3))
-        nu, mu, mu_dot = (
-            rng.normal(0, 0.3, 6),
-            POSE + rng.normal(0, 0.3, 4),
-            rng.choice([-1, 1], 4) * rng.uniform(0.1, 0.5, 4),
-        )
+        nu, mu, mu_dot = (rng.normal(0, 0.3, 6), POSE + rng.normal(0, 0.3, 4),
+                          rng.choice([-1, 1], 4) * rng.uniform(0.1, 0.5, 4))
         wrench, torque = rng.normal(0, 5, 6), rng.normal(0, 1, 4)
         physics.set_state([0.0, 0.0, 5.0], R, mu, nu, mu_dot)
         a = physics.acceleration(wrench, torque)

@@ -29,20 +29,9 @@ from uvms_adaptive_dynamics.simulation.true_robot import TrueRobot
 @pytest.fixture
 def silent(monkeypatch):
     """Sensors without noise and bias."""
-    for name in (
-        "ATTITUDE_NOISE",
-        "GYRO_NOISE",
-        "GYRO_BIAS",
-        "ACCELEROMETER_NOISE",
-        "ACCELEROMETER_BIAS",
-        "DVL_NOISE",
-        "DVL_DROPOUT",
-        "PRESSURE_NOISE",
-        "JOINT_NOISE",
-        "JOINT_SPEED_NOISE",
-        "EFFORT_NOISE_SHARE",
-        "EFFORT_NOISE",
-    ):
+    for name in ("ATTITUDE_NOISE", "GYRO_NOISE", "GYRO_BIAS", "ACCELEROMETER_NOISE",
+                 "ACCELEROMETER_BIAS", "DVL_NOISE", "DVL_DROPOUT", "PRESSURE_NOISE", "JOINT_NOISE",
+                 "JOINT_SPEED_NOISE", "EFFORT_NOISE_SHARE", "EFFORT_NOISE"):
         monkeypatch.setattr(sensors, name, 0.0)
 
 

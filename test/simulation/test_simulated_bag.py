@@ -27,9 +27,8 @@ from uvms_adaptive_dynamics.simulation.robot import SimulatedRobot
 @pytest.mark.parametrize("storage", ["mcap", "sqlite3"])
 def test_bag_round_trip(tmp_path, storage):
     """A bag holds what the robot measured, at the receive times, under the default topics."""
-    truth = write_bag(
-        tmp_path / "bag", seed=4, duration=2.0, storage=storage, truth=tmp_path / "truth.npz"
-    )
+    truth = write_bag(tmp_path / "bag", seed=4, duration=2.0, storage=storage,
+                      truth=tmp_path / "truth.npz")
     expected = list(SimulatedRobot(4, 2.0, start_ns=round(start_of(4) * 1e9)))
     with AnyReader(
         [tmp_path / "bag"], default_typestore=get_typestore(Stores.ROS2_JAZZY)

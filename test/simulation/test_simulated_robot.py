@@ -50,11 +50,8 @@ def test_position_changes_with_r_times_v(run):
     close(x.nu[:, :3], x.nu_dot[:, :3], 0.02)
     turned = np.array([pin.log3(a.T @ b) for a, b in zip(x.R_nb[:-2], x.R_nb[2:])]) / 0.04
     assert np.sqrt(np.mean((turned - x.nu[1:-1, 3:]) ** 2)) < 0.005 * np.std(x.nu[:, 3:])
-    np.testing.assert_allclose(
-        np.einsum("kij,kil->kjl", x.R_nb, x.R_nb),
-        np.broadcast_to(np.eye(3), x.R_nb.shape),
-        atol=1e-9,
-    )
+    np.testing.assert_allclose(np.einsum("kij,kil->kjl", x.R_nb, x.R_nb),
+                               np.broadcast_to(np.eye(3), x.R_nb.shape), atol=1e-9)
 
 
 def test_truth_fulfils_the_equation_of_motion(run):
@@ -115,12 +112,8 @@ def test_rates_delays_and_dropouts(run):
     """Each topic has its rate; the DVL has correct timestamps, arrives 0.1 s late, and loses about
     3 %; messages come in order of reception."""
     messages, _, robot = run
-    for topic, rate in (
-        ("imu/data", 100),
-        ("joint_states", 50),
-        ("thruster_commands", 50),
-        ("depth", 10),
-    ):
+    for topic, rate in (("imu/data", 100), ("joint_states", 50), ("thruster_commands", 50),
+                        ("depth", 10)):
         assert len(of(messages, topic)) == pytest.approx(40 * rate, abs=2), topic
     dvl = of(messages, "dvl/twist")
     assert 0.9 * 400 < len(dvl) < 400

@@ -163,7 +163,7 @@ def read_back(monkeypatch, tmp_path):
         task.objective = objective
         return Round(np.clip(task._x0 + x[:task.m], task._lower, task._upper), 0.0, 1, "optimal")
 
-    monkeypatch.setattr(mosek_direct.Task, "optimize", optimize)
+    monkeypatch.setattr(mosek_direct.MosekTask, "optimize", optimize)
     solver = MosekSolver()
     solver.files = files
     return solver
@@ -347,7 +347,7 @@ def ending(monkeypatch):
     attempts = []
 
     def end_with(code):
-        optimize = mosek_direct.Task.optimize
+        optimize = mosek_direct.MosekTask.optimize
 
         def refusing(task, seconds=None):
             attempts.append(seconds)
@@ -357,7 +357,7 @@ def ending(monkeypatch):
             finally:
                 task._task = real
 
-        monkeypatch.setattr(mosek_direct.Task, "optimize", refusing)
+        monkeypatch.setattr(mosek_direct.MosekTask, "optimize", refusing)
         return attempts
 
     return end_with

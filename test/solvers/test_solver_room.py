@@ -239,7 +239,7 @@ def test_a_stalled_method_that_the_deadline_catches_leaves_its_best_point(questi
 
     monkeypatch.setattr(native, "solve_interior", stalls)
     monkeypatch.setattr(native, "solve_active_set", gives_up)
-    monkeypatch.setattr(native, "Clock", lambda deadline: SlowClock(questions))
+    monkeypatch.setattr(native, "SolveClock", lambda deadline: SlowClock(questions))
     solution = NativeSolver(behind).solve(problem, 0.01)
     assert (solution.status, solution.method) == ("deadline", "interior point")
     assert solution.objective == pytest.approx(optimum.objective, rel=1e-3)

@@ -161,9 +161,8 @@ ACTIVE = {
     "link at a point": (3, lambda t, pi: link(t, pi, [[0.8, 0.3, 0.2]])),
     "link of negative mass": (
         4,
-        lambda t, pi: at(
-            t, pi, **{"j0.m": -0.3, "j0.Ixx": -0.01, "j0.Iyy": -0.01, "j0.Izz": -0.01}
-        ),
+        lambda t, pi: at(t, pi,
+                         **{"j0.m": -0.3, "j0.Ixx": -0.01, "j0.Iyy": -0.01, "j0.Izz": -0.01}),
     ),
 }
 

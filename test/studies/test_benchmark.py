@@ -127,9 +127,8 @@ def test_a_solver_that_is_not_there_is_named_not_replaced():
 def test_command_runs_cases_in_processes_of_their_own(tmp_path, monkeypatch, capsys):
     """JSON and plot are written, progress is printed, a missing solver does not stop the others,
     and the profile is shown."""
-    missing = TimedCase(
-        "solver", horizon=8, joints=0, solver="cvxpy:NOSUCH", ticks=5, compared=0, each_tick=0
-    )
+    missing = TimedCase("solver", horizon=8, joints=0, solver="cvxpy:NOSUCH", ticks=5, compared=0,
+                        each_tick=0)
     monkeypatch.setattr(
         cases,
         "quick_grid",
@@ -178,13 +177,9 @@ def test_verdicts_say_asked_and_measured():
         }
 
     lines = acceptance.verdicts(
-        [
-            entry("acceptance", 1.5),
-            entry("horizon", 1.0, horizon=50),
-            entry("horizon", 2.0, horizon=2000),
-            entry("joints", 1.0, joints=4),
-            entry("joints", 3.0, joints=12),
-        ]
+        [entry("acceptance", 1.5), entry("horizon", 1.0, horizon=50),
+         entry("horizon", 2.0, horizon=2000), entry("joints", 1.0, joints=4),
+         entry("joints", 3.0, joints=12)]
     )
     met = {line[9:].split(":")[0]: line.startswith("met") for line in lines}
     assert (

@@ -120,11 +120,8 @@ def test_best_linear_model_explains_the_truth(bags, identified):
 def test_campaign_command_compares_arrival_costs(tmp_path, capsys):
     """One short seed at 25 Hz gives a table per arrival cost, and the same figures in
     campaign.json."""
-    assert main([
-        "campaign", "--seeds", "4", "--duration", "10", "--held-out", "--compare-relative",
-        "--set", "filter.period=0.04", "--output",
-        str(tmp_path)
-    ]) == 0
+    assert main(["campaign", "--seeds", "4", "--duration", "10", "--held-out", "--compare-relative",
+                 "--set", "filter.period=0.04", "--output", str(tmp_path)]) == 0
     said, content = capsys.readouterr().out, json.loads((tmp_path / "campaign.json").read_text())
     assert "arrival 'information'" in said and "arrival 'relative'" in said
     outcome = content["seeds"]["4"]
@@ -152,11 +149,8 @@ def tiago(shared, tmp_path_factory):
     """metrics.json of the first 70 % (learning) and of the last 30 % (frozen), from the commands in
     examples/README.md."""
     folder, data = tmp_path_factory.mktemp("tiago"), recording(shared, "tiago")
-    common = [
-        "--config",
-        str(EXAMPLES / "tiago.yaml"), "--set", f"robot.urdf={data / 'tiago_48_schunk.urdf'}",
-        "--no-report"
-    ]
+    common = ["--config", str(EXAMPLES / "tiago.yaml"), "--set",
+              f"robot.urdf={data / 'tiago_48_schunk.urdf'}", "--no-report"]
     for part, extra in (("train", ["--save-parameters",
                                    str(folder / "saved.yaml")]),
                         ("test", ["--parameters",
@@ -164,11 +158,8 @@ def tiago(shared, tmp_path_factory):
         assert tiago_to_bag.main(
             ["--data", str(data), "--part", part, "--output",
              str(folder / part)]) == 0
-        assert main([
-            "evaluate",
-            str(folder / part), *common, *extra, "--output",
-            str(folder / f"{part}_metrics")
-        ]) == 0
+        assert main(["evaluate", str(folder / part), *common, *extra, "--output",
+                     str(folder / f"{part}_metrics")]) == 0
     return tuple(
         json.loads((folder / f"{part}_metrics" / "metrics.json").read_text())
         for part in ("train", "test"))

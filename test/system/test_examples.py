@@ -146,10 +146,8 @@ def test_hinsdale_joints_have_the_zeros_of_their_urdf_and_no_effort(hinsdale):
     table = bag_writer.read_table(folder / f"{RUN}_joint_states.csv.gz")
     stamp, first = content["/joint_states"][0]
     assert first.name == ["r5m_joint5", "r5m_joint4", "r5m_joint3", "r5m_joint2"]
-    assert first.position == pytest.approx([
-        table["axis_e_pos"][0] - 3.07, table["axis_d_pos"][0], table["axis_c_pos"][0],
-        table["axis_b_pos"][0] - 2.879
-    ])
+    assert first.position == pytest.approx([table["axis_e_pos"][0] - 3.07, table["axis_d_pos"][0],
+                                            table["axis_c_pos"][0], table["axis_b_pos"][0] - 2.879])
     assert all(len(message.effort) == 0 for _, message in content["/joint_states"])
     rows = [(t, tuple(m.position) + tuple(m.velocity)) for t, m in content["/joint_states"]]
     assert all(a != b or later - earlier >= hinsdale_to_bag.REPEAT_TIMEOUT

@@ -30,10 +30,9 @@ def covered():
     rng = np.random.default_rng(5)
     n = 60_000
     white = rng.normal(size=n)
-    residual = np.stack([
-        white, 4 * np.convolve(white, gaussian_kernel(Filter()), "same"),
-        rng.standard_t(3, size=n), rng.uniform(-1, 1, n), white, white * np.linspace(1, 5, n)
-    ], axis=1)
+    residual = np.stack([white, 4 * np.convolve(white, gaussian_kernel(Filter()), "same"),
+                         rng.standard_t(3, size=n), rng.uniform(-1, 1, n), white,
+                         white * np.linspace(1, 5, n)], axis=1)
     initial = np.where(np.array(KINDS) == "wrong initial", 50.0, 1.0)
     noise, inside = ChannelNoise(initial, .02, 5.0, 5000.0, True), []
     for r in residual:

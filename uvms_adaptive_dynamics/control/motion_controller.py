@@ -47,7 +47,7 @@ DAMPING_RATIO = 1.0
 INTEGRAL_SHARE = 0.25
 # Share of the effort limits that the integral may reach: enough for a wrong weight and a current.
 INTEGRAL_LIMIT = 0.5
-NOT_GIVEN = 1e-6    # share of a limit by which an effort is cut that is more than rounding
+NOT_GIVEN = 1e-6    # share of a limit: an effort cut by less is only rounded
 INERTIAS = ("m_X_du", "m_Y_dv", "m_Z_dw", "Ix_K_dp", "Iy_M_dq", "Iz_N_dr")
 
 

@@ -80,8 +80,7 @@ class GuardView:
 
 
 class MotionGuard:
-    """Compares each view with the limits proper; designed motions stay away from these by their
-    margins."""
+    """Compares each view with the limits themselves; designed motions keep a margin to them."""
 
     def __init__(self, config: Config, limits: MotionLimits):
         settings = config.identification

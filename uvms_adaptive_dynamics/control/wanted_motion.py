@@ -35,7 +35,7 @@ from ..model.state import State
 WORLD_FRAMES = ("map", "odom", "earth", "world")
 # A hundred thousand times what a robot reaches; interpolation cannot overflow below it.
 LARGEST_WANTED_VALUE = 1e6
-# Motions kept that begin later: those of a second from a planner that stamps 100 a second ahead.
+# Received motions kept that have not begun: one second of a planner that sends 100 a second.
 MOST_AHEAD = 100
 
 
@@ -58,14 +58,14 @@ class _Points(NamedTuple):
     accelerations: np.ndarray
 
 
-class _Line:
-    """The motion in force, and those that were received but begin later."""
+class _Timeline:
+    """The motion in force, and received motions that begin later."""
 
     def __init__(self) -> None:
         self._points: deque[_Points] = deque(maxlen=MOST_AHEAD)
 
     def add(self, points: _Points, receive: float) -> None:
-        """The newest replaces what it meets from its beginning on."""
+        """Add a motion received at `receive` [s]; it replaces those that do not begin before it."""
         line = self._points
         while line and line[-1].times[0] >= points.times[0]:
             line.pop()
@@ -74,26 +74,26 @@ class _Line:
             line.popleft()
 
     def at(self, t: float) -> _Points | None:
-        """The last that has begun at t [s]."""
+        """The last motion that has begun by t [s], or None."""
         return next((each for each in reversed(self._points) if each.times[0] <= t), None)
 
     def begins(self, t: float) -> list[float]:
-        """When those begin that have not begun at t [s]."""
+        """Beginnings [s] of the motions that have not begun by t [s]."""
         return [each.times[0] for each in self._points if each.times[0] > t]
 
 
 class WantedMotions:
     """Keeps the latest wanted motion of vehicle and arm; times [s] are on the receiver's clock.
-    Until it begins, the one before it stays in force.
+    A motion stays in force until the next one begins.
 
     doubt: a sentence if the frame_id of the vehicle's latest motion contradicts feedforward.axes,
-    which decide; '' if not.
+    which prevail; '' if not.
     """
 
     def __init__(self, joints: Sequence[str], settings: Feedforward):
         self.doubt = ""
         self._joints, self._settings = tuple(joints), settings
-        self._vehicle, self._arm = _Line(), _Line()
+        self._vehicle, self._arm = _Timeline(), _Timeline()
         world = settings.axes.startswith("world")
         flip = {"body_flu": FRD_FROM_FLU, "world_enu": NED_FROM_ENU}.get(settings.axes, np.eye(3))
         self._world, self._flip = world, np.kron(np.eye(2), flip)     # of linear and angular
@@ -144,8 +144,8 @@ class WantedMotions:
         """The points; raises MessageError if they would never act."""
         late = receive - points.times[-1] - self._hold(points)
         if late > 0:
-            raise MessageError(f"{what}: it ended {late:.3g} s before it came; expected a "
-                               "header.stamp of now (or zero) by this node's clock")
+            raise MessageError(f"{what}: the motion ended {late:.3g} s before it came; expected a "
+                               "header.stamp of now (or zero) on this node's clock")
         return points
 
     def _compare_frame(self, message: Any) -> None:
@@ -186,7 +186,7 @@ class WantedMotions:
     def _hold(self, points: _Points) -> float:
         return self._settings.motion_timeout if len(points.times) == 1 else 0.0
 
-    def _in_force(self, line: _Line,
+    def _in_force(self, line: _Timeline,
                   t: float) -> tuple[np.ndarray, np.ndarray | None] | None:
         """(accelerations, velocities) at t; None before the first motion and after the last."""
         points = line.at(t)

@@ -32,7 +32,7 @@ from .information import InformationRecord, InformationState, PastNoise
 
 EXTERNAL_FORCE = "external force"
 FACTOR_UNDONE = 0.03                # a factor this close to one becomes one
-# Share of its thrust nearer to two, as of a thruster that pushes backwards, than to all of it.
+# Lost share of a thruster's thrust from which it rather pushes backwards (2) than not at all (1).
 REVERSED_SHARE = 1.5
 
 
@@ -40,7 +40,7 @@ class Checkpoint(NamedTuple):
     """Knowledge at an instant to which the estimator may return.
 
     part: why it was kept, the name of a change or 'sensors'; pi (p,): the estimate; scales: factors
-    on measurements; information: all that had been learned."""
+    on measurements; information: all that had been learnt."""
 
     part: str
     pi: np.ndarray
@@ -70,7 +70,7 @@ class Change(ABC):
     def follow(self, information: InformationState, pi: np.ndarray,
                scales: Scales) -> Followed | None:
         """Update `information` for the change, from the estimate pi (p,) and the factors on
-        measurements; what was learned about other parts stays.
+        measurements; what was learnt about other parts stays.
 
         Returns None and leaves all knowledge as it was if the update is impossible."""
 
@@ -79,7 +79,7 @@ class Change(ABC):
         """Message about the change; since [s]: when it began."""
 
     def _return_noise(self, information: InformationState) -> None:
-        # The change caused the residuals since then: noise learned from them is valid neither
+        # The change caused the residuals since it began: noise learnt from them holds neither
         # before it, where a checkpoint returns to, nor after it.
         information.return_noise(self.noise)
 
@@ -99,12 +99,12 @@ class PartChange(Change):
     def follow(self, information: InformationState, pi: np.ndarray,
                scales: Scales) -> Followed | None:
         """See `Change.follow`."""
-        learned = information.noise_record()
+        present = information.noise_record()
         before = self._known_before(information, pi, scales)
         information.age_window(self.ticks, pi)
         if not information.marginalize(self.places, pi):
             # The change stays unexplained, so its residuals are the error of predictions.
-            information.return_noise(learned)
+            information.return_noise(present)
             return None
         return Followed(pi, scales, before)
 
@@ -209,8 +209,8 @@ class ThrusterChange(ScaleChange):
 
     def sentence(self, since: float) -> str:
         """See `Change.sentence`."""
-        # The model's own thrust may be some per cent off, and so a share lost above one. It is
-        # corrected as found, since a recovery then gains the same, but said as all thrust.
+        # With a thrust curve that is some per cent off, more than all thrust may seem lost. It is
+        # corrected as found, so that a recovery cancels it, but reported as all of the thrust.
         plausible = np.where(self.share > -REVERSED_SHARE, np.maximum(self.share, -1.0), self.share)
         sizes = ", ".join(f"{'down' if share < 0 else 'up'} by {100 * abs(share):.0f} %"
                           for share in plausible)

@@ -143,7 +143,7 @@ class DirectionalArrival:
                 and (self._lambda < 1.0 or self._wander is not None))
 
     def closing_map(self) -> RowMap:
-        """The map that forgets of the old rows and the prior what the block's rows replace."""
+        """The map by which old rows and prior forget what the block's rows replace."""
         share = 1 - self._lambda ** min(self._in_block, FORGETTING_BLOCK)
         return directional_map(self.before_block(), self._block_data, share)
 

@@ -36,7 +36,7 @@ from .recent_rows import RecentRows
 
 # factors by which the noise of a channel may have grown, each a quarter as likely as the one before
 GROWTHS = (1.0, 2.0, 4.0, 8.0)
-REWEIGHTINGS = 5        # steps to the likeliest change beside grown noise
+REWEIGHTINGS = 5        # iterations towards the likeliest change under grown noise
 
 
 class LoadSums(NamedTuple):
@@ -125,7 +125,7 @@ class GrownNoise(NamedTuple):
     def odds(self, stddev: np.ndarray) -> tuple[float, np.ndarray]:
         """See `Rival.odds`."""
         precision = np.ones_like(self.number)
-        for _ in range(REWEIGHTINGS):       # each step makes the change likelier
+        for _ in range(REWEIGHTINGS):       # each iteration finds a likelier change
             A, b = np.tensordot(precision, self.A, 1), precision @ self.b
             explained, mean = bayes_factor(A, b, stddev)
             left = np.maximum(self.square + (self.A @ mean - 2 * self.b) @ mean, 0.0)

@@ -59,16 +59,16 @@ from .row_excitation import Excited
 
 CHANGE_CHECK_PERIOD = 0.5           # [s] between two checks
 SINCE = (1.0, 2.0, 3.5, 6.0)        # [s] hypothetical ages of a change
-# [s] of a channel's rows learnt from before any is evidence, and of all before the robot of a saved
-# estimate is taken for granted
+# [s] of rows after which a channel's noise is known well enough for its rows to be evidence, and
+# after which a saved estimate is taken to be this robot's
 FIRST_CHANGE_CHECK = 20.0
 # ln odds to accept a change. 20 would do if residuals were pure noise: about a hundred hypotheses
 # and onsets are tried at each of a hundred thousand checks a day, and one false change a month is
 # too many. Model error of a rough robot reached 13 within a minute; a change worth following
 # reaches 40 or more.
 CHANGE_EVIDENCE_NATS = 30.0
-CONFIRMED_NATS = 3.0                # ln odds against grown noise, and of the following rows alone,
-CONFIRMING = 2                      # those of this many checks: by then a second of garbage is over
+CONFIRMED_NATS = 3.0                # ln odds against grown noise, and by the confirming rows alone
+CONFIRMING = 2                      # checks that must confirm: by then a second of garbage is over
 RESTORED_NATS = 7.0                 # ln likelihood ratio at two checks to restore earlier knowledge
 KNOWLEDGE_KEPT = 3                  # number of earlier states of knowledge kept
 
@@ -153,7 +153,7 @@ class EvidenceChangeDetector:
         self._check_ticks = max(round(CHANGE_CHECK_PERIOD / period), 3)
         self._at_once = math.ceil(len(self._hypotheses) / (self._check_ticks - 2))
         self._settling = FIRST_CHANGE_CHECK / period
-        # of the last checks; the oldest is from before any span that is tested
+        # noise at the last checks; the oldest is from before any span that is tested
         self._quiet: deque[tuple[PastNoise, SpanVariance]] = deque(
             maxlen=1 + round(SINCE[-1] / (self._check_ticks * period)))
         self._known: list[Checkpoint] = []

@@ -22,6 +22,7 @@ import numpy as np
 
 from ..config import Config
 from ..errors import SolverError
+from ..model.arguments import read_only
 from ..model.covariance import deviations
 from ..model.parameter_set import CAUSES
 from ..model.physical_set import PhysicalSet
@@ -148,12 +149,11 @@ class EstimateUncertainty:
         systematic = self._information.systematic_shift(inverse, solved.pi)
         if not free.all():
             systematic[:, ~free] = self.recent.systematic[:, ~free]
-        systematic.setflags(write=False)
         covariance = self.recent.covariance
         if self._settings.covariance != "increments":
             covariance = SandwichCovariance(inverse, B, solved.A, free,
                                             self._free_set.covariance, solved.of_rows)
-        return StatedUncertainty(covariance, systematic, inverse)
+        return StatedUncertainty(covariance, read_only(systematic), inverse)
 
     def note_free_set(self) -> None:
         """Other parameters are free: what the data determine is unknown until the next solve."""

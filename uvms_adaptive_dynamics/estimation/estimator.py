@@ -26,6 +26,7 @@ import numpy as np
 
 from ..config import Config
 from ..errors import SolverError, require
+from ..model.arguments import read_only
 from ..model.parameter_set import ParameterSet, as_prior
 from ..model.physical_set import ACCEPTED_VIOLATION, PhysicalSet
 from ..model.prior import prior_from_config
@@ -536,15 +537,13 @@ class Estimator:
 
     def snapshot(self) -> EstimatorSnapshot:
         """The estimator's public state, a frozen copy for any thread."""
-        noise = self.information.noise.interval_stddev
-        noise.setflags(write=False)
-        recent = self.knowledge.recent
+        noise, recent = self.information.noise.interval_stddev, self.knowledge.recent
         return EstimatorSnapshot(
             learn=self.learn, t=None if self.prediction is None else self.prediction.t,
             status=self.status, solver=self.solver.name,
             solver_counts={"failures": self.solver_failures, **self.solver.counts()},
             failures=self.solver_failures, recoveries=self.recoveries, rejected=self.rejected,
-            noise_stddev=noise, window_filled=self.information.window.filled,
+            noise_stddev=read_only(noise), window_filled=self.information.window.filled,
             changes=self.changes, last_change=self.last_change,
             started_from_file=self.information.prior.saved,
             parameters=PresentParameters(self.pi, recent.covariance, recent.systematic),

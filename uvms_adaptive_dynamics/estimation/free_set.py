@@ -24,6 +24,7 @@ from collections.abc import Iterable
 import numpy as np
 
 from ..errors import ParameterError, require
+from ..model.arguments import read_only
 from ..model.parameters import ParameterTable
 
 
@@ -105,5 +106,4 @@ class FreeSet:
         free = free.copy()
         for a, b in self._table.equal_pairs:
             free[a] = free[b] = free[a] and free[b]
-        free.setflags(write=False)
-        return free
+        return read_only(free)

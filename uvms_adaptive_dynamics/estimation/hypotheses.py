@@ -236,8 +236,8 @@ class EffortScale(ScaleHypothesis):
 class ThrustScale(EffortScale):
     """A factor on the thrust of all thrusters.
 
-    It relates commands and needed efforts either way: none gives thrust to thrusters at rest in a
-    vehicle that something else moves."""
+    It must hold in both regressions, of needed efforts on thrust and of thrust on needed efforts:
+    no factor explains efforts of a vehicle that moves while its thrusters rest."""
 
     def evidence(self, rows: RecentRows, columns: np.ndarray | None = None,
                  rival: type[Rival] = Unchanged) -> tuple[float, np.ndarray]:
@@ -340,9 +340,9 @@ def _names(alike: Sequence[Hypothesis]) -> str:
 
 def hypotheses(table: ParameterTable, free: np.ndarray, prior_stddev: np.ndarray,
                weight_density: float, thrusters: int) -> tuple[Hypothesis, ...]:
-    """All hypotheses: each link, each friction, the vehicle's restoring, restoring with inertia,
-    damping; an external force on the vehicle; factors on the whole thrust, on each thruster, on
-    each of all at once, on the DVL's velocity, on all joint efforts and on each.
+    """All hypotheses: each link, each joint's friction, the vehicle's restoring (alone and with its
+    inertia) and damping; an external force; factors on the thrust as a whole, on each thruster
+    alone, on several thrusters, on the DVL's velocity, on all joint efforts and on each.
 
     free (p,): estimated parameters; prior_stddev (p,); weight_density [N/m^3] of water; thrusters:
     their number."""

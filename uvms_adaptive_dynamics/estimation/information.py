@@ -12,7 +12,7 @@
 # See the License for the specific language governing permissions and
 # limitations under the License.
 
-"""The information state: everything that is learned, and every operation that changes it.
+"""The information state: everything that is learnt, and every operation that changes it.
 
 Rows are kept in SI units and per channel. Channel-noise weights are applied when a problem is
 formed, so no row keeps the weight of the noise at its arrival, and what a set of recordings teaches
@@ -70,7 +70,7 @@ class PastNoise(NamedTuple):
 
 
 class InformationRecord(NamedTuple):
-    """What had been learned at some instant, without the window's rows."""
+    """What had been learnt at some instant, without the window's rows."""
 
     arrival: ArrivalCost
     gradient: GradientCovariance
@@ -119,7 +119,7 @@ class InformationState:
 
         Of a saved estimate, if it has them: its noise; systematic (CAUSES, p), its shift by one
         deviation of each error that no residual shows; residual_products (2, L, C), see
-        `ResidualAutocovariance.products`. rows_learned: rows behind the prior that were learned
+        `ResidualAutocovariance.products`. rows_learned: rows behind the prior that were learnt
         since the estimator's restart."""
         settings, table = self._settings, self._table
         wander = ParameterWander.of(table, prior.stddev, self._current_time / self._period)
@@ -161,7 +161,7 @@ class InformationState:
 
     def hold(self, held: np.ndarray, covariance: np.ndarray) -> None:
         """Hold parameters `held` (p,) bool at their values: their covariance (h, h) adds to the
-        noise that weighs rows. Nothing learned is lost."""
+        noise that weighs rows. Nothing learnt is lost."""
         self._finish()
         self._frozen_variance.hold(np.flatnonzero(held), covariance, self.window.Y,
                                    self.window.valid)
@@ -256,11 +256,12 @@ class InformationState:
             self._map_gradients(row_map, factors, close=True)
 
     def marginalize(self, places: np.ndarray, pi: np.ndarray) -> bool:
-        """Marginalize the old data over parameters at places (k,), which start again about pi (p,).
-        False, with nothing changed, if that is numerically impossible."""
+        """Marginalize the old data over parameters at places (k,), which start again about pi (p,),
+        if `follows_changes`. False, with nothing changed, if that is numerically impossible."""
+        assert isinstance(self.arrival, DirectionalArrival)
         self._finish()
         try:
-            row_map, factors = self._directional().marginalize(places, pi)
+            row_map, factors = self.arrival.marginalize(places, pi)
         except UNUSABLE as error:
             log.warning("cannot re-estimate the changed part of the robot (%s)", error)
             return False
@@ -278,7 +279,7 @@ class InformationState:
             self.window.clear()
 
     def record(self) -> InformationRecord:
-        """A copy of what has been learned, without the window."""
+        """A copy of what has been learnt, without the window."""
         self._finish()
         return InformationRecord(deepcopy(self.arrival), deepcopy(self.gradient),
                                  deepcopy(self.systematic), self.noise_record(),
@@ -371,11 +372,6 @@ class InformationState:
         """(p, p) information of all remembered rows, without the prior."""
         old, window = self.arrival.data(), self.window.sums()
         return self._coupling.combined(old, pi).H + self._coupling.combined(window, pi).H
-
-    def _directional(self) -> DirectionalArrival:
-        # callers check `follows_changes` first
-        assert isinstance(self.arrival, DirectionalArrival)
-        return self.arrival
 
     # --- internals --------------------------------------------------------------------------------
 

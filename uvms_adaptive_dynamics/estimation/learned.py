@@ -74,13 +74,9 @@ def learned_entries(rows: int, directions: int, config: Config, spans: LearnedSp
         "velocity_factor": scales.velocity if scales.velocity != 1.0 else None,
         "thruster_factor": scales.thruster.tolist() if (scales.thruster != 1.0).any() else None
     }
-    return {
-        "rows": rows,
-        "directions": directions,
-        "settings": measuring_settings(config),
-        "spans": spans.lists(),
-        "marks": spans.mark_lists(), **{key: value for key, value in where_any.items() if value}
-    }
+    return {"rows": rows, "directions": directions, "settings": measuring_settings(config),
+            "spans": spans.lists(), "marks": spans.mark_lists(),
+            **{key: value for key, value in where_any.items() if value}}
 
 
 def known_rows(parameters: ParameterSet) -> int:

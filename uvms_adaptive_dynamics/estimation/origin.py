@@ -19,6 +19,7 @@ from typing import NamedTuple
 
 import numpy as np
 
+from ..model.arguments import read_only
 from ..model.parameter_set import ParameterSet
 from ..model.physical_set import PhysicalSet
 from ..model.robot import RobotModel
@@ -56,8 +57,7 @@ class Origin(NamedTuple):
         scales = Scales.saved(saved.learned, robot.channels, robot.thrusters,
                               saved.source or "prior")
         values, moved = admissible(saved.values, robot.table, physical, solver)
-        values.setflags(write=False)
-        return cls(saved, values, moved, scales, interval_factors(saved, robot.channels),
+        return cls(saved, read_only(values), moved, scales, interval_factors(saved, robot.channels),
                    effort_sizes(saved, robot.channels), known_rows(saved) / robot.table.channels,
                    LearnedSpans(saved.learned.get("spans"), saved.learned.get("marks")))
 

@@ -21,6 +21,7 @@ from functools import cached_property
 
 import numpy as np
 
+from ..model.arguments import read_only
 from ..uncertainty.channel_noise import ChannelNoise
 from ..uncertainty.parameter_covariance import ParameterCovariance
 from .low_pass import Row
@@ -61,22 +62,22 @@ class Prediction:
     def __post_init__(self) -> None:
         for value in vars(self).values():
             if isinstance(value, np.ndarray):
-                value.setflags(write=False)
+                read_only(value)
 
     @cached_property
     def parameter_variance(self) -> np.ndarray:
         """(C,) variance of the prediction due to the parameters."""
-        return _frozen(np.maximum(np.diagonal(self.parameter_covariance), 0.0))
+        return read_only(np.maximum(np.diagonal(self.parameter_covariance), 0.0))
 
     @cached_property
     def predicted_stddev(self) -> np.ndarray:
         """(C,) standard deviation due to parameters and noise."""
-        return _frozen(np.sqrt(self.parameter_variance + self.noise_stddev ** 2))
+        return read_only(np.sqrt(self.parameter_variance + self.noise_stddev ** 2))
 
     @cached_property
     def predicted_covariance(self) -> np.ndarray:
         """(C, C) covariance due to parameters and noise."""
-        return _frozen(self.parameter_covariance + np.diag(self.noise_stddev ** 2))
+        return read_only(self.parameter_covariance + np.diag(self.noise_stddev ** 2))
 
 
 def predict(row: Row, pi: np.ndarray, covariance: ParameterCovariance, noise: ChannelNoise,
@@ -96,7 +97,7 @@ def predict(row: Row, pi: np.ndarray, covariance: ParameterCovariance, noise: Ch
 def parameter_stddev(covariance: ParameterCovariance, systematic: np.ndarray) -> np.ndarray:
     """(p,) standard deviations, read-only, from the covariance and from systematic (CAUSES, p): the
     parameters' shift by one deviation of each error that no residual shows."""
-    return _frozen(np.sqrt(covariance.stddev ** 2 + np.sum(systematic ** 2, axis=0)))
+    return read_only(np.sqrt(covariance.stddev ** 2 + np.sum(systematic ** 2, axis=0)))
 
 
 @dataclass(frozen=True)
@@ -165,8 +166,3 @@ class Estimate:
         """(C,) rows whose prediction may be judged: neither they nor too many rows around them are
         masked. Fewer are learnt from: `Estimator.excited`."""
         return self.prediction.valid
-
-
-def _frozen(array: np.ndarray) -> np.ndarray:
-    array.setflags(write=False)
-    return array

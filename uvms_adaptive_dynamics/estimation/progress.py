@@ -20,6 +20,8 @@ from typing import NamedTuple
 
 import numpy as np
 
+from ..model.arguments import read_only
+
 
 class ProgressRecord(NamedTuple):
     """row_age (C,) [s]: time since each channel's newest learnt row, inf before the first;
@@ -73,7 +75,5 @@ class Progress:
 
     def record(self) -> ProgressRecord:
         """A copy for any thread."""
-        row_age = self._row_age.copy()
-        row_age.setflags(write=False)
-        return ProgressRecord(row_age, self._solve_age, self._failed_in_a_row, self._jumps,
-                              self._jump_reason)
+        return ProgressRecord(read_only(self._row_age.copy()), self._solve_age,
+                              self._failed_in_a_row, self._jumps, self._jump_reason)

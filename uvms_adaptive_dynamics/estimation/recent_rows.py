@@ -30,8 +30,8 @@ from .prediction import Prediction
 
 @dataclass(frozen=True)
 class RecentRows:
-    """Rows of the last seconds, oldest first. Rows that do not count are zero but for `residual`
-    and `weight`: a vehicle that moves without being driven is moved from outside.
+    """Rows of the last seconds, oldest first. Rows that are not learnt from are zero except for
+    `residual` and `weight`: they show what moves a vehicle that its thrusters do not drive.
 
     Y (T, C, p); predicted, residual (T, C): made before each row was used; weight (T, C):
     reciprocal variance of a row, model error and correlation with its neighbours included;
@@ -75,9 +75,9 @@ class SpanVariance(NamedTuple):
     these apply; by_motion: rows of a span -> (C,) variance since its motion is noisier than usual.
 
     Noise and efforts are robust scales, to which values beyond WINSOR deviations contribute no more
-    than those at the clip. Of larger efforts nothing is known but that the model's error relative
-    to them was no larger, so the variances of a span grow with their square. Noise of the measured
-    motion, as of a loose IMU, is in the regressor too, where it looks like another inertia."""
+    than those at the clip. For larger efforts, only the model's error relative to them is known, so
+    the variances of a span grow with their square. Noise of the measured motion, such as that of a
+    loose IMU, is in the regressor too, where it looks like another inertia."""
 
     row: np.ndarray
     independent: np.ndarray
@@ -120,7 +120,7 @@ class RowHistory:
     def add(self, prediction: Prediction, counts: np.ndarray, settled: np.ndarray) -> None:
         """Add a tick's rows; counts (C,) bool: those to learn from; settled (C,) bool: channels
         whose noise is known, without which no row is evidence."""
-        # What moves without its own effort is moved from outside, whatever its parameters.
+        # No parameters explain motion without effort: something outside causes it.
         k, drifts = self._next, prediction.valid & ~counts & settled
         counts = counts & settled
         self._Y[k] = prediction.regressor * counts[:, None]

@@ -25,6 +25,7 @@ from dataclasses import replace
 import numpy as np
 
 from ..config import Config
+from ..model.arguments import read_only
 from ..model.covariance import semidefinite
 from ..model.parameter_set import ParameterSet
 from ..model.physical_set import PhysicalSet
@@ -108,8 +109,7 @@ class RobotKnowledge:
         """Adopt a problem's solution pi (p,). Raises SolverError, with nothing changed, if it would
         have no covariance."""
         self.uncertainty.update(problem, self.pi, pi)
-        pi.setflags(write=False)
-        self.pi = pi
+        self.pi = read_only(pi)
         self.information.note_solution(problem, pi)
         self.solved = True
 
@@ -117,8 +117,8 @@ class RobotKnowledge:
         """Go on from other values pi (p,), after a change of the robot that has revised the
         information; restarted (k,): places of parameters that are estimated from the start.
 
-        What the file at the start says of these is dropped and, if they are all that are estimated,
-        so is what it says of its data: the state belongs to a robot of its own now."""
+        What the starting file says about these is dropped. If they are all that are estimated, what
+        it says about its data is dropped too: those were another robot's."""
         self.pi = pi
         if not restarted.size:
             return

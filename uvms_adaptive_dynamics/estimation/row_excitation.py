@@ -90,9 +90,8 @@ class RowExcitation:
                 noise: np.ndarray) -> Excited:
         """Judge the rows Y (C, p) and efforts (C,) [N, N m] of an instant, valid (C,) bool, by the
         estimate pi (p,) that predicted them and the noise (C,) known before."""
-        # a plain mean at first
         first, begun = 1 / (self._seen + 1), self._seen > 0
-        rate = np.maximum(self._rate, first) * valid
+        rate = np.maximum(self._rate, first) * valid        # a plain mean at first
         deviation = Y - self._mean
         self._mean += rate[:, None] * deviation
         displacement = self._mean - self._place     # since the row last counted as new

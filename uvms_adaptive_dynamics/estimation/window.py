@@ -45,7 +45,6 @@ class Window:
         self._weights = np.ones(channels)
         # never reset, so that `born` identifies a row uniquely
         self._tick = 0
-        self._next = self.filled = 0
         self.clear()
 
     def clear(self) -> None:

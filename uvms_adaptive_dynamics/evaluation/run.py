@@ -15,8 +15,6 @@
 """Run recordings through front end and estimator, in data time."""
 from __future__ import annotations
 
-import time
-from collections import deque
 from collections.abc import Callable, Iterable, Sequence
 from contextlib import AbstractContextManager, closing
 from dataclasses import replace
@@ -24,10 +22,8 @@ from functools import partial
 from pathlib import Path
 from typing import Any
 
-import numpy as np
-
 from ..config import Config
-from ..control.stage_runner import StageEnd, StageRunner, runner_of_settings
+from ..control.stage_runner import runner_of_settings
 from ..disk.writing import attempt_all, output_file, output_folder, write_file
 from ..errors import BagError, UvmsError
 from ..estimation.estimator import Estimator
@@ -35,17 +31,16 @@ from ..garbage import ShortCollections
 from ..model.parameter_file import LARGEST_PARAMETER_FILE, save_parameters
 from ..model.parameter_set import ParameterSet
 from ..model.robot import RobotModel
-from ..model.sample import Sample
 from ..signals.checks.finding import SIGN
 from ..signals.topics import inputs
 from ..terminal import progress_on_terminal
 from ..uncertainty.evidence import ReportedFinding
 from ..uncertainty.statement import Statement
-from .arm_check import CHECKED_EVERY, arm_check, samples_kept
+from .arm_check import arm_check, samples_kept
 from .bags import BagContents, check_bag
 from .causes import first_time, masked_rows, partly_masked, remedies
 from .drift_check import drifts
-from .failures import FailureLog, kind_of
+from .failures import FailureLog
 from .judged import statement_of
 from .left_over import Explained, explanations
 from .prepared import Batch, Recordings, Signals, prepared
@@ -54,9 +49,7 @@ from .recording import Piece
 from .run_files import needed_bytes, write_json, write_samples
 from .run_log import RunLog
 from .run_record import Run, metrics_of
-
-# Sentences on wrong channels that a run keeps; the first ones are the informative ones.
-MOST_CAUSES = 10
+from .run_recorder import RunRecorder
 
 
 def evaluate(bags: Sequence[str | Path | Piece], config: Config, prior: ParameterSet | None = None,
@@ -95,11 +88,10 @@ def evaluate(bags: Sequence[str | Path | Piece], config: Config, prior: Paramete
             "The held-out part, of which nothing was learnt, is "
             f"{said_of_test.verdict.word}: see held_out/", *said.next))
     metrics = _with_verdict(said, done) | test
-    if held_out:
-        if folder is not None:
+    if folder is not None:
+        if held_out:
             writes += _files(output_folder(folder / "held_out"), tested, metrics["held_out"],
                              said_of_test, report, figures)
-    if folder is not None:
         writes += _files(folder, done, metrics, said, report, figures)
     attempt_all(*writes)
     return metrics
@@ -153,7 +145,7 @@ def run(bags: Sequence[str | Path | Piece], config: Config, prior: ParameterSet 
                               adapt_intervals=adapt_intervals or not frozen)
         start = estimator.parameter_set()
         stages = None if frozen else runner_of_settings(estimator)
-        recorder = _Recorder(estimator, robot, frozen, stages, samples_kept(config))
+        recorder = RunRecorder(estimator, robot, frozen, stages, samples_kept(config))
         # As in the node, so that update and solve times are comparable.
         with ShortCollections(), FailureLog(recorder.elapsed) as failures:
             signals = _learn(made, contents, recorder, progress)
@@ -206,7 +198,7 @@ def _prepared(recordings: Recordings,
     return closing(prepared(recordings))
 
 
-def _learn(made: Iterable[Batch | Signals], bags: Sequence[BagContents], recorder: _Recorder,
+def _learn(made: Iterable[Batch | Signals], bags: Sequence[BagContents], recorder: RunRecorder,
            progress: Callable[[str, float], None]) -> Signals:
     """Feed all samples to the estimator; returns the front end's final state."""
     for one in made:
@@ -233,90 +225,3 @@ def _masked_findings(log: RunLog, robot: RobotModel, config: Config, signals: Si
             for sentence in (*masked_rows(signals.masked, empty, signals.states),
                              *partly_masked(signals.masked, others, signals.ticks, since,
                                             signals.states))]
-
-
-class _Recorder:
-    """Feeds samples to the estimator and logs the results."""
-
-    def __init__(self, estimator: Estimator, robot: RobotModel, frozen: bool,
-                 stages: StageRunner | None, samples_kept: int):
-        self.log = RunLog(robot.table)
-        self.samples: deque[Sample] = deque(maxlen=samples_kept)    # each CHECKED_EVERY-th
-        self._count = 0
-        self._estimator, self._frozen, self._stages = estimator, frozen, stages
-        self.changes: list[ReportedFinding] = []
-        self._causes: dict[str, ReportedFinding] = {}
-        self._first_t: float | None = None
-        self._t, self._bag = 0.0, 0
-        if frozen:
-            self._follow_physical(estimator.prior.values)
-
-    def elapsed(self) -> float:
-        """Data time [s] since the first sample."""
-        return 0.0 if self._first_t is None else self._t - self._first_t
-
-    def add_samples(self, samples: Iterable[Sample], bag: int) -> None:
-        """Feed the samples to the estimator in order, with a break before a new bag."""
-        if bag != self._bag:
-            self._estimator.break_off()
-            self.samples.clear()
-            self._bag = bag
-        for sample in samples:
-            self._add_sample(sample, bag)
-
-    def _add_sample(self, sample: Sample, bag: int) -> None:
-        """Log the row, which was predicted before it was learnt, and then the new estimate."""
-        estimator, log = self._estimator, self.log
-        self._follow_trust(sample.t)
-        self._count += 1
-        if self._count % CHECKED_EVERY == 0:
-            self.samples.append(sample)
-        if self._frozen:
-            prediction = estimator.add(sample)
-            if prediction is not None:
-                log.add_row(prediction, bag, estimator.excited.in_motion)
-            return
-        failures, changes = estimator.solver_failures, estimator.changes
-        begin, begin_cpu = time.perf_counter(), time.thread_time()
-        if estimator.add(sample) is None:
-            return
-        if self._stages is not None:
-            self._stages.follow()
-        estimate = estimator.solve(begin)
-        assert estimate is not None     # the estimator learns
-        log.add_times(estimate, 1e3 * (time.thread_time() - begin_cpu))
-        log.add_row(estimate.prediction, bag, estimator.excited.in_motion)
-        if estimator.changes > changes:
-            log.note_change(estimate.t)
-            self.changes.append(ReportedFinding("change", estimator.last_change, self.elapsed()))
-        if estimator.solver_failures > failures:
-            log.note_skipped()
-            return
-        log.add_estimate(estimate, bag)
-        self._follow_physical(estimate.pi)
-
-    def _follow_trust(self, t: float) -> None:
-        """Keep each kind of likely cause once, when a channel becomes wrong or a scale is found."""
-        self._first_t, self._t = t if self._first_t is None else self._first_t, t
-        cause = self._estimator.findings.trust_cause()
-        if "wrong" in cause or "one scale" in cause:
-            kind = kind_of(cause)
-            if kind not in self._causes and len(self._causes) < MOST_CAUSES:
-                since = self.elapsed()
-                self._causes[kind] = ReportedFinding("trust", f"from {since:.1f} s: {cause}", since)
-
-    def stage_ends(self) -> tuple[StageEnd, ...]:
-        """The stages of the schedule that began."""
-        return () if self._stages is None else tuple(self._stages.finish())
-
-    def trust_findings(self) -> list[ReportedFinding]:
-        """Likely causes of lost trust, during the run and at its end."""
-        cause, found = self._estimator.findings.trust_cause(), list(self._causes.values())
-        if cause and kind_of(cause) not in self._causes:
-            found.append(ReportedFinding("trust", f"at the end: {cause}"))
-        return found
-
-    def _follow_physical(self, pi: np.ndarray) -> None:
-        physical = self._estimator.physical
-        self.log.add_physical(physical.min_eig_M(pi), physical.min_eig_J(pi),
-                              physical.is_outside(pi))

@@ -12,7 +12,7 @@
 # See the License for the specific language governing permissions and
 # limitations under the License.
 
-"""Arrays that users of the library pass to its functions."""
+"""Arrays that users of the library pass to its functions, and that these share with them."""
 from __future__ import annotations
 
 from typing import Any
@@ -20,6 +20,12 @@ from typing import Any
 import numpy as np
 
 from ..errors import ParameterError, brief
+
+
+def read_only(values: np.ndarray) -> np.ndarray:
+    """The array itself, which cannot be written to any more."""
+    values.setflags(write=False)
+    return values
 
 
 def is_real(numbers: np.ndarray) -> bool:

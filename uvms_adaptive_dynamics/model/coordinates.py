@@ -23,11 +23,7 @@ from .parameters import ParameterTable
 
 
 class Coordinates:
-    """Free variables x of pi: frozen parameters removed, tied ones merged, each divided by its
-    scale.
-
-    pi = fixed + E x. E has at most one non-zero entry per row, so every reduction is an indexing.
-    """
+    """pi = fixed + E x. E has at most one non-zero entry per row, so reductions only index."""
 
     def __init__(self, table: ParameterTable, free: np.ndarray, scale: np.ndarray):
         """free (p,) bool; freezing one parameter of a tied pair freezes both. scale (p,) > 0."""

@@ -12,7 +12,7 @@
 # See the License for the specific language governing permissions and
 # limitations under the License.
 
-"""Kinds of the parts of a parameter set: a user's own may be of any."""
+"""Check of the types in a parameter set that a user of the library made."""
 from __future__ import annotations
 
 from collections.abc import Mapping

@@ -34,9 +34,7 @@ CAUSES = 5
 
 @dataclass(frozen=True)
 class ParameterSet:
-    """An estimate that can be saved: everything that predictions with intervals need.
-
-    Unknown arrays are None, unknown mappings and tuples are empty.
+    """Unknown arrays are None, unknown mappings and tuples are empty.
 
     For predictions: values (p,) in the order of `names`; covariance (p, p); noise_stddev (C,) per
     channel; systematic (CAUSES, p): shift of the values per standard deviation of each error that

@@ -29,6 +29,7 @@ from functools import cached_property
 import numpy as np
 
 from ..errors import ParameterError
+from .arguments import read_only
 from .pseudo_inertia import BASIS
 from .term_sets import TERM_SETS, Parameter, TermSet
 from .term_sets.vehicle_sets import INERTIA_PAIRS
@@ -188,7 +189,7 @@ class ParameterTable:
         for m, l in zip(self.reference_mass, self.reference_length):
             scale += [m] + [m * l] * 3 + [m * l * l] * 6 + [1.0, 0.2]
         scale += [parameter.scale for parameter in self._further("joints")]
-        return _read_only(np.array(scale))
+        return read_only(np.array(scale))
 
     @cached_property
     def term_bounds(self) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
@@ -307,7 +308,7 @@ class ParameterTable:
         for j, (m, l) in enumerate(zip(self.reference_mass, self.reference_length)):
             S = np.diag([1 / l, 1 / l, 1 / l, 1]) / np.sqrt(m)
             scaled[j] = S @ BASIS @ S
-        return _read_only(scaled)
+        return read_only(scaled)
 
     def pseudo_inertia(self, pi: np.ndarray, j: int) -> np.ndarray:
         """J_j (4, 4) of link j, in kg m^2, kg m and kg (Traversaro 2016, Wensing 2018)."""
@@ -335,8 +336,3 @@ class ParameterTable:
             raise ParameterError(
                 f"{what}: '{self.names[int(np.argmin(np.isfinite(vector)))]}' is not finite.")
         return vector
-
-
-def _read_only(array: np.ndarray) -> np.ndarray:
-    array.setflags(write=False)
-    return array

@@ -27,6 +27,7 @@ from functools import cached_property
 import numpy as np
 
 from ..config import Estimation
+from .arguments import read_only
 from .parameters import RIGID, ParameterTable
 
 # M_v couples surge with pitch and sway with roll only (parameter table: M04 = M40, M13 = M31).
@@ -111,9 +112,7 @@ class PhysicalSet:
                     lower[place] = max(lower[place], bound)
                 elif values[-1] <= EIGENVALUE_ROUNDING * -values[0]:
                     upper[place] = min(upper[place], bound)
-        lower.setflags(write=False)
-        upper.setflags(write=False)
-        return lower, upper
+        return read_only(lower), read_only(upper)
 
     @cached_property
     def _batch(self) -> tuple[np.ndarray, np.ndarray, np.ndarray]:

@@ -21,6 +21,8 @@ from __future__ import annotations
 
 import numpy as np
 
+from .arguments import read_only
+
 # Entries of the tensor I in the order of a link's parameters Ixx Iyy Izz Ixy Ixz Iyz.
 TENSOR_PLACES = ((0, 0), (1, 1), (2, 2), (0, 1), (0, 2), (1, 2))
 
@@ -36,8 +38,7 @@ def _basis() -> np.ndarray:
         basis[4 + k, a, b] -= 1
         if a != b:
             basis[4 + k, b, a] -= 1
-    basis.setflags(write=False)
-    return basis
+    return read_only(basis)
 
 
 # (10, 4, 4): J = sum_i pi_i BASIS[i] of a link's rigid parameters m, mlx, mly, mlz, Ixx, ..., Iyz.

@@ -25,6 +25,7 @@ import numpy as np
 
 from ..config import Config
 from ..errors import RobotError, require
+from .arguments import read_only
 from .link_geometry import LinkGeometry
 from .manipulator import ManipulatorModel, Mount
 from .parameters import ParameterTable
@@ -36,7 +37,7 @@ from .vehicle_size import size_factors, weight_limits
 
 CURRENT_STEP = 1e-3      # [m/s] step of central differences; exact for terms of second degree
 SPEED_STEP = 1e-3        # [m/s, rad/s] likewise
-# Share of the usual noise that is nothing: .2 N of the 140 N and .05 N m of the 10 N m that a
+# Share of the usual noise that is negligible: .2 N of the 140 N and .05 N m of the 10 N m that a
 # BlueROV2 Heavy can exert, half a per cent of a joint's effort limit.
 NEGLIGIBLE_NOISE = 0.1
 
@@ -303,7 +304,7 @@ class RobotModel:
 
     @cached_property
     def negligible(self) -> np.ndarray:
-        """(C,) effort [N, N m] on each channel that is nothing for a robot of this size."""
+        """(C,) effort [N, N m] on each channel that is negligible for a robot of this size."""
         return NEGLIGIBLE_NOISE * self._usual_noise
 
     @cached_property
@@ -311,9 +312,7 @@ class RobotModel:
         head = np.array([2.0] * 3 + [0.5] * 3)[self.vehicle_rows] * size_factors(
             self.table.weight_limits, self.units[self.vehicle_rows])
         limits = np.where(np.isfinite(self.effort_limits), self.effort_limits, 2.0)
-        usual = np.concatenate([head, 0.05 * limits])
-        usual.setflags(write=False)
-        return usual
+        return read_only(np.concatenate([head, 0.05 * limits]))
 
 
 def _table(config: Config, arm: ManipulatorModel | None) -> ParameterTable:

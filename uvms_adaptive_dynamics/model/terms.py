@@ -12,7 +12,8 @@
 # See the License for the specific language governing permissions and
 # limitations under the License.
 
-"""The equations of motion term by term: M a + coriolis + damping + gravity + friction = tau.
+"""The equations of motion term by term: M a + coriolis + damping + gravity + friction = tau
+(docs/mathematics.md, "Use of the estimate").
 
 Names as in ROS 2's inverse dynamics solvers. Rows are the robot's channels: if there is a vehicle,
 the thruster wrench X Y Z [N], K M N [N m] in body FRD, then joint efforts [N m or N]; columns of M

@@ -12,7 +12,8 @@
 # See the License for the specific language governing permissions and
 # limitations under the License.
 
-"""The vehicle of the built-in prior, and its scaling to a similar vehicle of another weight.
+"""The vehicle of the built-in prior, and its scaling to a similar vehicle of another weight
+(docs/robots.md).
 
 A vehicle of twice the length and the same density has 8 times the mass and buoyancy, 32 times the
 moments of inertia and 4 times the drag. With a prior and deviations for 11 kg, the data of a

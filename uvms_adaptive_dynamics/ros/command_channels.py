@@ -33,7 +33,7 @@ from ..control.pilot import PilotOutput
 from ..errors import ConfigError
 from ..model.robot import RobotModel
 from . import messages
-from .topic_qos import NEWEST_ONLY, NO_PUBLISHER_EVENTS, UNKNOWN_NODE
+from .topic_qos import NEWEST_ONLY, NO_PUBLISHER_EVENTS, node_of
 
 RC_NO_CHANGE, RC_CHANNELS = 65535, 18     # see mavros_msgs/OverrideRCIn
 SET_POINT = {"effort": "joint_torque", "position": "mu", "velocity": "mu_dot"}
@@ -75,16 +75,14 @@ class CommandChannels:
         self.listeners = {topic: publisher.get_subscription_count()
                           for topic, (publisher, _) in self._made.items()}
         self.other_publishers = {topic: self._others(topic) for topic in self._made
-                          if self._node.count_publishers(topic) > 1}
+                                 if self._node.count_publishers(topic) > 1}
 
     def _others(self, topic: str) -> list[str]:
         own = self._node.get_fully_qualified_name()
-        names = [f"{info.node_namespace.rstrip('/')}/{info.node_name}"
-                 for info in self._node.get_publishers_info_by_topic(topic)]
+        names = [node_of(info) for info in self._node.get_publishers_info_by_topic(topic)]
         if own in names:
             names.remove(own)       # remove one entry only: another node may have the same name
-        return ["a participant without a ROS name" if UNKNOWN_NODE in name else name
-                for name in names]
+        return names
 
     def _add(self, setting: str, topic: str, kind: type, build: Callable) -> None:
         try:

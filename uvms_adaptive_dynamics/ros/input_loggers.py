@@ -54,7 +54,7 @@ class GraphTopic(Protocol):
 
 
 class Line(NamedTuple):
-    """A line for the log; `warn`: a problem, else its end."""
+    """A line for the log; warn: True for a problem, False for its end."""
 
     warn: bool
     text: str
@@ -188,7 +188,7 @@ class ClockLogger:
 
     def __init__(self, begin: float):
         """begin [s]: present time on the caller's steady clock."""
-        self._now_ns, self._since = 0, begin    # the present time, and since when it is (steady)
+        self._now_ns, self._since = 0, begin    # simulated time, and steady time of its last change
         self._said_at: float | None = None
 
     def lines(self, now_ns: int, steady: float, publishers: int) -> Iterator[Line]:
@@ -196,7 +196,7 @@ class ClockLogger:
         their number on /clock."""
         if now_ns != self._now_ns:
             if self._said_at is not None:
-                yield Line(False, "simulated time goes on")
+                yield Line(False, "simulated time runs again")
             self._now_ns, self._since, self._said_at = now_ns, steady, None
             return
         again = self._said_at is None or steady - self._said_at >= SILENT_AGAIN_S
@@ -210,7 +210,7 @@ class ClockLogger:
             yield Line(True, f"simulated time has stood still for {steady - self._since:.0f} s, so "
                              "nothing is estimated: no publisher on /clock exists any more. "
                              "Restart it, or this node with use_sim_time false")
-        elif self._said_at is None:     # a pause may last
+        elif self._said_at is None:     # a pause is intended: no reminders
             yield Line(False, "simulated time is paused")
         self._said_at = steady
 

@@ -66,10 +66,10 @@ def robot_folder(directory: Path, namespace: str, name: str, robot: RobotModel) 
 
 
 class _Copy(NamedTuple):
-    """State of an estimate, None if nothing is new; line: what the estimate started from."""
+    """State of an estimate, None if nothing is new; origin: what the estimate started from."""
 
     parameters: ParameterSet | None
-    line: ParameterSet
+    origin: ParameterSet
 
 
 class Memory:
@@ -87,7 +87,7 @@ class Memory:
         self._writing = threading.Lock()      # memory thread versus the stopping thread
         self._thread: threading.Thread | None = None
         self._kept: deque[_Copy] = deque()    # copies to write first
-        self._line: ParameterSet | None = None        # start of the saved estimate, once written
+        self._origin: ParameterSet | None = None      # of the saved estimate, once written
         self._saved_rows = 0
         self._request: Callable[[Callable[[Any], Any]], Future] | None = None
         self._failed: Callable[[], bool] = lambda: False
@@ -146,7 +146,7 @@ class Memory:
             self.run(self._request, self._failed)
 
     def keep(self, estimator: Any) -> None:
-        """Copy the present state for saving; later saves start a new line.
+        """Copy the present state for saving; later saves begin a new file.
 
         Call it on the estimator's own thread just before a restart: no row is lost in between, and
         nothing waits for the disk.
@@ -174,8 +174,8 @@ class Memory:
             return
         with self._writing:
             try:
-                if not self._lock.take():     # the folder was removed since, and another node came
-                    raise UvmsError(f"another node saves in '{self.folder}' since that was removed")
+                if not self._lock.take():     # the folder was removed, and another node came
+                    raise UvmsError(f"another node saves in '{self.folder}' since it was removed")
                 self._write_kept()
                 # The file has the last good estimate, and a failed estimator may not even answer.
                 copied = None if self._failed() else self._copied(self._request, described)
@@ -241,11 +241,11 @@ class Memory:
 
     def _copy(self, estimator: Any, described: bool) -> _Copy:
         """Copy the state on the estimator's thread; an unchanged prior is never saved."""
-        learned, line = estimator.information.rows_learned, estimator.prior
-        known = line is self._line or self._line is None
-        if not learned or known and known_rows(line) + learned == self._saved_rows:
-            return _Copy(None, line)
-        return _Copy(estimator.parameter_set(described), line)
+        learned, origin = estimator.information.rows_learned, estimator.prior
+        known = origin is self._origin or self._origin is None
+        if not learned or known and known_rows(origin) + learned == self._saved_rows:
+            return _Copy(None, origin)
+        return _Copy(estimator.parameter_set(described), origin)
 
     def _write_kept(self) -> None:
         while self._kept:
@@ -256,9 +256,9 @@ class Memory:
             self._kept.popleft()
 
     def _write(self, copied: _Copy) -> None:
-        if self._line is not None and copied.line is not self._line:
+        if self._origin is not None and copied.origin is not self._origin:
             self._state.begin_again()
-        self._line = copied.line
+        self._origin = copied.origin
         if copied.parameters is not None:
             self._state.save(copied.parameters)
             self._saved_rows = known_rows(copied.parameters)

@@ -18,8 +18,7 @@ from __future__ import annotations
 import os
 import sys
 
-# Before numpy is imported: for our 75 x 75 matrices BLAS threads cost more in waiting for each
-# other than they gain. Without this line a run on a busy machine skipped a third of its solves.
+# Before numpy is imported: for our 75 x 75 matrices BLAS threads cost more than they gain.
 os.environ.setdefault("OMP_NUM_THREADS", "1")
 
 from ..config import NODE_NAME

@@ -29,10 +29,8 @@ PERIOD_S = 1.0      # between messages while a payload is held
 
 
 class PayloadOutput:
-    """Requests the payload every PERIOD_S and publishes the answer at the next `look`, without
-    waiting.
-
-    Call `look` on one thread at a time.
+    """Requests the payload every PERIOD_S and publishes the answer at the next `check`,
+    without waiting. Call `check` on one thread at a time.
     """
 
     def __init__(self, publish: Callable[[str, Any], None],

@@ -145,7 +145,7 @@ class Recorder:
             self.close()
 
     def split(self) -> None:
-        """Go on in a new bag."""
+        """Continue in a new bag."""
         if self._bag is None:
             return
         self.close()

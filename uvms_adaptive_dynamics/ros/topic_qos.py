@@ -21,6 +21,7 @@ from typing import NamedTuple
 from rclpy.event_handler import PublisherEventCallbacks
 from rclpy.node import Node
 from rclpy.qos import DurabilityPolicy, QoSCompatibility, QoSProfile, qos_check_compatible
+from rclpy.topic_endpoint_info import TopicEndpointInfo
 
 # Latched: a controller that starts later gets the last parameters at once.
 LATCHED = QoSProfile(depth=1, durability=DurabilityPolicy.TRANSIENT_LOCAL)
@@ -53,11 +54,14 @@ def publishers_on(node: Node, topic: str, wanted: str, qos: QoSProfile) -> list[
             compatibility, reason = qos_check_compatible(info.qos_profile, qos)
             if compatibility == QoSCompatibility.ERROR:
                 misfit = f"incompatible QoS ({reason.strip()})"
-        name = f"{info.node_namespace.rstrip('/')}/{info.node_name}"
-        if UNKNOWN_NODE in name:
-            name = "a participant without a ROS name"
-        found.append(Publisher(name, info.topic_type, qos_text(info.qos_profile), misfit))
+        found.append(Publisher(node_of(info), info.topic_type, qos_text(info.qos_profile), misfit))
     return sorted(found)
+
+
+def node_of(info: TopicEndpointInfo) -> str:
+    """Full name of the node of a publisher or subscriber; words if ROS does not know it."""
+    name = f"{info.node_namespace.rstrip('/')}/{info.node_name}"
+    return "a participant without a ROS name" if UNKNOWN_NODE in name else name
 
 
 def qos_text(qos: QoSProfile) -> str:

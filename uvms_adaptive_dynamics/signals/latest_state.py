@@ -47,8 +47,8 @@ FORCE_ERROR, NO_FORCE_ERROR = 0.1, 1.0
 # [s] Time constant with which the velocity decays once the DVL is silent: an unmeasured vehicle
 # moves at up to half a metre per second and reverses within seconds.
 FADE_TIME = 2.0
-DVL_OUTLIER_SIGMAS = 5.0  # DVL velocities farther from the propagated one are rejected, ...
-VELOCITY_LOST_AFTER = 5  # ... until so many in a row show that the propagated one is wrong
+DVL_OUTLIER_SIGMAS = 5.0  # from the propagated velocity, beyond which the DVL's is rejected
+VELOCITY_LOST_AFTER = 5  # rejections in a row that show that the propagated velocity is wrong
 VELOCITY_HISTORY = 1.0  # [s] of past velocities that a late DVL is compared with
 LONGEST_IMU_INTERVAL = 0.2  # [s] between IMU readings that is integrated over
 
@@ -190,7 +190,7 @@ class LatestStateFilter:
         self._outliers, self._dvl_t = 0, t
         gain = 1.0 if math.isinf(self._variance) else self._variance / (self._variance + noise)
         self._variance = noise * gain
-        # Since then only the turn of the axes has changed the error: some degrees of 1 cm/s.
+        # The error then is still the error now, but for a turn of the axes by some degrees.
         wrong = [-gain * e for e in innovation]
         self._velocity = _less(self._velocity, wrong)
         self._past = deque((s, _less(v, wrong), w) for s, v, w in self._past)

@@ -34,7 +34,7 @@ SILENT_ROLES = {NO_IMU: "imu", NO_DVL: "dvl", NO_STATE: "joint_states", NEVER_SE
                 NO_COMMAND: "thrusters", NO_WRENCH: "wrench"}
 # [s] from a sensor's first reading, or from the beginning; the slowest, a DVL at 2 Hz, takes 1.4.
 START_UP = 1.5
-FOUND_WRONG = "a sensor is found wrong"     # (one that was right before)
+FOUND_WRONG = "a sensor is found wrong"     # one that was right before
 
 
 class RowMasks:

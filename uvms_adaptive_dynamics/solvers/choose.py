@@ -27,8 +27,8 @@ from .guarded import Guarded
 from .native.solver import NativeSolver
 from .problem import HorizonProblem, Solver, projection_problem
 
-NO_FALLBACK = ("a tick at which the native methods fail keeps the last estimate, since 'clarabel', "
-               "which stands behind them, is not installed; pip install clarabel")
+NO_FALLBACK = ("the fallback solver 'clarabel' is not installed, so the last estimate stays at a "
+               "tick at which the native methods fail; pip install clarabel")
 
 
 def choose_solver(wanted: str, table: ParameterTable) -> tuple[Guarded, list[str]]:

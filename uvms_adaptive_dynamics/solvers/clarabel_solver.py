@@ -17,7 +17,6 @@ from scratch at each tick."""
 
 from __future__ import annotations
 
-import time
 from typing import Any
 
 import clarabel
@@ -26,6 +25,7 @@ import scipy.sparse as sp
 
 from ..errors import SolverError
 from .condensed import NEAR_OPTIMAL_GAP, Condensed, Round, solve_in_rounds
+from .native.answer import SolveClock
 from .native.cones import NEARLY_FEASIBLE, Cones
 from .native.interior_point import strictly_inside
 from .problem import HorizonProblem, Solution, is_panic
@@ -65,15 +65,14 @@ class ClarabelSolver:
 
     def solve(self, problem: HorizonProblem, deadline: float | None = None) -> Solution:
         """See `Solver`."""
-        begin = time.perf_counter()
+        clock = SolveClock(deadline)
         fixed = problem.physical, problem.free, problem.pi
         if self._form is None or not self._form.cones.fit(*fixed):
             self._form = _ConicForm(Cones(*fixed, strictly_inside))
         form = self._form
 
         def solve_once(condensed: Condensed) -> Round:
-            left = None if deadline is None else deadline - (time.perf_counter() - begin)
-            return form.solve(condensed, left)
+            return form.solve(condensed, clock.left)
 
         pi, found = solve_in_rounds(problem, form.cones, solve_once, self.name)
         inside = form.cones.pulled_inside(found.x)
@@ -86,8 +85,7 @@ class ClarabelSolver:
         if found.status != "deadline" and not gap < NEAR_OPTIMAL_GAP:
             raise SolverError(f"clarabel ended {gap:.1e} (relative) from the optimum", "inaccurate")
         status = "near-optimal" if found.status == "optimal" and gap > OPTIMAL else found.status
-        return Solution(pi, value, found.iterations, time.perf_counter() - begin, status, gap,
-                        self.name)
+        return Solution(pi, value, found.iterations, clock.elapsed, status, gap, self.name)
 
 
 class _ConicForm:

@@ -13,7 +13,7 @@
 # limitations under the License.
 
 """The horizon problem for conic solvers: one quadratic, and cones only for groups of rows near the
-Huber threshold rho or beyond it.
+Huber threshold rho or beyond it (docs/mathematics.md, "Horizon problem").
 
 With d = x - x0, x0 the previous estimate in the solver's free coordinates:
 

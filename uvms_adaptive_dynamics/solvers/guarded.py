@@ -17,7 +17,6 @@
 from __future__ import annotations
 
 import logging
-import time
 from collections import Counter
 from collections.abc import Callable
 
@@ -25,6 +24,7 @@ import numpy as np
 
 from ..errors import SolverError
 from ..model.physical_set import PhysicalSet
+from .native.answer import SolveClock
 from .problem import HorizonProblem, Solution, Solver
 from .warm_up import warm_up_problem
 
@@ -57,7 +57,7 @@ class Guarded:
 
     def solve(self, problem: HorizonProblem, deadline: float | None = None) -> Solution:
         """See `Solver`."""
-        begin = time.perf_counter()
+        clock = SolveClock(deadline)
         if problem.is_frozen:
             return self._counted(Solution(problem.pi.copy(), problem.objective(problem.pi), 0, 0.0,
                                           gap=0.0, method="none free"))
@@ -67,8 +67,7 @@ class Guarded:
             if error.status != "licence" or self.substitute is None:
                 raise
             self._replace(error, self.substitute)
-        left = None if deadline is None else deadline - (time.perf_counter() - begin)
-        return self._counted(self._solve(problem, left))
+        return self._counted(self._solve(problem, clock.left))
 
     def warm_up(self, physical: PhysicalSet, free: np.ndarray, pi: np.ndarray) -> None:
         """Solve a small artificial problem of this robot with every method, so that the first tick

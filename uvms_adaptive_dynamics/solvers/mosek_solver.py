@@ -27,7 +27,6 @@ Conic interior-point methods cannot use a previous solution, so nothing is warm-
 from __future__ import annotations
 
 import logging
-import time
 from functools import lru_cache
 from pathlib import Path
 
@@ -37,6 +36,7 @@ from ..errors import SolverError
 from .condensed import Condensed, Round, condense, near_groups, solve_in_rounds
 from .mosek_licence import solver_error
 from .mosek_task import MosekTask
+from .native.answer import SolveClock
 from .native.cones import Cones
 from .problem import HorizonProblem, Solution
 
@@ -81,14 +81,13 @@ class MosekSolver:
 
     def solve(self, problem: HorizonProblem, deadline: float | None = None) -> Solution:
         """See `Solver`."""
-        begin = time.perf_counter()
+        clock = SolveClock(deadline)
         cones = self._cones_for(problem)
 
         def solve_once(condensed: Condensed) -> Round:
             for attempt in range(1, ATTEMPTS + 1):
-                left = None if deadline is None else deadline - (time.perf_counter() - begin)
                 try:
-                    return self._filled(condensed, cones).optimize(left)
+                    return self._filled(condensed, cones).optimize(clock.left)
                 except SolverError as error:
                     self._task = None
                     if attempt == ATTEMPTS or error.status in ("licence", "deadline"):
@@ -97,8 +96,8 @@ class MosekSolver:
             raise AssertionError("unreachable")
 
         pi, found = solve_in_rounds(problem, cones, solve_once, self.name)
-        return Solution(pi, problem.objective(pi), found.iterations, time.perf_counter() - begin,
-                        found.status, found.gap, self.name)
+        return Solution(pi, problem.objective(pi), found.iterations, clock.elapsed, found.status,
+                        found.gap, self.name)
 
     def write_task(self, problem: HorizonProblem, path: str | Path) -> None:
         """Write the first round's task of `problem` to a .ptf, .cbf or .task.gz file, by the name's

@@ -29,6 +29,7 @@ from typing import Protocol
 
 import numpy as np
 
+from ..model.arguments import read_only
 from ..model.normal import chi_squared
 from ..model.parameters import ParameterTable
 from ..model.physical_set import PhysicalSet
@@ -40,8 +41,8 @@ OUT_OF_TIME = ("deadline", "deferred")
 
 
 def is_panic(error: BaseException) -> bool:
-    """Whether a solver's Rust code has panicked, as in an eigenvalue problem that does not
-    converge: that is no Exception, and would end the node."""
+    """Whether a solver's Rust code has panicked, as it does if an eigenvalue problem does not
+    converge. A panic is not an Exception, and would end the node."""
     return type(error).__name__ == "PanicException"
 
 
@@ -59,9 +60,7 @@ def huber_threshold(rows: int, quantile: float, rho: float = 0.0) -> float:
 @lru_cache(maxsize=256)
 def huber_thresholds(rows: int, quantile: float, rho: float = 0.0) -> np.ndarray:
     """(rows + 1,) thresholds of groups with 0, 1, ... rows."""
-    table = np.array([huber_threshold(m, quantile, rho) for m in range(rows + 1)])
-    table.setflags(write=False)
-    return table
+    return read_only(np.array([huber_threshold(m, quantile, rho) for m in range(rows + 1)]))
 
 
 def huber(norms: np.ndarray, rho: np.ndarray | float) -> np.ndarray:

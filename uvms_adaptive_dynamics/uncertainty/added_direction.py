@@ -25,7 +25,7 @@ from ..model.jackknife import student_quantile, variance_of_series
 from ..model.normal import CERTAIN, NORMAL_MEDIAN
 
 # [s] of a cluster of the jackknife: the low-pass correlates rows over .4 s, motions over a second.
-# What the model lacks lasts as long as a posture, so neighbouring clusters may be correlated.
+# Model error lasts as long as a posture, so neighbouring clusters may still be correlated.
 CLUSTER_LENGTH = 2.5
 MIN_PIECES = 8          # clusters that a standard error needs
 REWEIGHING_ROUNDS = 3   # alternations of fitting and weighting
@@ -92,7 +92,7 @@ class RobustFit:
                          self._cluster)
 
     def unseen(self, length: float) -> np.ndarray:
-        """(T, C) cross-validated predictions: each piece of `length` [s] by a fit to all others."""
+        """(T, C) cross-validated predictions: each piece of `length` [s] by a fit to the rest."""
         pieces = pieces_of(self._t, length)
         A = self._Y * self._scale * self._weight[:, None]
         found, parts = self.predicted.copy(), []

@@ -39,7 +39,7 @@ from .noise_scale import (
 
 QUANTILE_RATE = 0.005   # per row of 20 ms: settles within about 20 s, scatters by about 7 %
 FACTOR_RANGE = (0.5, 3.0)
-GROSS = 5.0             # deviations from which a residual is an outlier, not noise
+GROSS = 5.0             # deviations above which a residual is an outlier, not noise
 # Model error comes and goes with the motion: this share of an interval's variance follows the
 # residuals of the last half second, a time longer than the low-pass, whose overlap alone would make
 # neighbouring residuals alike.
@@ -196,9 +196,9 @@ class ChannelNoise:
         informative = valid if informative is None else valid & informative
         parameter_variance = np.maximum(predicted_stddev ** 2 - self.interval_stddev ** 2, 0.0)
         expected = self._variance + parameter_variance
-        # Only what has not been learnt takes its share of a residual. The rest of the parameters'
-        # error is noise of earlier rows: with a share for that, a slow noise that the rows in hand
-        # cannot average out would shrink without end.
+        # A residual is shared between noise and what has not been learnt. The other errors of the
+        # parameters come from the noise of earlier rows: if they took a share too, the estimate of
+        # a noise too slow to average out would shrink without end.
         unlearnt = parameter_variance if unlearnt is None else unlearnt
         noise = self.long_run ** 2
         noise_share = noise / (noise + unlearnt)

@@ -46,7 +46,7 @@ class ResidualMean:
         """A sentence for each channel with a constant residual whose offset is not yet estimated.
 
         estimated (C,) bool; rows_per_independent (C,): rows per independent one; negligible (C,):
-        effort that is nothing for such a robot [N, N m], and no reason to change a setting."""
+        effort that such a robot hardly notices [N, N m], and no reason to change a setting."""
         independent = self._count / np.maximum(rows_per_independent, 1.0)
         variance = np.maximum(self._square - self._mean ** 2, 0.0)
         error = np.sqrt(variance / np.maximum(independent, 1.0))

@@ -64,7 +64,7 @@ class ChannelEvidence(NamedTuple):
     -> ticks; rows: ticks in all; trust: current state; moved: whether the judged rows
     are rows in motion (False: too few of them, so all valid rows are judged); counted: rows that
     counted in the end, None if only the masks are known; unused: why the channel is left out, one
-    of LEFT_OUT, '' if it is not; negligible: effort that is nothing for such a robot [N, N m].
+    of LEFT_OUT, '' if it is not; negligible: effort that such a robot hardly notices [N, N m].
     """
 
     figures: Mapping[str, Any]
@@ -79,8 +79,8 @@ class ChannelEvidence(NamedTuple):
 
     @property
     def idle(self) -> bool:
-        """Whether effort and errors are both negligible, and the effort not explained either: what
-        the thrusters do in the dead zone of their curve, say, proves nothing about the model."""
+        """Whether effort and errors are both negligible and the effort is unexplained. That proves
+        nothing about the model: thrusters may be in the dead zone of their curve, for instance."""
         r2 = self.figures["r2"]
         if r2 is None or 1 - r2 <= MATTERING_SHARE:
             return False

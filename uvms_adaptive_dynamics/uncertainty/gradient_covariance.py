@@ -35,6 +35,7 @@ from collections.abc import Iterator
 
 import numpy as np
 
+from ..model.arguments import read_only
 from .residual_autocovariance import ResidualAutocovariance
 
 # ticks between two terms of the sum over m: z is low-passed twice and hardly changes in between
@@ -137,8 +138,7 @@ class GradientCovariance:
 
     def _sum_covariance(self) -> None:
         """Set `covariance`, which is read at every tick."""
-        self.covariance = self._covariance.sum(axis=0)
-        self.covariance.setflags(write=False)
+        self.covariance = read_only(self._covariance.sum(axis=0))
 
     @property
     def of_old(self) -> np.ndarray:

@@ -12,7 +12,8 @@
 # See the License for the specific language governing permissions and
 # limitations under the License.
 
-"""Check estimated masses against the weighed one: added mass is positive, so none can be lower."""
+"""Check of the estimated masses: added mass is positive, so none can be below the weighed mass
+(docs/uncertainty.md, "Trust")."""
 from __future__ import annotations
 
 from collections.abc import Sequence
@@ -35,7 +36,7 @@ def mass_findings(table: ParameterTable, pi: np.ndarray, covariance: ParameterCo
                   config: Config, explained: Sequence[bool] = (True,) * len(TRANSLATION),
                   thrust: Sequence[float] = (0.0,) * len(TRANSLATION)) -> list[tuple[str, str]]:
     """(setting, sentence) for each axis whose mass is below the robot's mass in air, and one for
-    all axes whose added mass, or else whose thrust, is too large for the weight allowed.
+    all axes whose mass or, failing that, whose thrust is too large for the weight allowed.
 
     pi (p,) with its covariance; thrust (3,): standard deviation of the measured force [N];
     explained (3,): axes whose efforts the estimate explains, since an axis that a tether moves

@@ -131,7 +131,7 @@ class MotionNoise:
         square = (THIRD @ self._means) ** 2
         self._recent.append(square)
         usual = self._usual / max(self._blocks, 1.0)
-        # (the first ones have nothing to be compared with)
+        # the first ones have nothing to be compared with
         clipped = np.minimum(square, NOISIER[1] * usual) if self._blocks > FIRST else square
         self._usual = self._keep * self._usual + clipped
         self._squares = self._keep * self._squares + square
@@ -170,7 +170,7 @@ class MotionNoise:
         is limited to the prior's deviation, either way. Independent motions therefore add in
         quadrature, so that none hides another."""
         columns, variance = self._columns, prior_stddev ** 2
-        # Rows that forgetting has left, in the directions that they inform.
+        # number of rows that forgetting has left, in the directions that they inform
         own = np.einsum("kp,kp,p->k", columns, columns, variance)
         left = np.einsum("kp,kp,p->k", self._old, columns, variance)
         rows = np.tile(self._new, 2) + np.maximum(left, 0.0) / np.maximum(own, 1e-300)

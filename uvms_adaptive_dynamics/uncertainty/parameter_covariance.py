@@ -25,6 +25,7 @@ from typing import Protocol
 import numpy as np
 
 from ..config import Uncertainty
+from ..model.arguments import read_only
 from ..model.covariance import deviations
 from .constrained_inverse import ConstrainedInverse
 
@@ -52,13 +53,12 @@ class MatrixCovariance:
     """A covariance given as a matrix."""
 
     def __init__(self, matrix: np.ndarray):
-        self.matrix = matrix.copy()
-        self.matrix.setflags(write=False)
+        self.matrix = read_only(matrix.copy())
 
     @cached_property
     def stddev(self) -> np.ndarray:
         """See `ParameterCovariance`."""
-        return _read_only(deviations(self.matrix))
+        return read_only(deviations(self.matrix))
 
     def of_rows(self, Y: np.ndarray) -> np.ndarray:
         """See `ParameterCovariance`."""
@@ -101,12 +101,12 @@ class SandwichCovariance:
         if self._J is not None:
             covariance += self._J @ self._J.T
             covariance[np.ix_(self._frozen, self._frozen)] = self._frozen_covariance   # exactly
-        return _read_only(covariance)
+        return read_only(covariance)
 
     @cached_property
     def stddev(self) -> np.ndarray:
         """See `ParameterCovariance`."""
-        return _read_only(deviations(self.matrix))
+        return read_only(deviations(self.matrix))
 
     def of_rows(self, Y: np.ndarray) -> np.ndarray:
         """See `ParameterCovariance`."""
@@ -120,11 +120,6 @@ class SandwichCovariance:
     def by_noise(self, Y: np.ndarray) -> np.ndarray:
         """See `ParameterCovariance`."""
         return np.einsum("cp,cp->c", Y @ self._by_noise, Y)
-
-
-def _read_only(array: np.ndarray) -> np.ndarray:
-    array.setflags(write=False)
-    return array
 
 
 PENDING = 64        # increments buffered for one summation

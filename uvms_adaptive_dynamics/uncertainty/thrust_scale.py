@@ -31,11 +31,11 @@ from .added_direction import MIN_PIECES, Coefficient, RobustFit
 from .arm_evidence import LEAST_FACTOR, scale_of
 from .evidence import ReportedFinding
 
-# Standard deviation of the factor's logarithm by what the model lacks: buoyancy of the links, their
-# drag, water that moves along.
+# Standard deviation of the factor's logarithm due to what the model lacks: the links' buoyancy,
+# drag and added mass.
 MODEL_ERROR = 0.04
-UNSHOWN = ("the scale of the thrust, which all parameters of the vehicle share, does not show "
-           "(robot.dry_mass bounds it from one side)")
+UNSHOWN = ("the data do not show the scale of the thrust, which all parameters of the vehicle "
+           "share (robot.dry_mass bounds it from one side)")
 
 
 class ThrustRatio(NamedTuple):

@@ -24,6 +24,7 @@ from collections.abc import Iterable
 import numpy as np
 from scipy.special import stdtrit
 
+from ..model.arguments import read_only
 from .noise_scale import running_shares
 
 TRUST_OK, TRUST_DOUBTFUL, TRUST_WRONG = 0, 1, 2
@@ -138,8 +139,7 @@ class ChannelTrust:
         self._set_levels()
 
     def _set_levels(self) -> None:
-        self.levels = np.maximum(self._by_residuals, self._at_best)
-        self.levels.setflags(write=False)
+        self.levels = read_only(np.maximum(self._by_residuals, self._at_best))
 
     def _follow_effort(self, measured: np.ndarray, in_motion: np.ndarray) -> None:
         """Update mean and mean square of the effort by rows (T, C) in motion only, so that pauses

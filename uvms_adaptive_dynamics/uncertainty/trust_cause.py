@@ -115,7 +115,7 @@ def likely_cause(channels: Sequence[str], vehicle_rows: int, levels: np.ndarray,
 def _of_misread(channels: Sequence[str], levels: np.ndarray,
                 misread: Sequence[Misread]) -> list[str]:
     """A sentence for each set of channels with faulty sensors or settings."""
-    settings: dict[tuple[int, ...], dict[str, None]] = {}    # (a check may name one twice)
+    settings: dict[tuple[int, ...], dict[str, None]] = {}    # a check may name one twice
     for one in misread:
         settings.setdefault(one.places, {})[one.setting] = None
     return [f"{', '.join(channels[c] for c in places)} "

@@ -127,8 +127,9 @@ def _fits(evidence: Evidence) -> Answer:
             of_channels.append((USABLE, name, share, "hardly moved, and {} of the effort's power "
                                 "is unexplained; move it more, or do not rely on it"))
         elif channel.trust == "wrong" or unexplained > UNEXPLAINED_SHARE:
+            beyond = ", more than noise can explain" if channel.trust == "wrong" else ""
             of_channels.append((NOT_USABLE, name, share, "{} of the effort's power is "
-                                f"unexplained{_by_trust(channel)}; "
+                                f"unexplained{beyond}; "
                                 + _why_unexplained(evidence, name, UNEXPLAINED)))
         elif unexplained > MATTERING_SHARE:
             of_channels.append((USABLE, name, share, "{} of the effort's power is unexplained; "
@@ -164,10 +165,6 @@ def _left_out(evidence: Evidence) -> str:
                        if channel.left_out)
     said = "; ".join(f"{', '.join(names)}: {why}" for why, names in found.items())
     return f" ({said})" if said else ""
-
-
-def _by_trust(channel: ChannelEvidence) -> str:
-    return ", more than noise can explain" if channel.trust == "wrong" else ""
 
 
 def _not_judged(evidence: Evidence, names: Sequence[str]) -> str:

@@ -100,13 +100,7 @@ def test_nothing_that_moved_gives_no_error_but_a_number():
 def test_words():
     """Axes and angles as text."""
     assert [axis_name(sign * np.eye(3)[k]) for k, sign in itertools.product(range(3), (1, -1))] == [
-        "+x",
-        "-x",
-        "+y",
-        "-y",
-        "+z",
-        "-z",
-    ]
+        "+x", "-x", "+y", "-y", "+z", "-z"]
     assert degrees(np.radians([0.2, -89.8, 180.0])) == "0, -90, 180 degrees (roll, pitch, yaw)"
 
 

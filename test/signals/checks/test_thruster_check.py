@@ -32,17 +32,8 @@ DRAG = np.array([13.0, 15.0, 20.0, 0.5, 0.5, 0.5])
 STEP, STRIDE = 0.02, 5
 
 
-def logs(
-    share,
-    seconds=40.0,
-    seed=0,
-    allocation=ALLOCATION,
-    pull=(),
-    pulled=(15.0, 30.0),
-    axes=np.ones(6),
-    low=0.0,
-    noise=0.005,
-):
+def logs(share, seconds=40.0, seed=0, allocation=ALLOCATION, pull=(), pulled=(15.0, 30.0),
+         axes=np.ones(6), low=0.0, noise=0.005):
     """(thrust, dvl) as the frame checks log them, of a level vehicle whose thrusters give these
     shares (N,) of their commands, unknown to the controller; pull (6,) [N, N m] acts on it from one
     time to another [s]. It moves by shares of the axes (6,), its centre of gravity is `low` [m],

@@ -41,10 +41,8 @@ def test_dvl_without_lock_is_not_used(clean):
 
     def corrupt(role, message, t):
         if role == "dvl" and t > START + 6:
-            message = Message(
-                header=message.header,
-                twist=Message(twist=message.twist.twist, covariance=np.full(36, 1e3)),
-            )
+            message = Message(header=message.header,
+                              twist=Message(twist=message.twist.twist, covariance=np.full(36, 1e3)))
         return role, message, t
 
     front, samples = run(config, robot, messages, corrupt)
@@ -92,17 +90,11 @@ def test_one_joint_without_an_effort_leaves_the_others():
 def test_effort_may_be_a_current_with_a_scale_per_direction():
     """Current minus its static offset, times torque constant and gear ratio, which may differ by
     direction."""
-    config, _, _ = make(
-        joint_states__effort_scale=(2.0, 2.0, 2.0, -1.0),
-        joint_states__effort_scale_negative=(3.0, 3.0, 3.0, -1.5),
-        joint_states__effort_offset=(0.1, 0.1, 0.1, 0.1),
-    )
-    message = Message(
-        name=["axis_e", "axis_d", "axis_c", "axis_b"],
-        position=[2.0] * 4,
-        velocity=[0.0] * 4,
-        effort=[1.1, -0.9, 0.1, -0.9],
-    )
+    config, _, _ = make(joint_states__effort_scale=(2.0, 2.0, 2.0, -1.0),
+                        joint_states__effort_scale_negative=(3.0, 3.0, 3.0, -1.5),
+                        joint_states__effort_offset=(0.1, 0.1, 0.1, 0.1))
+    message = Message(name=["axis_e", "axis_d", "axis_c", "axis_b"], position=[2.0] * 4,
+                      velocity=[0.0] * 4, effort=[1.1, -0.9, 0.1, -0.9])
     np.testing.assert_allclose(
         Decoder(config).decode("joint_states", message)[-4:], [2.0, -3.0, 0.0, 1.5]
     )
@@ -115,11 +107,8 @@ def vector(x, y, z):
 def imu(R_enu_flu=None, rates=(0.0, 0.0, 0.0), force=(0.0, 0.0, 9.8)):
     """An IMU message with REP-103 axes."""
     x, y, z, w = to_quaternion(np.eye(3) if R_enu_flu is None else R_enu_flu)
-    return Message(
-        orientation=Message(x=x, y=y, z=z, w=w),
-        angular_velocity=vector(*rates),
-        linear_acceleration=vector(*force),
-    )
+    return Message(orientation=Message(x=x, y=y, z=z, w=w), angular_velocity=vector(*rates),
+                   linear_acceleration=vector(*force))
 
 
 @given(st.tuples(*[st.floats(-1.5, 1.5)] * 3))
@@ -149,15 +138,13 @@ def test_a_mounting_rotation_turns_rates_and_attitude_alike():
 
 @pytest.mark.parametrize(
     "role, message, words",
-    [
-        ("depth", Message(data=-30.0), "is not a depth"),
-        ("battery", Message(voltage=1500.0), "is not a battery voltage"),
-        ("thrusters", Message(data=[1500.0] * 6), "got 6 commands, expected 8"),
-        ("thrusters", Message(channels=[1500] * 7 + [0]), "released or unchanged"),
-        ("dvl", Message(velocity_valid=False, velocity=vector(0.0, 0.0, 0.0)), "no bottom lock"),
-        ("dvl", Message(twist=Message(linear=vector(30.0, 0.0, 0.0))), "beyond dvl.max_speed"),
-        ("wrench", Message(), "does not have the fields of its type"),
-    ],
+    [("depth", Message(data=-30.0), "is not a depth"),
+     ("battery", Message(voltage=1500.0), "is not a battery voltage"),
+     ("thrusters", Message(data=[1500.0] * 6), "got 6 commands, expected 8"),
+     ("thrusters", Message(channels=[1500] * 7 + [0]), "released or unchanged"),
+     ("dvl", Message(velocity_valid=False, velocity=vector(0.0, 0.0, 0.0)), "no bottom lock"),
+     ("dvl", Message(twist=Message(linear=vector(30.0, 0.0, 0.0))), "beyond dvl.max_speed"),
+     ("wrench", Message(), "does not have the fields of its type")],
 )
 def test_what_cannot_be_used_is_refused_with_its_role(role, message, words):
     """A MessageError begins with the role and says what is wrong."""

@@ -121,53 +121,18 @@ class Maker:
         kind = getattr(self.config, role).type
         make, none = self.t[kind], np.zeros(0, np.float32)
         if role == "imu":
-            q = self.t["geometry_msgs/msg/Quaternion"](
-                m.orientation.x, m.orientation.y, m.orientation.z, m.orientation.w
-            )
+            q = self.t["geometry_msgs/msg/Quaternion"](m.orientation.x, m.orientation.y,
+                                                       m.orientation.z, m.orientation.w)
             zero = np.zeros(9)
-            return make(
-                self.header(m),
-                q,
-                zero,
-                self.vector(m.angular_velocity),
-                zero,
-                self.vector(m.linear_acceleration),
-                zero,
-            )
+            return make(self.header(m), q, zero, self.vector(m.angular_velocity), zero,
+                        self.vector(m.linear_acceleration), zero)
         if kind == "dvl_msgs/msg/DVL":
-            return make(
-                self.header(m),
-                0.0,
-                self.vector(m.twist.twist.linear),
-                0.005,
-                2.0,
-                [],
-                number % 40 != 7,
-                0,
-                "json_v3",
-            )
+            return make(self.header(m), 0.0, self.vector(m.twist.twist.linear), 0.005, 2.0, [],
+                        number % 40 != 7, 0, "json_v3")
         if kind == "marine_acoustic_msgs/msg/Dvl":
             covariance = np.eye(3).ravel() * (1e-4 if number % 40 != 7 else 10.0)
-            return make(
-                self.header(m),
-                1,
-                0,
-                self.vector(m.twist.twist.linear),
-                covariance,
-                2.0,
-                0.0,
-                0.0,
-                4,
-                1500.0,
-                False,
-                False,
-                [],
-                none,
-                none,
-                none,
-                none,
-                none,
-            )
+            return make(self.header(m), 1, 0, self.vector(m.twist.twist.linear), covariance, 2.0,
+                        0.0, 0.0, 4, 1500.0, False, False, [], none, none, none, none, none)
         if role == "depth":
             return make(self.header(m), m.fluid_pressure, 0.0)
         value = self.t["control_msgs/msg/InterfaceValue"]
@@ -191,10 +156,8 @@ class Maker:
 
 @pytest.mark.parametrize(
     "dvl, thrusters",
-    [
-        ("dvl_msgs/msg/DVL", "mavros_msgs/msg/RCOut"),
-        ("marine_acoustic_msgs/msg/Dvl", "mavros_msgs/msg/OverrideRCIn"),
-    ],
+    [("dvl_msgs/msg/DVL", "mavros_msgs/msg/RCOut"),
+     ("marine_acoustic_msgs/msg/Dvl", "mavros_msgs/msg/OverrideRCIn")],
 )
 @pytest.mark.parametrize("storage", [StoragePlugin.MCAP, StoragePlugin.SQLITE3])
 def test_foreign_types_in_a_bag_give_the_same_samples(dvl, thrusters, storage, store, tmp_path):
@@ -226,11 +189,8 @@ def test_foreign_types_in_a_bag_give_the_same_samples(dvl, thrusters, storage, s
             for i in inputs(config)
         }
         for role, message, t in sorted(whole, key=lambda item: item[2]):
-            writer.write(
-                connections[role],
-                round(t * 1e9),
-                store.serialize_cdr(message, connections[role].msgtype),
-            )
+            writer.write(connections[role], round(t * 1e9),
+                         store.serialize_cdr(message, connections[role].msgtype))
 
     front, samples = SignalFrontEnd(config, robot), []
     for item in read_messages(path, inputs(config)):

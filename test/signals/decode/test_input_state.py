@@ -82,15 +82,13 @@ def state_after(used=100, rejected=0, last_receive=100.0):
 
 @pytest.mark.parametrize(
     "state, now, level, words",
-    [
-        (InputState("dvl", "dvl/twist"), 0.0, ERROR, "no message on 'dvl/twist' yet"),
-        (state_after(), 100.5, OK, "100 messages used"),
-        (state_after(), 107.0, ERROR, "no message on 'dvl/twist' for 7.0 s"),
-        (state_after(rejected=10), 101.0, WARN, "the last 10 messages"),
-        (state_after(rejected=9), 101.0, OK, "100 messages used"),
-        (state_after(used=40, rejected=9), 101.0, WARN, "9 of the last 49 messages"),
-        (state_after(used=5, rejected=9), 101.0, OK, "5 messages used"),
-    ],
+    [(InputState("dvl", "dvl/twist"), 0.0, ERROR, "no message on 'dvl/twist' yet"),
+     (state_after(), 100.5, OK, "100 messages used"),
+     (state_after(), 107.0, ERROR, "no message on 'dvl/twist' for 7.0 s"),
+     (state_after(rejected=10), 101.0, WARN, "the last 10 messages"),
+     (state_after(rejected=9), 101.0, OK, "100 messages used"),
+     (state_after(used=40, rejected=9), 101.0, WARN, "9 of the last 49 messages"),
+     (state_after(used=5, rejected=9), 101.0, OK, "5 messages used")],
 )
 def test_the_worst_condition_is_said(state, now, level, words):
     """Never received, silent, refused in a row, often refused, fine, too few to tell."""

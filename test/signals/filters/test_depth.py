@@ -41,12 +41,7 @@ def test_vehicle_at_the_surface_is_masked(clean):
 
 @pytest.mark.parametrize(
     "depth, t, reason",
-    [
-        (0.1, 2.0, "at the surface"),
-        (5.0, 2.0, ""),
-        (50.0, 2.0, "on the floor"),
-        (0.1, 60.0, ""),
-    ],
+    [(0.1, 2.0, "at the surface"), (5.0, 2.0, ""), (50.0, 2.0, "on the floor"), (0.1, 60.0, "")],
 )
 def test_only_a_recent_depth_masks(depth, t, reason):
     """Rows beyond the limits are masked while the depth is recent; a silent sensor masks none."""

@@ -39,12 +39,8 @@ def test_state_equals_the_true_motion(source, clean):
         truth = motion.sample(s.t - START, robot)
         error.append(
             np.concatenate(
-                [
-                    s.nu - truth.nu,
-                    s.nu_dot - truth.nu_dot,
-                    s.mu - truth.mu,
-                    s.mu_ddot - truth.mu_ddot,
-                ]
+                [s.nu - truth.nu, s.nu_dot - truth.nu_dot, s.mu - truth.mu,
+                 s.mu_ddot - truth.mu_ddot]
             )
         )
     rms = np.sqrt(np.mean(np.square(error), axis=0))
@@ -78,11 +74,8 @@ def test_the_accelerometers_bias_is_learnt_and_its_drift_taken_off():
     """0.05 m/s^2 of bias, DVL noise of 1 cm/s and attitude noise of 0.2 degrees: after 20 s the
     linear acceleration is accurate to 6 mm/s^2, its mean to 2."""
     config, robot, pi = make()
-    rng, motion, bias = (
-        np.random.default_rng(4),
-        AnalyticMotion(5, config=config),
-        np.array([0.05, -0.03, 0.04]),
-    )
+    rng, motion, bias = (np.random.default_rng(4), AnalyticMotion(5, config=config),
+                         np.array([0.05, -0.03, 0.04]))
 
     def corrupt(role, message, t):
         if role == "imu":
@@ -94,19 +87,16 @@ def test_the_accelerometers_bias_is_learnt_and_its_drift_taken_off():
             message = Message(
                 **{
                     **vars(message),
-                    "linear_acceleration": Message(
-                        x=f.x + bias[0], y=f.y + bias[1], z=f.z + bias[2]
-                    ),
+                    "linear_acceleration": Message(x=f.x + bias[0], y=f.y + bias[1],
+                                                   z=f.z + bias[2]),
                     "orientation": Message(**dict(zip("xyzw", new))),
                 }
             )
         elif role == "dvl":
             v, n = message.twist.twist.linear, rng.normal(0, 0.01, 3)
             moved = Message(linear=Message(x=v.x + n[0], y=v.y + n[1], z=v.z + n[2]))
-            message = Message(
-                header=message.header,
-                twist=Message(twist=moved, covariance=message.twist.covariance),
-            )
+            message = Message(header=message.header,
+                              twist=Message(twist=moved, covariance=message.twist.covariance))
         return role, message, t
 
     _, samples = run(config, robot, stream(motion, robot, pi, 40.0), corrupt)
@@ -114,9 +104,7 @@ def test_the_accelerometers_bias_is_learnt_and_its_drift_taken_off():
         [s.nu_dot[:3] - motion.sample(s.t - START, robot).nu_dot[:3] for s in samples[1000:-50]]
     )
     assert np.abs(error.mean(axis=0)).max() < 0.002 and error.std(axis=0).max() < 0.006, (
-        error.mean(axis=0),
-        error.std(axis=0),
-    )
+        error.mean(axis=0), error.std(axis=0))
 
 
 def test_a_velocity_that_comes_after_a_gap_of_the_imu_is_not_used_if_measured_before_its_end():

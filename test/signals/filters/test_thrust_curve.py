@@ -62,9 +62,8 @@ def test_csv_figures_are_reproduced(published_path):
     """A curve read from a file gives exactly the file's figures at the file's PWM and voltages."""
     table = np.loadtxt(published_path, delimiter=",", skiprows=1)
     read = ThrustCurve.from_csv(published_path)
-    np.testing.assert_allclose(
-        read.thrust(table[:, :1], np.array([[10, 12, 14, 16, 18, 20]])), table[:, 1:], atol=1e-12
-    )
+    np.testing.assert_allclose(read.thrust(table[:, :1], np.array([[10, 12, 14, 16, 18, 20]])),
+                               table[:, 1:], atol=1e-12)
 
 
 def test_dead_band_is_the_published_one(curve, published_path):
@@ -79,9 +78,8 @@ def test_thrust_of_command_is_the_thrust(curve, voltage):
     """Forward of inverse is the identity inside the limits, at every voltage, monotone or not."""
     low, high = curve.limits(voltage)
     wanted = np.linspace(low, high, 2001)
-    np.testing.assert_allclose(
-        curve.thrust(curve.command(wanted, voltage), voltage), wanted, atol=1e-9
-    )
+    np.testing.assert_allclose(curve.thrust(curve.command(wanted, voltage), voltage), wanted,
+                               atol=1e-9)
 
 
 @pytest.mark.parametrize("voltage", VOLTAGES)
@@ -136,17 +134,14 @@ def test_one_voltage_is_a_curve_too():
 
 @pytest.mark.parametrize(
     "text, reason",
-    [
-        ("pwm,thrust\n1100,1\n", "header"),
-        ("pwm_us,thrust_16V_N\n1100,-1\n1500,0\n1900,x\n", "numbers"),
-        ("pwm_us,thrust_16V_N\n1900,1\n1500,0\n1100,-1\n", "increasing"),
-        ("pwm_us,thrust_16V_N\n1100,-1\n1500,3\n1900,1\n", "neutral"),
-        ("", "header"),
-        ("pwm_us,thrust_nanV_N\n1100,-1\n1500,0\n1900,1\n", "voltage values"),
-        ("pwm_us,thrust_16V_N\n1100,-1\n1500,0\n1900,1e300\n", "beyond 1e\\+07 N"),
-        ("pwm_us,thrust_16V_N\n1100,0\n1500,0\n1900,0\n", "0 at every PWM"),
-        ("pwm_us,thrust_16V_N\n" + "1500,0\n" * 200_000, "longer than 1 MB"),
-    ],
+    [("pwm,thrust\n1100,1\n", "header"),
+     ("pwm_us,thrust_16V_N\n1100,-1\n1500,0\n1900,x\n", "numbers"),
+     ("pwm_us,thrust_16V_N\n1900,1\n1500,0\n1100,-1\n", "increasing"),
+     ("pwm_us,thrust_16V_N\n1100,-1\n1500,3\n1900,1\n", "neutral"), ("", "header"),
+     ("pwm_us,thrust_nanV_N\n1100,-1\n1500,0\n1900,1\n", "voltage values"),
+     ("pwm_us,thrust_16V_N\n1100,-1\n1500,0\n1900,1e300\n", "beyond 1e\\+07 N"),
+     ("pwm_us,thrust_16V_N\n1100,0\n1500,0\n1900,0\n", "0 at every PWM"),
+     ("pwm_us,thrust_16V_N\n" + "1500,0\n" * 200_000, "longer than 1 MB")],
 )
 def test_unusable_table_is_refused_with_the_reason(tmp_path, text, reason):
     """A file that is no thrust table is refused with a message that says what was expected."""

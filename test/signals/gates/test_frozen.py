@@ -45,9 +45,7 @@ def test_frozen_sensor_is_masked_and_named(role, channels, clean):
     late = [s for s in samples if START + 8 < s.t < START + 11]
     masked = [c for c in range(10) if not any(s.valid[c] for s in late)]
     assert front.inputs[role].rejected["frozen"] > 20 and masked == list(channels), (
-        masked,
-        front.counters,
-    )
+        masked, front.counters)
 
 
 def test_frozen_depth_is_dropped_where_the_vehicle_sinks_and_kept_where_it_does_not(clean):
@@ -67,10 +65,8 @@ def test_frozen_depth_is_dropped_where_the_vehicle_sinks_and_kept_where_it_does_
                 v = R.T @ (0.4, 0, 0.2 if sinking else 0.0)
                 m = Message(
                     header=m.header,
-                    twist=Message(
-                        twist=Message(linear=Message(**dict(zip("xyz", v)))),
-                        covariance=m.twist.covariance,
-                    ),
+                    twist=Message(twist=Message(linear=Message(**dict(zip("xyz", v)))),
+                                  covariance=m.twist.covariance),
                 )
             return r, m, t
 

@@ -27,13 +27,11 @@ from uvms_adaptive_dynamics.signals.gates.spikes import SpikeGate
 
 @pytest.mark.parametrize(
     "role, field, size, reason, index",
-    [
-        ("imu", "linear_acceleration", 8.0, "spike", slice(6, 9)),
-        ("imu", "angular_velocity", 1.5, "spike", slice(9, 12)),
-        ("joint_states", "position", 0.2, "position spike", slice(12, 16)),
-        ("joint_states", "velocity", 1.0, "velocity spike", slice(12, 16)),
-        ("wrench", "wrench", 60.0, "spike", slice(16, 22)),
-    ],
+    [("imu", "linear_acceleration", 8.0, "spike", slice(6, 9)),
+     ("imu", "angular_velocity", 1.5, "spike", slice(9, 12)),
+     ("joint_states", "position", 0.2, "position spike", slice(12, 16)),
+     ("joint_states", "velocity", 1.0, "velocity spike", slice(12, 16)),
+     ("wrench", "wrench", 60.0, "spike", slice(16, 22))],
 )
 def test_spikes_are_rejected_before_any_filter(role, field, size, reason, index, clean):
     """Every 23rd message of one sensor is far off: accelerations stay those of the clean data."""

@@ -65,11 +65,8 @@ class Proposal:
     def changes(self) -> dict[str, Any]:
         """Proposed settings that differ from the given ones: values by dotted name."""
         changed = self.config.changed()
-        names = [name for name, _, value in self.config.settings()
-                 if name in changed or name in self.given]
-        current = {name: value for name, _, value in self.config.settings()}
-        return {name: current[name] for name in names
-                if self.given.get(name) != current[name] or name not in self.given}
+        return {name: value for name, _, value in self.config.settings()
+                if (self.given[name] != value if name in self.given else name in changed)}
 
     def yaml(self, recording: str) -> str:
         """A ROS parameter file with all settings that differ from their defaults."""
@@ -85,8 +82,8 @@ class Proposal:
                 why = self.reasons.get(name, "as given")
                 value = getattr(group, entry.name)
                 lines += commented(why, 6)
-                lines += ([f"      {entry.name}: []"] if value == () else
-                          setting_lines(entry, value)[-_lines_of(entry, value):])
+                lines += [f"      {entry.name}: []"] if value == () else [
+                    one for one in setting_lines(entry, value) if not one.lstrip().startswith("#")]
         for sentence, line in self.missing:
             lines += commented(f"MISSING: {sentence}", 4)
             lines += [f"    # {part}" for part in line.splitlines()]
@@ -95,9 +92,3 @@ class Proposal:
             if any(line for _, line in self.missing):
                 lines[2] += "    # remove the {} when you complete a line below"
         return "\n".join(lines) + "\n"
-
-
-def _lines_of(entry: Any, value: Any) -> int:
-    """Number of lines of a setting's value, after the comments that describe it."""
-    lines = setting_lines(entry, value)
-    return sum(not line.lstrip().startswith("#") for line in lines)

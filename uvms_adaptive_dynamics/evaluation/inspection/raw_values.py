@@ -16,7 +16,6 @@
 from __future__ import annotations
 
 import itertools
-from typing import Any
 
 import numpy as np
 
@@ -24,6 +23,7 @@ from ...config import Config
 from ...model.robot import RobotModel
 from ...signals.checks.joint_check import LIMIT_MARGIN
 from ...signals.decode.decoder import DEPTH_RANGE, PASCAL, RC_HIGH, RC_LOW, depth_unit
+from ...signals.decode.fields import floats
 from ...signals.filters.joints import joint_limits
 from .proposal import Proposal
 from .survey import TopicSurvey
@@ -35,7 +35,7 @@ MOST_ORDERS = 5040       # most orders of joints that are tried
 
 def choose_thruster_channels(topic: TopicSurvey, proposal: Proposal) -> None:
     """Propose unit and channels of the thruster commands."""
-    lists = [_floats(message.data if hasattr(message, "data") else message.channels)
+    lists = [floats(message.data if hasattr(message, "data") else message.channels)
              for message in topic.kept]
     width = min(map(len, lists), default=0)
     values = np.array([row[:width] for row in lists]).reshape(-1, width)
@@ -163,7 +163,3 @@ def _possible_orders(topic: TopicSurvey, names: list[str], config: Config, robot
     return [tuple(names[k] for k in order)
             for order in itertools.permutations(range(len(names)), n)
             if all(fits[k, j] for j, k in enumerate(order))]
-
-
-def _floats(values: Any) -> list[float]:
-    return [float(value) for value in values]

@@ -12,7 +12,8 @@
 # See the License for the specific language governing permissions and
 # limitations under the License.
 
-"""Term sets of the joints: rotor inertia, constant offset, friction by direction and near rest."""
+"""Term sets of the joints: rotor inertia, constant offset, friction by direction and near rest
+(docs/mathematics.md, "Further terms")."""
 from __future__ import annotations
 
 from collections.abc import Sequence

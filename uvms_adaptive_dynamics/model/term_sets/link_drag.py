@@ -12,7 +12,8 @@
 # See the License for the specific language governing permissions and
 # limitations under the License.
 
-"""Drag of the links as cylinders in cross flow, on joints and vehicle (strip theory)."""
+"""Drag of the links as cylinders in cross flow, on joints and vehicle (strip theory)
+(docs/mathematics.md, "Further terms")."""
 from __future__ import annotations
 
 from collections.abc import Sequence

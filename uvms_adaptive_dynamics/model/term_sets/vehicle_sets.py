@@ -13,7 +13,7 @@
 # limitations under the License.
 
 """Term sets of the vehicle: constant wrench, off-axis inertia and damping, thrust by direction,
-current."""
+current (docs/mathematics.md, "Further terms")."""
 from __future__ import annotations
 
 from collections.abc import Sequence

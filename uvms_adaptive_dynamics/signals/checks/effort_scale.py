@@ -88,7 +88,7 @@ def check_effort_scale(t: np.ndarray, mu: np.ndarray, speed: np.ndarray, effort:
     efforts have been multiplied; masked: joints whose effort is meaningless; floats: buoyancy is
     unknown, so that efforts may be arbitrarily small; fixed: the base is mounted as the settings
     say, not as an IMU measures, and no buoyancy lifts the links."""
-    rows = _every(t, LOAD_PERIOD)
+    rows = np.unique(np.searchsorted(t, np.arange(t[0], t[-1] + LOAD_PERIOD, LOAD_PERIOD))[:-1])
     rows = rows[np.isfinite(mu[rows]).all(axis=1)]
     t, mu, speed, effort = t[rows], mu[rows], speed[rows], effort[rows]
     if len(t) < 2:
@@ -102,11 +102,6 @@ def check_effort_scale(t: np.ndarray, mu: np.ndarray, speed: np.ndarray, effort:
         return [_finding(wrong, names, scale)]
     opposed = [ratio for ratio in judged if ratio.value < 0.0]
     return [_opposed_finding(opposed, len(judged), names)] if opposed and fixed else []
-
-
-def _every(t: np.ndarray, period: float) -> np.ndarray:
-    """Indices of rows at least `period` [s] apart."""
-    return np.unique(np.searchsorted(t, np.arange(t[0], t[-1] + period, period))[:-1])
 
 
 def _ratio(place: int, load: np.ndarray, speed: np.ndarray, effort: np.ndarray,

@@ -37,8 +37,8 @@ from .wirings import certain_gain
 
 ZONE_STEP, WIDEST_ZONE = 0.02, 0.2      # [share of full command]
 ZONES = np.arange(1, round(WIDEST_ZONE / ZONE_STEP) + 1) * ZONE_STEP
-# Exponents of the thrust that resemble a dead zone, between commands that act in proportion and
-# ones that act by their square where the other is set.
+# Exponents by which a wrong curve may resemble a dead zone: a half where thrust grows linearly and
+# a quadratic curve is set, two where it is the other way round.
 EXPONENTS = (0.5, 0.6, 0.75, 1.33, 1.6, 2.0)
 TRIED_RESPONSES = (Response(ZONE_SHIFT, 0.0),
                    *(Response(kind, zone) for kind in (ZONE_SHIFT, ZONE_CUT)
@@ -152,8 +152,8 @@ def _vertex(values: np.ndarray, cost: np.ndarray) -> float:
 
 
 def _finding(likely: Sequence[_Fitted], settings: Thrusters) -> Finding:
-    """The finding on the likeliest response; what is as likely is named too, and then nothing is
-    to be pasted."""
+    """The finding on the likeliest response. If others are as likely, it names them too and
+    proposes no values."""
     best = likely[0]
     values: Mapping[str, Any] = {}
     if best.kind != POWER and len(likely) == 1:

@@ -20,8 +20,8 @@ Model of the differences d at times t, with white noise and a random walk (the w
     d[k] = a + rate t[k] + walk[k] + noise[k],  var(walk[k] - walk[k-1]) = ratio var(noise)
 
 The increments of d are free of a, and the sine transform makes those of walk and noise independent,
-with variances ratio + 2 - 2 cos(pi k / n). A drift is certain if the likelihood with it, each
-maximized over the ratio, exceeds that without it by what Student's t asks for at 99.9 %.
+with variances ratio + 2 - 2 cos(pi k / n). A drift is certain if the likelihood with it exceeds the
+one without it, each maximized over the ratio, by as much as Student's t-test requires at 99.9 %.
 """
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ from ...model.normal import CERTAIN
 LEVEL = 3               # values of which one median is kept
 FEWEST_LEVELS = 16      # five seconds of a fast sensor: a queue of three is no drift
 MOST_LEVELS = 64        # then every second one is kept, so that they reach back to the beginning
-# variance of a walk's step over that of the noise: none to nothing but a walk
+# variance of the walk's step over that of the noise, from no walk to hardly any noise
 RATIOS = (0.0, 0.03, 0.1, 0.3, 1.0, 3.0, 10.0, 100.0)
 
 

@@ -12,7 +12,8 @@
 # See the License for the specific language governing permissions and
 # limitations under the License.
 
-"""Conversion of all sensors' clocks to a common one, the clock of the samples.
+"""Conversion of all sensors' clocks to a common one, the clock of the samples (docs/signals.md,
+"Clocks").
 
 Most sensors share a clock: the host's, a vehicle computer's, a simulator's. The common clock is the
 one that best explains the differences between reception and stamp, given the usual transport delays

@@ -159,24 +159,14 @@ class Decoder:
 
     def _rotation(self, q: Any) -> tuple[float, ...]:
         """R_nb (9,) of the body from the IMU's orientation."""
-        x, y, z, w = q.x, q.y, q.z, q.w
-        length = math.sqrt(x * x + y * y + z * z + w * w)
-        if not abs(length - 1) < QUATERNION_TOLERANCE:
-            raise MessageError(f"imu: no unit quaternion (orientation has length {length:.3g}, "
-                               "expected 1; check that the driver publishes an orientation, or "
-                               "set imu.orientation to 'own')")
-        Q = from_quaternion(x / length, y / length, z / length, w / length)
+        Q = _matrix(q, "imu", "; check that the driver publishes an orientation, or set "
+                              "imu.orientation to 'own'")
         return product(product(self._left, Q), self._right)
 
     def _velocity_pose(self, pose: Any) -> list[float]:
         """Position and rotation of a pose, to be differentiated to a velocity."""
-        q, place = pose.orientation, finite_vector(pose.position, "dvl: position")
-        length = math.sqrt(q.x * q.x + q.y * q.y + q.z * q.z + q.w * q.w)
-        if not abs(length - 1) < QUATERNION_TOLERANCE:
-            raise MessageError(f"dvl: no unit quaternion (orientation has length {length:.3g}, "
-                               "expected 1)")
-        Q = from_quaternion(q.x / length, q.y / length, q.z / length, q.w / length)
-        return [*place, *product(Q, self._dvl_axes_back)]
+        place = finite_vector(pose.position, "dvl: position")
+        return [*place, *product(_matrix(pose.orientation, "dvl"), self._dvl_axes_back)]
 
     def dvl(self, message: Any) -> list[float]:
         """A velocity message.
@@ -329,6 +319,16 @@ def depth_unit(config: Config, is_pressure: bool) -> str:
     if config.depth.unit != "auto":
         return config.depth.unit
     return "Pa" if is_pressure else "m"
+
+
+def _matrix(q: Any, role: str, advice: str = "") -> tuple[float, ...]:
+    """Rotation matrix (9,) of a quaternion; raises MessageError, with advice, without unit length.
+    """
+    length = math.sqrt(q.x * q.x + q.y * q.y + q.z * q.z + q.w * q.w)
+    if not abs(length - 1) < QUATERNION_TOLERANCE:
+        raise MessageError(f"{role}: no unit quaternion (orientation has length {length:.3g}, "
+                           f"expected 1{advice})")
+    return from_quaternion(q.x / length, q.y / length, q.z / length, q.w / length)
 
 
 def _flat(R: np.ndarray) -> tuple[float, ...]:

@@ -29,8 +29,8 @@ SILENCE_TIMEOUTS = {"imu": 1.0, "dvl": 2.0, "depth": 3.0, "joint_states": 1.0, "
 # last this long [s].
 MAX_REJECTED_IN_A_ROW = 10
 SOME_IN_A_ROW, IN_A_ROW_TIME = 3, 0.3
-MAX_REJECTED_SHARE = 0.1      # of an input's last messages; numbers of messages kept and required:
-RECENT_MESSAGES, MIN_MESSAGES = 100, 20
+MAX_REJECTED_SHARE = 0.1      # of an input's last messages
+RECENT_MESSAGES, MIN_MESSAGES = 100, 20     # number of these, and fewest for a verdict
 # [s] over which doubted values are counted for a warning, and the fewest that cause one
 DOUBT_TIME, FEWEST_DOUBTS = 2.0, 3
 MOST_DOUBTS = 1000

@@ -31,7 +31,7 @@ from .poses import PoseReader, pose_readers
 from .stamps import read_stamp
 
 NUMBER_IN_REASON = re.compile(r"[-+]?(\d[\d.]*(e[-+]?\d+)?|inf|nan)\b")
-# Messages held until their clock is known: half a second of a 4 kHz sensor and all the others.
+# Messages held until their clock is known: half a second of a 4 kHz sensor and of all the others.
 MOST_HELD = 3000
 
 

@@ -12,7 +12,7 @@
 # See the License for the specific language governing permissions and
 # limitations under the License.
 
-"""One sensor's clock: its stamps compared with the times of reception.
+"""One sensor's clock: its stamps compared with the times of reception (docs/signals.md, "Clocks").
 
     reception - stamp = transport delay of the message - error of the sensor's clock
 
@@ -40,8 +40,8 @@ BUCKET_QUANTILE = 0.1   # over the buckets: ten buckets outvote a wrong message
 CLOCK_STEP = 0.1        # [s] of difference beyond any driver's jitter
 SLEW = 0.01             # [s/s] at which a correction changes; speeds are off by as much meanwhile
 AGREE = 0.03            # [s] spread of the differences after a clock step
-STEP_TIME = 0.5         # [s] over which a step has to be confirmed, by this many messages:
-STEP_MESSAGES = 3
+STEP_TIME = 0.5         # [s] over which messages have to confirm a step
+STEP_MESSAGES = 3       # that confirm a step
 RIGHT_CLOCK = 0.03      # [s] within which synchronized clocks agree
 LONGEST_LATENCY = 0.5   # [s] of transport; older stamps come from another clock
 LATEST = 1.0            # [s] late, beyond which a message belongs to no open tick

@@ -55,7 +55,7 @@ class StampIntervals:
 
     `period`: their median [s], None before the third message. `batches`: how messages come whose
     stamps are spread, None for others. `crowded`: the rate has risen and the intervals have become
-    uneven, so a second node publishes. `alternates`: the values show that, so they are no batches.
+    uneven, so a second node publishes. `alternates`: the values show two nodes, so no batches.
     """
 
     def __init__(self, regularly: bool):

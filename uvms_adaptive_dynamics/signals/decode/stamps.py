@@ -22,8 +22,8 @@ from ...errors import MessageError
 
 
 class Stamp(NamedTuple):
-    """t [s since the epoch]: of a message's header, None if it tells none; unstamped: whether the
-    message has a header all the same."""
+    """t [s since the epoch]: of a message's header, None if it has none; unstamped: whether the
+    message has a header without a time."""
 
     t: float | None
     unstamped: bool

@@ -12,7 +12,8 @@
 # See the License for the specific language governing permissions and
 # limitations under the License.
 
-"""Attitude from gyro, accelerometer and velocity, for an IMU that publishes none.
+"""Attitude from gyro, accelerometer and velocity, for an IMU that publishes none (docs/signals.md,
+"An IMU without orientation").
 
 The frame G starts as the body's axes and is carried along by the gyro. In G, velocity less
 integrated specific force is an offset that grows with gravity: its slope is g times the down axis,

@@ -73,8 +73,8 @@ class TriedResponses:
 
 
 class TriedRotors:
-    """N rotors that follow their commands with a lag, as each of K responses would have it. They
-    are simulated when that is needed, through all commands since at once."""
+    """N rotors that follow their commands with a lag, under each of K responses. They are simulated
+    on demand, through all commands since the last time at once."""
 
     def __init__(self, responses: int, thrusters: int):
         self._zero = np.zeros((responses, thrusters))

@@ -12,7 +12,7 @@
 # See the License for the specific language governing permissions and
 # limitations under the License.
 
-"""Estimate of a gyro's bias from the attitude's change.
+"""Estimate of a gyro's bias from the attitude's change (docs/signals.md, "Garbage and outages").
 
 An attitude held by gravity and a magnetometer does not drift. If the gyro turns more than the
 attitude in one second, and again in the next, the excess is gyro bias; a step of the attitude
@@ -35,8 +35,8 @@ BIAS_SPAN = 1.0           # [s] over which turns are compared
 COMPARISONS = 4           # comparisons per span
 SIGMAS = 5.0              # of the scatter, beyond which an error is not chance
 SCATTER_FLOOR = 0.003     # [rad/s] attitude noise of .1 degrees at both ends
-DIFFERENCES_REMEMBERED = 60  # differences between spans from which the scatter is estimated,
-MIN_REMEMBERED = 12       # and the fewest before anything is judged
+DIFFERENCES_REMEMBERED = 60  # differences between spans from which the scatter is estimated
+MIN_REMEMBERED = 12       # differences before anything is judged
 # [s] Longest disturbance of a heading by steel; a bias lasts. Gravity cannot be disturbed so.
 HEADING_PATIENCE = 15.0
 LARGEST_GYRO_BIAS = 0.35  # [rad/s] of the cheapest gyros; more is a wrong scale or axis

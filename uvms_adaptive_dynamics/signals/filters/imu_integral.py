@@ -12,7 +12,8 @@
 # See the License for the specific language governing permissions and
 # limitations under the License.
 
-"""Integrated gyro and accelerometer: attitude, acceleration, velocity in a non-rotating frame.
+"""Integrated gyro and accelerometer: attitude, acceleration, velocity in a non-rotating frame
+(docs/signals.md, "Acceleration").
 
 The frame G starts as the body's axes and is carried along by the gyro, so it rotates only with the
 gyro's drift. In G, gravity's direction is nearly constant and can be averaged against attitude

@@ -12,7 +12,8 @@
 # See the License for the specific language governing permissions and
 # limitations under the License.
 
-"""Trust in the IMU: whether attitude, gyro and accelerometer fit each other at each reading.
+"""Trust in the IMU: whether attitude, gyro and accelerometer fit each other at each reading
+(docs/signals.md, "Garbage and outages").
 
 A contradiction masks rows until the sensors agree again and a velocity has proven the attitude
 right. Errors that can be corrected are: a bias of the gyro, and an attitude that has stepped

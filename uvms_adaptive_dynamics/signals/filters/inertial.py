@@ -12,7 +12,8 @@
 # See the License for the specific language governing permissions and
 # limitations under the License.
 
-"""Fusion of IMU and DVL: wide-band velocity and acceleration of the body origin.
+"""Fusion of IMU and DVL: wide-band velocity and acceleration of the body origin (docs/signals.md,
+"Acceleration").
 
 The DVL's velocity less the IMU's integrated velocity C is nearly constant. So the DVL determines
 the slow part of velocity and acceleration and the IMU the fast part, whatever the DVL's rate,

@@ -12,7 +12,8 @@
 # See the License for the specific language governing permissions and
 # limitations under the License.
 
-"""Detection of a knocked IMU: its attitude steps without a turn of the gyro, and stays there.
+"""Detection of a knocked IMU: its attitude steps without a turn of the gyro, and stays there
+(docs/signals.md, "Garbage and outages").
 
 If the mount has turned, the whole IMU has, so the force has stepped together with the attitude. The
 attitude's step is then the mount's turn, and every reading can be turned back. If the attitude

@@ -13,7 +13,7 @@
 # limitations under the License.
 
 """Detection of an attitude that drifts without a turn of the gyro, as while the IMU's own attitude
-filter is still settling.
+filter is still settling (docs/signals.md, "Garbage and outages").
 
 Either the gyro has a bias then, or the attitude is wrong. Velocity decides: less the integrated
 force f and gravity, in the frame G that the gyro carries along,
@@ -24,9 +24,9 @@ is a line but for the accelerometer's bias b, if the down vector n is right. If 
 is constant in G; if the attitude is, n turns as measured, in a line whose slope has the error of
 the attitude's noise. The gyro is believed if it leaves significantly less of the velocities, and if
 what it leaves beyond their noise is less than what the attitude adds: where neither explains them,
-nothing is concluded. What the attitude wanders at any time, by the walk known before, is no drift:
-the bias follows it. A drift is only concluded if no scale of the velocities explains them as well:
-a DVL that is set to the wrong speed of sound says nothing about the attitude.
+nothing is concluded. An attitude that wanders within the walk known before does not drift: the bias
+follows it. Nor is a drift concluded if a scale of the velocities explains them as well: a DVL that
+is set to the wrong speed of sound says nothing about the attitude.
 """
 from __future__ import annotations
 
@@ -131,7 +131,7 @@ class SettlingAttitude:
         error, size = span / g * slope_stddev, span / g * math.hypot(*slope)
         wander = rows[0, WALK].item() * math.sqrt(span) / g
         unproven = 0.0 if self.drifts else Z999 * math.hypot(error, wander)
-        # (an attitude by which gravity points against the specific force is not one that settles)
+        # An attitude filter that settles does not turn gravity upside down.
         upright = float((rest[-1] - rest[0]) @ mean) > 0.0
         if not upright or size - unproven < GOOD_TILT:
             self.drifts = False

@@ -12,7 +12,8 @@
 # See the License for the specific language governing permissions and
 # limitations under the License.
 
-"""Thruster wrench from thruster commands: thrust curve, rotor lag, allocation, saturation."""
+"""Thruster wrench from thruster commands: thrust curve, rotor lag, allocation, saturation
+(docs/signals.md, "Thrusters")."""
 from __future__ import annotations
 
 import math

@@ -12,7 +12,8 @@
 # See the License for the specific language governing permissions and
 # limitations under the License.
 
-"""The slow offset between DVL and integrated IMU, and the accelerometer bias that causes it.
+"""The slow offset between DVL and integrated IMU, and the accelerometer bias that causes it
+(docs/signals.md, "Acceleration").
 
 In the frame G of `imu_integral`, the true velocity is C + o, where C is the integrated specific
 force. The offset o is a random walk due to accelerometer noise plus a drift due to bias: that of
@@ -46,7 +47,7 @@ OFFSET_WALKS = (OFFSET_WALK, 0.02)
 BIAS_WALKS = (0.002, 0.005, 0.012, 0.03, 0.07)
 WALK_MEMORY = 60.0       # [s] of the predictions by which walks are compared
 FASTER_LOG_ODDS = math.log(1000.0)  # that a faster walk needs against a slower one
-# [m/s^2] Larger is no bias: six degrees of attitude, ten times a cheap accelerometer's bias.
+# [m/s^2] Six degrees of attitude, or ten times a cheap accelerometer's bias.
 LARGEST_FORCE_BIAS = 1.0
 # Innovations of a right filter are white. This many in a row contradict it if their sum on an axis
 # exceeds so many of its standard deviations: a DVL that is 15 % off or .1 s late reaches 7.
@@ -126,8 +127,8 @@ class _BiasFilter:
 
 class VelocityOffset:
     """Values (3,) [m/s] of the offset in G by time; `bias` (3,) [m/s^2] in body axes, with its
-    variance on each axis. `jumped`: what it was before it jumped last, and when,
-    None if it has not. `contradictions`: when the values contradicted it.
+    variance on each axis. `jumped`: what it was before its last jump, and when, None if it has not
+    jumped. `contradictions`: when the values contradicted it.
 
     Values within `window` [s] of a tick are used; `stddev` [m/s] of a velocity until `note_stddev`.
     """
@@ -178,7 +179,7 @@ class VelocityOffset:
         self.doubt()
 
     def doubt(self) -> None:
-        """Begin anew to watch for a jump of the bias, beside a velocity that has been rejected."""
+        """Watch for a jump of the bias from now on, since a velocity has been rejected."""
         # innovations in body axes and standard deviations, each with the time [s] of the value
         # before it
         self._run: deque[tuple[float, list[float]]] = deque(maxlen=RUN_VALUES)

@@ -12,7 +12,8 @@
 # See the License for the specific language governing permissions and
 # limitations under the License.
 
-"""Outliers and bursts in a slowly drifting vector, detected by a Kalman filter's innovations."""
+"""Outliers and bursts in a slowly drifting vector, detected by a Kalman filter's innovations
+(docs/signals.md, "Rejection before smoothing")."""
 from __future__ import annotations
 
 import math

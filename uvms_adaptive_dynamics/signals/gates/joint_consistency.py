@@ -12,7 +12,8 @@
 # See the License for the specific language governing permissions and
 # limitations under the License.
 
-"""Consistency of joint readings: positions change as the velocities say."""
+"""Consistency of joint readings: positions change as the velocities say (docs/signals.md, "Garbage
+and outages")."""
 from __future__ import annotations
 
 import math

@@ -12,7 +12,8 @@
 # See the License for the specific language governing permissions and
 # limitations under the License.
 
-"""Hampel filter that removes spikes from signals sampled faster than they change.
+"""Hampel filter that removes spikes from signals sampled faster than they change (docs/signals.md,
+"Rejection before smoothing").
 
 After a low-pass an outlier is a smooth, biased second, so raw measurements are judged against their
 neighbours first. The scale is learnt from all values, rejected ones included, so a gate that is too

@@ -35,9 +35,8 @@ COMMAND_FAR = {"pwm": 20.0, "normalized": 0.05, "newton": 1.0}
 WRENCH_FAR = (1.0,) * 3 + (0.2,) * 3
 OLDER = 4               # older readings that are searched for a close one
 NEAR_SHARE = 0.25       # of the distance to the previous reading
-# Share of readings that must alternate, and fewest readings judged,
-RETURNING_SHARE, LEAST_READINGS = 0.5, 20
-JUDGED_SPAN = 0.5       # over this time [s]
+RETURNING_SHARE = 0.5   # share of the readings judged that must alternate
+LEAST_READINGS, JUDGED_SPAN = 20, 0.5   # that are judged, over at least this time [s]
 UNEVEN, RATE_RATIO = 0.1, 1.4  # spread of the intervals over their mean; rate over the usual one
 HOLD = 5.0              # [s] without alternation, after which there is one publisher again
 

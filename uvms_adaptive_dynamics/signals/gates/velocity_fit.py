@@ -12,7 +12,8 @@
 # See the License for the specific language governing permissions and
 # limitations under the License.
 
-"""Detection of joint velocities that are a clean multiple or a delayed copy of the positions' rate.
+"""Detection of joint velocities that are a clean multiple or a delayed copy of the positions' rate
+(docs/signals.md, "Garbage and outages").
 
 Both velocity and position are measured then, but one is published in another unit, with the wrong
 sign, or late. If positions change 57 times as fast as the velocity says, the position is in

@@ -12,7 +12,8 @@
 # See the License for the specific language governing permissions and
 # limitations under the License.
 
-"""Which entries of the matrix inequalities, in the eigenvectors of F, are active conditions.
+"""Which entries of the matrix inequalities, in the eigenvectors of F, are active conditions
+(docs/mathematics.md, "Optimality conditions").
 
 This depends only on how many directions are null and how many have a multiplier. These numbers
 rarely change from tick to tick, so the masks are cached."""

@@ -233,8 +233,8 @@ def _late(error: Exception, clock: SolveClock) -> bool:
 
 def _polished(problem: HorizonProblem, solution: Solution, cones: Cones,
               clock: SolveClock) -> tuple[Solution, WarmStart]:
-    """(Another solver's answer, made exact by the active set near it if possible; warm start from
-    it)."""
+    """(another solver's answer, made exact if the active set near it leads to the optimum; the
+    warm start from it)."""
     groups = groups_of(problem, cones.coordinates)
     x = cones.coordinates.reduce(solution.pi)
     cost = RobustCost(problem, cones.coordinates, groups)

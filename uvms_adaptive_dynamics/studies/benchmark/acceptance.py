@@ -50,12 +50,9 @@ def _setting(result: dict[str, Any]) -> list[str]:
             f"{solve['median']:.2f})",
             update["median"] <= 2,
         ),
-        _line(
-            "update, p99",
-            "<= 6 ms",
-            f"{update['p99']:.2f} ms (processor {cpu['p99']:.2f}, maximum {update['max']:.2f})",
-            update["p99"] <= 6,
-        ),
+        _line("update, p99", "<= 6 ms",
+              f"{update['p99']:.2f} ms (processor {cpu['p99']:.2f}, maximum {update['max']:.2f})",
+              update["p99"] <= 6),
     ]
     for key, what in (("cvxpy_compiled_once", "compiled once"),
                       ("cvxpy_compiled_each_tick", "compiled at each tick")):
@@ -80,24 +77,14 @@ def _agreement(result: dict[str, Any], label: str) -> list[str]:
     statuses = ", ".join(f"{count} {status}" for status, count in result["oracle_statuses"].items())
     head = f"{label}: " if label else ""
     return [
-        _line(
-            f"{head}objective - oracle's, relative, {result['compared']} ticks",
-            "<= 1e-6",
-            f"{low:+.1e} to {high:+.1e} (oracle: {statuses})",
-            high <= 1e-6 and (low >= -1e-6 or "near-optimal" in result["oracle_statuses"]),
-        ),
-        _line(
-            f"{head}Y pi, of its RMS",
-            "<= 1e-5",
-            f"{result['prediction_difference']:.1e}",
-            result["prediction_difference"] <= 1e-5,
-        ),
-        _line(
-            f"{head}constraints, scaled",
-            "<= 1e-8",
-            f"{result['worst_violation']:.1e} (oracle's own {result['oracle_violation']:.1e})",
-            result["worst_violation"] <= 1e-8,
-        ),
+        _line(f"{head}objective - oracle's, relative, {result['compared']} ticks", "<= 1e-6",
+              f"{low:+.1e} to {high:+.1e} (oracle: {statuses})",
+              high <= 1e-6 and (low >= -1e-6 or "near-optimal" in result["oracle_statuses"])),
+        _line(f"{head}Y pi, of its RMS", "<= 1e-5", f"{result['prediction_difference']:.1e}",
+              result["prediction_difference"] <= 1e-5),
+        _line(f"{head}constraints, scaled", "<= 1e-8",
+              f"{result['worst_violation']:.1e} (oracle's own {result['oracle_violation']:.1e})",
+              result["worst_violation"] <= 1e-8),
     ]
 
 

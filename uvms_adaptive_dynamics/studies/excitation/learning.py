@@ -61,13 +61,9 @@ class Learnt(NamedTuple):
 
 
 def learn(config: Config, robot: RobotModel, samples: list[Sample], prior: ParameterSet,
-          test: HeldOut | None = None, free: np.ndarray | None = None,
-          stops: Sequence[float] = ()) -> Learnt:
-    """Run the estimator over samples from a prior or a saved estimate; free (p,) bool; stops [s]:
-    times since the first sample at which to keep the estimate."""
-    if free is not None and not free.all():
-        frozen = [name for name, each in zip(robot.table.names, free) if not each]
-        config = config.with_values({"estimation.frozen": frozen})
+          test: HeldOut | None = None, stops: Sequence[float] = ()) -> Learnt:
+    """Run the estimator over samples from a prior or a saved estimate; stops [s]: times since the
+    first sample at which to keep the estimate."""
     estimator = Estimator(config, prior, robot)
     times, found, kept = [], [], []
     waiting = sorted(stops)

@@ -202,10 +202,10 @@ def _checks(case: Case, figures: dict[str, Any], advice: Sequence[str], trouble:
         if limit is not None:
             found.append(Check(what, f"{value:.3f}", f">= {limit:g}", value >= limit))
 
-    def most(what: str, value: float, limit: float | None, form: str = ".3g") -> None:
+    def most(what: str, value: float, limit: float | None) -> None:
         # NaN, i.e. nothing valid to judge, counts as a failure.
         if limit is not None:
-            found.append(Check(what, f"{value:{form}}", f"<= {limit:g}", value <= limit))
+            found.append(Check(what, f"{value:.3g}", f"<= {limit:g}", value <= limit))
     least("samples", figures["samples"], limits.samples)
     least("vehicle rows", figures["vehicle"], limits.vehicle)
     least("arm rows", figures["arm"], limits.arm)

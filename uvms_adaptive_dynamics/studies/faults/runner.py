@@ -80,10 +80,10 @@ class Ran(NamedTuple):
 
 
 def run_through(stream: Iterable[Received], config: Config, robot: RobotModel,
-                reference: np.ndarray | None = None, learn: bool = True) -> Ran:
+                reference: np.ndarray | None = None) -> Ran:
     """Run front end and estimator on the stream; reference (p,): parameters for the errors."""
     with ShortCollections():
-        run = _Run(config, robot, learn)
+        run = _Run(config, robot)
         try:
             for item in stream:
                 run.take(item)
@@ -96,9 +96,9 @@ def run_through(stream: Iterable[Received], config: Config, robot: RobotModel,
 class _Run:
     """Front end, estimator and notes of one run."""
 
-    def __init__(self, config: Config, robot: RobotModel, learn: bool):
+    def __init__(self, config: Config, robot: RobotModel):
         self.front = SignalFrontEnd(config, robot)
-        self.estimator = Estimator(config, prior_from_config(config, robot), robot, learn=learn)
+        self.estimator = Estimator(config, prior_from_config(config, robot), robot)
         self.said: dict[str, Sentence] = {}
         self.trouble: dict[str, None] = {}
         self._rows = 0

@@ -1,0 +1,122 @@
+# Copyright 2026 uvms_adaptive_dynamics developers
+#
+# Licensed under the Apache License, Version 2.0 (the "License");
+# you may not use this file except in compliance with the License.
+# You may obtain a copy of the License at
+#
+#     http://www.apache.org/licenses/LICENSE-2.0
+#
+# Unless required by applicable law or agreed to in writing, software
+# distributed under the License is distributed on an "AS IS" BASIS,
+# WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
+# See the License for the specific language governing permissions and
+# limitations under the License.
+
+"""What a run keeps of the estimator's answers: the log of its rows, changes of the robot, and
+causes of lost trust."""
+from __future__ import annotations
+
+import time
+from collections import deque
+from collections.abc import Iterable
+
+import numpy as np
+
+from ..control.stage_runner import StageEnd, StageRunner
+from ..estimation.estimator import Estimator
+from ..model.robot import RobotModel
+from ..model.sample import Sample
+from ..uncertainty.evidence import ReportedFinding
+from .arm_check import CHECKED_EVERY
+from .failures import kind_of
+from .run_log import RunLog
+
+# Sentences on wrong channels that a run keeps; the first ones are the informative ones.
+MOST_CAUSES = 10
+
+
+class RunRecorder:
+    """Feeds samples to the estimator and logs the results."""
+
+    def __init__(self, estimator: Estimator, robot: RobotModel, frozen: bool,
+                 stages: StageRunner | None, samples_kept: int):
+        self.log = RunLog(robot.table)
+        self.samples: deque[Sample] = deque(maxlen=samples_kept)    # each CHECKED_EVERY-th
+        self._count = 0
+        self._estimator, self._frozen, self._stages = estimator, frozen, stages
+        self.changes: list[ReportedFinding] = []
+        self._causes: dict[str, ReportedFinding] = {}
+        self._first_t: float | None = None
+        self._t, self._bag = 0.0, 0
+        if frozen:
+            self._follow_physical(estimator.prior.values)
+
+    def elapsed(self) -> float:
+        """Data time [s] since the first sample."""
+        return 0.0 if self._first_t is None else self._t - self._first_t
+
+    def add_samples(self, samples: Iterable[Sample], bag: int) -> None:
+        """Feed the samples to the estimator in order, with a break before a new bag."""
+        if bag != self._bag:
+            self._estimator.break_off()
+            self.samples.clear()
+            self._bag = bag
+        for sample in samples:
+            self._add_sample(sample, bag)
+
+    def _add_sample(self, sample: Sample, bag: int) -> None:
+        """Log the row, which was predicted before it was learnt, and then the new estimate."""
+        estimator, log = self._estimator, self.log
+        self._follow_trust(sample.t)
+        self._count += 1
+        if self._count % CHECKED_EVERY == 0:
+            self.samples.append(sample)
+        if self._frozen:
+            prediction = estimator.add(sample)
+            if prediction is not None:
+                log.add_row(prediction, bag, estimator.excited.in_motion)
+            return
+        failures, changes = estimator.solver_failures, estimator.changes
+        begin, begin_cpu = time.perf_counter(), time.thread_time()
+        if estimator.add(sample) is None:
+            return
+        if self._stages is not None:
+            self._stages.follow()
+        estimate = estimator.solve(begin)
+        assert estimate is not None     # the estimator learns
+        log.add_times(estimate, 1e3 * (time.thread_time() - begin_cpu))
+        log.add_row(estimate.prediction, bag, estimator.excited.in_motion)
+        if estimator.changes > changes:
+            log.note_change(estimate.t)
+            self.changes.append(ReportedFinding("change", estimator.last_change, self.elapsed()))
+        if estimator.solver_failures > failures:
+            log.note_skipped()
+            return
+        log.add_estimate(estimate, bag)
+        self._follow_physical(estimate.pi)
+
+    def _follow_trust(self, t: float) -> None:
+        """Keep each kind of likely cause once, when a channel becomes wrong or a scale is found."""
+        self._first_t, self._t = t if self._first_t is None else self._first_t, t
+        cause = self._estimator.findings.trust_cause()
+        if "wrong" in cause or "one scale" in cause:
+            kind = kind_of(cause)
+            if kind not in self._causes and len(self._causes) < MOST_CAUSES:
+                since = self.elapsed()
+                self._causes[kind] = ReportedFinding("trust", f"from {since:.1f} s: {cause}", since)
+
+    def stage_ends(self) -> tuple[StageEnd, ...]:
+        """The stages of the schedule that began."""
+        return () if self._stages is None else tuple(self._stages.finish())
+
+    def trust_findings(self) -> list[ReportedFinding]:
+        """Likely causes of lost trust, during the run and at its end."""
+        cause, found = self._estimator.findings.trust_cause(), list(self._causes.values())
+        if cause and kind_of(cause) not in self._causes:
+            found.append(ReportedFinding("trust", f"at the end: {cause}"))
+        return found
+
+    def _follow_physical(self, pi: np.ndarray) -> None:
+        physical = self._estimator.physical
+        self.log.add_physical(physical.min_eig_M(pi), physical.min_eig_J(pi),
+                              physical.is_outside(pi))
