@@ -103,10 +103,15 @@ def across(sample):
     return replace(sample, wrench=sample.wrench + 6.0 * np.array([0, 0, 0, v, -u - w, -v]))
 
 
-@pytest.mark.parametrize("change", [afloat, across])
+def geared(sample):
+    """The last rotor has an inertia of .03 kg m^2 behind its gears, as one of 4 N m may."""
+    return replace(sample, joint_torque=sample.joint_torque + [0, 0, 0, 0.03] * sample.mu_ddot)
+
+
+@pytest.mark.parametrize("change", [afloat, across, geared])
 def test_what_the_model_lacks_is_no_fault_of_the_arm(change):
     """Buoyancy of the links looks like a constant on an effort, moments across the vehicle's axes
-    like an arm of another weight."""
+    like an arm of another weight, a rotor like an effort eight times as large."""
     samples, log = recorded(change=change)
     assert arm_check(samples, log, PI, CONFIG, ROBOT).findings == []
 

@@ -155,12 +155,15 @@ def test_friction_follows_the_limits_of_a_joint(tmp_path):
 
 @pytest.mark.parametrize("settings", [
     {"robot.joints": ["axis_e", "axis_d"], "robot.mount_xyz": [0.45, 0.15, -0.1]},
-    {"robot.joints": []}])
+    {"robot.joints": []},
+    {"excitation.joint_low": [0.0, 2.5, 2.5, 2.8], "excitation.joint_high": [0.2, 3.3, 3.3, 2.9]}])
 def test_a_vehicle_is_trimmed_for_the_arm_that_it_carries(settings):
     """Let go with its arm at rest, it settles like the default one, at 3 degrees; with the
     default's trim these settle at 20 and 30 degrees."""
-    physics = Physics(true_robot_of(Config().with_values(settings)))
-    physics.set_state(np.array([0.0, 0.0, 5.0]), np.eye(3), 0.5 * (physics.lower + physics.upper))
+    robot = true_robot_of(Config().with_values(settings))
+    physics = Physics(robot)
+    physics.set_state(np.array([0.0, 0.0, 5.0]), np.eye(3),
+                      robot.posture or 0.5 * (physics.lower + physics.upper))
     for _ in range(round(10.0 / physics.dt)):
         physics.step(np.zeros(6), np.zeros(physics.n))
     assert np.degrees(np.arccos(physics.R_nb[2, 2])) < 5.0

@@ -28,14 +28,12 @@ from uvms_adaptive_dynamics.errors import ConfigError
 from uvms_adaptive_dynamics.estimation.estimator import Estimator
 from uvms_adaptive_dynamics.model.prior import prior_from_config
 from uvms_adaptive_dynamics.model.robot import RobotModel
-from uvms_adaptive_dynamics.simulation.bag import DEFAULT_START
-from uvms_adaptive_dynamics.simulation.robot import SimulatedRobot
 from uvms_adaptive_dynamics.simulation.true_robot import TrueRobot
 from uvms_adaptive_dynamics.studies.closed_loop.command import zeroed
 from uvms_adaptive_dynamics.studies.closed_loop.truth import wrong_prior
 from uvms_adaptive_dynamics.studies.guided import command, loop
 from uvms_adaptive_dynamics.studies.guided.loop import guided_run
-from uvms_adaptive_dynamics.studies.guided.simulated import simulated
+from uvms_adaptive_dynamics.studies.guided.simulated import holding_still, simulated
 from uvms_adaptive_dynamics.studies.guided.table import markdown
 
 # The cheapest design; the run treats it like any other.
@@ -54,7 +52,7 @@ def armed_soon(monkeypatch):
 def run(longest, stages=None, **changes):
     config = CONFIG.with_values(changes)
     prior = wrong_prior(prior_from_config(config, MODEL), MODEL, config, 3.0, 2)
-    robot = SimulatedRobot(2, 60.0, start_ns=round(DEFAULT_START * 1e9), truth_period=None)
+    robot = holding_still(2, 60.0, TrueRobot())
     guided = load_schedule("guided", MODEL.table)
     # starting at the first stage with a motion
     schedule = replace(guided, stages=stages or guided.stages[1:])
@@ -130,6 +128,21 @@ def test_the_robot_is_that_of_the_configuration():
     assert config.thrusters.signs == (1.0,) * 6
     with pytest.raises(ConfigError, match="robot.vehicle is false"):
         simulated(Config().with_values({"robot.vehicle": False}))
+
+
+def test_it_is_armed_where_it_may_move():
+    """At rest amid the arm's own range, trimmed for that, with the whole box inside the free water.
+    An arm that hung limp, or a robot at 5 m, would be out of its limits before it is armed."""
+    settings = Config().with_values({
+        "excitation.joint_low": [2.0, 1.8, 1.0, 1.0], "excitation.joint_high": [3.0, 2.6, 1.8, 3.0],
+        "excitation.depth_range": [1.0, 4.0]})
+    robot, config = simulated(settings)
+    held = holding_still(1, 10.0, robot)
+    list(held.advance(4.0))
+    np.testing.assert_allclose(held.physics.mu, [2.5, 2.2, 1.4, 2.0], atol=0.05)
+    assert np.abs(held.physics.nu).max() < 0.02 and held.physics.R_nb[2, 2] > np.cos(0.05)
+    room = config.excitation.box[2]
+    assert 1.0 + room - 0.05 < held.physics.position[2] < 4.0 - room + 0.05
 
 
 def test_another_arm_is_identified_and_judged(tmp_path, monkeypatch):

@@ -17,13 +17,15 @@ before it, with the covariance of that difference (docs/payload.md).
 
 The residuals of rows since the grip, predicted with the parameters known before it, are
 
-    r = Y e + (1 + s) * (Y_E d) + noise,
+    r = Y e + c tau + (1 + s) * (Y_E d) + noise,
 
 with e the error of those parameters (with their covariance), d (10,) the payload's rigid-body
-parameters about the last link's origin, and s the scale errors of the wrench and of the joints'
-efforts (`uncertainty.scale_stddev`), which make the masses learnt from the two differ. The weight
-of rows is divided by the number of them that carry the information of an independent row, since
-their noise is coloured.
+parameters about the last link's origin, s the scale errors of the wrench and of the joints'
+efforts, which make the masses learnt from the two differ, and c the change of the wrench's scale
+since those parameters were learnt, as by a battery that sags, which shows in all efforts tau that
+they predict and is part of the wrench's s. Each has the deviation `uncertainty.scale_stddev`. The
+weight of rows is divided by the number of them that carry the information of an independent row,
+since their noise is coloured.
 """
 from __future__ import annotations
 
@@ -93,6 +95,10 @@ class PayloadTracker:
         first = table.channels - table.n
         self._parts = [rows for rows in (slice(0, first), slice(first, table.channels))
                        if rows.stop > rows.start]
+        parts = len(self._parts)
+        # (parts, unknown scales): the parts' own, and c, a part of the first one's
+        self._scales = np.eye(parts, parts + table.vehicle)
+        self._scales[0, parts:] = 1.0
         self.known: Checkpoint | None = None
         self.held, self.name, self.since = False, "", 0.0
         self._changed = -np.inf     # [s] stamp of the newest change of a part
@@ -135,7 +141,7 @@ class PayloadTracker:
     def restart_rows(self, t: float) -> None:
         """Forget the payload's rows, and sum those from t [s] on."""
         self.since = t
-        self._rows, size = 0, self._table.size
+        self._rows, size = 0, self._table.size + 1      # Y, and the predicted efforts
         self._N = np.zeros((len(self._parts), size, size))
         self._b = np.zeros((len(self._parts), size))
 
@@ -150,12 +156,14 @@ class PayloadTracker:
             return
         variance = information.noise.long_run ** 2
         variance = variance * information.gradient.rows_per_independent(variance)
-        Y, weight = prediction.regressor, learnt / variance
-        residual = prediction.measured - prediction.tau_known - Y @ self._pi
+        weight = learnt / variance
+        predicted = prediction.tau_known + prediction.regressor @ self._pi
+        columns = np.column_stack([prediction.regressor, predicted])
+        residual = prediction.measured - predicted
         self._rows += 1
         for k, rows in enumerate(self._parts):
-            weighted = weight[rows, None] * Y[rows]
-            self._N[k] += weighted.T @ Y[rows]
+            weighted = weight[rows, None] * columns[rows]
+            self._N[k] += weighted.T @ columns[rows]
             self._b[k] += weighted.T @ residual[rows]
 
     def payload(self) -> Payload | None:
@@ -174,33 +182,38 @@ class PayloadTracker:
                        mass, mass_stddev, place, place_stddev)
 
     def _difference(self) -> tuple[np.ndarray, np.ndarray]:
-        """(d (10,), its covariance (10, 10)), by Gauss-Newton over d and the scale errors."""
+        """(d (10,), its covariance (10, 10)), by Gauss-Newton over d and the unknown scales."""
         information, moment = self._information()
-        parts, size = len(self._parts), RIGID.stop
+        parts, unknown = self._scales.shape
+        size = RIGID.stop
         length = PAYLOAD_REACH * self._table.reference_length[-1]
         stddev = MOST_MASS * np.array([1.0] + [length] * 3 + [length ** 2] * 6)
         prior = np.diag(np.concatenate(
-            [stddev, np.full(parts, max(self._scale_stddev, 1e-6))]) ** -2.0)
-        x = np.zeros(size + parts)
+            [stddev, np.full(unknown, max(self._scale_stddev, 1e-6))]) ** -2.0)
+        x = np.zeros(size + unknown)
         for _ in range(GAUSS_NEWTON_STEPS):
-            d, scales = x[:size], 1 + x[size:]
-            J = np.hstack([np.kron(scales[:, None], np.eye(size)),
-                           np.kron(np.eye(parts), d[:, None])])
+            d, changed = x[:size], x[size + parts:]
+            scales = 1 + self._scales @ x[size:]
+            J = np.block([
+                [np.kron(scales[:, None], np.eye(size)), np.kron(self._scales, d[:, None])],
+                [np.zeros((changed.size, size)), np.eye(unknown)[parts:]]])
+            u = np.concatenate([np.kron(scales, d), changed])
             A = J.T @ information @ J + prior
-            x = x + np.linalg.solve(A, J.T @ (moment - information @ np.kron(scales, d))
-                                    - prior @ x)
+            x = x + np.linalg.solve(A, J.T @ (moment - information @ u) - prior @ x)
         return x[:size], np.linalg.inv(A)[:size, :size]
 
     def _information(self) -> tuple[np.ndarray, np.ndarray]:
-        """(L (10 k, 10 k), l (10 k,)) with cost u^T L u / 2 - l^T u, where u stacks (1 + s) d of
-        each of the k parts; the error e is eliminated."""
-        places, S = self.places, self._covariance
-        K = S @ np.linalg.inv(np.eye(len(S)) + self._N.sum(axis=0) @ S)
-        R = np.concatenate([N[places] for N in self._N])
-        L = -R @ K @ R.T
-        size = len(places)
-        for k, N in enumerate(self._N):
-            own = slice(k * size, (k + 1) * size)
-            L[own, own] += N[np.ix_(places, places)]
-        l = np.concatenate([b[places] for b in self._b]) - R @ K @ self._b.sum(axis=0)
+        """(L (m, m), l (m,)) with cost u^T L u / 2 - l^T u, where u stacks (1 + s) d of each part,
+        and c; the error e is eliminated."""
+        parts, unknown = self._scales.shape
+        S, size = self._covariance, self._table.size
+        column = np.concatenate([*[self.places] * parts, np.full(unknown - parts, size)])
+        part = np.concatenate([np.repeat(np.arange(parts), self.places.size),
+                               np.zeros(unknown - parts, int)])
+        N = self._N.sum(axis=0)[:size, :size]
+        K = S @ np.linalg.inv(np.eye(size) + N @ S)
+        R = self._N[part, column, :size]
+        L = np.where(part[:, None] == part, self._N[part[:, None], column[:, None], column], 0.0)
+        L -= R @ K @ R.T
+        l = self._b[part, column] - R @ K @ self._b.sum(axis=0)[:size]
         return (L + L.T) / 2, l

@@ -76,9 +76,9 @@ def arm_check(samples: Sequence[Sample], log: RunLog, pi: np.ndarray, config: Co
         return ArmCheck([], UNSHOWN)
     columns = np.where(valid[:, :, None], columns, 0.0)
     drags = n if DRAG in robot.table.lacking else 0
-    floats = 0 if robot.knows_buoyancy else n * len(WEIGHT)
-    late, turned, drag, across, floating = np.split(
-        columns, np.cumsum([1, n, drags, columns.shape[2] - 1 - n - drags - floats]), axis=2)
+    loads = _own_load_count(robot)
+    late, turned, drag, across, own = np.split(
+        columns, np.cumsum([1, n, drags, columns.shape[2] - 1 - n - drags - loads]), axis=2)
     # Drag looks like a delay, and moments across the axes like an arm of another weight, so what
     # the model lacks is fitted along with the faults.
     without = RobustFit(log.regressors(places), (rows.measured - rows.tau_known)[places], valid,
@@ -89,7 +89,7 @@ def arm_check(samples: Sequence[Sample], log: RunLog, pi: np.ndarray, config: Co
     mu = np.array([sample.mu for sample in samples])
     room = np.column_stack([low - mu.min(axis=0), high - mu.max(axis=0)])
     fault = arm_findings(fit, late[:, :, 0], turned, robot.joints, config.joint_states, room,
-                         drag_gain, floating)
+                         drag_gain, own)
     if fault is None and not sign_doubted:
         scale = thrust_scale(fit, n)
         if scale is None:
@@ -112,15 +112,11 @@ def _low_passed(samples: Sequence[Sample], pi: np.ndarray, config: Config,
                 robot: RobotModel, whole: RobotModel) -> tuple[np.ndarray, np.ndarray]:
     """(times (T,), columns (T, C, k)): derivatives of the predictions with respect to the lag of
     the arm's data (1) and to each joint's position (n), then what the model lacks: drag of the
-    links (n), the other sets of terms of the robot `whole`, buoyancy of the links; NaN in masked
-    rows."""
+    links (n), the other sets of terms of the robot `whole`, `_own_loads`; NaN in masked rows."""
     sets, period = whole.table.term_slices, CHECKED_EVERY * config.filter.period
     lacking = sorted(robot.table.lacking, key=lambda name: name != DRAG)
     places = np.concatenate([np.zeros(0, int), *(np.r_[sets[name]] for name in lacking)])
-    # Buoyancy acts like weight without inertia; it is known if volumes are set.
-    floating = np.array([] if robot.knows_buoyancy else robot.table.places(
-        f"{joint}.{name}" for joint in robot.joints for name in WEIGHT), int)
-    columns = 1 + len(robot.joints) + len(places) + len(floating)
+    columns = 1 + len(robot.joints) + len(places) + _own_load_count(robot)
     row_filter = RowFilter(replace(config.filter, period=period), len(robot.channels), columns)
     zero, found = np.zeros(len(robot.channels)), []
     exchanged = _ExchangedArms(pi, robot)
@@ -129,11 +125,9 @@ def _low_passed(samples: Sequence[Sample], pi: np.ndarray, config: Config,
                abs(after.t - sample.t - period)) > 0.5 * period:     # a gap or another recording
             row_filter.reset()
             continue
-        # by `robot`, since the drag of `whole` costs more than all other columns
-        resting = robot.raw_rows(at_rest(sample)).Y if len(floating) else zero[:, None]
         Y = np.column_stack([_late(before, sample, after, exchanged, robot) / (2 * period),
                              _turned(sample, pi, robot), whole.raw_rows(sample).Y[:, places],
-                             resting[:, floating]])
+                             _own_loads(sample, robot)])
         # Without known motion of vehicle and arm in the neighbours there is no derivative.
         known = all(each.valid[robot.vehicle_rows].all() for each in (before, after))
         row = row_filter.add_row(sample.t, RawRows(Y, zero, zero), sample.valid & known)
@@ -141,6 +135,26 @@ def _low_passed(samples: Sequence[Sample], pi: np.ndarray, config: Config,
             found.append((row.t, np.where(row.valid[:, None], row.Y, np.nan)))
     return (np.array([t for t, _ in found]),
             np.array([Y for _, Y in found]).reshape(-1, len(zero), columns))
+
+
+def _own_load_count(robot: RobotModel) -> int:
+    """Number k of the columns of `_own_loads`."""
+    each = (0 if robot.knows_buoyancy else len(WEIGHT)) + ("rotor" not in robot.table.term_slices)
+    return each * len(robot.joints)
+
+
+def _own_loads(sample: Sample, robot: RobotModel) -> np.ndarray:
+    """(C, k) loads of the arm that the links' parameters cannot represent: of buoyancy, which acts
+    like weight without inertia (none if volumes are set), and of the rotors' inertia, which acts on
+    nothing but its own joint (none if that is estimated)."""
+    table, loads = robot.table, np.zeros((robot.table.channels, _own_load_count(robot)))
+    if not robot.knows_buoyancy:
+        # by `robot`, since the drag of `whole` costs more than all other columns
+        weights = table.places(f"{joint}.{name}" for joint in robot.joints for name in WEIGHT)
+        loads[:, :len(weights)] = robot.raw_rows(at_rest(sample)).Y[:, weights]
+    if "rotor" not in table.term_slices:
+        loads[robot.arm_rows, -table.n:] = np.diag(sample.mu_ddot)
+    return loads
 
 
 def at_rest(sample: Sample) -> Sample:

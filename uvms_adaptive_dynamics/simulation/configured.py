@@ -44,7 +44,7 @@ from ..signals.decode.decoder import PASCAL, depth_unit
 from ..signals.filters.thrust_curve import NEUTRAL_PWM_US, PWM_SPAN_US, ThrustCurve
 from ..signals.topics import inputs
 from .physics import arm_model, build_model
-from .true_robot import TrueLink, TrueRobot, inertia_entries
+from .true_robot import MEAN_DEPTH, TrueLink, TrueRobot, inertia_entries
 
 # Relative error of the true links against the URDF's inertials, which makes these a wrong prior.
 LINK_ERROR = 0.1
@@ -76,12 +76,37 @@ def true_robot_of(config: Config) -> TrueRobot:
     if (robot.urdf, robot.joints) != (default.urdf, default.joints):
         settings |= _arm(resolve_urdf(robot.urdf), robot.joints, robot.water_density, robot.gravity)
     settings |= {"mount_xyz": robot.mount_xyz, "mount_rpy": robot.mount_rpy}
-    made = replace(base, **settings)
+    made = replace(base, **settings, depth=_depth(config))
+    made = replace(made, posture=_posture(config, made))
     if not robot.vehicle:
         in_air = tuple(replace(link, volume=0.0, drag=(0.0, 0.0, 0.0)) for link in made.links)
         made = replace(made, fixed_base=True, links=in_air)
     made = replace(made, buoyancy=_buoyancy(base, made))
     return made if made.fixed_base else replace(made, cob=_trimmed(base, made))
+
+
+def _depth(config: Config) -> float:
+    """[m] depth with room for the whole box in the free water, if there is so much of it."""
+    least, most = config.excitation.depth_range
+    room = min(config.excitation.box[2], (most - least) / 2)
+    return float(np.clip(MEAN_DEPTH, least + room, most - room))
+
+
+def _posture(config: Config, made: TrueRobot) -> tuple[float, ...]:
+    """[rad or m] the arm at rest: amid the positions that designed motions may use, if these are
+    set."""
+    low, high = config.excitation.joint_low, config.excitation.joint_high
+    if not (low or high):
+        return made.posture
+    lower, upper = _position_limits(made)
+    return tuple((0.5 * (np.array(low or lower) + np.array(high or upper))).tolist())
+
+
+def _position_limits(robot: TrueRobot) -> tuple[np.ndarray, np.ndarray]:
+    """(n,) [rad or m] each: the stops of the joints."""
+    _, arm = build_model(robot)
+    places = [arm.joints[arm.getJointId(name)].idx_q for name in robot.joints]
+    return arm.lowerPositionLimit[places], arm.upperPositionLimit[places]
 
 
 def _buoyancy(base: TrueRobot, made: TrueRobot) -> float:
@@ -102,12 +127,10 @@ def _trimmed(base: TrueRobot, made: TrueRobot) -> tuple[float, ...]:
 def _static_moment(robot: TrueRobot) -> np.ndarray:
     """(2,) sum of all weights and buoyancies times their places forward and right [N m], of the
     level robot with its arm at rest."""
-    model, arm = build_model(robot)
-    places = [arm.joints[arm.getJointId(name)].idx_q for name in robot.joints]
-    amid = 0.5 * (arm.lowerPositionLimit + arm.upperPositionLimit)[places]
+    model, _ = build_model(robot)
     data = model.createData()
     pin.forwardKinematics(model, data, np.concatenate([
-        pin.neutral(model)[:7], robot.posture or amid]))
+        pin.neutral(model)[:7], robot.posture or np.mean(_position_limits(robot), axis=0)]))
     found = (robot.mass * robot.gravity * np.array(robot.com)
              - robot.buoyancy * np.array(robot.cob))
     for link, joint in zip(robot.links, data.oMi[2:]):

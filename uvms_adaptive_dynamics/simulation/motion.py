@@ -23,6 +23,7 @@ import pinocchio as pin
 
 from ..signals.filters.thrust_curve import ThrustCurve
 from .physics import Physics
+from .true_robot import MEAN_DEPTH
 
 LOWEST_HZ, HIGHEST_HZ = 0.05, 0.7
 TONES_PER_AXIS = 6
@@ -30,7 +31,6 @@ NORMALIZED_OVER = 180.0  # [s] over which the peaks below are normalized
 TOP_SPEED = 0.55  # [m/s] of the reference; the vehicle does not quite reach it
 TOP_TILT = np.radians(18.0)  # combined roll and pitch, 20 deg with tracking errors
 TOP_YAW_RATE = 0.7  # [rad/s]
-MEAN_DEPTH = 5.0  # [m]
 JOINT_MARGIN = 0.25  # [rad or m] to the position limits, if the joint has the room for it
 MARGIN_SHARE = 0.25  # largest share of the way to a position limit that is left as a margin
 
@@ -57,12 +57,13 @@ class ExcitingMotion:
 
     No two axes share a tone. `lower`, `upper` (n,) [rad or m] are the joint limits, `top_speed`
     (n,) [per s] the joints' largest speeds, `posture` (n,) their mean positions, the middle of the
-    limits if empty. Peaks are normalized over the first three minutes; a longer run may exceed
-    them.
+    limits if empty, `depth` [m] the vehicle's mean one. Peaks are normalized over the first three
+    minutes; a longer run may exceed them.
     """
 
     def __init__(self, rng: np.random.Generator, lower: np.ndarray, upper: np.ndarray,
-                 top_speed: Sequence[float] | np.ndarray, posture: Sequence[float] = ()):
+                 top_speed: Sequence[float] | np.ndarray, posture: Sequence[float] = (),
+                 depth: float = MEAN_DEPTH):
         n = lower.size
         axes = 6 + n
         centre = np.array(posture) if len(posture) else (lower + upper) / 2
@@ -73,7 +74,7 @@ class ExcitingMotion:
         self._phase = rng.uniform(0, 2 * np.pi, (axes, tones))
         self._rate = rng.uniform(0.7, 1.3, (axes, tones))
         heading = rng.uniform(-np.pi, np.pi)
-        self.centre = np.concatenate([[0.0, 0.0, MEAN_DEPTH, 0.0, 0.0, heading], centre])
+        self.centre = np.concatenate([[0.0, 0.0, depth, 0.0, 0.0, heading], centre])
         value, rate = self._history(np.arange(0.0, NORMALIZED_OVER, 0.05))
         swing = np.abs(value)
         tilt = np.hypot(value[3], value[4]).max()

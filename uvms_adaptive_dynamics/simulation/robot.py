@@ -108,7 +108,8 @@ class SimulatedRobot:
         self.physics = Physics(self.robot, dt, PulledWater(water, mishaps.pulls, rough)
                                if mishaps.pulls else water)
         self.motion: Motion = ExcitingMotion(motion_rng, self.physics.lower, self.physics.upper,
-                                             self.robot.top_speed, self.robot.posture)
+                                             self.robot.top_speed, self.robot.posture,
+                                             self.robot.depth)
         if self.robot.fixed_base:
             self.motion = ScaledMotion(self.motion, [0.0] * 6 + [1.0] * self.physics.n)
         if len(motion_share):

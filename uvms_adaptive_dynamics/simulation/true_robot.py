@@ -30,6 +30,7 @@ import numpy as np
 
 ALPHA5_URDF = Path(__file__).resolve().parents[1] / "robots" / "alpha5.urdf"
 ALPHA5_JOINTS = ("axis_e", "axis_d", "axis_c", "axis_b")
+MEAN_DEPTH = 5.0  # [m]
 
 
 def _frozen(rows):
@@ -125,6 +126,7 @@ class TrueRobot:
     stribeck_speed: float = 0.03  # [rad/s]
     stiction_speed: float = 0.004  # [rad/s] width of the smooth sign
     posture: tuple = (3.1, 2.3, 1.6, 2.85)  # [rad] at rest; empty: amid the position limits
+    depth: float = MEAN_DEPTH  # [m] of the wanted motion
     top_speed: tuple = (0.40, 0.30, 0.50, 0.90)  # [rad/s] of the wanted motion
     torque_limit: tuple = ()  # [N m or N] of each joint; empty: the URDF's
     servo_stiffness: tuple = (40.0, 40.0, 20.0, 8.0)  # [N m/rad]

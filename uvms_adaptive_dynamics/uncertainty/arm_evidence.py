@@ -72,24 +72,24 @@ class Scale(NamedTuple):
 
 def arm_findings(fit: RobustFit, late: np.ndarray, turned: np.ndarray, joints: Sequence[str],
                  settings: Joints, room: np.ndarray, drag_gain: float = 0.0,
-                 floating: np.ndarray | None = None) -> ArmFault | None:
+                 loads: np.ndarray | None = None) -> ArmFault | None:
     """The most likely fault that is beyond doubt, or None.
 
     late (T, C), turned (T, C, n): derivatives of the predictions with respect to the lag of the
     arm's data and to each joint's position [N, N m; per s, per rad or m]; joints: names, in the
     order of the last rows; room (n, 2): how far positions may move down (negative) and up within
     their limits; drag_gain: by how much drag of the links lowers the cost of the fit, which has its
-    columns though the robot's terms do not (0: the terms have it); floating (T, C, k): load of the
-    links' buoyancy, which their parameters cannot represent. If buoyancy explains more than the
-    fault, the fault must persist with buoyancy in the fit.
+    columns though the robot's terms do not (0: the terms have it); loads (T, C, k): of the links'
+    buoyancy and of the rotors, which the links' parameters cannot represent. If these explain more
+    than the fault, the fault must persist with them in the fit.
     """
     fault = _most_likely(_found(fit, late, turned, joints, settings, room, drag_gain))
-    if fault is None or floating is None:
+    if fault is None or loads is None:
         return fault
-    afloat = fit.beside(floating)
-    if fit.cost - afloat.cost < fault.gain + LEAST_COST_GAIN:
+    loaded = fit.beside(loads)
+    if fit.cost - loaded.cost < fault.gain + LEAST_COST_GAIN:
         return fault
-    return _most_likely(_found(afloat, late, turned, joints, settings, room, drag_gain))
+    return _most_likely(_found(loaded, late, turned, joints, settings, room, drag_gain))
 
 
 def _found(fit: RobustFit, late: np.ndarray, turned: np.ndarray, joints: Sequence[str],

@@ -40,8 +40,7 @@ from ...model.metrics import all_channels
 from ...model.parameter_file import save_parameters
 from ...model.parameter_set import ParameterSet
 from ...model.robot import RobotModel
-from ...simulation.bag import DEFAULT_START, write_bag
-from ...simulation.robot import SimulatedRobot
+from ...simulation.bag import write_bag
 from ...simulation.rough import ROUGH, Roughness
 from ...simulation.true_robot import TrueRobot
 from ...uncertainty.added_direction import RobustFit
@@ -49,7 +48,7 @@ from ...uncertainty.statement import Statement
 from ..campaign import HELD_OUT_SEED_OFFSET
 from ..closed_loop.truth import true_parameters, wrong_prior
 from .loop import GuidedRun, guided_run
-from .simulated import simulated
+from .simulated import holding_still, simulated
 from .table import markdown
 
 GUIDED_SCHEMA = 1
@@ -96,8 +95,7 @@ def run(args: argparse.Namespace) -> int:
     for seed in dict.fromkeys(args.seeds):
         begin = time.monotonic()
         prior = wrong_prior(true, model, config, args.prior_factor, seed)
-        robot = SimulatedRobot(seed, args.longest, true_robot, start_ns=round(DEFAULT_START * 1e9),
-                               truth_period=None, rough=rough)
+        robot = holding_still(seed, args.longest, true_robot, rough)
         print(f"seed {seed}{', rough' if args.rough else ''}:", flush=True)
         done = guided_run(config, model, prior, schedule, robot, args.longest,
                           lambda words: print(f"  {words}", flush=True))

@@ -52,7 +52,7 @@ from ...simulation.robot import SimulatedRobot
 from ..closed_loop.parameter_sources import Adapted
 from ..sensing import sense
 
-# [s] of free floating before the robot is armed, so that the filter has all sensors
+# [s] before the robot is armed, so that the filter has all sensors
 ARMED_AFTER = 8.0
 HEARD = ("imu", "dvl", "joint_states", "depth")
 GUIDED_SOLVE_EVERY = 5  # ticks, as on a busy computer; every sample is learnt
@@ -115,8 +115,8 @@ class _StagedEstimator(Adapted):
 def guided_run(config: Config, model: RobotModel, prior: ParameterSet, schedule: Schedule,
                robot: SimulatedRobot, longest: float,
                say: Callable[[str], None] = lambda words: None) -> GuidedRun:
-    """A run of at most `longest` [s] from a prior, on a simulated robot that starts in its own
-    motion."""
+    """A run of at most `longest` [s] from a prior, on a simulated robot that its own controllers
+    hold until it is armed."""
     return _Loop(config, model, prior, schedule, robot, say).run(longest)
 
 
@@ -148,7 +148,6 @@ class _Loop:
     def run(self, longest: float) -> GuidedRun:
         """Run until the pilot is back at neutral."""
         k, armed_at = 0, 0.0
-        self._robot.float_freely()
         while True:
             k += 1
             t = DEFAULT_START + k * self._period

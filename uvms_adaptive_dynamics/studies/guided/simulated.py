@@ -19,14 +19,17 @@ import numpy as np
 
 from ...config import Config
 from ...errors import ConfigError
+from ...simulation.bag import DEFAULT_START
 from ...simulation.configured import true_robot_of
+from ...simulation.robot import SimulatedRobot
+from ...simulation.rough import Roughness
 from ...simulation.true_robot import TrueRobot
 from ..closed_loop.command import zeroed
 
 # settings that define the robot
 ROBOT = ("robot.vehicle", "robot.urdf", "robot.joints", "robot.mount_xyz", "robot.mount_rpy",
          "robot.gravity", "robot.water_density", "thrusters.allocation", "thrusters.time_constant",
-         "dvl.xyz")
+         "dvl.xyz", "excitation.joint_low", "excitation.joint_high", "excitation.depth_range")
 # settings that define how a robot's drivers publish, which is not simulated here
 MESSAGES = (
     *(f"{sensor}.{name}" for sensor in ("imu", "dvl", "depth", "joint_states")
@@ -54,6 +57,15 @@ def simulated(config: Config) -> tuple[TrueRobot, Config]:
         "thrusters.signs": np.ones(thrusters).tolist()}))
     own = any(_value(config, name) != _value(default, name) for name in ROBOT)
     return true_robot_of(config) if own else TrueRobot(), config
+
+
+def holding_still(seed: int, duration: float, true_robot: TrueRobot,
+                  rough: Roughness = Roughness()) -> SimulatedRobot:
+    """The simulated robot of a guided run of `duration` [s]: until the first command its own
+    controllers hold it still, as an autopilot and the arm's driver do."""
+    return SimulatedRobot(seed, duration, true_robot, start_ns=round(DEFAULT_START * 1e9),
+                          truth_period=None, rough=rough,
+                          motion_share=np.zeros(6 + len(true_robot.joints)).tolist())
 
 
 def _value(config: Config, name: str) -> object:
