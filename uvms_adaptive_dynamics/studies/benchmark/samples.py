@@ -32,13 +32,11 @@ from ...model.robot import RobotModel
 from ...model.sample import Sample
 
 SOURCES = Path(__file__).resolve().parents[2]
-SMALLEST_OUTLIER, LARGEST_OUTLIER = (
-    5.0,
-    20.0,
-)  # in standard deviations of the estimator's initial noise
+# in standard deviations of the estimator's initial noise
+SMALLEST_OUTLIER, LARGEST_OUTLIER = 5.0, 20.0
 
-# No sensor of the simulation is misread.
-SAMPLE_FIELDS = [f.name for f in fields(Sample) if f.name != "misread"]
+# No sensor of the simulation is misread, or put right.
+SAMPLE_FIELDS = [f.name for f in fields(Sample) if f.name not in ("misread", "again")]
 
 
 def simulated_samples(seconds: float, seed: int = 1) -> list[Sample]:
