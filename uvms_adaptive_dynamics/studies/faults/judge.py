@@ -87,7 +87,7 @@ def judged(case: Case, ran: Ran, clean: Ran, test: HeldOut, robot: RobotModel,
         "loss": np.where(np.isfinite(r2), r2 - test.r2(ran.pi), 0.0)}
     return CaseResult(case, "" if asked is None else asked[0], advice=advice,
                       checks=(*_checks(case, figures, advice, ran.trouble, robot),
-                              *_counts_truly(case, ran, wrong_numbers)),
+                              *_counts_truly(case, ran, clean, wrong_numbers)),
                       trouble=ran.trouble, **figures)
 
 
@@ -224,12 +224,12 @@ def _checks(case: Case, figures: dict[str, Any], advice: Sequence[str], trouble:
     return found
 
 
-def _counts_truly(case: Case, ran: Ran, wrong: int) -> Iterator[Check]:
-    """Check that as many numbers were rejected as are wrong."""
+def _counts_truly(case: Case, ran: Ran, clean: Ran, wrong: int) -> Iterator[Check]:
+    """Check that as many more numbers were rejected than in the clean run as are wrong."""
     if case.counted:
         role = FIELD_PATHS[case.counted][0]
-        found = sum(count for reason, count in ran.counters.items()
-                    if reason.startswith(f"{role}: "))
+        found = sum(count - clean.counters.get(reason, 0)
+                    for reason, count in ran.counters.items() if reason.startswith(f"{role}: "))
         yield Check("rejected", f"{found}", f"{wrong} +- {100 * COUNT_ERROR:g} %",
                     abs(found - wrong) <= COUNT_ERROR * wrong)
 
