@@ -66,6 +66,22 @@ def test_scale_and_rotation_come_with_their_errors(rate):
         assert low - 3.3 * scale_error < 0.8 < high + 3.3 * scale_error
 
 
+@pytest.mark.parametrize("seed", range(3))
+def test_what_the_integral_gathers_while_rows_are_withheld_changes_nothing(seed):
+    """Six seconds of an accelerometer that is found wrong, and whose rows are not judged: the
+    integral goes on from another velocity. The DVL is .03 s late."""
+    log, *_ = dvl_log(seed, rate=6.0, seconds=35.0)
+    log[:, 1:4] = np.column_stack([np.interp(log[:, 0] - 0.03, log[:, 0], column)
+                                   for column in log[:, 1:4].T])
+    withheld = (log[:, 0] > 20.0) & (log[:, 0] < 26.0)
+    gathered = log.copy()
+    gathered[log[:, 0] > 23.0, 7:10] += [10.0, 0.0, 100.0]
+    before, after = (velocity_map(rows[~withheld]) for rows in (log, gathered))
+    assert after.lag == pytest.approx(before.lag, abs=1e-3)
+    np.testing.assert_allclose(after.Q, before.Q, atol=2e-3)
+    assert check_velocity({"dvl": gathered[~withheld]}, Config(), False)[0].findings == []
+
+
 @pytest.mark.parametrize("seed", range(10))
 def test_right_sensors_give_no_finding(seed):
     """Sensors that agree up to noise give no finding, even with a slow and noisy DVL."""

@@ -54,10 +54,11 @@ class VelocityLog(NamedTuple):
         a, near = _slope(t, C, 3 * period)
         if near.sum() < max(MIN_VELOCITIES, SHORTEST_LOG * rows_in(t, CHANGE_WINDOW)):
             return None
-        hats, kinks = _pieces(t[near], max(3 * period, CHANGE_WINDOW))
+        longest = max(3 * period, CHANGE_WINDOW)
+        hats, kinks = _pieces(t[near], longest)
         axes = np.broadcast_to(np.eye(3), R.shape) if of_world else R
-        return cls(t[near], axes[near], dvl[near, 1:4], dvl[near, 4:7], C[near], a[near],
-                   integral(t, R)[near], hats, kinks)
+        return cls(t[near], axes[near], dvl[near, 1:4], dvl[near, 4:7],
+                   _joined(t[near], C[near], longest), a[near], integral(t, R)[near], hats, kinks)
 
     def earlier(self, lag: float) -> VelocityLog:
         """The log with what the IMU measured `lag` [s] before each velocity."""
@@ -81,6 +82,14 @@ def _pieces(t: np.ndarray, longest: float) -> tuple[np.ndarray, np.ndarray]:
         hats.append(hat)
         kinks.append(np.diff(np.eye(len(knots)), 2, axis=0))
     return np.hstack(hats), block_diag(*kinks)
+
+
+def _joined(t: np.ndarray, C: np.ndarray, longest: float) -> np.ndarray:
+    """C (k, 3) at times t (k,) [s] without what it gathers in gaps longer than `longest` [s], which
+    each stretch's offset takes up anyway: five seconds of a reversed accelerometer are 100 m/s, and
+    `VelocityLog.earlier` interpolates."""
+    jumps = np.where(np.diff(t)[:, None] > longest, np.diff(C, axis=0), 0.0)
+    return np.vstack([C[:1], C[1:] - np.cumsum(jumps, axis=0)])
 
 
 def _slope(t: np.ndarray, C: np.ndarray, longest: float) -> tuple[np.ndarray, np.ndarray]:
