@@ -81,18 +81,22 @@ def test_what_was_corrected_since_is_not_undone(samples, corrected, undone):
     assert bool(estimator.undone) == undone
 
 
-def test_samples_that_have_been_put_right_are_learnt_again(samples, monkeypatch):
+@pytest.mark.parametrize("missing", [(), range(38, 45)])
+def test_samples_that_have_been_put_right_are_learnt_again(samples, missing, monkeypatch):
     """The estimate is then that of readings which were never wrong, even if it was not known at
-    first what puts them right."""
+    first what puts them right, and if some are missing: no row mixes both sides of such a gap."""
     monkeypatch.setattr(onset, "ONSET_BLOCK", 2)      # (so short a run)
     monkeypatch.setattr(onset, "ONSET_STRIDE", 1)
     right = [replace(sample, wrench=sample.wrench / 3.0 if k >= WRONG else sample.wrench,
                      valid=np.ones_like(sample.valid), found_wrong=False)
              for k, sample in enumerate(samples)]
     never, estimator = Estimator(CONFIG), Estimator(CONFIG)
-    for k in range(80):
-        masked = [replace(one, valid=np.zeros_like(one.valid)) for one in samples[:k]]
-        again = tuple(zip(samples, {FOUND: masked, 75: right[:k]}.get(k, [])))
+    ticks = [k for k in range(80) if k not in missing]
+    for k in ticks:
+        masked = {j: replace(samples[j], valid=np.zeros_like(samples[j].valid)) for j in ticks}
+        put_right = {FOUND: masked, 75: dict(enumerate(right))}.get(k)
+        again = () if put_right is None else tuple(
+            (samples[j], put_right[j]) for j in ticks if j < k)
         never.step(right[k])
         estimator.step(replace(samples[k] if k < 75 else right[k], again=again))
         if k == 74:

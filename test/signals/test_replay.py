@@ -18,6 +18,7 @@ import pytest
 from analytic import START, AnalyticMotion, stream
 from signal_runs import make
 
+from uvms_adaptive_dynamics.signals import replay
 from uvms_adaptive_dynamics.signals.checks.finding import Mend, mismatch
 from uvms_adaptive_dynamics.signals.decode.readings import Reading
 from uvms_adaptive_dynamics.signals.front_end import SignalFrontEnd
@@ -43,13 +44,15 @@ def flipped(message):
             linear=type(linear)(x=linear.x, y=-linear.y, z=-linear.z))))
 
 
-def run(recorded, mend, onset=ONSET):
+def run(recorded, mend, onset=ONSET, then=lambda front, t: None):
     """(front end, samples) of a DVL that is flipped from `onset` [s] on, which a check finds at
-    FOUND [s]."""
+    FOUND [s]; then(front, t) is called before each message of a later t [s]."""
     config, robot, messages = recorded
     front, samples = SignalFrontEnd(config, robot), []
     for role, message, t in messages:
         frames = front.frames
+        if frames._changed or frames._mended:
+            then(front, t - START)
         if t > START + FOUND and not frames._mended and not frames._changed and onset < SECONDS:
             frames._results["DVL"] = mismatch("dvl.frame", "the wrong sign", mend=mend)
             frames._since, frames._changed = {"dvl.frame": (FOUND, 4.0)}, {"dvl.frame": 4.0}
@@ -134,3 +137,86 @@ def test_only_the_newest_readings_are_kept():
     for t in np.arange(0.0, 3 * KEPT_SECONDS, 0.5):
         kept.add(Reading("dvl", t, [0.0] * 3))
     assert len(kept.readings) == 2 * KEPT_SECONDS + 1
+
+
+def test_a_replay_begins_with_the_oldest_readings_that_are_kept(recorded, clean, monkeypatch):
+    """Of a longer run: the first of them make no samples yet."""
+    monkeypatch.setattr(replay, "KEPT_SECONDS", 6.0)
+    front, samples = run(recorded, Mend("dvl", 0, FLIP))
+    (told,) = [sample for sample in samples if sample.again]
+    assert FOUND - 6.0 < told.again[0][0].t - START < FOUND - 4.0
+    later = [sample for sample in samples if sample.t > told.t]
+    assert len(later) > 50
+    assert np.mean([alike(sample, clean[sample.t]) for sample in later]) > 0.9
+
+
+def test_a_second_finding_during_a_replay_counts_in_it(recorded):
+    """The replay begins again: joints whose velocities are found wrong before it has arrived."""
+    replays = set()
+
+    def find(front, t):
+        if t > FOUND + 0.1 and "joint velocity" not in front.frames._since:
+            front.frames._results["joints"] = mismatch(
+                "joint velocity", "the wrong sign",
+                mend=Mend("joint_states", len(front.config.robot.joints), np.array([[np.nan]])))
+            front.frames._since["joint velocity"] = FOUND, 4.0
+            front.frames._changed["joint velocity"] = 4.0
+        replays.add(front._replay)
+    front, samples = run(recorded, Mend("dvl", 0, FLIP), then=find)
+    assert len(replays - {None}) == 2
+    (told,) = [sample for sample in samples if sample.again]
+    assert {mend.role for mend in front._mends.now} == {"dvl", "joint_states"}
+    assert all(text.endswith(MENDED) for text in front.warnings if "the wrong sign" in text)
+    assert not any(sample.found_wrong for sample in samples if sample.t > told.t)
+
+
+def test_a_second_sensor_that_nothing_puts_right_is_left_out_as_well(recorded):
+    """Of the earlier samples too, whether or not the first one could be put right."""
+    def find(front, t):
+        if t > FOUND + 0.1:
+            front.frames._changed["joint velocity"] = 4.0
+            front.frames._results["joints"] = mismatch("joint velocity", "the wrong sign")
+            front.frames._since["joint velocity"] = FOUND, 4.0
+    for mend, times in ((None, 2), (Mend("dvl", 0, FLIP), 1)):
+        front, samples = run(recorded, mend, then=find)
+        told = [sample for sample in samples if sample.again]
+        assert len(told) == times and front._replay is None
+        assert not any(after.valid.any() for _, after in told[-1].again)
+
+
+def test_a_jump_of_the_clock_ends_a_replay(recorded):
+    """Readings of another time are not put right by it; the samples go on."""
+    config, robot, messages = recorded
+    front, counts = SignalFrontEnd(config, robot), []
+    for jump in (0.0, 3600.0):
+        samples = []
+        for role, message, t in messages:
+            if jump == 0.0 and t > START + FOUND and not front.frames._changed:
+                front.frames._results["DVL"] = mismatch("dvl.frame", "", mend=Mend("dvl", 0, FLIP))
+                front.frames._since = {"dvl.frame": (FOUND, 4.0)}
+                front.frames._changed = {"dvl.frame": 4.0}
+            if front._replay is not None and jump == 0.0:
+                break
+            message.header.stamp.sec += int(jump)
+            front.add_message(role, message, t + jump)
+            message.header.stamp.sec -= int(jump)
+            samples += front.samples()
+        counts.append(len(samples))
+    assert counts[0] > 400 and counts[1] > 600
+    assert front._replay is None and not front._mends.now and not front.frames._changed
+    assert not any(sample.again for sample in samples)
+
+
+def test_a_status_can_be_asked_for_at_any_time_of_a_replay(recorded):
+    """The finding is in it throughout, and the counts are not those of the readings that come
+    again."""
+    used, found = [], []
+
+    def ask(front, t):
+        front.status(START + t)
+        found.append([text for text in front.warnings if text.startswith("dvl.frame")])
+        used.append(sum(state.used for state in front.inputs.values()))
+    run(recorded, Mend("dvl", 0, FLIP), then=ask)
+    assert all(len(texts) == 1 for texts in found)
+    assert found[0][0].endswith(UNLEARNT) and found[-1][0].endswith(MENDED)
+    assert set(np.diff(used)) <= {0, 1}

@@ -245,13 +245,17 @@ class Estimator:
     def _note_time(self, t: float) -> None:
         """Separate the row at t [s] from earlier ones if a gap or a jump of time lies between."""
         if self._last_t is not None:
-            passed, period = t - self._last_t, self.config.filter.period
+            passed = t - self._last_t
             self._progress.advance(passed)
-            if not 0 < passed < (1 + SAME_INSTANT) * period:
-                self._break_off(close_window=not 0 < passed < self.config.filter.gap)
+            self._separate(passed)
         if self._first_t is None:
             self._first_t = t
         self._last_t = t
+
+    def _separate(self, passed: float) -> None:
+        """Separate the next row from earlier ones if more or less than a period has passed [s]."""
+        if not 0 < passed < (1 + SAME_INSTANT) * self.config.filter.period:
+            self._break_off(close_window=not 0 < passed < self.config.filter.gap)
 
     def _note_replayed_data(self, sample: Sample) -> None:
         """Report once that data are being learnt from a second time."""
@@ -284,6 +288,8 @@ class Estimator:
                    if one.t > until - (rows - SAME_INSTANT) * self.config.filter.period]
         self._break_off(close_window=False)
         for k, one in enumerate(samples):
+            if k > 0:
+                self._separate(one.t - samples[k - 1].t)
             if one.down_covariance is not None:
                 self._robot_changes.break_off()
             self._learn(one)

@@ -69,6 +69,7 @@ class FilterChain:
         self.depth = DepthFilter(config, on_outlier, log)
         self.altitude = Altitude(config)
         self._wrench = _wrench_source(config, on_outlier, on_command)
+        self._thrust_known = False      # at the last sample
         self._add = self._filters_by_role()
         self._discard_after: dict[str, Callable[[float], None]] = {
             "imu": self.inertial.discard_imu_after, "dvl": self.inertial.discard_dvl_after,

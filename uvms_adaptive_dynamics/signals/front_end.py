@@ -25,6 +25,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Callable, Sequence
 from dataclasses import replace
+from operator import or_
 from typing import Any
 
 from ..config import Config
@@ -78,7 +79,7 @@ class SignalFrontEnd:
         self._masks = RowMasks(config, robot)
         self._kept = Kept()
         self._mends = Mends()
-        self._was_wrong = False
+        self._left_out = FoundWrong()       # what the samples learnt again were without
         self._replay: Replay | None = None
         self._again: tuple[tuple[Sample, Sample], ...] = ()     # to be learnt again
         self.resets: Counter = Counter()
@@ -108,7 +109,8 @@ class SignalFrontEnd:
                      self._grid, self._masks, self.frames, self.delay):
             part.reset()
         self._kept.clear()
-        self._mends, self._replay, self._again, self._was_wrong = Mends(), None, (), False
+        self._mends, self._replay, self._again = Mends(), None, ()
+        self._left_out = FoundWrong()
 
     # --- messages ---------------------------------------------------------------------------------
 
@@ -162,16 +164,16 @@ class SignalFrontEnd:
         """
         self._kept.add(event)
         replay, wanted, origin = self._replay, self.frames.mends, self._reader.origin
-        if replay is not None and not wanted:       # it was right, or there is more to it
-            self._replay = None
-        elif replay is not None:
+        if replay is not None and not replay.is_for(wanted):    # right again, or more is wrong
+            replay = self._replay = None
+        if replay is not None:
             replay.add(event)
             if replay.is_done:
                 self._go_on_with(replay)
         elif wanted and origin is not None:
             self._replay = Replay(self.config, self.robot, self._reader.clocks, self._kept,
-                                  self._mends.then(self.frames.right_until, wanted), origin,
-                                  self.latency)
+                                  self._mends.then(self.frames.right_until, wanted), wanted,
+                                  origin, self.latency)
 
     def _go_on_with(self, replay: Replay) -> None:
         """Let a replay that has arrived at the present take the place of the filters."""
@@ -236,9 +238,11 @@ class SignalFrontEnd:
         """The sample at a tick; None while the robot's state is unknown."""
         stamp, frames = tick * self._grid.period, self.frames
         wrong = FoundWrong(frames.vehicle_is_wrong, frames.arm_is_wrong, frames.attitude_is_wrong)
-        if any(wrong) and not self._was_wrong and not frames.mends:
-            self._again = self._kept.without(self.robot, wrong)
-        self._was_wrong = any(wrong)
+        out = FoundWrong(*map(or_, wrong, self._left_out)) if any(wrong) else FoundWrong()
+        if out != self._left_out and not frames.mends:
+            self._left_out = out
+            if any(out):
+                self._again = self._kept.without(self.robot, out)
         sample = self._filters.sample(stamp, stamp - origin, self._masks, wrong)
         if sample is None:
             return None

@@ -23,6 +23,7 @@ import math
 from collections import deque
 from collections.abc import Callable, Sequence
 from dataclasses import replace
+from operator import is_
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -122,13 +123,14 @@ def composed(mends: Sequence[Mend]) -> tuple[Mend, ...]:
 
 
 class Replay:
-    """A second chain of filters on its way to the present; mends: what puts the readings right.
+    """A second chain of filters on its way to the present; mends: what puts the readings right,
+    found: the mends of the present findings among it.
 
     filters: the chain; logs: the rows of its frame checks by name."""
 
     def __init__(self, config: Config, robot: RobotModel, clocks: Clocks, kept: Kept,
-                 mends: Mends, origin: float, latency: float):
-        self.mends = mends
+                 mends: Mends, found: Sequence[Mend], origin: float, latency: float):
+        self.mends, self._found = mends, tuple(found)
         self.logs: dict[str, list[np.ndarray]] = {}
         self._log: Callable[..., None] = self._note
         self._on_outlier: Callable[[str, str], None] = lambda role, reason: None
@@ -152,6 +154,10 @@ class Replay:
     def add_sample(self, tick: int, sample: Sample) -> None:
         """Add a new sample of the first chain."""
         self._before.append((tick, sample))
+
+    def is_for(self, found: Sequence[Mend]) -> bool:
+        """Whether these are the mends of the findings that it began with."""
+        return len(found) == len(self._found) and all(map(is_, found, self._found))
 
     @property
     def is_done(self) -> bool:
