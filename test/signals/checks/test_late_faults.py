@@ -173,6 +173,27 @@ def test_rows_from_before_a_fault_do_not_show_that_it_is_over(newest, stays, mon
     assert bool(frames.findings) == frames.vehicle_is_wrong == stays
 
 
+@pytest.mark.parametrize("shown_in", [10.0, 30.0])
+def test_a_mismatch_of_the_newest_rows_stands_over_that_of_a_mixture(shown_in, monkeypatch):
+    """A sway reversed 15 s ago, mixed with rows from before, looks like axes that turned a little,
+    25 to 35 s ago: of one robot it was never named."""
+    frames = followed(until=75.0)
+    frames._consistent["DVL"] = 60.0
+
+    def turned(dvl):
+        yield
+        return 75.0 - shown_in - 5.0
+    monkeypatch.setattr("uvms_adaptive_dynamics.signals.checks.frames.turned_since", turned)
+
+    def results_of(logs):
+        age = 75.0 - logs["dvl"][0, 0]
+        if age < shown_in:
+            return {"DVL": mismatch("dvl.frame", "sway")}
+        return {"DVL": mismatch("dvl.rpy", "turned") if age < shown_in + 6.0 else UNDECIDED}
+    with_results(monkeypatch, frames, results_of)(75.0)
+    assert [finding.setting for finding, _ in frames.findings] == ["dvl.frame"]
+
+
 def test_a_fault_that_waits_for_a_second_check_is_checked_soon(monkeypatch):
     """Until then its rows count, so the wait is no longer than between the first checks."""
     frames = followed(until=75.0)

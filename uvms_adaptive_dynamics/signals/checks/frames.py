@@ -254,16 +254,17 @@ class FrameChecks:
             recent = yield from self._checks.steps(_since(logs, t - RECENT_DATA), standing)
         results = yield from self._checks.steps(logs, standing)
         for name, new in results.items():
-            before = standing[name]
+            before, begin = standing[name], -math.inf       # begin: of the rows of `new`
             if not new.findings and recent.get(name, UNDECIDED).findings:
-                new = recent[name]
+                new, begin = recent[name], t - RECENT_DATA
             if (name == "DVL" and name in self._consistent
                     and not (new.complete or new.findings)):
-                new = yield from self._of_latest_velocities(logs, t, standing, new)
+                latest = yield from self._of_latest_velocities(logs, t, standing)
+                new, begin = (new, begin) if latest is None else (latest, t - LATEST_DATA)
             # (what is found by one check may have begun any time since the one before)
             if new.findings and (self._consistent.get(name, -math.inf)
                                  > elapsed - LOG_LENGTH - LATE_CHECK_PERIOD):
-                new = (yield from self._of_newest(name, logs, t, standing)) or new
+                new = (yield from self._of_newest(name, logs, t, begin, standing)) or new
             windows = [_windows(logs.get(log), t) for log in COMPARED[name]]
             # A warning stays until there is enough motion to withdraw it, and as much data as there
             # was to find it: with less, as while a DVL has lost the bottom, it would be uncertain.
@@ -346,19 +347,20 @@ class FrameChecks:
         return max((at for at in self._right if at < t - RECENT_DATA + 0.5 * CHECK_PERIOD),
                    default=-math.inf)
 
-    def _of_newest(self, name: str, logs: dict[str, np.ndarray], t: float,
+    def _of_newest(self, name: str, logs: dict[str, np.ndarray], t: float, begin: float,
                    standing: dict[str, CheckResult]) -> Generator[None, None, CheckResult | None]:
-        """Result of check `name`, which found no mismatch last time, on newer rows alone: those
-        since the DVL has turned, or else since then, or the newest half. Older rows would make the
-        mismatch look smaller, or like another one. Prefers the first complete result, else the
-        first that shows a mismatch; None if neither does."""
+        """Result of check `name`, which found no mismatch last time, on newer rows alone than those
+        since `begin` [s], which show one now: those since the DVL has turned, or else since then,
+        or the newest half. Older rows would make the mismatch look smaller, or like another one.
+        Prefers the first complete result, else the first that shows a mismatch; None if neither
+        does."""
         assert self._begin is not None
         shown: list[CheckResult] = []
         cuts = [self._begin + self._consistent[name], t - RECENT_DATA]
         turned_at = (yield from turned_since(logs["dvl"])) if name == "DVL" else None
         if turned_at is not None:
             cuts = [turned_at]
-        for cut in cuts:
+        for cut in (cut for cut in cuts if cut > begin):
             results = yield from self._checks.steps(_since(logs, cut), standing)
             result = results.get(name, UNDECIDED)
             if result.findings and result.complete:
@@ -367,14 +369,14 @@ class FrameChecks:
         return shown[0] if shown else None
 
     def _of_latest_velocities(self, logs: dict[str, np.ndarray], t: float,
-                              standing: dict[str, CheckResult], result: CheckResult
-                              ) -> Generator[None, None, CheckResult]:
+                              standing: dict[str, CheckResult]
+                              ) -> Generator[None, None, CheckResult | None]:
         """The DVL's result on the latest rows alone if it is complete and shows a mismatch, else
-        `result`: a mixture of rows before and after a change fits no map."""
+        None: a mixture of rows before and after a change fits no map."""
         logs = {name: logs[name] for name in COMPARED["DVL"] if name in logs}
         latest = yield from self._checks.steps(_since(logs, t - LATEST_DATA), standing)
         found = latest.get("DVL", UNDECIDED)
-        return found if found.complete and found.findings else result
+        return found if found.complete and found.findings else None
 
     def add_command(self, saturated: bool) -> None:
         """See `SensorChecks.add_command`."""
