@@ -172,7 +172,7 @@ class SignalFrontEnd:
                 self._go_on_with(replay)
         elif wanted and origin is not None:
             self._replay = Replay(self.config, self.robot, self._reader.clocks, self._kept,
-                                  self._mends.then(self.frames.right_until, wanted), wanted,
+                                  self._mends.then(self.frames.mend_since, wanted), wanted,
                                   origin, self.latency)
 
     def _go_on_with(self, replay: Replay) -> None:

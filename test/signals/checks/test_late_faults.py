@@ -128,6 +128,19 @@ def test_a_fault_may_be_unseen_at_two_checks():
     assert changed_settings(frames, {}, 60.1, 60.0)[0] == {"dvl.frame": 30.1}
 
 
+def test_readings_are_put_right_since_the_oldest_check_where_none_is_old_enough():
+    """Not since the start, from which on they were right for 30 s: a gyro was called wrong once
+    more, and put right twice, because of these rows."""
+    frames = followed(until=75.0)
+    frames._results = {"DVL": mismatch("dvl.frame", "wrong sign")}
+    frames._right, frames._changed = [-math.inf, 30.1, 40.1], {"dvl.frame": -math.inf}
+    assert frames.mend_since == 30.1
+    frames._since, frames._begin = {"dvl.frame": (50.0, 40.0)}, 1.0
+    frames.note_mended({"dvl": [np.array([t, 0.0]) for t in np.arange(0.0, 60.0)]})
+    assert frames._logs["dvl"][0][0] == 52.0 and frames.mend_since == 40.1
+    assert [finding.setting for finding, _ in frames.findings] == ["dvl.frame"]
+
+
 def test_another_wiring_is_believed_at_the_second_check():
     """If thrusters were right before: commands with a changed delay may look like this once. Until
     then the sensors are not found right either."""

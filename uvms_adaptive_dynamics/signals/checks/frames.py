@@ -150,16 +150,19 @@ class FrameChecks:
                 if finding.setting in self._changed]
 
     def note_mended(self, logs: Mapping[str, list[np.ndarray]]) -> None:
-        """Go on with the logs of readings that have been put right by `mends`. The findings stay,
-        until readings are put right that way no more (`end_mends`)."""
-        self._mended += [(finding, self._since[finding.setting])
-                         for finding in self._findings_changed()]
+        """Go on with the logs of readings that have been put right by `mends`, from the findings
+        on. These stay, until readings are put right that way no more (`end_mends`)."""
+        assert self._begin is not None
+        new = [(finding, self._since[finding.setting]) for finding in self._findings_changed()]
+        found = self._begin + max(at for _, (at, _) in new)
+        self._mended += new
         for name, result in self._results.items():
             if any(finding.setting in self._changed for finding in result.findings):
                 self._results[name] = UNDECIDED
                 self._found_in.pop(name, None)
         self._changed, self._steps = {}, None
-        self._logs = {name: list(logs.get(name, [])) for name in LOGS}
+        # (of earlier rows it is not known which ones had to be put right)
+        self._logs = {name: [row for row in logs.get(name, []) if row[0] > found] for name in LOGS}
 
     def end_mends(self, role: str) -> None:
         """The readings of a role are as they should be without a mend."""
@@ -191,6 +194,13 @@ class FrameChecks:
         """Time [s] of the latest check that found everything right; if a sensor has become wrong
         since, the time until which it was right. Minus infinity before the first such check."""
         return min(self._changed.values(), default=self._right[-1])
+
+    @property
+    def mend_since(self) -> float:
+        """Time [s] since which readings are to be put right: `right_until`, else that of the oldest
+        remembered check that found everything right, to which the estimate returns as well."""
+        return self.right_until if self.right_until > -math.inf else next(
+            (at for at in self._right if at > -math.inf), -math.inf)
 
     def has_changed(self, setting: str) -> bool:
         """Whether the setting was right before it was found wrong."""
