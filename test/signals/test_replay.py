@@ -82,6 +82,9 @@ def test_readings_are_put_right_from_before_the_fault_on(recorded, clean):
     again = [pair for pair in told.again if pair[0].t > START + ONSET + 1.0]
     assert np.mean([alike(after, clean[after.t]) for _, after in again]) > 0.95
     assert not any(alike(before, clean[before.t]) for before, _ in again)
+    # no tick is lost meanwhile
+    np.testing.assert_allclose(np.diff([sample.t for sample in samples]),
+                               front.config.filter.period, atol=1e-6)
     later = [sample for sample in samples if sample.t > told.t]
     assert len(later) > 50 and not any(sample.found_wrong for sample in later)
     assert all(alike(sample, clean[sample.t]) for sample in later)
