@@ -22,6 +22,7 @@ from uvms_adaptive_dynamics.model.robot import RobotModel
 from uvms_adaptive_dynamics.signals.checks.dvl_check import check_velocity
 from uvms_adaptive_dynamics.signals.checks.fits import SIGNED_AXES
 from uvms_adaptive_dynamics.signals.checks.imu_check import check_rates
+from uvms_adaptive_dynamics.signals.checks.joint_effort_check import check_efforts
 from uvms_adaptive_dynamics.signals.checks.joint_velocity_check import check_velocities
 from uvms_adaptive_dynamics.signals.checks.suite import SensorChecks
 from uvms_adaptive_dynamics.signals.checks.wirings import _driven, _reordered
@@ -110,3 +111,14 @@ def test_velocities_of_joints_in_another_order_and_one_with_another_sign():
     (finding,), _ = check_velocities(names, T, mu, speed * [1.0, 1.0, -1.0, 1.0], [None] * 4)
     left = finding.mend.mended([*mu[7], *speed[7], *np.zeros(4)])
     assert np.flatnonzero(np.isnan(left)).tolist() == [4 + 2]
+
+
+def test_efforts_in_another_order_are_not_put_right(monkeypatch):
+    """Of a mixture of rows before and after, the order may not be the true one: half of the arm's
+    R^2 was lost by one."""
+    monkeypatch.setattr("uvms_adaptive_dynamics.signals.checks.joint_effort_check._effort_order",
+                        lambda *given: [1, 2, 3, 0])
+    mu = moved(4)
+    speed = np.gradient(mu, T, axis=0)
+    (finding,), _ = check_efforts(["a", "b", "c", "d"], T, mu, speed, speed)
+    assert finding.mend is None and "[b, c, d, a]" in finding.sentence

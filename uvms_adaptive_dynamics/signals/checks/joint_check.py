@@ -74,8 +74,6 @@ def check_joints(log: np.ndarray, names: Sequence[str], low: np.ndarray, high: n
         wrong, efforts_complete = check_efforts([names[j] for j in used], t[known], mu[known],
                                                 by_position[known][:, used],
                                                 effort[known][:, used])
-        if len(used) < n or len(set(effort_scale)) > 1:     # places of others, of other scales
-            wrong = [one._replace(mend=None) for one in wrong]
         # (friction tells the sign of an effort from that of its load)
         findings = findings + (with_scales(wrong, names, effort_scale) or by_load)
         complete = complete and efforts_complete
