@@ -173,10 +173,11 @@ class Replay:
             tick, before = self._before.popleft()
             after = self.filters.sample(before.t, before.t - self._origin, self._masks,
                                         FoundWrong())
+            if after is None:       # the oldest readings are too few for the filters
+                continue
             if tick % THRUST_LOG_TICKS == 0:
                 self.filters.log_thrust()
-            if after is not None:
-                self._pairs.append((before, after))
+            self._pairs.append((before, after))
 
     def finish(self) -> tuple[tuple[Sample, Sample], ...]:
         """All pairs of samples, before and after."""
