@@ -15,7 +15,8 @@
 """Driver faults, live: the real node in a separate process, simulated messages over ROS 2, and what
 its log and diagnostics report, and when.
 
-`python test/live_faults.py [FAULT ..]` runs all of them, or those named, some 25 s each. The exit
+`python test/live_faults.py [FAULT ..]` runs all of them, or those named, some 25 s each, and two
+minutes and a half of one that is found by checks of half a minute. The exit
 status is 1 if one was not reported as expected.
 """
 
@@ -159,6 +160,10 @@ def permute(message):
         setattr(message, name, [getattr(message, name)[k] for k in order])
 
 
+def swap_thrusters(message):
+    message.data[1], message.data[2] = message.data[2], message.data[1]
+
+
 def not_a_number(message):
     message.angular_velocity.x = NAN
 
@@ -210,7 +215,7 @@ def nothing(driver):
 class Fault(NamedTuple):
     """A fault. begin, end: what starts and ends it; said: words that one log line must contain
     during it; after: likewise once it is over; absent: topics that have no driver before it;
-    arguments: of the node."""
+    arguments: of the node; healthy, duration [s]: before and during it."""
 
     begin: Callable
     end: Callable = end_change
@@ -218,6 +223,7 @@ class Fault(NamedTuple):
     after: tuple = ()
     absent: tuple = ()
     arguments: tuple = ()
+    healthy: float = HEALTHY
     duration: float = DURATION
 
 
@@ -275,6 +281,7 @@ FAULTS = {
         nothing,
         on_topic("connect", JOINTS),
         ("no message yet on '/joint_states'", "no publisher exists"),
+        ("first message on '/joint_states'",),
         absent=(JOINTS,),
     ),
     "restart of a driver": Fault(
@@ -282,6 +289,14 @@ FAULTS = {
         on_topic("connect", DVL),
         ("no message on '/dvl/twist'", "no publisher exists"),
         ("messages on '/dvl/twist' again after",),
+    ),
+    # (checks of half a minute, every ten seconds, the second confirms the first)
+    "thrusters swapped": Fault(
+        changed(on("thruster_commands", swap_thrusters)),
+        nothing,
+        ("thrusters 2 and 3 seem to be swapped", "this is corrected"),
+        healthy=60.0,
+        duration=75.0,
     ),
     "second node": Fault(
         second_node,
@@ -360,7 +375,7 @@ def spent(driver, heard, since, seconds, enough=lambda: False):
 def run(fault):
     """Run a fault; returns (`Heard`, samples before, during and after it)."""
     with robot_and_node(fault.absent, fault.arguments) as (driver, heard):
-        counts = [spent(driver, heard, time.monotonic() + HEALTHY, HEALTHY)]
+        counts = [spent(driver, heard, time.monotonic() + fault.healthy, fault.healthy)]
         since = time.monotonic()
         for begin, seconds in ((fault.begin, fault.duration), (fault.end, RECOVERY)):
             begin(driver)
@@ -383,7 +398,7 @@ def verdict(fault, heard):
     if at is None:
         sentence = "NOT LOGGED"
     elif at < 0.0:
-        sentence = f"logged {at + HEALTHY:.1f} s after the node's first report"
+        sentence = f"logged {at + fault.healthy:.1f} s after the node's first report"
     else:
         sentence = f"logged {at:.1f} s after it began"
     if fault.after:

@@ -101,7 +101,9 @@ def test_samples_that_have_been_put_right_are_learnt_again(samples, missing, mon
         estimator.step(replace(samples[k] if k < 75 else right[k], again=again))
         if k == 74:
             assert np.abs(estimator.pi - never.pi).max() > 0.1
-    assert "has been learnt again" in estimator.undone
+    assert "is learnt again" in estimator.undone
+    assert estimator.snapshot().progress.jump_reason == estimator.undone
+    assert sum("right until then is faulty" in note for note in estimator.notes) == 1
     # (the instant that was in the window at the checkpoint is counted twice)
     assert estimator.information.rows_learned - 6 == never.information.rows_learned
     np.testing.assert_allclose(estimator.pi, never.pi, rtol=0.02, atol=0.02)

@@ -65,6 +65,8 @@ STILL = np.array([LATE, LATE])
     ({"alive": False, "learn": False}, "failed", False, "restart the node"),
     ({"finite": False}, "failed", False, "not finite"),
     ({"stuck": LATE, "tick_age": LATE}, "failed", False, "worked on one sample"),
+    ({"stuck": LATE, "tick_age": LATE, "again": True}, "holding", False, "learnt again"),
+    ({"solve_age": LATE, "again": True}, "failed", False, "no solve has succeeded"),
     ({"tick_age": LATE, "stuck": 0.1}, "holding", False, "no sample for"),
 ])
 def test_state_and_trust(change, state, trusted, words):
@@ -79,7 +81,7 @@ AGES = st.one_of(st.just(np.inf), st.floats(0, 1e6))
 
 @given(row_age=st.lists(AGES, min_size=2, max_size=2), tick_age=AGES, solve_age=AGES,
        flags=st.fixed_dictionaries({name: st.booleans() for name in (
-           "alive", "learn", "finite", "saved", "judged")}),
+           "alive", "learn", "finite", "saved", "judged", "again")}),
        stuck=AGES, failed_solves=st.integers(0, 20), lost_samples=st.integers(0, 20),
        wrong=st.sets(st.sampled_from(HEALTHY.channels)))
 def test_nothing_is_trusted_that_speaks_against_itself(row_age, flags, **others):

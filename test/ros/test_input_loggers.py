@@ -19,6 +19,7 @@ import pytest
 
 from uvms_adaptive_dynamics.ros.input_loggers import ClockLogger, FindingLogger, InputLogger
 from uvms_adaptive_dynamics.signals.decode.input_state import InputState
+from uvms_adaptive_dynamics.signals.health import MENDED
 
 
 class World:
@@ -60,6 +61,14 @@ def test_a_topic_that_never_came_is_named_after_three_seconds_and_every_thirty()
     assert len(said) == 2 and said[0].warn
     assert said[0].text == ("no message yet on '/imu/data' (sensor_msgs/msg/Imu): no publisher "
                             "exists")
+
+
+def test_a_topic_that_was_named_as_absent_is_said_to_have_come():
+    world = World(rate=0.0)
+    world.run(8.0)
+    world.rate = 50.0
+    assert [tuple(line) for line in world.run(60.0)] == [
+        (False, "first message on '/imu/data', 8 s after the start")]
 
 
 def test_silence_and_return_are_a_line_each():
@@ -188,6 +197,14 @@ def test_a_finding_is_said_when_it_appears_and_not_for_ever():
         said += list(logger.lines(findings if there else [], float(steady)))
     assert [line.text for line in said] == ["dvl.frame: is wrong (0 s)",
                                             "dvl.frame: is wrong (151 s)"]
+
+
+def test_a_finding_that_has_been_corrected_is_said_to_be():
+    """Once, also when others come and go."""
+    logger, texts = FindingLogger(), ["dvl.frame: is wrong", "dvl.frame: is wrong" + MENDED]
+    said = [line.text for steady in range(40)
+            for line in logger.lines([texts[steady > 20]], float(steady))]
+    assert said == texts
 
 
 def test_names_that_come_a_moment_after_their_publishers_are_waited_for():

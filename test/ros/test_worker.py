@@ -68,6 +68,13 @@ class SlowEstimator:
         return SimpleNamespace(sample=self.added[-1], solve_ms=1.0, status=self.status)
 
 
+def tick(value, again=()):
+    """A sample that equals `value`."""
+    sample = type("Tick", (type(value),), {})(value)
+    sample.again = again
+    return sample
+
+
 @pytest.fixture
 def made():
     """A running worker with its recorded callbacks."""
@@ -87,7 +94,7 @@ def finish(made):
 def test_each_sample_is_predicted_and_solved_for_when_there_is_time(made):
     """Processed one by one, no solve is skipped."""
     for sample in (1, 2, 3):
-        made.worker.submit(sample)
+        made.worker.submit(tick(sample))
         finish(made)
     assert made.predictions == made.estimates == [1, 2, 3]
     assert (made.worker.skipped, made.worker.backlog,
@@ -97,14 +104,49 @@ def test_each_sample_is_predicted_and_solved_for_when_there_is_time(made):
 def test_late_solves_are_skipped_and_no_sample_is(made):
     """Samples queue during a long solve; all enter the horizon, and only the latest is solved."""
     made.estimator.gate.clear()
-    made.worker.submit(1)
+    made.worker.submit(tick(1))
     assert made.estimator.solving.wait(10)
     for sample in (2, 3, 4):
-        made.worker.submit(sample)
+        made.worker.submit(tick(sample))
     made.estimator.gate.set()
     finish(made)
     assert made.estimator.added == made.predictions == [1, 2, 3, 4]
     assert made.estimator.solved == [1, 4] and made.worker.skipped == 2
+
+
+def late(made, first, count):
+    """Submit `first`, whose solve lasts until `count` more samples wait."""
+    made.estimator.gate.clear()
+    made.worker.submit(first)
+    assert made.estimator.solving.wait(10)
+    for sample in range(count):
+        made.worker.submit(tick(sample))
+    made.estimator.gate.set()
+    finish(made)
+
+
+def test_late_samples_are_solved_for_every_half_second(made):
+    """Values that have not moved for two seconds would count as failed."""
+    late(made, tick(-1), 80)
+    assert made.estimator.solved == [-1, 25, 51, 77, 79] and made.worker.skipped == 76
+
+
+def test_what_waits_for_samples_learnt_again_is_not_late_for_want_of_time(made):
+    """The work lasts seconds; a warning that the computer is overloaded would be false."""
+    add, seen = made.estimator.add, []
+
+    def slow(sample):
+        seen.append(made.worker.learns_again)
+        if sample.again:
+            for later in (1, 2, 3):
+                made.worker.submit(tick(later))
+        return add(sample)
+    made.estimator.add = slow
+    made.worker.submit(tick(0, again=("earlier", "ones")))
+    for _ in range(2):      # that sample, and those submitted meanwhile
+        finish(made)
+    assert seen == [True, False, False, False] and not made.worker.learns_again
+    assert made.estimator.solved[-1] == 3 and made.worker.skipped == 0
 
 
 def test_a_burst_is_solved_for_tick_by_tick_when_it_is_not_late():
@@ -113,7 +155,7 @@ def test_a_burst_is_solved_for_tick_by_tick_when_it_is_not_late():
     worker = Worker(estimator, 100.0, lambda p: None, lambda e: estimates.append(e.sample),
                     lambda e: None)
     for sample in (1, 2, 3):
-        worker.submit(sample)
+        worker.submit(tick(sample))
     worker.start()
     worker.stop()
     assert estimates == [1, 2, 3] and worker.skipped == 0
@@ -122,7 +164,7 @@ def test_a_burst_is_solved_for_tick_by_tick_when_it_is_not_late():
 def test_an_exception_costs_one_sample(made):
     """It is counted and reported; the next sample is processed."""
     for sample in ("bad", 1):
-        made.worker.submit(sample)
+        made.worker.submit(tick(sample))
     finish(made)
     assert made.estimates == [1] and made.worker.exceptions == 1
     assert isinstance(made.errors[0],
@@ -155,7 +197,7 @@ def test_a_call_hands_back_result_and_exception(made):
     assert made.worker.call(lambda estimator: threading.current_thread().name) == "estimator"
     with pytest.raises(ZeroDivisionError):
         made.worker.call(lambda estimator: 1 / 0)
-    made.worker.submit(1)
+    made.worker.submit(tick(1))
     finish(made)
     assert made.estimates == [1]
 
@@ -163,14 +205,14 @@ def test_a_call_hands_back_result_and_exception(made):
 def test_without_learning_there_are_predictions_alone(made):
     """~/enable false: nothing is solved, nothing counts as skipped."""
     made.estimator.learn = False
-    made.worker.submit(1)
+    made.worker.submit(tick(1))
     finish(made)
     assert made.predictions == [1] and made.estimates == [] and made.worker.skipped == 0
 
 
 def test_while_the_low_pass_fills_there_is_nothing_to_say(made):
     """`add` returns None at the start; neither prediction nor solve follows."""
-    made.worker.submit("filling")
+    made.worker.submit(tick("filling"))
     finish(made)
     assert made.predictions == made.estimates == []
 
@@ -179,7 +221,7 @@ def test_stop_finishes_what_is_queued():
     """The last samples of a recording count too."""
     estimator = SlowEstimator()
     worker = Worker(estimator, 0.02, lambda p: None, lambda e: None, lambda e: None)
-    worker.submit(1)
+    worker.submit(tick(1))
     worker.start()
     worker.stop()
     worker.stop()
@@ -192,10 +234,10 @@ def test_a_snapshot_is_published_before_the_start_and_after_each_sample(made):
     """Readers never wait for the worker and never access the estimator."""
     assert made.worker.snapshot.added == 0
     for count, sample in enumerate((1, "filling", "fails"), start=1):
-        made.worker.submit(sample)
+        made.worker.submit(tick(sample))
         finish(made)
         assert made.worker.snapshot.added == count
-    made.worker.submit("bad")
+    made.worker.submit(tick("bad"))
     finish(made)
     assert made.worker.snapshot.added == 3
 
@@ -220,7 +262,7 @@ def test_knowledge_is_published_on_request(made):
     finish(made)
     assert made.worker.knowledge == KnownFromData(62, ("measured", "weak"), ("surge: too light",))
     made.estimator.gate.clear()
-    made.worker.submit(1)
+    made.worker.submit(tick(1))
     assert made.estimator.solving.wait(10)
     for _ in range(5):
         made.worker.request_knowledge()
@@ -231,7 +273,7 @@ def test_knowledge_is_published_on_request(made):
 def test_solves_that_ran_out_of_time_are_counted(made):
     """'deadline' and 'deferred' are solves that ran out of time."""
     for made.estimator.status in ("optimal", "near-optimal", "deadline", "deferred"):
-        made.worker.submit(1)
+        made.worker.submit(tick(1))
         finish(made)
     assert made.worker.out_of_time == 2 and len(made.estimates) == 4
 
@@ -259,7 +301,7 @@ def test_a_call_that_takes_too_long_is_withdrawn(made, monkeypatch, old):
         monkeypatch.setattr(worker_module, "Future", OldFuture)
         monkeypatch.setattr(worker_module, "FutureTimeoutError", OldTimeoutError)
     made.estimator.gate.clear()
-    made.worker.submit(1)
+    made.worker.submit(tick(1))
     assert made.estimator.solving.wait(10)
     called = []
     with pytest.raises(WorkerBusyError, match="within 0.05 s, 1 samples are waiting. "
@@ -311,7 +353,7 @@ def test_no_full_collection_happens_over_ticks(made):
     gc.callbacks.append(heard)
     try:
         for sample in range(500):
-            made.worker.submit(sample)
+            made.worker.submit(tick(sample))
         finish(made)
     finally:
         gc.callbacks.remove(heard)

@@ -23,7 +23,7 @@ from uvms_adaptive_dynamics.signals.checks.finding import Mend, mismatch
 from uvms_adaptive_dynamics.signals.decode.readings import Reading
 from uvms_adaptive_dynamics.signals.front_end import SignalFrontEnd
 from uvms_adaptive_dynamics.signals.health import MENDED, UNLEARNT
-from uvms_adaptive_dynamics.signals.replay import KEPT_SECONDS, Kept, Mends, composed
+from uvms_adaptive_dynamics.signals.replay import KEPT_SECONDS, Kept, Mends, Replay, composed
 
 FLIP = np.diag([1.0, -1.0, -1.0])
 ONSET, FOUND, SECONDS = 6.0, 10.0, 14.0
@@ -88,6 +88,17 @@ def test_readings_are_put_right_from_before_the_fault_on(recorded, clean):
     later = [sample for sample in samples if sample.t > told.t]
     assert len(later) > 50 and not any(sample.found_wrong for sample in later)
     assert all(alike(sample, clean[sample.t]) for sample in later)
+
+
+def test_samples_older_than_the_readings_are_left_as_they_were(recorded):
+    """The filters know nothing of the first ones: samples come later than readings."""
+    config, robot, _ = recorded
+    front, samples = run(recorded, None, np.inf)
+    kept = Kept()
+    for k, sample in enumerate(samples):
+        kept.add_sample(k, sample)
+    replay = Replay(config, robot, front._reader.clocks, kept, Mends(), front._reader.origin, 0.1)
+    assert replay.finish() == () and "thrust" not in replay.logs
 
 
 def test_the_finding_stays_and_says_that_it_is_corrected(recorded):

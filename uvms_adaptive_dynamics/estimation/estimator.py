@@ -281,7 +281,9 @@ class Estimator:
         if found is None:
             return
         until, back = found
-        self._revise(back)
+        self.undone = (f"after {self._elapsed(until):.0f} s a sensor became faulty: what its "
+                       "readings spoilt is undone, all the rest is learnt again")
+        self._revise(back._replace(sentence=self.undone))
         # (rows that were in the window then are in no checkpoint, nor are those still to come)
         rows = self.config.estimation.horizon + len(self._low_pass.kernel)
         samples = [one for one in to_learn(sample.again, until, self._residual)
@@ -295,9 +297,6 @@ class Estimator:
             self._learn(one)
             if k % SOLVE_AGAIN == 0:
                 self.solve()
-        self.undone = (f"after {self._elapsed(until):.0f} s a sensor became faulty: what its "
-                       "readings spoilt is undone, all the rest has been learnt again")
-        self._note(self.undone)
 
     def _residual(self, sample: Sample) -> np.ndarray:
         """(C,) residuals of a sample before the low-pass, NaN where it does not count."""

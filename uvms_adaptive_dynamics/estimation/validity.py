@@ -49,7 +49,8 @@ class Situation:
     residuals contradict the model; failed_solves, lost_samples: in a row, up to now; stuck [s]: how
     long the estimator has worked on one sample. Ages [s], inf before the first: tick_age: of the
     newest tick; row_age (C,): of the newest learnt row of each of `channels`; solve_age: data
-    learnt since the newest successful solve. left_out: channels that are not judged.
+    learnt since the newest successful solve. left_out: channels that are not judged;
+    again: whether that sample comes with earlier ones to be learnt again.
     """
 
     channels: Sequence[str]
@@ -66,10 +67,12 @@ class Situation:
     lost_samples: int = 0
     stuck: float = 0.0
     left_out: Sequence[str] = ()
+    again: bool = False
 
     @classmethod
     def of(cls, snapshot: EstimatorSnapshot, channels: Sequence[str], tick_age: float,
-           alive: bool = True, lost_samples: int = 0, stuck: float = 0.0) -> Situation:
+           alive: bool = True, lost_samples: int = 0, stuck: float = 0.0,
+           again: bool = False) -> Situation:
         """The situation of an estimator with this snapshot, `tick_age` [s] after its newest tick;
         only a node knows the other arguments, which describe its thread."""
         progress, parameters = snapshot.progress, snapshot.parameters
@@ -82,7 +85,7 @@ class Situation:
             finite=bool(finite), saved=snapshot.started_from_file, judged=snapshot.judged,
             wrong=[channel for channel, level in trust if level == TRUST_STATES[TRUST_WRONG]],
             failed_solves=progress.failed_in_a_row, lost_samples=lost_samples, stuck=stuck,
-            left_out=[channel for channel, level in trust if level in LEFT_OUT])
+            left_out=[channel for channel, level in trust if level in LEFT_OUT], again=again)
 
 
 class Validity(NamedTuple):
@@ -116,6 +119,9 @@ def _state(now: Situation) -> tuple[str, str]:
     if np.isinf(now.solve_age):
         return WAITING, ("no estimate yet; the values are those of "
                          + ("the saved estimate" if now.saved else "the prior"))
+    if now.again:
+        return HOLDING, ("what a faulty sensor has spoilt is learnt again from the last minute's "
+                         "readings, the values are kept")
     if now.tick_age > NONE_FOR:
         return HOLDING, f"no sample for {now.tick_age:.1f} s; the values are kept"
     newest = now.row_age.min()
@@ -138,7 +144,7 @@ def _failure(now: Situation) -> str:
         return f"the last {now.failed_solves} solves failed"
     if not now.finite:
         return "values or deviations are not finite"
-    if now.stuck > NONE_FOR:
+    if now.stuck > NONE_FOR and not now.again:
         return f"the estimator has worked on one sample for {now.stuck:.1f} s"
     if now.learn and NONE_FOR < now.solve_age < np.inf:
         return f"samples arrive, but no solve has succeeded for {now.solve_age:.1f} s"
@@ -147,6 +153,8 @@ def _failure(now: Situation) -> str:
 
 def _doubt(now: Situation) -> str:
     """Why the values of a working estimator are not trusted; '' if they are."""
+    if now.again:
+        return "not trusted until then"
     if now.wrong:
         return f"not trusted: the model is wrong on {', '.join(now.wrong)}"
     if now.tick_age > NONE_FOR:

@@ -25,6 +25,7 @@ from typing import NamedTuple, Protocol
 from ..signals.decode.input_state import MAX_REJECTED_IN_A_ROW, SILENCE_TIMEOUTS, InputState
 from ..signals.decode.sensor_clock import StampStatus, clock_sentence
 from ..signals.front_end import DEFAULT_SILENCE_TIMEOUT
+from ..signals.health import MENDED
 
 # Warn about a silent topic after this time, and repeat while it stays silent.
 SILENT_AFTER_S, SILENT_AGAIN_S = 3.0, 30.0
@@ -71,6 +72,7 @@ class InputLogger:
         self._said: dict[str, float] = {}        # kind of line -> steady time of the last
         self._silent_since: float | None = None
         self._reason = ""       # of this silence
+        self._has_begun = False
         self._refused_before = 0
         self._refusing = False
         self._clock_error: float | None = None
@@ -101,11 +103,20 @@ class InputLogger:
                     f"no message yet on '{self._topic.topic}' ({self._type}): "
                     f"{self._topic.why_silent}"))
             return
+        yield from self._first_message(steady)
         yield from self._silence(now)
         if self._silent_since is None:
             yield from self._refusals(now)
             yield from self._clock()
             yield from self._rates()
+
+    def _first_message(self, steady: float) -> Iterator[tuple[str, float, Line]]:
+        """The end of what was logged as absent."""
+        if "absent" in self._said and not self._has_begun:
+            yield "back", THROTTLE_S, Line(False, (
+                f"first message on '{self._topic.topic}', {steady - self._begin:.0f} s after the "
+                "start"))
+        self._has_begun = True
 
     def _silence(self, now: float) -> Iterator[tuple[str, float, Line]]:
         assert self._state.last_receive is not None
@@ -216,7 +227,7 @@ class ClockLogger:
 
 
 class FindingLogger:
-    """Follows the front end's findings: one line when a finding appears."""
+    """Follows the front end's findings: one line when a finding appears, or has been corrected."""
 
     def __init__(self) -> None:
         self._there: dict[str, float] = {}     # code -> steady time when last present
@@ -227,6 +238,7 @@ class FindingLogger:
             code, _, sentence = text.partition(": ")
             if sentence.startswith("its clock"):
                 continue
+            code += MENDED * sentence.endswith(MENDED)
             last, self._there[code] = self._there.get(code), steady
             if last is None or steady - last >= FINDING_AGAIN_S:
                 yield Line(True, text)

@@ -71,7 +71,8 @@ class ValidityMonitor:
         worker, snapshot = self._worker, self._worker.snapshot
         tick_age, stuck = self._ages(worker.done + new_tick)
         situation = Situation.of(snapshot, self._channels, tick_age, not worker.ended,
-                                 worker.exceptions_in_a_row, stuck)
+                                 worker.exceptions_in_a_row, stuck,
+                                 worker.learns_again)
         self.latest = validity(situation)
         return Report(self.latest, snapshot, situation.row_age)
 

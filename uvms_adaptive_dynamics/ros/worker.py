@@ -32,13 +32,15 @@ from dataclasses import dataclass
 from typing import Any
 
 from ..errors import UvmsError
+from ..estimation.estimator import SOLVE_AGAIN
 from ..estimation.snapshot import EstimatorSnapshot
 from ..garbage import ShortCollections
 from ..model.sample import Sample
 from ..solvers.problem import OUT_OF_TIME
 
-# Skip a solve only if newer samples are waiting and this one has waited for this many periods.
-# Ticks arrive in twos and threes when messages do, and each should be solved as in `evaluate`.
+# Skip a solve only if newer samples are waiting and this one has waited for this many periods, and
+# fewer than SOLVE_AGAIN in a row: after seconds without a solve, values count as failed. Ticks
+# arrive in twos and threes when messages do, and each should be solved as in `evaluate`.
 LATE_AFTER_PERIODS = 2.5
 
 # Solve times kept for median and 99th percentile: 20 s at 50 Hz.
@@ -77,7 +79,8 @@ class Worker:
 
     Publishes immutable objects for other threads: `snapshot` after each sample and request, before
     either is announced; `knowledge` after `request_knowledge`. Other threads access the estimator
-    only through `request` and `call`.
+    only through `request` and `call`. `learns_again`: whether the sample in work comes with earlier
+    ones to be learnt again, which takes seconds.
     """
 
     def __init__(self, estimator: Any, period: float, on_prediction: Callable[[Any], None],
@@ -95,7 +98,9 @@ class Worker:
         self._done = 0        # written only by the worker
         self.snapshot: EstimatorSnapshot = estimator.snapshot()
         self.knowledge: KnownFromData | None = None
-        self.skipped = 0
+        self.learns_again = False
+        self.skipped = self._skipped_in_a_row = 0
+        self._excused = 0     # samples that waited for earlier ones to be learnt again
         self.out_of_time = 0
         self.exceptions = self.exceptions_in_a_row = 0
         self.last_error = ""
@@ -199,22 +204,34 @@ class Worker:
     def _estimate(self, sample: Sample, submitted: float) -> Any:
         """Process a sample; returns the estimate, or None."""
         begin = time.perf_counter()
-        prediction = self._estimator.add(sample)
+        prediction = self._add(sample)
         if prediction is None:
             return None
         self._on_prediction(prediction)
         if not self._estimator.learn:
             return None
         waiting = self._submitted - self._done - 1
-        if waiting and time.perf_counter() - submitted > self._late_after:
-            self.skipped += 1
+        if (waiting and time.perf_counter() - submitted > self._late_after
+                and self._skipped_in_a_row < SOLVE_AGAIN):
+            self._skipped_in_a_row += 1
+            self.skipped += self._done >= self._excused
             return None
+        self._skipped_in_a_row = 0
         estimate = self._estimator.solve(begin)
         if estimate is not None:
             self.out_of_time += estimate.status in OUT_OF_TIME
             self.solve_ms.append(estimate.solve_ms)
             self.update_ms.append(1e3 * (time.perf_counter() - begin))
         return estimate
+
+    def _add(self, sample: Sample) -> Any:
+        self.learns_again = bool(sample.again)
+        try:
+            return self._estimator.add(sample)
+        finally:
+            if self.learns_again:
+                self._excused = self._submitted
+            self.learns_again = False
 
     def _answer(self, action: Callable[[Any], Any], answer: Future) -> None:
         if not answer.set_running_or_notify_cancel():
