@@ -97,7 +97,8 @@ def test_samples_older_than_the_readings_are_left_as_they_were(recorded):
     kept = Kept()
     for k, sample in enumerate(samples):
         kept.add_sample(k, sample)
-    replay = Replay(config, robot, front._reader.clocks, kept, Mends(), front._reader.origin, 0.1)
+    replay = Replay(config, robot, front._reader.clocks, kept, Mends(), (),
+                    front._reader.origin, 0.1)
     assert replay.finish() == () and "thrust" not in replay.logs
 
 
