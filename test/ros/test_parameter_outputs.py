@@ -326,6 +326,7 @@ class FakeWorker:
     def __init__(self, snapshot):
         self.snapshot, self.knowledge = snapshot, None
         self.done = self.backlog = self.exceptions_in_a_row = 0
+        self.learns_again = False
         self.ended = False
 
 
@@ -346,6 +347,9 @@ def test_the_first_sample_after_a_silence_is_no_hang():
     assert state(120.2, 2) == "learning"
     assert state(120.3, 2, backlog=3) == "learning" and state(123.0, 2, backlog=3) == "failed"
     assert state(50.0, 2, backlog=3) == "learning" and state(53.0, 2, backlog=3) == "failed"
+    worker.learns_again = True      # of a minute, which takes seconds
+    assert state(53.1, 2, backlog=3) == "holding"
+    worker.learns_again = False
     assert state(53.1, 5) == "learning"
 
 
