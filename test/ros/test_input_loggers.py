@@ -88,7 +88,8 @@ def test_silence_and_return_are_a_line_each():
 
 
 def test_a_topic_that_dies_just_after_it_came_late_is_said():
-    """The line about the late start does not suppress the one about silence."""
+    """The lines about the late start suppress neither the one about silence nor that about its
+    end."""
     world = World(rate=0.0)
     assert len(world.run(3.5)) == 1
     world.rate = 50.0
@@ -96,6 +97,9 @@ def test_a_topic_that_dies_just_after_it_came_late_is_said():
     world.rate = 0.0
     said = world.run(2.0)
     assert len(said) == 1 and "no message on '/imu/data' for" in said[0].text
+    world.rate = 50.0
+    (back,) = world.run(2.0)
+    assert "messages on '/imu/data' again after" in back.text
 
 
 def test_a_silence_whose_reason_becomes_another_is_said_again():

@@ -113,7 +113,7 @@ class InputLogger:
     def _first_message(self, steady: float) -> Iterator[tuple[str, float, Line]]:
         """The end of what was logged as absent."""
         if "absent" in self._said and not self._has_begun:
-            yield "back", THROTTLE_S, Line(False, (
+            yield "begun", THROTTLE_S, Line(False, (
                 f"first message on '{self._topic.topic}', {steady - self._begin:.0f} s after the "
                 "start"))
         self._has_begun = True
