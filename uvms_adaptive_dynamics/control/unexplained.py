@@ -86,7 +86,7 @@ class Residuals:
         """Add a sample's residual for parameters pi (p,); effort_factor (C,): the estimator's."""
         raw = self._robot.raw_rows(sample, pi)
         raw = raw if effort_factor is None else raw.scaled(effort_factor)
-        residual = np.where(sample.valid, raw.tau - raw.tau_known - raw.Y @ pi, np.nan)
+        residual = np.where(sample.valid, raw.residual(pi), np.nan)
         self._rows.append((round(sample.t / self._period), residual, sample.joint_torque))
 
     def clear(self) -> None:

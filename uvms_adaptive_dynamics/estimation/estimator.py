@@ -301,7 +301,7 @@ class Estimator:
     def _residual(self, sample: Sample) -> np.ndarray:
         """(C,) residuals of a sample before the low-pass, NaN where it does not count."""
         raw = self._raw_rows(self._robot_changes.corrected(sample))
-        return np.where(sample.valid, raw.tau - raw.tau_known - raw.Y @ self.pi, np.nan)
+        return np.where(sample.valid, raw.residual(self.pi), np.nan)
 
     def _raw_rows(self, sample: Sample) -> RawRows:
         return self.robot.raw_rows(sample, self.pi).scaled(self.scales.effort)

@@ -127,7 +127,7 @@ class SampleCheck:
         low-passed rows."""
         plausible = self.plausible(sample)
         if plausible.any() and self._gates:
-            suspect = leverage_points(raw.tau - raw.tau_known - raw.Y @ pi,
+            suspect = leverage_points(raw.residual(pi),
                                       lambda: np.diagonal(covariance.of_rows(raw.Y)),
                                       self._raw_noise_ratio * noise)
             # All rows share the motion that makes a regressor absurd. Leverage points that persist

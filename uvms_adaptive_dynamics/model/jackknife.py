@@ -48,6 +48,6 @@ def covariance(without: np.ndarray) -> np.ndarray:
 
 
 def student_quantile(share: float, clusters: int) -> float:
-    """Quantile of Student's t with clusters - 1 degrees of freedom, for intervals from a jackknife
-    deviation. Not from scipy.stats, which takes half a second to import."""
+    """Quantile of Student's t with clusters - 1 degrees of freedom, for intervals from the
+    deviation of that many values. Not from scipy.stats, which takes half a second to import."""
     return float(stdtrit(clusters - 1, share))

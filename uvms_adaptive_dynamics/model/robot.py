@@ -61,6 +61,10 @@ class RawRows(NamedTuple):
         """These rows with the measured efforts multiplied by factor (C,)."""
         return self._replace(tau=self.tau * factor)
 
+    def residual(self, pi: np.ndarray) -> np.ndarray:
+        """(C,) measured efforts minus those that parameters pi (p,) predict."""
+        return self.tau - self.tau_known - self.Y @ pi
+
 
 class RobotModel:
     """Regressor of the whole robot, for any number of joints, with or without a vehicle."""

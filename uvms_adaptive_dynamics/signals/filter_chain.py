@@ -69,7 +69,6 @@ class FilterChain:
         self.depth = DepthFilter(config, on_outlier, log)
         self.altitude = Altitude(config)
         self._wrench = _wrench_source(config, on_outlier, on_command)
-        self._thrust_known = False      # at the last sample
         self._add = self._filters_by_role()
         self._discard_after: dict[str, Callable[[float], None]] = {
             "imu": self.inertial.discard_imu_after, "dvl": self.inertial.discard_dvl_after,
@@ -127,7 +126,8 @@ class FilterChain:
         return [*self.inertial.sentences(), *self.joints.gates.sentences(),
                 *self.depth.sentences(), *self.altitude.sentences()]
 
-    def sample(self, stamp: float, t: float, masks: RowMasks, wrong: FoundWrong) -> Sample | None:
+    def sample(self, tick: int, stamp: float, t: float, masks: RowMasks,
+               wrong: FoundWrong) -> Sample | None:
         """The sample at a tick, stamp [s since the epoch] and t [s]; None while the robot's state
         is unknown. Its rows are masked by `masks`, and where a sensor is found wrong."""
         # motion of the vehicle and of the arm
@@ -142,7 +142,8 @@ class FilterChain:
         arm = self._unseen_arm() if joints is None else joints
         # wrench of the thrusters
         wrench, wrench_reason, by_thruster = self._wrench.wrench(t)
-        self._thrust_known = wrench_reason in ("", SATURATED)
+        if tick % THRUST_LOG_TICKS == 0 and wrench_reason in ("", SATURATED):
+            self._log_thrust()
         # masks: rows that the model cannot explain, and rows of a sensor that has become wrong
         vehicle_reason = masks.vehicle_reason(
             motion.mask_reason, wrench_reason, _arm_reason(joints),
@@ -175,9 +176,8 @@ class FilterChain:
         zero = np.zeros(n)
         return JointMotion(zero, zero, zero, zero, [NO_STATE] * n)
 
-    def log_thrust(self) -> None:
-        """Log the thrust up to the last sample for the frame checks, if it is known."""
-        if self._thrust_known and isinstance(self._wrench, ThrusterModel):
+    def _log_thrust(self) -> None:
+        if isinstance(self._wrench, ThrusterModel):
             self._log("thrust", self._wrench.time, self._wrench.impulse)
             self._wrench.log_tried()
 

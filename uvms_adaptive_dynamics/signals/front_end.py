@@ -36,7 +36,7 @@ from .checks.frames import FrameChecks
 from .decode.clocks import Handling
 from .decode.input_state import SILENCE_TIMEOUTS, InputStatus, input_status
 from .decode.readings import ClockJump, MessageReader, Reading
-from .filter_chain import THRUST_LOG_TICKS, FilterChain, FoundWrong
+from .filter_chain import FilterChain, FoundWrong
 from .filters.pace import slow_sensors
 from .gates.choose import frozen_sensor_gate, publisher_gate
 from .gates.frozen import FrozenSensorGate
@@ -243,11 +243,9 @@ class SignalFrontEnd:
             self._left_out = out
             if any(out):
                 self._again = self._kept.without(self.robot, out)
-        sample = self._filters.sample(stamp, stamp - origin, self._masks, wrong)
+        sample = self._filters.sample(tick, stamp, stamp - origin, self._masks, wrong)
         if sample is None:
             return None
-        if tick % THRUST_LOG_TICKS == 0:
-            self._filters.log_thrust()
         self._kept.add_sample(tick, sample)
         if self._replay is not None:
             self._replay.add_sample(tick, sample)

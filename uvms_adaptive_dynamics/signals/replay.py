@@ -34,7 +34,7 @@ from ..model.sample import Sample
 from .checks.finding import Mend
 from .decode.clocks import Clocks
 from .decode.readings import Reading
-from .filter_chain import THRUST_LOG_TICKS, FilterChain, FoundWrong
+from .filter_chain import FilterChain, FoundWrong
 from .masks import RowMasks
 
 # [s] of the newest readings that are kept: a check of a minute may find a fault that began before
@@ -177,13 +177,10 @@ class Replay:
         """Make the samples up to `until` [s]."""
         while self._before and self._before[0][1].t - self._origin <= until:
             tick, before = self._before.popleft()
-            after = self.filters.sample(before.t, before.t - self._origin, self._masks,
+            after = self.filters.sample(tick, before.t, before.t - self._origin, self._masks,
                                         FoundWrong())
-            if after is None:       # the oldest readings are too few for the filters
-                continue
-            if tick % THRUST_LOG_TICKS == 0:
-                self.filters.log_thrust()
-            self._pairs.append((before, after))
+            if after is not None:   # else the oldest readings are too few for the filters
+                self._pairs.append((before, after))
 
     def finish(self) -> tuple[tuple[Sample, Sample], ...]:
         """All pairs of samples, before and after."""

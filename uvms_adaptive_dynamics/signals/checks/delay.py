@@ -28,7 +28,7 @@ import numpy as np
 from ...config import Config
 from ...model.jackknife import student_quantile, variance
 from ...model.kernel import gaussian_kernel
-from ...model.normal import Z95
+from ...model.normal import CERTAIN, Z95
 from ...model.robot import RobotModel
 from ...model.sample import VEHICLE_CHANNELS, Misread, Sample
 from .fits import STRETCHES
@@ -105,7 +105,7 @@ class DelayMonitor:
     @staticmethod
     def _least(found: Delay | None) -> float:
         """[s] Lower bound of the delay's magnitude with 99.9 % certainty."""
-        certain = student_quantile(0.9995, STRETCHES)
+        certain = student_quantile(CERTAIN, STRETCHES)
         return 0.0 if found is None else max(abs(found.delay) - certain * found.stddev, 0.0)
 
     @property

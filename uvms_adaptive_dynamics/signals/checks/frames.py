@@ -141,6 +141,8 @@ class FrameChecks:
     def mends(self) -> tuple[Mend, ...]:
         """What puts all sensors right that were right before and are wrong now; empty if there are
         none, or if it is not known for all of them."""
+        if not self._changed:       # (asked at each message)
+            return ()
         mends = [finding.mend for finding in self._findings_changed()]
         known = tuple(mend for mend in mends if mend is not None)
         return known if len(known) == len(mends) else ()

@@ -29,6 +29,7 @@ import numpy as np
 
 from ...config.thrusters import ZONE_CUT, ZONE_SHIFT, Thrusters
 from ...model.jackknife import student_quantile, variance
+from ...model.normal import CERTAIN
 from ..filters.command_response import POWER, Response
 from .finding import Finding, Harm
 from .fits import STRETCHES
@@ -78,7 +79,7 @@ def response_findings(windows: Windows, tried: np.ndarray, dvl: np.ndarray,
     best, certain = fitted[0], certain_gain(len(TRIED_RESPONSES))
     # The odds hold if one of the responses is the true one. None is exactly, so their gain must
     # also exceed what it varies by from one stretch of time to another (Vuong 1989).
-    doubt = student_quantile(0.9995, STRETCHES) * math.sqrt(
+    doubt = student_quantile(CERTAIN, STRETCHES) * math.sqrt(
         float(variance(as_set_without - best.without)))
     if as_set - best.cost < certain + doubt:
         return []
@@ -92,7 +93,7 @@ def _matters(fitted: _Fitted, settings: Thrusters) -> bool:
     by more than an unknown voltage changes a curve's own."""
     known, least = (1.0, 0.0) if fitted.kind == POWER else (settings.dead_zone, ZONE_STEP)
     return (abs(fitted.value - known)
-            > least + student_quantile(0.9995, STRETCHES) * fitted.stddev)
+            > least + student_quantile(CERTAIN, STRETCHES) * fitted.stddev)
 
 
 def _cleaned(windows: Windows, tried: np.ndarray, dvl: np.ndarray, allocation: np.ndarray

@@ -105,11 +105,12 @@ class SensorChecks:
             sensors_right = turn is not None and not any(
                 result.is_harmful or not result.complete and before[name].is_harmful
                 for name, result in results.items() if name != "joints")
-            if sensors_right and "thrust" in logs and "dvl" in logs and "DVL" in self.names:
-                logs["dvl"] = fused(logs["dvl"])
-                yield
-            windows = (thrust_windows(logs["thrust"], logs["dvl"])
-                       if sensors_right and "thrust" in logs and "dvl" in logs else None)
+            windows = None
+            if sensors_right and "thrust" in logs and "dvl" in logs:
+                if "DVL" in self.names:
+                    logs["dvl"] = fused(logs["dvl"])
+                    yield
+                windows = thrust_windows(logs["thrust"], logs["dvl"])
             checked = self._check_thrusters(logs, windows)
             yield
             if (windows is not None and checked.complete and not checked.findings

@@ -28,8 +28,8 @@ from __future__ import annotations
 from statistics import median_high
 
 import numpy as np
-from scipy.special import stdtrit
 
+from ...model.jackknife import student_quantile
 from ...model.normal import CERTAIN
 
 LEVEL = 3               # values of which one median is kept
@@ -89,4 +89,5 @@ def _line(t: np.ndarray, d: np.ndarray) -> tuple[float, bool]:
     with_line = spread + (n - 1) * np.log(left + np.finfo(float).tiny)
     no_line = spread + (n - 1) * np.log(without + np.finfo(float).tiny)
     t_squared = (n - 2) * np.expm1((no_line.min() - with_line.min()) / (n - 1))
-    return float(slope[np.argmin(with_line)]), bool(t_squared > stdtrit(n - 2, CERTAIN) ** 2)
+    certain = t_squared > student_quantile(CERTAIN, n - 1) ** 2
+    return float(slope[np.argmin(with_line)]), bool(certain)
