@@ -71,6 +71,16 @@ def test_a_topic_that_was_named_as_absent_is_said_to_have_come():
         (False, "first message on '/imu/data', 8 s after the start")]
 
 
+def test_a_publisher_that_has_just_appeared_is_not_said_to_send_nothing():
+    """It is given as long as the node's start; one that sends nothing is named then."""
+    world = World(rate=0.0)
+    assert len(world.run(4.0)) == 1
+    world.topic.why_silent = "its publisher sends nothing"
+    assert world.run(3.0) == []
+    (line,) = world.run(1.0)
+    assert line.text.endswith("its publisher sends nothing")
+
+
 def test_silence_and_return_are_a_line_each():
     """Silence is logged within its timeout and a second, then every 30 s; the return with its
     duration."""

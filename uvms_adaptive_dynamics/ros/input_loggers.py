@@ -72,6 +72,7 @@ class InputLogger:
         self._said: dict[str, float] = {}        # kind of line -> steady time of the last
         self._silent_since: float | None = None
         self._reason = ""       # of this silence
+        self._other_since: float | None = None   # steady time since when it has another reason
         self._has_begun = False
         self._refused_before = 0
         self._refusing = False
@@ -99,12 +100,12 @@ class InputLogger:
             self._several_said = several
         if self._state.last_receive is None:
             if steady - self._begin >= SILENT_AFTER_S:
-                yield *self._silence_kind("absent"), Line(True, (
+                yield *self._silence_kind("absent", steady), Line(True, (
                     f"no message yet on '{self._topic.topic}' ({self._type}): "
                     f"{self._topic.why_silent}"))
             return
         yield from self._first_message(steady)
-        yield from self._silence(now)
+        yield from self._silence(now, steady)
         if self._silent_since is None:
             yield from self._refusals(now)
             yield from self._clock()
@@ -118,13 +119,14 @@ class InputLogger:
                 "start"))
         self._has_begun = True
 
-    def _silence(self, now: float) -> Iterator[tuple[str, float, Line]]:
+    def _silence(self, now: float, steady: float) -> Iterator[tuple[str, float, Line]]:
         assert self._state.last_receive is not None
         name, age = f"'{self._topic.topic}'", now - self._state.last_receive
         if age > self._timeout:
             if self._silent_since is None:
-                self._silent_since, self._window, self._reason = now - age, None, ""
-            yield *self._silence_kind("silent"), Line(True, (
+                self._silent_since, self._window = now - age, None
+                self._reason, self._other_since = "", None
+            yield *self._silence_kind("silent", steady), Line(True, (
                 f"no message on {name} for {age:.1f} s, its rows are masked: "
                 f"{self._topic.why_silent}"))
         elif self._silent_since is not None:
@@ -132,13 +134,21 @@ class InputLogger:
             self._silent_since = None
             yield "back", THROTTLE_S, Line(False, f"messages on {name} again after {gap:.1f} s")
 
-    def _silence_kind(self, kind: str) -> tuple[str, float]:
+    def _silence_kind(self, kind: str, steady: float) -> tuple[str, float]:
         """(kind, minimum time between lines of this kind [s]) for silence: its reason may become
         known later, or change."""
-        before, self._reason = self._reason, self._topic.why_silent
-        if not before:
-            return kind, THROTTLE_S
-        return (kind, SILENT_AGAIN_S) if before == self._reason else ("reason", THROTTLE_S)
+        reason = self._topic.why_silent
+        if not self._reason or reason == self._reason:
+            again = SILENT_AGAIN_S if self._reason else THROTTLE_S
+            self._reason, self._other_since = reason, None
+            return kind, again
+        if self._other_since is None:
+            self._other_since = steady
+        # A publisher that has just appeared is given as long to send as one at the start.
+        if steady - self._other_since < SILENT_AFTER_S:
+            return kind, SILENT_AGAIN_S
+        self._reason, self._other_since = reason, None
+        return "reason", THROTTLE_S
 
     def _refusals(self, now: float) -> Iterator[tuple[str, float, Line]]:
         name, state = f"'{self._topic.topic}'", self._state
