@@ -116,3 +116,21 @@ def test_samples_that_begin_after_the_checkpoint_are_not_learnt_again(samples):
         again = tuple(zip(samples[30:k], samples[30:k])) if k == 75 else ()
         estimator.step(replace(samples[k], again=again))
     assert "learnt again" not in estimator.undone
+
+
+@pytest.mark.parametrize("checked", [True, False])
+def test_checks_and_faults_count_after_the_clock_was_set_back(samples, checked):
+    """A check that finds the sensors right gives a checkpoint, to which the estimate returns; of a
+    fault that is found before such a check, what was learnt since the last one is undone."""
+    estimator, known = Estimator(CONFIG), {}
+    for k, sample in enumerate(samples):
+        if k <= CHECKS[0]:
+            shifted = replace(sample, t=sample.t + 1000.0, right_until=sample.right_until + 1000.0)
+        else:
+            until = samples[CHECKS[1]].t if checked and k >= CHECKS[1] else -np.inf
+            shifted = replace(sample, right_until=until)
+        estimator.step(shifted)
+        known[k] = estimator.information.rows_learned
+    assert known[FOUND] == known[CHECKS[checked] - 1]
+    if checked:
+        assert estimator.undone.startswith("what was learnt since 1 s is undone")

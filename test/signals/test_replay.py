@@ -199,27 +199,42 @@ def test_a_second_sensor_that_nothing_puts_right_is_left_out_as_well(recorded):
         assert not any(after.valid.any() for _, after in told[-1].again)
 
 
-def test_a_jump_of_the_clock_ends_a_replay(recorded):
-    """Readings of another time are not put right by it; the samples go on."""
+@pytest.mark.parametrize("jump", [-3600, 3600])
+@pytest.mark.parametrize("begun", [False, True])
+def test_a_sensor_is_put_right_after_a_jump_of_the_clock(recorded, clean, jump, begun):
+    """A clock says nothing about a sensor: it stays as it was found, and the samples go on.
+    Readings of the other time do not come again, not even of a replay that had begun."""
     config, robot, messages = recorded
-    front, counts = SignalFrontEnd(config, robot), []
-    for jump in (0.0, 3600.0):
-        samples = []
-        for role, message, t in messages:
-            if jump == 0.0 and t > START + FOUND and not front.frames._changed:
-                front.frames._results["DVL"] = mismatch("dvl.frame", "", mend=Mend("dvl", 0, FLIP))
-                front.frames._since = {"dvl.frame": (FOUND, 4.0)}
-                front.frames._changed = {"dvl.frame": 4.0}
-            if front._replay is not None and jump == 0.0:
-                break
-            message.header.stamp.sec += int(jump)
-            front.add_message(role, message, t + jump)
-            message.header.stamp.sec -= int(jump)
-            samples += front.samples()
-        counts.append(len(samples))
-    assert counts[0] > 400 and counts[1] > 600
-    assert front._replay is None and not front._mends.now and not front.frames._changed
-    assert not any(sample.again for sample in samples)
+    front = SignalFrontEnd(config, robot)
+    samples, jumped = [], 0
+    for role, message, t in messages:
+        frames = front.frames
+        if t > START + FOUND and not frames._changed and not frames._mended:
+            frames._results["DVL"] = mismatch("dvl.frame", "", mend=Mend("dvl", 0, FLIP))
+            frames._since, frames._changed = {"dvl.frame": (FOUND, 4.0)}, {"dvl.frame": 4.0}
+        if frames._mended if not begun else front._replay is not None:
+            jumped = jump
+        message.header.stamp.sec += jumped
+        front.add_message(role, flipped(message) if role == "dvl" and t > START + ONSET
+                          else message, t + jumped)
+        message.header.stamp.sec -= jumped
+        samples += [(jumped, sample) for sample in front.samples()]
+    later = [sample for after, sample in samples if after and sample.valid[:6].all()]
+    assert front.resets.total() == 1 and len(later) > 50
+    assert all(alike(sample, clean[min(clean, key=lambda t: abs(t - sample.t + jump))])
+               for sample in later)
+    assert not any(sample.again or sample.found_wrong for sample in later[10:])
+    assert front.warnings[-1].startswith("dvl.frame") and front.warnings[-1].endswith(MENDED)
+
+
+def test_what_cannot_be_put_right_stays_left_out_after_a_jump_of_the_clock(recorded):
+    """The rows that need the sensor are not learnt from; another recording begins anew."""
+    front, _ = run(recorded, None, then=lambda front, t: None)
+    front.restart()
+    assert front.frames.vehicle_is_wrong and front.frames.right_until == -np.inf
+    assert front.warnings[-1].endswith(UNLEARNT) and "found 10 s after" in front.warnings[-1]
+    front.reset()
+    assert not front.frames.vehicle_is_wrong and not front.warnings
 
 
 def test_a_status_can_be_asked_for_at_any_time_of_a_replay(recorded):

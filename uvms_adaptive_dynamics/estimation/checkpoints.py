@@ -57,7 +57,8 @@ class Checkpoints:
 
     def is_due(self, sample: Sample) -> bool:
         """Whether a new check has found the sensors right, so that a checkpoint is due."""
-        return sample.right_until > self._newest and not sample.found_wrong
+        is_new = sample.right_until > (self._newest if self._newest <= sample.t else -math.inf)
+        return is_new and not sample.found_wrong
 
     def keep(self, sample: Sample, known: Checkpoint) -> None:
         """Keep a checkpoint at this sample's `right_until`."""

@@ -248,6 +248,8 @@ class Estimator:
             passed = t - self._last_t
             self._progress.advance(passed)
             self._separate(passed)
+            if self._first_t is not None and passed < 0:    # what is told goes on to be later
+                self._first_t += passed
         if self._first_t is None:
             self._first_t = t
         self._last_t = t

@@ -189,9 +189,9 @@ class RobotChanges:
 
     def begin_again(self, since: float, now: float) -> tuple[float, Revision] | None:
         """Return once more to the checkpoint of the fault that lasts, since all samples from stamp
-        `since` [s] on can be learnt again; its stamp [s] and the consequence, None if it is older.
-        now [s]: stamp of the sample."""
-        if self._returned_to is None or self._returned_to[0] < since:
+        `since` [s] on can be learnt again; its stamp [s] and the consequence, None if it is older
+        or of another clock. now [s]: stamp of the sample."""
+        if self._returned_to is None or not since <= self._returned_to[0] <= now:
             return None
         until, known = self._returned_to
         return until, self._undo(until, known, now)

@@ -173,7 +173,7 @@ class NodeInputs:
         now = node_time(self._node)
         self._log.warning(f"time jumped back to {now:.2f} s: signals restarted"
                           f"{self._kept}")
-        self.front_end.reset()
+        self.front_end.restart()
         self._time_jumped()
         if self.recorder is not None:
             self.recorder.split()

@@ -22,6 +22,7 @@ give the same samples, live or from a bag. A tick is complete once the sensors' 
 """
 from __future__ import annotations
 
+import math
 from collections import Counter
 from collections.abc import Callable, Sequence
 from dataclasses import replace
@@ -105,12 +106,23 @@ class SignalFrontEnd:
 
     def reset(self) -> None:
         """Forget all signals, as between bags; counts stay."""
+        self._drop_signals()
+        self.frames.reset()
+        self._mends, self._left_out = Mends(), FoundWrong()
+
+    def restart(self) -> None:
+        """Forget all signals because a clock has jumped: what is known about the sensors stays, and
+        readings are put right as before."""
+        self._drop_signals()
+        self.frames.restart()
+        self._mends = Mends().then(-math.inf, self._mends.now)
+
+    def _drop_signals(self) -> None:
         for part in (self._reader, self._frozen_gate, self._publisher_gate, self._filters,
-                     self._grid, self._masks, self.frames, self.delay):
+                     self._grid, self._masks, self.delay):
             part.reset()
         self._kept.clear()
-        self._mends, self._replay, self._again = Mends(), None, ()
-        self._left_out = FoundWrong()
+        self._replay, self._again = None, ()
 
     # --- messages ---------------------------------------------------------------------------------
 
@@ -120,7 +132,7 @@ class SignalFrontEnd:
         readings = self._reader.read(role, message, receive_time)
         if isinstance(readings, ClockJump):
             self.resets[Handling.JUMPED.value] += 1
-            self.reset()
+            self.restart()
             readings = self._reader.read(role, message, receive_time)
         if not isinstance(readings, ClockJump):
             for reading in readings:

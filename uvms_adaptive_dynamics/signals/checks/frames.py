@@ -104,12 +104,23 @@ class FrameChecks:
         # [s] of the latest checks that found everything right, as far back as a fault may be unseen
         self._right = deque([-math.inf], maxlen=math.ceil(RECENT_DATA / CHECK_PERIOD) + 1)
         self._next_check = FIRST_CHECK
-        self._checked_at = -math.inf                # [s] of the last check
+        self._checked_at = -math.inf                # [s] from the first row: of the last check
         self._steps: Iterator[None] | None = None    # remaining steps of a running check
         self._stepped_at = -math.inf
         self._begin: float | None = None
+        self._elapsed = 0.0                         # [s] from the first row to the newest
         self._logs: dict[str, list[np.ndarray]] = {name: [] for name in LOGS}
         self._checks.reset()
+
+    def restart(self) -> None:
+        """Go on with rows on another clock: what is known about the sensors stays, and the time
+        from the first row goes on."""
+        self._changed = dict.fromkeys(self._changed, -math.inf)
+        self._right.clear()
+        self._right.append(-math.inf)
+        self._next_check = max(self._next_check, self._elapsed + FIRST_CHECK)
+        self._steps, self._stepped_at, self._begin = None, -math.inf, None
+        self._logs = {name: [] for name in LOGS}
 
     @property
     def findings(self) -> list[tuple[Finding, float]]:
@@ -225,9 +236,9 @@ class FrameChecks:
         integral (N,) [N s]; doubted: only the time of a row that is held back. The log `tried`,
         which comes from elsewhere, has the integral (K N,) for TRIED_RESPONSES at the same times.
         """
-        self._begin = t if self._begin is None else self._begin
+        self._begin = t - self._elapsed if self._begin is None else self._begin
         self._logs[log].append(np.concatenate([[t], *values]))
-        elapsed = t - self._begin
+        elapsed = self._elapsed = t - self._begin
         if self._steps is None and elapsed > self._next_check:
             self._steps = self._check(t, elapsed)
         if self._steps is not None and t >= self._stepped_at + CHECK_STEP_PERIOD:
@@ -237,10 +248,11 @@ class FrameChecks:
 
     def finish(self) -> None:
         """Check the data since the last check, at the end of a recording."""
-        newest = max((rows[-1][0] for rows in self._logs.values() if rows), default=None)
-        if newest is None or self._begin is None:
+        logs = [rows for rows in self._logs.values() if rows]
+        if not logs or self._begin is None:
             return
-        seconds = newest - max(self._checked_at, self._begin)
+        newest, oldest = max(rows[-1][0] for rows in logs), min(rows[0][0] for rows in logs)
+        seconds = newest - max(self._begin + self._checked_at, oldest)
         if seconds < LEAST_WINDOWS * JOINT_WINDOW:
             return
         names = LOGS if seconds >= LEAST_WINDOWS * CHANGE_WINDOW else WITHIN_SENSOR
@@ -306,7 +318,7 @@ class FrameChecks:
                 results.get(name, UNDECIDED).complete for name in self._consistent):
             self._right.append(t)
         if names == LOGS:       # (else DVL, depth and thrusters are as unchecked as before)
-            self._checked_at = t
+            self._checked_at = elapsed
         soon = waits or self._next_check < EARLY_CHECKS
         self._next_check += CHECK_PERIOD if soon else LATE_CHECK_PERIOD
 
@@ -324,7 +336,8 @@ class FrameChecks:
     def _is_doubted(self, logs: dict[str, np.ndarray], t: float) -> bool:
         """Whether more rows of IMU and DVL than single outliers were doubted since the last check.
         """
-        since = max(self._checked_at, t - CHECK_PERIOD)
+        assert self._begin is not None
+        since = max(self._begin + self._checked_at, t - CHECK_PERIOD)
         new = {name: int(np.sum(logs[name][:, 0] > since)) for name in ("imu", "dvl", "doubted")
                if name in logs}
         return new.get("doubted", 0) > MOST_DOUBTED * sum(new.values())
