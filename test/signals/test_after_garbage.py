@@ -161,6 +161,30 @@ def test_slow_sensors_lose_no_rows(role, nth, share, recorded):
     assert np.mean([s.valid[6:].any() for s in counted]) >= share, front.masked["axis_e"]
 
 
+@pytest.mark.parametrize("each", [5, 10])
+def test_a_dvl_that_is_published_again_and_again_is_as_good_as_one_at_its_own_rate(each, recorded):
+    """At 2 and at 1 Hz: what repeats the last velocity is neither a measurement nor a fault."""
+    config, robot, _, messages = recorded
+
+    def counted(repeated):
+        """(share of the vehicle's rows that count, front end)."""
+        kept, count = {}, iter(range(10**6))
+
+        def change(r, m, t):
+            if r != "dvl":
+                return r, m, t
+            new = next(count) % each == 0
+            kept[r] = m if new else kept[r]
+            m = Message(**{**vars(kept[r]), "header": m.header})
+            return (r, m, t) if new or repeated else None
+        front, samples = run(config, robot, messages, change)
+        rows = [s.valid[:6].all() for s in samples if 5.0 < s.t - START < SECONDS - 2.5]
+        return np.mean(rows), front
+    share, front = counted(True)
+    assert share >= counted(False)[0] - 0.05 > 0.6
+    assert front.inputs["dvl"].rejected["frozen"] <= 4      # (until the second new velocity)
+
+
 def test_a_fast_imu_gives_the_same_motion(recorded):
     """Every reading forty times within its period, as a 4 kHz driver might: a few seconds of it."""
     config, robot, motion, messages = recorded

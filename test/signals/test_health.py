@@ -36,6 +36,7 @@ def warnings(settings=(), late="", restarts=0, motion=(), changed=(), has_checke
         has_changed=lambda s: s in changed,
         is_mended=lambda finding: finding.setting in mended,
         has_checked=has_checked,
+        failed="",
     )
     return signal_warnings([], frames, SimpleNamespace(warning=late), list(motion), restarts)
 

@@ -49,6 +49,8 @@ def signal_warnings(inputs: list[str], frames: FrameChecks, delay: DelayMonitor,
         warnings.append(
             "dvl: velocities contradicted the IMU for seconds but agreed with each other, and were "
             f"finally accepted ({times}); check the bottom lock and the IMU's attitude")
+    if frames.failed:
+        warnings.append(f"frames: {frames.failed}")
     turned = any(finding.setting.startswith(("imu", "dvl")) for finding, _ in frames.findings)
     return [*inputs, *([] if turned else motion), *warnings]
 

@@ -66,6 +66,20 @@ def test_scale_and_rotation_come_with_their_errors(rate):
         assert low - 3.3 * scale_error < 0.8 < high + 3.3 * scale_error
 
 
+def test_a_dvl_that_loses_most_of_its_velocities_is_judged_by_the_rest():
+    """Hardly a window of a second has all of its rows; of half a second at a time nothing is said.
+    """
+    Q = 0.8 * from_rotation_vector(np.radians([3.0, -8.0, 5.0]))
+    for seed in range(5):
+        log, *_ = dvl_log(seed, Q, rate=20.0)
+        kept = np.random.default_rng(seed).random(len(log)) < 0.35
+        fit = velocity_map(log[kept])
+        angle, error = fit.rotation()[0], fit.rotation()[1]
+        assert abs(np.linalg.norm(angle) - np.radians(np.sqrt(98))) < 3.3 * error < 0.2
+        short = log[np.arange(len(log)) % 60 < 10]
+        assert velocity_map(short) is None and fused(short) is short
+
+
 @pytest.mark.parametrize("seed", range(3))
 def test_what_the_integral_gathers_while_rows_are_withheld_changes_nothing(seed):
     """Six seconds of an accelerometer that is found wrong, and whose rows are not judged: the

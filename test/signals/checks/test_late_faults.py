@@ -22,6 +22,7 @@ import pytest
 from uvms_adaptive_dynamics.config import Config
 from uvms_adaptive_dynamics.model.robot import RobotModel
 from uvms_adaptive_dynamics.model.rotations import from_rpy
+from uvms_adaptive_dynamics.signals.checks import suite
 from uvms_adaptive_dynamics.signals.checks.delay import DelayMonitor
 from uvms_adaptive_dynamics.signals.checks.dvl_check import check_velocity
 from uvms_adaptive_dynamics.signals.checks.finding import (
@@ -331,3 +332,24 @@ def test_a_dvl_without_a_whole_window_is_not_judged():
     rows[:, 0] = 1.7 * (np.arange(200) // 2) + 0.01 * (np.arange(200) % 2)
     assert velocity_map(rows) is None
     assert check_velocity({"dvl": rows}, CONFIG, upside_down=False) == (UNDECIDED, None)
+
+
+def test_a_check_whose_fit_fails_is_told_and_the_next_one_judges(monkeypatch):
+    """Samples go on, and the sensors are judged again at the time of the next check."""
+    checks = iter(range(100))
+    right = suite.check_velocity
+
+    def failing_once(*args, **kwargs):
+        if next(checks) == 0:
+            raise np.linalg.LinAlgError("SVD did not converge")
+        return right(*args, **kwargs)
+    monkeypatch.setattr(suite, "check_velocity", failing_once)
+    frames = followed(dvl=np.diag([1.0, -1.0, -1.0]), onset=-1.0, until=36.0)
+    told = signal_warnings([], frames, DelayMonitor(CONFIG), [], 0)
+    assert len(told) == 1 and "ended with 'SVD did not converge', so it judged no" in told[0]
+    frames = followed(dvl=np.diag([1.0, -1.0, -1.0]), onset=-1.0, until=45.0)
+    assert [finding.setting for finding, _ in frames.findings] == ["dvl.frame"]
+    checks = iter(range(100))
+    frames = followed(until=29.0)
+    frames.finish()
+    assert frames.failed

@@ -131,6 +131,19 @@ def test_a_dvl_is_frozen_with_its_eighth_repeat(jitter):
     assert found == [None] * 8 + [0.0] * 2
 
 
+def test_a_dvl_is_frozen_when_its_next_velocity_is_late():
+    """It measures once per second and publishes at 4 Hz. Its first interval is not known yet."""
+    gate, found = FrozenSensorGate(0.02), []
+    for k in range(2000):
+        t = 0.01 * k
+        gate.gate("imu", t, [0.0, 0.0, 1.0, np.sin(20.0 * t), 0.0, 0.0, 0.0, 0.0, -9.8, 0.0])
+        if k % 25 == 0:
+            answer = gate.gate("dvl", t, [0.1 * min(t // 1.0, 10.0), 0.0, 0.0])
+            found += [] if answer is None else [(t, answer)]
+    late = [(t, since) for t, since in found if t > 3.0]
+    assert late[0] == (11.5, 10.0) and len(late) == 34 and len(found) - len(late) <= 2
+
+
 def test_nothing_is_frozen_while_the_robot_rests():
     """Long runs of identical readings are no fault if no other sensor shows motion."""
     assert frozen_imu(5.0, [[0.0, 0.0, 0.0]] * 100) == [None] * 500

@@ -97,7 +97,7 @@ def test_a_value_counts_from_its_first_change_on():
 
 def test_new_values_are_told_from_repeats_and_from_a_frozen_sensor():
     """A value in four messages of a 10 Hz topic is new; the sensor freezes for two seconds."""
-    new, t = NewValues(frozen_after=0.8), 0.1 * np.arange(200)
+    new, t = NewValues(slowest=0.8), 0.1 * np.arange(200)
     seen = [not new.repeats(at, [float(k // 4), 1.0]) for k, at in enumerate(t)]
     assert np.flatnonzero(seen).tolist() == list(range(0, 200, 4))
     assert new.period == pytest.approx(0.4)
@@ -107,6 +107,6 @@ def test_new_values_are_told_from_repeats_and_from_a_frozen_sensor():
 
 
 def test_a_sensor_whose_values_are_all_new_is_not_reported():
-    new = NewValues(frozen_after=0.8)
+    new = NewValues(slowest=0.8)
     assert not any(new.repeats(0.1 * k, [0.01 * k]) for k in range(100))
     assert new.period == pytest.approx(0.1) and new.sentences("dvl", 10.0) == []

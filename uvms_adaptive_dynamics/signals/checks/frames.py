@@ -107,6 +107,7 @@ class FrameChecks:
         self._checked_at = -math.inf                # [s] from the first row: of the last check
         self._steps: Iterator[None] | None = None    # remaining steps of a running check
         self._stepped_at = -math.inf
+        self.failed = ""                            # what the operator is told of a failed check
         self._begin: float | None = None
         self._elapsed = 0.0                         # [s] from the first row to the newest
         self._logs: dict[str, list[np.ndarray]] = {name: [] for name in LOGS}
@@ -243,7 +244,7 @@ class FrameChecks:
             self._steps = self._check(t, elapsed)
         if self._steps is not None and t >= self._stepped_at + CHECK_STEP_PERIOD:
             self._stepped_at = t
-            if next(self._steps, True):
+            if self._step(self._steps, elapsed):
                 self._steps = None
 
     def finish(self) -> None:
@@ -256,8 +257,20 @@ class FrameChecks:
         if seconds < LEAST_WINDOWS * JOINT_WINDOW:
             return
         names = LOGS if seconds >= LEAST_WINDOWS * CHANGE_WINDOW else WITHIN_SENSOR
-        for _ in self._check(newest, newest - self._begin, names):
+        steps = self._check(newest, newest - self._begin, names)
+        while not self._step(steps, newest - self._begin):
             pass
+
+    def _step(self, steps: Iterator[None], elapsed: float) -> bool:
+        """Advance a check, `elapsed` [s] from the first row; returns whether it has ended. A fit
+        may fail on readings like none before: it is told, and the samples go on."""
+        try:
+            return bool(next(steps, True))
+        except np.linalg.LinAlgError as error:
+            self.failed = (f"the check after {elapsed:.0f} s ended with '{error}', so it judged no "
+                           "sensor; please report this with the recording")
+            self._next_check = elapsed + CHECK_PERIOD
+            return True
 
     def _check(self, t: float, elapsed: float, names: Sequence[str] = LOGS) -> Iterator[None]:
         """Check these logs up to t [s], step by step, and plan the next check."""

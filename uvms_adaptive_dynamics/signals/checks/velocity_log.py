@@ -57,8 +57,18 @@ class VelocityLog(NamedTuple):
         longest = max(3 * period, CHANGE_WINDOW)
         hats, kinks = _pieces(t[near], longest)
         axes = np.broadcast_to(np.eye(3), R.shape) if of_world else R
-        return cls(t[near], axes[near], dvl[near, 1:4], dvl[near, 4:7],
-                   _joined(t[near], C[near], longest), a[near], integral(t, R)[near], hats, kinks)
+        log = cls(t[near], axes[near], dvl[near, 1:4], dvl[near, 4:7],
+                  _joined(t[near], C[near], longest), a[near], integral(t, R)[near], hats, kinks)
+        return log if len(log.changes(log.C)) else None
+
+    def changes(self, x: np.ndarray) -> np.ndarray:
+        """Changes (m, 3) of x (k, 3) over CHANGE_WINDOW, from each row after which there is one in
+        time, whatever has been lost between."""
+        half = 0.5 * float(np.median(np.diff(self.t)))
+        then = np.searchsorted(self.t, self.t + CHANGE_WINDOW - half)
+        now = np.flatnonzero(then < len(self.t))
+        now = now[self.t[then[now]] - self.t[now] < 1.5 * CHANGE_WINDOW]
+        return x[then[now]] - x[now]
 
     def earlier(self, lag: float) -> VelocityLog:
         """The log with what the IMU measured `lag` [s] before each velocity."""

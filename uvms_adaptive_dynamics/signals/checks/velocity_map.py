@@ -32,8 +32,7 @@ from typing import NamedTuple
 import numpy as np
 
 from ...model.rotations import skew, to_rotation_vector
-from .finding import CHANGE_WINDOW
-from .fits import ROBUST_QUANTILE, STRETCHES, rows_in
+from .fits import ROBUST_QUANTILE, STRETCHES
 from .velocity_log import VelocityLog
 
 # Standard deviations by which entries of E, the lever arm [m], the lag [s] and the accelerometer's
@@ -125,7 +124,7 @@ def fused(dvl: np.ndarray) -> np.ndarray:
 def _settled(log: VelocityLog) -> tuple[VelocityLog, _Fit, float]:
     """(the log, its fit once map and lag have settled, the lag [s])."""
     # of any unit, and in any axes
-    by_imu, by_dvl = (np.sqrt(np.mean(_changes(log.t, x) ** 2)) for x in (log.C, log.v))
+    by_imu, by_dvl = (np.sqrt(np.mean(log.changes(x) ** 2)) for x in (log.C, log.v))
     Q = np.eye(3) * by_imu / max(by_dvl, 1e-9)
     last, lag, keep, offset = Q, 0.0, np.ones(len(log.t), bool), None
     for _ in range(CORRECTIONS):
@@ -138,12 +137,6 @@ def _settled(log: VelocityLog) -> tuple[VelocityLog, _Fit, float]:
             break
         last = fit.Q
     return log.earlier(before), fit, before + float(fit.x[12])
-
-
-def _changes(t: np.ndarray, x: np.ndarray) -> np.ndarray:
-    """Changes (m, 3) of x (k, 3) over windows of the times t (k,) [s] without a gap."""
-    rows = rows_in(t, CHANGE_WINDOW)
-    return (x[rows:] - x[:-rows])[t[rows:] - t[:-rows] < 1.5 * CHANGE_WINDOW]
 
 
 class _Fit(NamedTuple):
@@ -245,7 +238,7 @@ def _result(log: VelocityLog, fit: _Fit, lag: float) -> VelocityMap:
     to_Q[:9, :9] = -np.kron(Q.T, np.linalg.pinv(_one_plus(fit.x), rcond=NEARLY_SINGULAR))
     to_Q[9:, 9:] = np.eye(4)
     along = fit.u @ np.linalg.pinv(Q, rcond=NEARLY_SINGULAR).T
-    seen, by_imu, moved = (_changes(log.t, x) for x in (
+    seen, by_imu, moved = (log.changes(x) for x in (
         np.einsum("kij,kj->ki", log.R, log.v @ Q.T), log.C + fit.drift, along))
     by_imu = by_imu - by_imu.mean(axis=0)
     power = float(np.sum(seen ** 2))

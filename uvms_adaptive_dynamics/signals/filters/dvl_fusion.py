@@ -32,9 +32,9 @@ from ..checks.bursts import BurstFilter
 from ..decode.poses import lateness
 from ..decode.sensor_clock import SensorClock
 from ..gates.choose import innovation_gate
-from ..gates.frozen import FROZEN_AFTER
+from ..gates.frozen import new_values
 from ..gates.innovations import JUMP_PATIENCE
-from ..gates.repeats import REPEATED, NewValues
+from ..gates.repeats import REPEATED
 from .attitude_source import AttitudeSource
 from .body_motion import DVL_CONTRADICTS, NO_DVL, LinearMotion, at_body_origin, unknown
 from .imu_integral import ACC, N3, R_GB, RAW_C, C, ImuIntegral, W
@@ -119,7 +119,7 @@ class DvlFusion:
         self.last_velocity = self._last_rejected = -math.inf
         self._gap_end = -math.inf       # [s] end of the IMU's last gap
         self._refused_since = math.inf      # [s] since when all velocities are rejected
-        self._measured = NewValues(FROZEN_AFTER["dvl"])
+        self._measured = new_values("dvl")
 
     def restart(self) -> None:
         """Forget the offset, since the integral is meaningless across a gap in the IMU."""
@@ -290,7 +290,7 @@ class DvlFusion:
             return self._of_velocities(t)
         if self.offset.contradictions.cover(t, t):
             return unknown(DVL_CONTRADICTS)
-        fused = self.offset.at(t, self._clock.period or 0.0)
+        fused = self.offset.at(t, self._period())
         if fused is None:
             return unknown(NO_DVL)
         offset, drift, stddev = fused
@@ -304,7 +304,7 @@ class DvlFusion:
 
     def _of_velocities(self, t: float) -> LinearMotion:
         """The linear motion from accepted velocities alone."""
-        half = self._use.half_window(self._clock.period or 0.0, self._settings.imu_window,
+        half = self._use.half_window(self._period(), self._settings.imu_window,
                                      self._settings.dvl_window / 2)
         times, rows = self._at_origin.window(t - half, t + half)
         fit = polynomial_at(times, rows, t, DVL_DEGREE) if len(times) > MIN_DVL_VALUES else None

@@ -16,16 +16,21 @@
 
 Repeats are normal: a driver may publish every value three times, and readings of a robot at rest
 may not change for long. A sensor is frozen if its readings stay identical longer than any normal
-repeat while another sensor shows motion at least twice.
+repeat, and than its own new values usually take, while another sensor shows motion at least twice.
 """
 from __future__ import annotations
 
 import math
 from collections.abc import Sequence
 
+from .repeats import NewValues
+
 # [s] of identical readings, by role. Commands are exempt: a joystick held still is not frozen. The
 # DVL's is between seven and eight periods at 10 Hz, so that jitter does not decide which it is.
 FROZEN_AFTER = {"imu": 0.3, "dvl": 0.75, "joint_states": 0.5, "depth": 1.0}
+# The slowest sensor whose new values come at intervals, in FROZEN_AFTER, and how many of its usual
+# intervals without one are none of them.
+SLOWEST_SENSOR, OVERDUE_INTERVALS = 2.0, 1.5
 # [m] Depth change by DVL and attitude from which a repeated depth is frozen: a coarse sensor
 # repeats its reading on a level path.
 MIN_DEPTH_CHANGE = 0.15
@@ -42,6 +47,11 @@ PART_FROZEN_AFTER = 0.5
 PART_MOTION = {"attitude": 0.03, "rates": 0.05}    # [rad], [rad/s] changes that prove motion
 
 
+def new_values(role: str) -> NewValues:
+    """What tells the measurements of a role from messages that repeat the last one."""
+    return NewValues(SLOWEST_SENSOR * FROZEN_AFTER[role])
+
+
 class FrozenSensorGate:
     """Compares the readings of all roles; times are relative to the front end's origin."""
 
@@ -51,8 +61,9 @@ class FrozenSensorGate:
 
     def reset(self) -> None:
         """Forget all readings."""
-        self._last: dict[str, Sequence[float]] = {}
-        self._since: dict[str, float] = {}
+        self._new = {role: new_values(role) for role in FROZEN_AFTER}
+        self._last: dict[str, Sequence[float]] = {}               # of the IMU's parts
+        self._since: dict[str, float] = {}                        # likewise
         self._anchor: dict[str, Sequence[float]] = {}             # reading when motion was noted
         self._motion_times: dict[str, tuple[float, float]] = {}   # last but one, last
         self._part_motion: dict[str, tuple[float, float]] = {}    # likewise, for the IMU's parts
@@ -75,16 +86,15 @@ class FrozenSensorGate:
                 self._descent += (t - self._dvl_time) * sum(
                     v * n for v, n in zip(values, self._down))
             self._dvl_time = t
-        if self._last.get(role) != values:
-            self._last[role], self._since[role] = values, t
+        new = self._new[role]
+        if not new.repeats(t, values):
             if role == "depth":
                 self._descent_at_last_depth = self._descent
             self._note_motion(role, t, values)
             return self._part_frozen_since(t, values) if role == "imu" else None
-        since = self._since[role]
-        if t - since < FROZEN_AFTER[role]:
+        if t - new.since < max(FROZEN_AFTER[role], OVERDUE_INTERVALS * (new.period or 0.0)):
             return None
-        return since if self._moves(role, since, values) else None
+        return new.since if self._moves(role, new.since, values) else None
 
     def _part_frozen_since(self, t: float, values: Sequence[float]) -> float | None:
         """The time since which a part of the IMU is frozen, None if none is.

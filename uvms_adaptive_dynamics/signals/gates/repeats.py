@@ -69,13 +69,14 @@ class RepeatGate:
 
 class NewValues:
     """Tells measurements from messages that repeat the last one: a driver or a bridge may publish
-    more often than its sensor measures. `period` [s]: median interval between new values, without
-    those beyond `frozen_after` [s]; None until there are enough."""
+    more often than its sensor measures. since [s]: time of the last new values; `period` [s]:
+    median interval between new values, without those beyond `slowest` [s], in which the sensor was
+    frozen or at rest; None until there are enough."""
 
-    def __init__(self, frozen_after: float):
-        self._frozen_after = frozen_after
+    def __init__(self, slowest: float):
+        self._slowest = slowest
         self._last: Sequence[float] = ()
-        self._since = math.nan
+        self.since = math.nan
         self._intervals: deque[float] = deque(maxlen=PERIOD_INTERVALS)
         self.period: float | None = None
 
@@ -83,11 +84,11 @@ class NewValues:
         """Whether values at t [s] are those of the last message, bit by bit."""
         if values == self._last:
             return True
-        if t - self._since < self._frozen_after:
-            self._intervals.append(t - self._since)
+        if t - self.since < self._slowest:
+            self._intervals.append(t - self.since)
             if len(self._intervals) > 1:
                 self.period = median_high(self._intervals)
-        self._last, self._since = values, t
+        self._last, self.since = values, t
         return False
 
     def sentences(self, role: str, rate: float | None) -> list[str]:
