@@ -89,7 +89,7 @@ NO_THRESHOLDS = {
     "signals/replay.py": "KEPT_SECONDS MOST_KEPT AT_ONCE",
     "signals/latest_state.py": "VELOCITY_HISTORY ZERO",
     "signals/ticks.py": "MAX_TICKS_AT_ONCE",
-    "signals/checks/delay.py": "MIN_SHIFT MAX_SHIFT SHIFT_STEP ROW_STRIDE "
+    "signals/checks/delay.py": "MIN_SHIFT MAX_SHIFT SHIFT_STEP SHIFTS ROW_STRIDE "
                                "FIRST_ESTIMATE ESTIMATE_PERIOD MONITORED",
     "signals/checks/dvl_check.py": "CUT_STEP",
     "signals/checks/effort_scale.py": "LOAD_PERIOD",
