@@ -89,7 +89,7 @@ NO_THRESHOLDS = {
     "signals/replay.py": "KEPT_SECONDS MOST_KEPT AT_ONCE",
     "signals/latest_state.py": "VELOCITY_HISTORY ZERO",
     "signals/ticks.py": "MAX_TICKS_AT_ONCE",
-    "signals/checks/delay.py": "MIN_SHIFT MAX_SHIFT SHIFT_STEP ROW_STRIDE "
+    "signals/checks/delay.py": "MIN_SHIFT MAX_SHIFT SHIFT_STEP SHIFTS ROW_STRIDE "
                                "FIRST_ESTIMATE ESTIMATE_PERIOD MONITORED",
     "signals/checks/dvl_check.py": "CUT_STEP",
     "signals/checks/effort_scale.py": "LOAD_PERIOD",
@@ -121,7 +121,7 @@ NO_THRESHOLDS = {
     "signals/filters/expected_attitude.py": "ATTITUDE_SPACING",
     "signals/filters/gyro_bias.py": "COMPARISONS",
     "signals/filters/imu_integral.py": "YAW SERIES_COLUMNS",
-    "signals/filters/dvl_fusion.py": "DVL_DEGREE MAX_DVL_QUEUE",
+    "signals/filters/dvl_fusion.py": "DVL_DEGREE MAX_DVL_QUEUE HALF_BRIDGE",
     "signals/filters/imu_trust.py": "NO_TURN",
     "signals/filters/inertial.py": "IMU_DEGREE IMU_LOG_PERIOD",
     "signals/filters/joints.py": "JOINT_DEGREE JOINT_LOG_PERIOD",
@@ -135,7 +135,7 @@ NO_THRESHOLDS = {
     "signals/gates/innovations.py": "INNOVATION_SCALE_STEP",
     "signals/gates/repeats.py": "PAIRS_REMEMBERED PRIOR_PAIRS",
     "signals/gates/scale.py": "SCALE_STEP",
-    "signals/gates/spikes.py": "SPIKE_NEIGHBOURS LOOKAHEAD",
+    "signals/gates/spikes.py": "SPIKE_NEIGHBOURS LOOKAHEAD BEND_OF_NOISE",
 }
 
 

@@ -22,6 +22,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from signal_runs import run
 
+from uvms_adaptive_dynamics.signals.gates.choose import NoSpikeGate
 from uvms_adaptive_dynamics.signals.gates.spikes import SpikeGate
 
 
@@ -153,3 +154,14 @@ def test_coarse_values_are_no_spikes():
     rows = [row for k, v in enumerate(0.05 * np.round(values / 0.05))
             for row in gate.gate(0.02 * k, [float(v)])]
     assert not any(row.spikes is not None or row.erratic is not None for row in rows)
+
+
+def test_the_noise_is_known_from_second_differences():
+    """Of white noise on a slow sine, to a fifth; without gates none is known."""
+    rng, period = np.random.default_rng(0), 0.01
+    t = period * np.arange(2000)
+    gate = SpikeGate([0.02])
+    for at, x in zip(t, np.sin(t) + rng.normal(0.0, 0.5, t.size)):
+        gate.gate(at, [x])
+    assert gate.noise == [pytest.approx(0.5, rel=0.2)]
+    assert NoSpikeGate([0.02]).noise == [0.0]

@@ -42,6 +42,10 @@ class BurstFilter:
         self._rows: deque[tuple[float, bool]] = deque()       # time, doubted
         self._waiting: deque[tuple[Any, ...]] = deque()
 
+    def leave_out(self, t: float) -> None:
+        """Note that a row at t [s] proves nothing."""
+        self._log("doubted", t)
+
     def add(self, doubted: bool, t: float, *values: Any) -> None:
         """Add a row at t [s]. Rows that were held back are passed on after later ones."""
         self._rows.append((t, doubted))

@@ -35,6 +35,7 @@ from .fits import STRETCHES
 
 SETTING = "thrusters.delay"
 MIN_SHIFT, MAX_SHIFT, SHIFT_STEP = -0.4, 0.8, 0.02     # [s] shifts that are tried
+SHIFTS = np.arange(MIN_SHIFT, MAX_SHIFT + SHIFT_STEP / 2, SHIFT_STEP)
 ROW_STRIDE = 5           # every fifth row is enough after the low-pass
 MIN_DELAY_ROWS = 100
 MIN_RECORDING = 20.0     # [s]
@@ -62,12 +63,17 @@ def thruster_delay(samples: Sequence[Sample], robot: RobotModel, config: Config)
     Y = np.array([robot.raw_rows(s).Y[:6] for s in samples])
     wrench = np.array([s.wrench for s in samples])
     valid = np.array([s.valid[:6].all() for s in samples])
-    return _best_shift(t, Y, wrench, valid, config)
+    shifted = _Shifted.of(t, wrench, valid, config)
+    return None if shifted is None else _best_shift(shifted, Y)
 
 
 class DelayMonitor:
     """Keeps the last minute of motion and wrench, and estimates the delay every 30 s from all of
-    it, or from its newest half if all of it shows no certain delay, as after a change."""
+    it, or from its newest half if all of it shows no certain delay, as after a change.
+
+    The wrench is regressed on the motion. Noise of the motion, as of an IMU that is shaken, makes
+    acceleration explain less of it than velocity, which is later; noise of the wrench does the same
+    to the reverse regression. The true delay lies between both, so both must be certain of one."""
 
     def __init__(self, config: Config):
         self._config = config
@@ -90,23 +96,26 @@ class DelayMonitor:
         if self._since_estimate >= ESTIMATE_PERIOD:
             self._since_estimate = 0.0
             self._rows = self._rows[-self._max_rows:]
-            self.found = self._estimate(self._rows)
-            if not self._least(self.found):
-                recent = self._estimate(self._rows[-self._max_rows // 2:])
-                self.found = recent if self._least(recent) else self.found
-            self._certain = self._least(self.found)
+            self.found, self._certain = self._estimate(self._rows)
+            if not self._certain:
+                recent, certain = self._estimate(self._rows[-self._max_rows // 2:])
+                if certain:
+                    self.found, self._certain = recent, certain
 
-    def _estimate(self, rows: list[tuple]) -> Delay | None:
+    def _estimate(self, rows: list[tuple]) -> tuple[Delay | None, float]:
+        """(delay, lower bound [s] of its magnitude with 99.9 % certainty)."""
         t, n3, nu, nu_dot, wrench, valid = (np.array(column) for column in zip(*rows))
-        features = np.hstack([nu_dot, nu, np.abs(nu) * nu, n3, np.cross(nu[:, 3:], nu[:, :3]),
-                              np.ones((len(t), 1))])
-        return _best_shift(t, features, wrench, valid, self._config)
-
-    @staticmethod
-    def _least(found: Delay | None) -> float:
-        """[s] Lower bound of the delay's magnitude with 99.9 % certainty."""
-        certain = student_quantile(CERTAIN, STRETCHES)
-        return 0.0 if found is None else max(abs(found.delay) - certain * found.stddev, 0.0)
+        others = np.hstack([nu, np.abs(nu) * nu, n3, np.cross(nu[:, 3:], nu[:, :3]),
+                            np.ones((len(t), 1))])
+        shifted = _Shifted.of(t, wrench, valid, self._config)
+        if shifted is None:
+            return None, 0.0
+        found = _best_shift(shifted, np.hstack([nu_dot, others]))
+        least = _least(found)
+        if least:
+            reverse = _least(_reverse_shift(shifted, nu_dot, others))
+            least = min(abs(least), abs(reverse)) if least * reverse > 0.0 else 0.0
+        return found, least
 
     @property
     def misread(self) -> tuple[Misread, ...]:
@@ -128,42 +137,91 @@ class DelayMonitor:
                 f"set thrusters.delay to {setting + error:.3f} (now {setting:.3f})")
 
 
-def _best_shift(t: np.ndarray, Y: np.ndarray, wrench: np.ndarray, valid: np.ndarray,
-                config: Config) -> Delay | None:
-    """The most likely shift d, with wrench (k, 6) at t - d regressed on Y, refined by a parabola.
+def _least(found: Delay | None) -> float:
+    """[s] Of the delays that 99.9 % certainty allows, the one nearest to none."""
+    if found is None:
+        return 0.0
+    margin = student_quantile(CERTAIN, STRETCHES) * found.stddev
+    return found.delay - float(np.clip(found.delay, -margin, margin))
+
+
+class _Shifted(NamedTuple):
+    """The low-passed wrench (n, m) at the times t (n,) [s], in standard deviations, of the axes
+    `moved` (6,) by it; used (k,): indices of the rows that are compared with motion; kernel."""
+
+    t: np.ndarray
+    wrench: np.ndarray
+    moved: np.ndarray
+    used: np.ndarray
+    kernel: np.ndarray
+    size: np.ndarray
+
+    @classmethod
+    def of(cls, t: np.ndarray, wrench: np.ndarray, valid: np.ndarray,
+           config: Config) -> _Shifted | None:
+        """None if rows or wrench are too few, or too small, to tell."""
+        kernel, period = gaussian_kernel(config.filter), config.filter.period
+        half = len(kernel) // 2
+        if len(t) < MIN_RECORDING / period:
+            return None
+        tau = np.apply_along_axis(np.convolve, 0, wrench, kernel, "valid")
+        times = t[half:len(t) - half]
+        used = np.flatnonzero(_whole_windows(t, valid, len(kernel), period)
+                              & (times > times[0] + MAX_SHIFT) & (times < times[-1] + MIN_SHIFT))
+        used = used[::ROW_STRIDE]
+        if len(used) < MIN_DELAY_ROWS:
+            return None
+        moved = tau[used].std(axis=0) > LEAST_EFFORT
+        size = tau[used][:, moved].std(axis=0)
+        return cls(times, tau[:, moved] / size, moved, used, kernel, size) if moved.any() else None
+
+    def low_passed(self, rows: np.ndarray) -> np.ndarray:
+        """(k, ...) the rows (n, ...) of motion, at the times that are used."""
+        return np.array([np.tensordot(self.kernel, rows[k:k + len(self.kernel)], (0, 0))
+                         for k in self.used])
+
+    def earlier(self, delay: float) -> np.ndarray:
+        """(k, m) the wrench a delay [s] before the times that are used."""
+        return np.column_stack([np.interp(self.t[self.used] - delay, self.t, column)
+                                for column in self.wrench.T])
+
+
+def _best_shift(shifted: _Shifted, Y: np.ndarray) -> Delay | None:
+    """The most likely shift d, with the wrench at t - d regressed on Y, refined by a parabola.
 
     Y (k, 6, p): one model for all axes; Y (k, p): the same features for each axis separately.
     """
-    kernel, period = gaussian_kernel(config.filter), config.filter.period
-    half = len(kernel) // 2
-    if len(t) < MIN_RECORDING / period:
-        return None
-    tau = np.apply_along_axis(np.convolve, 0, wrench, kernel, "valid")
-    times = t[half:len(t) - half]
-    used = np.flatnonzero(_whole_windows(t, valid, len(kernel), period)
-                          & (times > times[0] + MAX_SHIFT) & (times < times[-1] + MIN_SHIFT))
-    used = used[::ROW_STRIDE]
-    if len(used) < MIN_DELAY_ROWS:
-        return None
-    moved = tau[used].std(axis=0) > LEAST_EFFORT
-    if not moved.any():
-        return None
-    size = tau[used][:, moved].std(axis=0)
-    tau = tau[:, moved] / size
-    rows = np.array([np.tensordot(kernel, Y[k:k + len(kernel)], (0, 0)) for k in used])
+    count = len(shifted.used)
+    rows = shifted.low_passed(Y)
     if Y.ndim == 3:
-        rows = (rows[:, moved] / size[:, None]).reshape(-1, Y.shape[2])
-    weight = _weights(rows, len(used))
-    U = _range_of(rows * np.repeat(weight, len(rows) // len(used))[:, None])
-    shifts = np.arange(MIN_SHIFT, MAX_SHIFT + SHIFT_STEP / 2, SHIFT_STEP)
+        rows = (rows[:, shifted.moved] / shifted.size[:, None]).reshape(-1, Y.shape[2])
+    weight = _weights(rows, count)
+    U = _range_of(rows * np.repeat(weight, len(rows) // count)[:, None])
     left = []
-    for d in shifts:
-        b = weight[:, None] * np.column_stack([
-            np.interp(times[used] - d, times, column) for column in tau.T])
+    for d in SHIFTS:
+        b = weight[:, None] * shifted.earlier(d)
         b = b if Y.ndim == 2 else b.reshape(-1, 1)
-        squares = ((b - U @ (U.T @ b)) ** 2).reshape(len(used), -1)
-        left.append([part.sum(axis=0) for part in np.array_split(squares, STRETCHES)])
-    return _likeliest(shifts, np.array(left))
+        left.append(_by_stretch((b - U @ (U.T @ b)).reshape(count, -1)))
+    return _likeliest(np.array(left))
+
+
+def _reverse_shift(shifted: _Shifted, acceleration: np.ndarray, others: np.ndarray) -> Delay | None:
+    """The most likely shift d, with acceleration (k, 6) regressed on the wrench at t - d and on
+    others (k, p), refined by a parabola."""
+    Q = _range_of(shifted.low_passed(others))
+    y = shifted.low_passed(acceleration)
+    y = y - Q @ (Q.T @ y)
+    left = []
+    for d in SHIFTS:
+        b = shifted.earlier(d)
+        U = _range_of(b - Q @ (Q.T @ b))
+        left.append(_by_stretch(y - U @ (U.T @ y)))
+    return _likeliest(np.array(left))
+
+
+def _by_stretch(left: np.ndarray) -> np.ndarray:
+    """(K, m) squares of the residuals (k, m), summed over each stretch of time."""
+    return np.array([part.sum(axis=0) for part in np.array_split(left ** 2, STRETCHES)])
 
 
 def _whole_windows(t: np.ndarray, valid: np.ndarray, length: int, period: float) -> np.ndarray:
@@ -199,8 +257,8 @@ def _range_of(A: np.ndarray) -> np.ndarray:
     return U[:, s > 1e-6 * s[0]]
 
 
-def _likeliest(shifts: np.ndarray, left: np.ndarray) -> Delay | None:
-    """The most likely delay, from the residual squares (S, K, m) at S shifts, in K stretches of
+def _likeliest(left: np.ndarray) -> Delay | None:
+    """The most likely delay, from the residual squares (S, K, m) at the SHIFTS, in K stretches of
     time, on m axes; None if it is at the edge.
 
     Each stretch has its own noise, so that one in which the IMU is shaken decides nothing.
@@ -210,31 +268,31 @@ def _likeliest(shifts: np.ndarray, left: np.ndarray) -> Delay | None:
     """
     cost = np.log(np.maximum(left, 1e-12)) / left.shape[1]      # (S, K, m)
     of_axes = cost.sum(axis=1)                                  # (S, m), -2 log L per row
-    delay, curvature = _vertex(shifts, of_axes.sum(axis=1))
+    delay, curvature = _vertex(of_axes.sum(axis=1))
     if not np.isfinite(delay):
         return None
     without = (of_axes[:, None] - cost).sum(axis=2)
-    parts = np.array([_vertex(shifts, one)[0] for one in without.T])
+    parts = np.array([_vertex(one)[0] for one in without.T])
     if not np.isfinite(parts).all():
         return None
-    disagreement = sum(_disagreement(shifts, costs, delay) for costs in (of_axes, cost.sum(axis=2)))
+    disagreement = sum(_disagreement(costs, delay) for costs in (of_axes, cost.sum(axis=2)))
     return Delay(delay, float(np.sqrt(variance(parts) + disagreement / curvature)))
 
 
-def _disagreement(shifts: np.ndarray, costs: np.ndarray, delay: float) -> float:
+def _disagreement(costs: np.ndarray, delay: float) -> float:
     """Twice the sum, over all but one, of the costs (S, k) above their own least ones at a delay.
     """
-    at_delay = [np.interp(delay, shifts, one) for one in costs.T]
+    at_delay = [np.interp(delay, SHIFTS, one) for one in costs.T]
     return 2.0 * float(np.sum(at_delay - costs.min(axis=0))) / max(costs.shape[1] - 1, 1)
 
 
-def _vertex(shifts: np.ndarray, cost: np.ndarray) -> tuple[float, float]:
+def _vertex(cost: np.ndarray) -> tuple[float, float]:
     """(shift of the smallest cost (S,), refined by a parabola; the parabola's curvature). The shift
     is infinite if it is at the edge."""
     k = int(np.argmin(cost))
-    if k in (0, len(shifts) - 1):
+    if k in (0, len(SHIFTS) - 1):
         return np.inf, 0.0
     before, here, after = cost[k - 1:k + 2]
     curvature = max(before - 2.0 * here + after, 1e-12)
-    return (float(shifts[k] + SHIFT_STEP * 0.5 * (before - after) / curvature),
+    return (float(SHIFTS[k] + SHIFT_STEP * 0.5 * (before - after) / curvature),
             float(curvature / SHIFT_STEP ** 2))

@@ -29,6 +29,7 @@ import numpy as np
 from ...config import Config
 from ...model.rotations import FRD_FROM_FLU, cross, turned, turned_back
 from ..checks.bursts import BurstFilter
+from ..checks.velocity_log import KNOT_SPACING
 from ..decode.poses import lateness
 from ..decode.sensor_clock import SensorClock
 from ..gates.choose import innovation_gate
@@ -51,6 +52,9 @@ DVL_PERIODS = 2.2         # periods of a slow DVL that the IMU bridges: one lost
 MIN_DVL_VALUES = 3
 MAX_DVL_QUEUE = 64
 
+# [sqrt(s)] Standard deviation of a walk half-way between two knots of the checks' offset, over its
+# size.
+HALF_BRIDGE = 0.5 * math.sqrt(KNOT_SPACING)
 DVL_FLOOR = 0.003         # [m/s] smallest scale of the gate
 # [m/s] Largest noise of a DVL that is still informative at half a metre per second.
 DVL_LARGEST = 0.2
@@ -190,13 +194,13 @@ class DvlFusion:
         self.last_velocity = t
         log = t, at_imu, w, imu[RAW_C], R_Gb, imu[N3]
         if self._trust.distrusted:
-            self._log.add(True, *log)
+            self._log_row(True, *log)
             return      # the offset from a distrusted IMU is meaningless
         if self._follow_drift(t, turned(R_Gb, at_imu), imu):
-            self._log.add(True, *log)
+            self._log_row(True, *log)
             return
         if not self._source.known:
-            self._log.add(True, *log)
+            self._log_row(True, *log)
             if self._source.find(t, at_imu):
                 self._begin_offset()
             return
@@ -204,7 +208,7 @@ class DvlFusion:
         self.gate.note_crowded(self._clock.intervals.crowded)
         self._undecided.append(_DvlValue(t, at_origin, at_imu, offset, R_Gb))
         decided = self.gate.gate(t, np.array(offset), np.array(R_Gb).reshape(3, 3))
-        self._log.add(not (decided and decided[-1][1]), *log)
+        self._log_row(not (decided and decided[-1][1]), *log)
         if self.gate.restarts > restarts:
             self.offset.restart()      # (older values belong to another offset)
         if self.gate.bend is not None:
@@ -231,6 +235,14 @@ class DvlFusion:
                 if value.t - self._at_origin.last_time > self._use.memory:
                     self._restart_gate()
                     break
+
+    def _log_row(self, doubted: bool, t: float, *values: Sequence[float]) -> None:
+        """Log a velocity for the frame checks, which take its noise for all that there is: where
+        the integral's own exceeds it between two knots of its offset, they learn nothing."""
+        if self._imu.walk * HALF_BRIDGE > self._stddev:
+            self._log.leave_out(t)
+        else:
+            self._log.add(doubted, t, *values)
 
     def _follow_drift(self, t: float, velocity: Sequence[float], imu: Sequence[float]) -> bool:
         """Whether the IMU's attitude drifts according to a velocity (3,) at the IMU in G; `imu`:

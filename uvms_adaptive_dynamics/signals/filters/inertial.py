@@ -164,6 +164,7 @@ class InertialFilter:
         spacing = t - self._imu.series.last_time
         before = self._imu.newest
         self._imu.add(t, row, dvl.offset.bias)
+        self._imu.note_noise(self._gate.noise, self._clock.period or 0.0)
         if not trust.distrusted and spacing < longest:
             trust.mount.follow(spacing, self._imu.R_Gb, row[6:9])
         outcome = trust.follow(t, row, before, gated.erratic is not None,

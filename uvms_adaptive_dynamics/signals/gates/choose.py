@@ -34,6 +34,11 @@ from .velocity_fit import VelocityFit
 class NoSpikeGate(SpikeGate):
     """See `SpikeGate`; rows pass at once, unchanged."""
 
+    @property
+    def noise(self) -> list[float]:
+        """See `SpikeGate.noise`; unknown."""
+        return [0.0] * len(self._floor)
+
     def gate(self, t: float, row: Sequence[float]) -> list[GatedRow]:
         """See `SpikeGate.gate`."""
         return [GatedRow(t, row, None, None)]

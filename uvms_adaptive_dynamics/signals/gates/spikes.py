@@ -21,6 +21,7 @@ narrow opens by itself.
 """
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from typing import NamedTuple
 
@@ -37,6 +38,7 @@ ERRATIC_SIGMAS = 6.0    # of the typical second difference, from which a whole w
 # Share of its inputs that are below the quantile that the scale follows. Where two of five values
 # are wrong, half of the inputs are as soon as some of these values are missed.
 SMALLEST_INPUTS = 0.35
+BEND_OF_NOISE = math.sqrt(1.5)  # standard deviation of half a second difference of white noise
 MAX_SPACING = 0.25      # [s] beyond which neighbours are unrelated
 
 
@@ -72,6 +74,11 @@ class SpikeGate:
         self._times: list[float] = []
         self._rows: list[Sequence[float]] = []
         self._next = 0                    # index of the first undecided row
+
+    @property
+    def noise(self) -> list[float]:
+        """(W,) standard deviations of the values, as their second differences show them."""
+        return [scale / BEND_OF_NOISE for scale in self._scale.value]
 
     def gate(self, t: float, row: Sequence[float]) -> list[GatedRow]:
         """Add a row (W floats) later than the last; returns the rows that are decided now."""
