@@ -341,6 +341,18 @@ def test_efforts_without_a_sign_are_named_and_a_load_of_one_sign_is_not(seed):
     assert not any("without its sign" in found.sentence for found in said(loaded))
 
 
+def test_an_effort_that_hovers_at_zero_has_a_sign():
+    """Its driver rounds it to zero for seconds while a slow joint sinks; one crossing is no proof.
+    """
+    log = joints_log(0)
+    log[:, 3] = -np.abs(log[:, 3] - 3.0 * np.cos(log[:, 1])) - 0.5
+    sinks = (log[:, 0] > 20.0) & (log[:, 0] < 23.0)
+    hovering = -0.004 * np.random.default_rng(1).random(sinks.sum())
+    for step in (0.01, 1e-9):
+        log[sinks, 3] = np.round(hovering / step) * step
+        assert not any("without its sign" in found.sentence for found in said(log))
+
+
 @pytest.mark.parametrize("seed", range(5))
 def test_efforts_that_come_late_are_named_with_their_seconds(seed):
     """0.14 s late, found to 0.03 s; the finding is silent at 0.02 s, and where they come early."""
@@ -382,11 +394,21 @@ def test_a_wrong_lever_arm_of_the_dvl_is_measured_and_one_of_centimetres_is_not_
     near[:, 1:4] += np.cross(nu[:, 3:], 0.15 * ahead)
     config = Config()
     (found,) = check_velocity({"dvl": off}, config, False)[0].findings
-    assert found.setting == "dvl.xyz" and found.harm is Harm.SLIGHT
+    assert found.setting == "dvl.xyz" and found.harm is Harm.FOLLOWED
     right = np.add(config.dvl.xyz, [0.2, 0.1, 0.15])
     np.testing.assert_allclose(found.values["dvl.xyz"], right, atol=0.03)
     assert "imu.xyz" in found.sentence
     assert check_velocity({"dvl": near}, config, False)[0].findings == []
+
+
+def test_a_wrong_lever_arm_matters_by_what_it_makes_of_the_velocities():
+    """.27 m at .2 rad/s are more than the noise of 1 cm/s, and less than one of .5 m/s."""
+    log, nu, _ = dvl_log(0)
+    log[:, 1:4] += np.cross(nu[:, 3:], [0.2, -0.1, -0.15])
+    for stddev, harm in ((0.01, Harm.FOLLOWED), (0.5, Harm.SLIGHT)):
+        config = Config().with_values({"dvl.stddev": stddev})
+        (found,) = check_velocity({"dvl": log}, config, False)[0].findings
+        assert found.harm is harm
 
 
 @pytest.mark.parametrize("seed", range(3))
