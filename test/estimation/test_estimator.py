@@ -591,7 +591,21 @@ def test_excitation_after_a_recovery_is_that_of_the_rows_since(robot, data):
                           (lambda s: replace(s, right_until=False), "sample.right_until is False"),
                           (lambda s: replace(s, misread="dvl"), "sample.misread is 'dvl'"),
                           (lambda s: replace(s, misread=(("dvl", (0,)),)), "a tuple of Misread"),
+                          (lambda s: replace(s, misread=(Misread("dvl", (10,)),)), "0 to 9"),
+                          (lambda s: replace(s, misread=(Misread("dvl", (1.5,)),)), "0 to 9"),
+                          (lambda s: replace(s, misread=(Misread("dvl", None),)), "0 to 9"),
                           (lambda s: replace(s, right_until="now"), "sample.right_until is 'now'"),
+                          (lambda s: replace(s, right_until=np.nan), "sample.right_until is nan"),
+                          (lambda s: replace(s, found_wrong=np.zeros(2, bool)), "true or false"),
+                          (lambda s: replace(s, found_wrong="no"), "sample.found_wrong is 'no'"),
+                          (lambda s: replace(s, again=3), "sample.again is 3"),
+                          (lambda s: replace(s, again="ab"), "sample.again is 'ab'"),
+                          (lambda s: replace(s, again=((s,),)), "pairs of samples"),
+                          (lambda s: replace(s, again=(s, s)), "pairs of samples"),
+                          (lambda s: replace(s, again=((s, 1),)), "expected a Sample"),
+                          (lambda s: replace(s, again=((s, replace(s, mu=s.mu[:2])),)),
+                           "sample.mu has shape"),
+                          (lambda s: replace(s, R_nb=np.eye(3).view(np.matrix)), "numpy array"),
                           (lambda s: replace(s, nu=np.ma.masked_array(s.nu)), "numpy array"),
                           (lambda s: replace(s, t=10 ** 400), "expected a finite time"),
                           (lambda s: replace(s, nu=s.nu + 0j), "real numbers"),
@@ -619,8 +633,7 @@ def test_arrays_of_an_answer_are_read_only(robot, data):
     estimator = Estimator(Config(), robot=robot)
     for sample in data[:40]:
         last = estimator.step(sample)
-    assert np.array_equal(last.prediction.pi,
-                          last.prediction.pi) and not np.array_equal(last.pi, last.prediction.pi)
+    assert not np.array_equal(last.pi, last.prediction.pi)
     for array in (last.pi, last.covariance, last.stddev, last.predicted, last.predicted_stddev,
                   last.predicted_covariance, last.residual, last.measured,
                   last.prediction.regressor, estimator.snapshot().noise_stddev):

@@ -14,6 +14,7 @@
 
 """Effect of an unmeasured attitude on the arm's rows, and limits that grow with the vehicle."""
 
+import warnings
 from dataclasses import replace
 
 import numpy as np
@@ -22,10 +23,15 @@ from analytic import START, AnalyticMotion
 
 from uvms_adaptive_dynamics.config import Config
 from uvms_adaptive_dynamics.estimation.estimator import Estimator
-from uvms_adaptive_dynamics.estimation.sample_check import SampleCheck, attitude_variance
+from uvms_adaptive_dynamics.estimation.sample_check import (
+    SampleCheck,
+    attitude_variance,
+    leverage_points,
+)
 from uvms_adaptive_dynamics.model.prior import prior_from_config
 from uvms_adaptive_dynamics.model.robot import RobotModel
 from uvms_adaptive_dynamics.model.rotations import from_down
+from uvms_adaptive_dynamics.studies.benchmark.chain import chain_urdf
 
 
 @pytest.fixture(scope="module")
@@ -84,6 +90,28 @@ def test_the_largest_thrust_is_that_of_the_vehicle_s_size(setup, mass, expected)
     plausible = SampleCheck(config, RobotModel.from_config(config), 1.0).plausible(sample)
     assert plausible[:6].tolist() == [expected] * 6
     assert plausible[6:].tolist() == [False, True, True, True]
+
+
+def test_a_prismatic_joint_has_the_limit_of_forces():
+    """1.5 kN drive a linear axis, 1.5 kN m no joint of such an arm."""
+    config = Config().with_values({"robot.urdf": "robot_description", "robot.vehicle": False,
+                                   "robot.joints": ["j0", "j1"]})
+    urdf = chain_urdf(2).replace("revolute", "prismatic", 1)
+    robot = RobotModel.from_config(config, urdf)
+    sample = AnalyticMotion(0, config=config, joints=2).sample(3.0, robot)
+    check = SampleCheck(config, robot, 1.0)
+    for effort, expected in ((1500.0, [True, False]), (2500.0, [False, False])):
+        sample = replace(sample, joint_torque=np.full(2, effort))
+        assert check.plausible(sample).tolist() == expected
+
+
+def test_variances_rounded_below_zero_are_zero():
+    """Without a warning: a row of certain parameters has no leverage, however large its residual.
+    """
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        found = leverage_points(np.full(2, 1e3), lambda: np.array([-1e-20, 1.0]), np.full(2, 1e-12))
+    assert found.tolist() == [False, True]
 
 
 def test_what_an_imu_said_before_it_was_found_to_be_wrong_is_no_evidence_of_a_change(setup):

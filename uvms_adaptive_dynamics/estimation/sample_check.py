@@ -23,6 +23,7 @@ import math
 import sys
 from collections.abc import Callable
 from dataclasses import replace
+from itertools import chain
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -90,7 +91,7 @@ class SampleCheck:
                 [limits.speed, limits.rate, limits.acceleration, limits.angular_acceleration], 3))
         larger = np.maximum(size_factors(self._robot.table.weight_limits, ("N", "N m")), 1.0)
         self._wrench = np.repeat(larger * [limits.force, limits.torque], 3)
-        self._torque = limits.torque
+        self._efforts = np.where(self._robot.table.prismatic, limits.force, limits.torque)
 
     def require_form(self, sample: Sample) -> None:
         """Raise ParameterError if a field does not have the shape and type of this robot's samples.
@@ -107,18 +108,35 @@ class SampleCheck:
         if not _is_finite(sample.velocity_stddev) or sample.velocity_stddev < 0:
             raise ParameterError(f"sample.velocity_stddev is {brief(sample.velocity_stddev)}, "
                                  "expected a standard deviation in m/s, 0 if unknown.")
-        if not isinstance(sample.right_until, REAL) or isinstance(sample.right_until, bool):
-            raise ParameterError(f"sample.right_until is {brief(sample.right_until)}, expected a "
-                                 "time in seconds, minus infinity before the first verdict.")
         # Measurements may be missing (NaN) and are masked then; what describes them may not.
         if sample.down_covariance is not None:
             _require_finite("down_covariance", sample.down_covariance, (3, 3))
         if sample.by_thruster is not None and self._by_thruster[1]:
             _require_finite("by_thruster", sample.by_thruster, self._by_thruster)
-        if not (isinstance(sample.misread, tuple)
-                and all(isinstance(one, Misread) for one in sample.misread)):
+        self._require_findings(sample)
+
+    def _require_findings(self, sample: Sample) -> None:
+        """The same for the fields that say what was found out about the sensors."""
+        until = sample.right_until
+        if not isinstance(until, REAL) or isinstance(until, bool) or not until <= math.inf:
+            raise ParameterError(f"sample.right_until is {brief(until)}, expected a time in "
+                                 "seconds, minus infinity before the first verdict.")
+        if not isinstance(sample.found_wrong, (bool, np.bool_)):
+            raise ParameterError(f"sample.found_wrong is {brief(sample.found_wrong)}, expected "
+                                 "true or false.")
+        if not (isinstance(sample.misread, tuple) and all(map(self._is_misread, sample.misread))):
             raise ParameterError(f"sample.misread is {brief(sample.misread)}, expected a tuple of "
-                                 "Misread.")
+                                 f"Misread, with places from 0 to {self._channels - 1}.")
+        if not (isinstance(sample.again, tuple) and all(map(_is_pair, sample.again))):
+            raise ParameterError(f"sample.again is {brief(sample.again)}, expected a tuple of "
+                                 "pairs of samples.")
+        for one in chain.from_iterable(sample.again):
+            self.require_form(one)
+
+    def _is_misread(self, value: Any) -> bool:
+        return (isinstance(value, Misread) and isinstance(value.places, tuple)
+                and all(type(place) is int and 0 <= place < self._channels
+                        for place in value.places))
 
     def rows(self, sample: Sample, raw: RawRows, pi: np.ndarray, covariance: ParameterCovariance,
              noise: np.ndarray) -> tuple[np.ndarray, Rejected]:
@@ -162,7 +180,7 @@ class SampleCheck:
             moves = bool(np.abs(R @ R.T - self._eye).max() < ORTHONORMAL)
         if not moves:
             return np.zeros(sample.valid.size, bool)
-        torque = np.abs(sample.joint_torque) <= self._torque
+        torque = np.abs(sample.joint_torque) <= self._efforts
         if not self._vehicle:
             return torque
         return np.concatenate([np.abs(sample.wrench) <= self._wrench, torque])
@@ -183,6 +201,10 @@ def _is_finite(value: Any) -> bool:
             and abs(value) <= sys.float_info.max)
 
 
+def _is_pair(value: Any) -> bool:
+    return isinstance(value, tuple) and len(value) == 2
+
+
 def _require_finite(name: str, value: Any, shape: tuple[int, ...]) -> None:
     _require_array(name, value, shape)
     if not np.isfinite(value).all():
@@ -191,8 +213,8 @@ def _require_finite(name: str, value: Any, shape: tuple[int, ...]) -> None:
 
 
 def _require_array(name: str, value: Any, shape: tuple[int, ...]) -> None:
-    # a masked array is of the same class, but its operators return other shapes
-    if not isinstance(value, np.ndarray) or isinstance(value, np.ma.MaskedArray):
+    # masked arrays and matrices are of the same class, but their operators return other shapes
+    if not isinstance(value, np.ndarray) or isinstance(value, (np.ma.MaskedArray, np.matrix)):
         raise ParameterError(f"sample.{name} is a {type(value).__name__}, expected a numpy array "
                              f"of shape {shape}.")
     if value.shape != shape:
@@ -214,7 +236,7 @@ def leverage_points(residual: np.ndarray, variance_of_rows: Callable[[], np.ndar
     the row is new information; if not, it is an error."""
     if (np.abs(residual) <= INCONSISTENT * noise).all():     # then the variance does not matter
         return np.zeros(residual.size, bool)
-    variance = variance_of_rows()
+    variance = np.maximum(variance_of_rows(), 0.0)      # rounding
     surprise = np.abs(residual) / np.sqrt(noise ** 2 + variance)
     return ~(surprise <= INCONSISTENT) & ~(variance <= noise ** 2)
 
