@@ -104,7 +104,7 @@ def test_a_parameter_set_of_other_parts_is_refused(use, tmp_path, monkeypatch):
     """Whichever of its fields is of another kind or shape: with a sentence that names it."""
     monkeypatch.chdir(tmp_path)
     for field in fields(uvms.ParameterSet):
-        for wrong in (WRONG["square"], WRONG["words"], WRONG["object"]):
+        for wrong in (WRONG["square"], WRONG["words"], WRONG["object"], WRONG["ragged"]):
             with pytest.raises(UvmsError, match=field.name.split("_")[0]):
                 use(replace(PRIOR, **{field.name: wrong}))
 

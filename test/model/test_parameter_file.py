@@ -409,8 +409,11 @@ def test_the_cost_that_was_minimized_survives_the_file(tmp_path):
                 {"gradient_covariance": np.eye(4) + 1e300 * (1 - np.eye(4))},
                 {"gradient_covariance": np.diag([1e-300, 1, 1, 1]) + 1e300 * (1 - np.eye(4))},
                 {"residual_products": -np.ones((2, 3, 2))},
-                {"residual_products": np.full((2, 3, 2), np.inf)}])
+                {"residual_products": np.full((2, 3, 2), np.inf)},
+                {"covariance": np.eye(4).tolist()}, {"gradient": [0.0] * 4},
+                {"intervals": (np.zeros(4), np.ones(4))}, {"systematic": np.full((5, 4), 1e200)}])
 def test_a_cost_that_cannot_be_is_refused(changes, tmp_path):
-    """Not positive definite, not finite, not real, of another size, or incomplete."""
+    """Not positive definite, not finite, too large, not real, no array, of another size, or
+    incomplete."""
     with pytest.raises(ParameterError):
         save_parameters(tmp_path / "p.yaml", with_information(**changes))

@@ -65,6 +65,17 @@ def test_units_of_the_residual_carry_over():
             (KERNEL @ KERNEL)) == pytest.approx(9.0, rel=.15)
 
 
+def test_correlations_that_no_noise_has_leave_it_white():
+    """Products below zero at all lags, as only a spoilt file has them: the variance stays that of
+    lag zero, rather than vanish."""
+    autocovariance = ResidualAutocovariance(1, KERNEL, PERIOD, 1.0)
+    products = np.full(autocovariance.products.shape, 1e5)
+    products[0, 1:] *= -1e6
+    autocovariance.go_on_from(products)
+    assert autocovariance.total(np.full(1, np.nan)) == pytest.approx(1.0)
+    assert not autocovariance.innovations(np.full(1, np.nan))[0, 1:].any()
+
+
 def test_no_row_after_a_gap_is_a_neighbour_of_one_before():
     """No products are formed across a gap."""
     autocovariance = ResidualAutocovariance(1, KERNEL, PERIOD, 1.0)

@@ -71,9 +71,10 @@ def check_numbers(found: Any, what: str, channels: int | None = None) -> None:
     if type(rows) is int and rows > LARGEST_ROW_COUNT:
         raise ParameterError(f"{what}: rows under learned is {brief(rows)}; expected a number up "
                              f"to {LARGEST_ROW_COUNT:g}. {SAVE_AGAIN}, or delete it.")
-    if found.systematic is not None and not np.isfinite(np.asarray(found.systematic)).all():
-        raise ParameterError(f"{what}: systematic has entries that are not finite; expected "
-                             f"numbers. {SAVE_AGAIN}, or delete it.")
+    if found.systematic is not None and not (np.abs(found.systematic) <= LARGEST_PARAMETER).all():
+        raise ParameterError(f"{what}: systematic has entries that are not finite or too large; "
+                             f"expected numbers of size up to {LARGEST_PARAMETER:g}. {SAVE_AGAIN}, "
+                             "or delete it.")
     stated = _stated_channels(found.robot, what)
     if found.residual_products is not None:
         _check_residual_products(np.asarray(found.residual_products), channels, what)
@@ -137,9 +138,8 @@ def _check_values(found: Any, what: str) -> None:
         raise ParameterError(f"{what}: parameter {brief(double)} occurs twice; expected each once. "
                              "Delete one of them.")
     values = np.asarray(found.values)
-    if values.shape != (len(found.names),) or not is_real(values):
-        raise ParameterError(f"{what}: got values of shape {values.shape} ({values.dtype}), "
-                             f"expected {len(found.names)} real numbers.")
+    if not is_real(values):
+        raise ParameterError(f"{what}: values are of type {values.dtype}, expected real numbers.")
     usable = np.abs(values) <= LARGEST_PARAMETER  # false for NaN
     if not usable.all():
         place = int(np.argmin(usable))

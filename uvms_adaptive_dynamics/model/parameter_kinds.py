@@ -23,6 +23,10 @@ import numpy as np
 from ..errors import require
 from .arguments import array
 
+BY_PARAMETER = ("systematic", "intervals")      # with a column for each parameter
+ARRAYS = ("covariance", "noise_stddev", "row_noise_stddev", "residual_products", "information",
+          "gradient", "gradient_covariance", *BY_PARAMETER)
+
 
 def check_kinds(found: Any, what: str) -> None:
     """Raise ParameterError if a user has made the set of parts of the wrong kind or shape."""
@@ -35,8 +39,11 @@ def check_kinds(found: Any, what: str) -> None:
         require(f"{what}: {name}", getattr(found, name), Mapping)
     for name in ("source", "version"):
         require(f"{what}: {name}", getattr(found, name), str, expected="a text")
-    for name in ("systematic", "intervals"):
+    array(f"{what}: values", found.values, (len(found.names),))
+    for name in ARRAYS:
         value = getattr(found, name)
         if value is not None:
-            rows = len(value) if isinstance(value, (np.ndarray, list, tuple)) else 0
-            array(f"{what}: {name}", value, (rows, len(found.names)))
+            require(f"{what}: {name}", value, np.ndarray, expected="a numpy array")
+            if name in BY_PARAMETER:
+                array(f"{what}: {name}", value, (len(value) if value.ndim else 0,
+                                                 len(found.names)))

@@ -117,10 +117,10 @@ def as_prior(given: ParameterSet | Any, table: ParameterTable) -> ParameterSet:
     if isinstance(given, ParameterSet):
         return given
     try:
-        values = np.asarray(given, float)
+        values = np.zeros(()) if np.iscomplexobj(given) else np.asarray(given, float)
     except (TypeError, ValueError):
         values = np.zeros(())
-    if values.ndim != 1 or np.iscomplexobj(given):
+    if values.ndim != 1:
         raise ParameterError(
             f"prior: got {brief(given)}, expected a ParameterSet or {table.size} values in the "
             "order of the parameter table; use load_parameters(path) or prior_from_config(config).")

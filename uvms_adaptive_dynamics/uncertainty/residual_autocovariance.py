@@ -132,4 +132,6 @@ class ResidualAutocovariance:
         far = self._shapes[:, 0] < 0.5
         excess = ((gamma[far] / level - self._shapes[far, 0]) ** 2).mean() * independent
         shares = nnls(self._shapes, gamma / level)[0] if excess > SIGNIFICANT else self._white
-        self._variances[c] = level * shares / max(shares.sum(), 1e-12)
+        if not shares.any():        # correlations that no sum of the model noises has
+            shares = self._white
+        self._variances[c] = level * shares / shares.sum()
