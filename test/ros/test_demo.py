@@ -13,16 +13,15 @@
 # limitations under the License.
 
 """Parts of the demonstration: refusals, failing children, output. The whole is tested by hand."""
-import argparse
-
 import numpy as np
 import pytest
 from diagnostic_msgs.msg import DiagnosticArray
 from ros_bus import bus  # first: it sets the domain
 from sensor_msgs.msg import JointState
 
+from uvms_adaptive_dynamics import options
 from uvms_adaptive_dynamics.config import Config
-from uvms_adaptive_dynamics.errors import UvmsError
+from uvms_adaptive_dynamics.errors import ConfigError, UvmsError
 from uvms_adaptive_dynamics.model.parameter_file import load_parameters
 from uvms_adaptive_dynamics.model.prior import prior_from_config
 from uvms_adaptive_dynamics.model.robot import RobotModel
@@ -33,23 +32,18 @@ from uvms_adaptive_dynamics.ros.demo.view import SHOWN_PARAMETERS, View
 from uvms_adaptive_dynamics.ros.topic_qos import LATCHED
 
 
-def arguments(*given):
-    parser = argparse.ArgumentParser()
+@pytest.mark.parametrize("given, words", [
+    (("--output", "."), "expected a path that does not exist yet"),
+    (("--duration", "1"), "at least 10"), (("--duration", "nan"), "at least 10"),
+    (("--duration", "inf"), "at least 10"), (("--seed", "-1"), "at least 0")])
+def test_arguments_that_cannot_be_used_are_refused(given, words, tmp_path, monkeypatch):
+    """An existing folder is not touched, and a run too short to show anything creates none."""
+    monkeypatch.chdir(tmp_path)
+    parser = options.Parser()
     demo.add_arguments(parser)
-    return parser.parse_args(given)
-
-
-def test_an_existing_folder_is_not_touched(tmp_path):
-    """The message says what to do."""
-    with pytest.raises(UvmsError, match="exists; expected a new folder"):
-        demo.run(arguments("--output", str(tmp_path)))
-
-
-def test_a_run_too_short_to_show_anything_is_refused(tmp_path):
-    """No folder is created."""
-    with pytest.raises(UvmsError, match="at least 10 s"):
-        demo.run(arguments("--output", str(tmp_path / "new"), "--duration", "1"))
-    assert not (tmp_path / "new").exists()
+    with pytest.raises(ConfigError, match=words):
+        parser.parse_args(given)
+    assert not any(tmp_path.iterdir())
 
 
 def test_the_prior_is_wrong_by_the_factor_everywhere(tmp_path):

@@ -18,6 +18,7 @@ import math
 import os
 import subprocess
 import sys
+from importlib import import_module
 from pathlib import Path
 
 import pytest
@@ -25,7 +26,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from uvms_adaptive_dynamics import options
-from uvms_adaptive_dynamics.__main__ import MODULE_PROGRAM, main
+from uvms_adaptive_dynamics.__main__ import COMMANDS, MODULE_PROGRAM, main
 from uvms_adaptive_dynamics.errors import ConfigError
 
 
@@ -166,6 +167,15 @@ def test_a_parser_says_name_got_and_expected_in_one_sentence():
         parser.parse_args(["--step", "1"])
     assert str(caught.value) == ("--step: got '1', expected a number above 0 and of at most 0.05 "
                                  "[s]. See --help.")
+
+
+@pytest.mark.parametrize("command", COMMANDS)
+def test_every_option_has_a_validator_of_this_package(command):
+    """Plain `int` or `float` accept NaN and what is out of range; `Path` accepts anything."""
+    parser = options.Parser()
+    import_module(f"uvms_adaptive_dynamics.{COMMANDS[command][0]}").add_arguments(parser)
+    plain = [action.dest for action in parser._actions if action.type in (int, float, str, Path)]
+    assert not plain
 
 
 @pytest.mark.parametrize("arguments, part", [

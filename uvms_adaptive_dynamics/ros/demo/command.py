@@ -26,6 +26,7 @@ import time
 from pathlib import Path
 from typing import Any
 
+from ... import options
 from ...config import Config
 from ...disk.writing import output_folder
 from ...errors import UvmsError
@@ -46,11 +47,12 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.description = (
         "Simulate a BlueROV2 Heavy with an Alpha 5, estimate its parameters live from a prior "
         "wrong by a factor of 2, then evaluate the recording and test the result on another one.")
-    parser.add_argument("--duration", type=float, default=90.0,
-                        help="length of the live run [s]; default 90")
-    parser.add_argument("--seed", type=int, default=0,
+    parser.add_argument("--duration", type=options.seconds(SHORTEST_DEMO_S), default=90.0,
+                        metavar="S", help="length of the live run; default 90, at least "
+                                          f"{SHORTEST_DEMO_S:g}, since less shows nothing")
+    parser.add_argument("--seed", type=options.seed, default=0,
                         help="seed of motion, noise and prior; default 0")
-    parser.add_argument("--output", type=Path, default=Path("demo_output"), metavar="DIR",
+    parser.add_argument("--output", type=options.new_path, default="demo_output", metavar="DIR",
                         help="new folder for all output; default demo_output")
     parser.add_argument("--solver", default="auto", help="setting estimation.solver; default auto")
     parser.add_argument("--no-held-out", action="store_true",
@@ -68,13 +70,7 @@ def run(args: argparse.Namespace) -> int:
         raise UvmsError(
             f"the demonstration needs rclpy ({error}). Source a ROS 2 Jazzy installation, or "
             "install the extras: pip install '.[standalone,ros,evaluation]'.") from None
-    if not args.duration >= SHORTEST_DEMO_S:
-        raise UvmsError(f"--duration is {args.duration:g} s; expected at least "
-                        f"{SHORTEST_DEMO_S:g} s, since a shorter run shows nothing.")
-    folder = args.output.expanduser().resolve()
-    if folder.exists():
-        raise UvmsError(f"--output '{folder}' exists; expected a new folder. Remove it or give "
-                        "another one.")
+    folder = args.output.resolve()
     begin = time.monotonic()
     output_folder(folder)
     prior = _wrong_prior(folder / "prior.yaml", args.seed)

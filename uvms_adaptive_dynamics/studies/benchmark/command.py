@@ -27,6 +27,7 @@ from dataclasses import asdict
 from pathlib import Path
 from typing import Any
 
+from ... import options
 from ...disk.writing import output_folder
 from ...errors import UvmsError
 
@@ -56,12 +57,12 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         help="500 ticks against the oracle for every grouping, with 20 %% outliers, frozen "
         "parameters and little data (about half an hour)",
     )
-    which.add_argument("--endurance", type=int, metavar="TICKS",
+    which.add_argument("--endurance", type=options.count, metavar="TICKS",
                        help="times and resident memory over TICKS ticks, such as 30000")
     parser.add_argument("--profile", action="store_true",
                         help="profile the first case's ticks with cProfile (which slows them down)")
-    parser.add_argument("--output", type=Path, default=Path("benchmark_output"), metavar="DIR",
-                        help="default benchmark_output")
+    parser.add_argument("--output", type=options.folder, metavar="DIR",
+                        default=Path("benchmark_output"), help="default benchmark_output")
 
 
 def run(args: argparse.Namespace) -> int:
