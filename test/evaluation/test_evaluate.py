@@ -50,8 +50,8 @@ from uvms_adaptive_dynamics.model.rotations import from_rpy
 from uvms_adaptive_dynamics.model.sample import FILTERS_START
 from uvms_adaptive_dynamics.model.vehicle import load_columns
 from uvms_adaptive_dynamics.simulation.bag import write_bag
+from uvms_adaptive_dynamics.uncertainty.answer import VERDICTS
 from uvms_adaptive_dynamics.uncertainty.evidence import ReportedFinding
-from uvms_adaptive_dynamics.uncertainty.verdict import VERDICTS
 
 CHANNELS = ["surge", "sway", "heave", "roll", "pitch", "yaw", "axis_e", "axis_d", "axis_c",
             "axis_b"]

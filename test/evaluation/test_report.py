@@ -22,7 +22,8 @@ from jinja2 import UndefinedError
 
 from uvms_adaptive_dynamics.evaluation.report import PAGE, PAGE_PARTS, Notice, template
 from uvms_adaptive_dynamics.evaluation.report_tables import ChannelRow, Table, channel_rows
-from uvms_adaptive_dynamics.uncertainty.verdict import NOT_USABLE, Answer, Verdict
+from uvms_adaptive_dynamics.uncertainty.answer import NOT_USABLE, Answer
+from uvms_adaptive_dynamics.uncertainty.verdict import Verdict
 
 EVIL = '<script>alert("&")</script>'
 SAFE = "&lt;script&gt;alert(&#34;&amp;&#34;)&lt;/script&gt;"

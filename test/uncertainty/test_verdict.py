@@ -24,9 +24,10 @@ from uvms_adaptive_dynamics.model.metrics import channel_metrics
 from uvms_adaptive_dynamics.model.parameter_set import ParameterSet
 from uvms_adaptive_dynamics.model.robot import RobotModel
 from uvms_adaptive_dynamics.model.sample import BY_SETTING, NO_THRUSTER
+from uvms_adaptive_dynamics.uncertainty.answer import GOOD, NOT_USABLE, USABLE
 from uvms_adaptive_dynamics.uncertainty.evidence import ChannelEvidence, Evidence, finding_of
 from uvms_adaptive_dynamics.uncertainty.statement import statement
-from uvms_adaptive_dynamics.uncertainty.verdict import GOOD, NOT_USABLE, USABLE, verdict
+from uvms_adaptive_dynamics.uncertainty.verdict import verdict
 
 ROBOT = RobotModel.from_config(Config())
 TABLE = ROBOT.table

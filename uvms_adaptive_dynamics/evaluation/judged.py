@@ -21,9 +21,9 @@ from pathlib import Path
 import numpy as np
 
 from ..model.metrics import channel_metrics, timing
+from ..uncertainty.channel_answers import JUDGED_SECONDS
 from ..uncertainty.evidence import HELD_OUT, ChannelEvidence, Evidence, telling
 from ..uncertainty.statement import Statement, statement
-from ..uncertainty.verdict import JUDGED_SECONDS
 from .run_log import Rows
 from .run_record import Run, trust_of
 

@@ -34,9 +34,9 @@ from ..model.robot import RobotModel
 from ..model.sample import Sample
 from ..model.term_sets import TERM_SETS
 from ..uncertainty.added_direction import RobustFit
+from ..uncertainty.channel_answers import GOOD_COVERAGE
 from ..uncertainty.evidence import MATTERING_SHARE, ReportedFinding
 from ..uncertainty.trust_cause import LEFT
-from ..uncertainty.verdict import GOOD_COVERAGE
 from .arm_check import CHECKED_EVERY
 from .fitted_current import FittedCurrent, fitted_current
 from .guessed_columns import Columns, guessed_columns

@@ -34,6 +34,9 @@ MATTERING_SHARE = MATTERS_BY_STATE[0]
 MOST_MASKED = 0.5
 # Mask reasons that are not faults: nothing moves, a setting asks for it, or filters start.
 NO_FAULTS = (JOINT_AT_REST, BY_SETTING, FILTERS_START)
+INPUT_CODES = ("imu", "dvl", "depth", "joint_states", "thrusters", "battery", "wrench")
+# Codes of findings that other questions answer, or that concern the past.
+JUDGED_ELSEWHERE = ("trust", "residual", "masked rows", "robot.dry_mass")
 
 
 class ReportedFinding(NamedTuple):
@@ -154,6 +157,13 @@ class Evidence:
     explained: Mapping[str, str] = field(default_factory=dict)
     failed: str = ""
     facts: Sequence[str] = ()
+
+    @property
+    def misset(self) -> list[ReportedFinding]:
+        """Findings on settings, units and calibrations. A finding on the sensor itself (a corrected
+        clock, for example) is not a wrong setting; its cost shows in the rows that it masks."""
+        return [each for each in self.findings
+                if each.code not in (*JUDGED_ELSEWHERE, *INPUT_CODES)]
 
 
 # `Evidence.which` for parameters that were held fixed.

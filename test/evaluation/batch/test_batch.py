@@ -34,7 +34,7 @@ from uvms_adaptive_dynamics.evaluation.batch.store import Store, load_results
 from uvms_adaptive_dynamics.evaluation.run import evaluate
 from uvms_adaptive_dynamics.model.parameter_file import load_parameters
 from uvms_adaptive_dynamics.simulation.bag import write_bag
-from uvms_adaptive_dynamics.uncertainty.verdict import VERDICTS
+from uvms_adaptive_dynamics.uncertainty.answer import VERDICTS
 
 SECONDS = 4.0
 RESULTS = ("batch.json", "results.csv", "batch.html")

@@ -25,7 +25,7 @@ from ...disk.writing import output_folder
 from ...errors import ConfigError, UvmsError
 from ...evaluation.batch.executors import in_processes
 from ...evaluation.run_files import write_json
-from ...uncertainty.verdict import GOOD
+from ...uncertainty.answer import GOOD
 from .table import TABLES
 from .trial import Trial, judged
 

@@ -27,7 +27,7 @@ from ...evaluation.run import run
 from ...simulation.bag import write_bag
 from ...simulation.configured import true_robot_of
 from ...simulation.true_robot import TrueRobot
-from ...uncertainty.verdict import GOOD
+from ...uncertainty.answer import GOOD
 from .case import Setup
 from .table import TABLES
 
