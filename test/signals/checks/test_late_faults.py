@@ -18,13 +18,14 @@ import math
 
 import numpy as np
 import pytest
+from scipy.spatial.transform import Rotation
 
 from uvms_adaptive_dynamics.config import Config
 from uvms_adaptive_dynamics.model.robot import RobotModel
 from uvms_adaptive_dynamics.model.rotations import from_rpy
 from uvms_adaptive_dynamics.signals.checks import suite
 from uvms_adaptive_dynamics.signals.checks.delay import DelayMonitor
-from uvms_adaptive_dynamics.signals.checks.dvl_check import check_velocity
+from uvms_adaptive_dynamics.signals.checks.dvl_check import _tilted, check_velocity
 from uvms_adaptive_dynamics.signals.checks.finding import (
     CONSISTENT,
     UNDECIDED,
@@ -32,7 +33,7 @@ from uvms_adaptive_dynamics.signals.checks.finding import (
     mismatch,
 )
 from uvms_adaptive_dynamics.signals.checks.frames import FrameChecks
-from uvms_adaptive_dynamics.signals.checks.velocity_map import velocity_map
+from uvms_adaptive_dynamics.signals.checks.velocity_map import VelocityMap, velocity_map
 from uvms_adaptive_dynamics.signals.health import UNLEARNT, signal_warnings
 
 ONSET, LENGTH, PERIOD = 130.0, 240.0, 0.1
@@ -86,10 +87,10 @@ def changed_settings(frames, *given):
 
 @pytest.mark.parametrize("until", [125.0, 145.0, 185.0])
 def test_silence_does_not_withdraw_a_finding(until):
-    """A turn of 2.5 degrees is certain in a minute of velocities. In the fewer ones that are left
+    """A turn of 2.6 degrees is certain in a minute of velocities. In the fewer ones that are left
     while the DVL has lost the bottom it would not be, which does not prove that the DVL is right.
     """
-    frames = followed(rolled(2.5), until=until, onset=0.0, silent=105.0)
+    frames = followed(rolled(2.6), until=until, onset=0.0, silent=105.0)
     assert [finding.setting for finding, _ in frames.findings] == ["dvl.rpy"]
     assert frames.consistent_at("dvl.rpy") < 60.0
 
@@ -353,3 +354,17 @@ def test_a_check_whose_fit_fails_is_told_and_the_next_one_judges(monkeypatch):
     frames = followed(until=29.0)
     frames.finish()
     assert frames.failed
+
+
+def test_noise_of_a_map_is_no_tilt():
+    """Of 4,000 maps whose rotation is noise of 10 degrees about each axis, one or two in a thousand
+    are found tilted."""
+    rng, stddev = np.random.default_rng(0), math.radians(10.0)
+    covariance = np.zeros((13, 13))
+    covariance[:9, :9] = 2.0 * stddev ** 2 * np.eye(9)      # (an angle is half of two entries)
+    found = 0
+    for phi in stddev * rng.standard_normal((4000, 3)):
+        fit = VelocityMap(Rotation.from_rotvec(phi).as_matrix(), np.zeros(3), 0.0, covariance,
+                          np.ones(3), 1.0, 0.0, 1.0)
+        found += bool(_tilted(fit, CONFIG, Harm.FOLLOWED).findings)
+    assert found < 8

@@ -52,6 +52,8 @@ MAX_OFF_AXES = 0.35       # distance from signed axes beyond which the axes are 
 # the righting moment of an even keel by a thirtieth of its largest.
 MIN_TILT = math.radians(2.0)
 MIN_LEVER_ERROR = 0.05    # [m] worth a finding: at 0.2 rad/s a small DVL's noise, 1 cm/s
+# Standard deviations that the size of a vector (3,) of noise exceeds once in a thousand times.
+CERTAIN_SIZE = math.sqrt(chi_squared(0.999, 3))
 OF_WORLD = "dvl velocity"
 CUT_STEP = 5.0            # [s] between times at which the axes may have turned
 # [s] Smallest lag worth a finding: at 0.3 m/s^2 its error is a small DVL's noise, 1 cm/s.
@@ -187,7 +189,7 @@ def _tilted(fit: VelocityMap, config: Config, harm: Harm) -> CheckResult:
             "driver's axes"))
     phi, error = fit.rotation()
     angle = float(np.linalg.norm(phi))
-    if angle - Z999 * error < MIN_TILT:
+    if angle - CERTAIN_SIZE * error < MIN_TILT:
         return CONSISTENT
     by_dvl = _mount(config.dvl.frame, config.dvl.rpy, U @ Vt)
     by_imu = _mount(config.imu.frame, config.imu.rpy, (U @ Vt).T)
@@ -206,7 +208,7 @@ def turned_since(dvl: np.ndarray) -> Generator[None, None, float | None]:
         found.append((_turn_at(dvl[t <= cut], dvl[t > cut]), cut))
         yield
     deviations, cut = max(found)
-    return cut if deviations ** 2 > chi_squared(0.999, 3) else None
+    return cut if deviations > CERTAIN_SIZE else None
 
 
 def _turn_at(before: np.ndarray, after: np.ndarray) -> float:
@@ -262,7 +264,8 @@ def _lever_arm(fit: VelocityMap, dvl: np.ndarray, config: Config) -> CheckResult
     makes more of the velocities, at the rates of this motion, than the DVL's noise."""
     size = float(np.linalg.norm(fit.lever))
     stddev = fit.errors[9:12]
-    if size - Z999 * np.linalg.norm(fit.lever * stddev) / max(size, 1e-9) < MIN_LEVER_ERROR:
+    error = float(np.linalg.norm(fit.lever * stddev)) / max(size, 1e-9)
+    if size - CERTAIN_SIZE * error < MIN_LEVER_ERROR:
         return CONSISTENT
     error = size * math.sqrt(np.mean(np.sum(dvl[:, 4:7] ** 2, axis=1)))     # [m/s]
     wrong = FRD_FROM_FLU @ fit.lever
