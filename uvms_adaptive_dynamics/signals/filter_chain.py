@@ -106,6 +106,12 @@ class FilterChain:
         if role == "dvl":
             self.altitude.add(t, altitude)
 
+    def compared(self, reading: Reading) -> Sequence[float]:
+        """What readings of one role are compared by: their values; the thrust of commands."""
+        if reading.role == "thrusters" and isinstance(self._wrench, ThrusterModel):
+            return self._wrench.static_thrust(reading.values)
+        return reading.values
+
     def discard_after(self, role: str, t: float) -> None:
         """Discard the role's readings after t [s]."""
         self._discard_after[role](t)

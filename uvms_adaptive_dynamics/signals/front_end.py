@@ -42,10 +42,10 @@ from .filters.pace import slow_sensors
 from .gates.choose import frozen_sensor_gate, publisher_gate
 from .gates.frozen import FrozenSensorGate
 from .gates.two_publishers import (
-    COMMAND_FAR,
     DVL_FAR,
     IMU_FAR,
     JOINT_FAR,
+    THRUST_FAR,
     WRENCH_FAR,
     PublisherGate,
 )
@@ -146,7 +146,8 @@ class SignalFrontEnd:
         intervals, two_since = self._reader.clocks.sensors[role].intervals, None
         # A DVL's second node is told by its rate where that is known: the IMU shows which is right.
         if role != "dvl" or not intervals.were_even:
-            two_since = self._publisher_gate.gate(role, t, values, intervals.batches is not None)
+            two_since = self._publisher_gate.gate(role, t, self._filters.compared(reading),
+                                                  intervals.batches is not None)
         intervals.note_values(alternate=two_since is not None)
         if frozen_since is not None:
             self._cut_off(role, frozen_since, "frozen", (
@@ -309,7 +310,7 @@ def _publisher_gate(config: Config) -> PublisherGate:
     thrusters = config.thrusters
     return publisher_gate(config.filter.gates, {
         "imu": IMU_FAR, "dvl": DVL_FAR, "joint_states": (JOINT_FAR,) * len(config.robot.joints),
-        "thrusters": (COMMAND_FAR[thrusters.unit],) * len(thrusters.signs), "wrench": WRENCH_FAR})
+        "thrusters": (THRUST_FAR,) * len(thrusters.signs), "wrench": WRENCH_FAR})
 
 
 def _roles(mends: Mends) -> set[str]:

@@ -128,3 +128,21 @@ def test_it_is_said_and_nothing_of_it_counts(clean, role, channels, begin):
     status = {s.name: s.message for s in front.status(messages[-1][2])}
     assert "two nodes publish" in status[f"input {role}"], status
     assert not any("at a time" in text or "new value" in text for text in front.warnings)
+
+
+@pytest.mark.parametrize("controllers", [1, 2])
+def test_commands_that_cross_the_dead_band_are_of_one_node(clean, controllers):
+    """A controller's noise throws a command at rest to either side of the dead band, 64 us for
+    .5 N. Two controllers differ in thrust."""
+    config, robot, _, messages = clean
+    config = config.with_values({"thrusters.source": "thrusters"})
+    rng, commands = np.random.default_rng(3), []
+    for k, t in enumerate(np.arange(START, START + 8.0, PERIOD)):
+        pwm = 1500.0 + np.array([32.0 * (-1) ** k, *[80.0] * 7]) + rng.normal(0.0, 2.0, 8)
+        if controllers == 2 and k % 2:
+            pwm[1] = 1400.0
+        commands.append(("thrusters", Message(data=pwm), t + 0.006 * rng.random()))
+    others = [one for one in messages if one[0] not in ("wrench", "thrusters")]
+    front, _ = run(config, robot, sorted(others + commands, key=lambda one: one[2]))
+    refused = front.inputs["thrusters"].rejected
+    assert bool(refused) == (controllers == 2), refused

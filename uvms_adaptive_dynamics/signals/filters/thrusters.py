@@ -116,6 +116,11 @@ class ThrusterModel:
         self._held.append(command)
         self._queue(self._gate.gate(t, self._steady_thrust(self._acting(command)).tolist()))
 
+    def static_thrust(self, values: Sequence[float]) -> list[float]:
+        """Thrust (N,) [N] along the allocation of a command (N,), in the configured unit, after the
+        transient."""
+        return self._steady_thrust(self._acting(self._about_neutral(values))).tolist()
+
     def add_voltage(self, t: float, reading: Sequence[float]) -> None:
         """Use the battery voltage (1,) from now on."""
         self._simulate_tried()

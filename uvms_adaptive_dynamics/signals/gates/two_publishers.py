@@ -27,11 +27,12 @@ from collections.abc import Mapping, Sequence
 
 # Distances from which compared values are far apart: an IMU's attitude (three components of a unit
 # vector) and rates [rad/s], but not its vibrating force; velocities of a DVL [m/s]; positions of
-# joints [rad or m]; commands, by unit; wrenches [N, N m].
+# joints [rad or m]; the thrust of commands [N], since a controller that holds station changes a
+# command across the dead band and back at once; wrenches [N, N m].
 IMU_FAR = (0.05,) * 6
 DVL_FAR = (0.1,) * 3
 JOINT_FAR = 0.03
-COMMAND_FAR = {"pwm": 20.0, "normalized": 0.05, "newton": 1.0}
+THRUST_FAR = 1.0
 WRENCH_FAR = (1.0,) * 3 + (0.2,) * 3
 OLDER = 4               # older readings that are searched for a close one
 NEAR_SHARE = 0.25       # of the distance to the previous reading
