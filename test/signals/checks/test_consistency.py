@@ -341,6 +341,18 @@ def test_efforts_without_a_sign_are_named_and_a_load_of_one_sign_is_not(seed):
     assert not any("without its sign" in found.sentence for found in said(loaded))
 
 
+def test_an_effort_that_hovers_at_zero_has_a_sign():
+    """Its driver rounds it to zero for seconds while a slow joint sinks; one crossing is no proof.
+    """
+    log = joints_log(0)
+    log[:, 3] = -np.abs(log[:, 3] - 3.0 * np.cos(log[:, 1])) - 0.5
+    sinks = (log[:, 0] > 20.0) & (log[:, 0] < 23.0)
+    hovering = -0.004 * np.random.default_rng(1).random(sinks.sum())
+    for step in (0.01, 1e-9):
+        log[sinks, 3] = np.round(hovering / step) * step
+        assert not any("without its sign" in found.sentence for found in said(log))
+
+
 @pytest.mark.parametrize("seed", range(5))
 def test_efforts_that_come_late_are_named_with_their_seconds(seed):
     """0.14 s late, found to 0.03 s; the finding is silent at 0.02 s, and where they come early."""

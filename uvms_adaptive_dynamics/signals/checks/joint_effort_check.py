@@ -117,7 +117,7 @@ def check_efforts(names: Sequence[str], t: np.ndarray, mu: np.ndarray, speed: np
         complete = complete and bool(moving.sum() >= MANY_MOVING_READINGS)
         if moving.sum() < MIN_MOVING_READINGS:
             continue
-        if _has_no_sign(effort[moving, j], n):
+        if _has_no_sign(t[moving], effort[moving, j], n):
             findings.append(Finding("joint effort", (
                 f"the effort of {name} often comes close to zero but never changes sign, so it is "
                 "published without its sign (a current's magnitude?); publish it with its sign"),
@@ -135,13 +135,16 @@ def check_efforts(names: Sequence[str], t: np.ndarray, mu: np.ndarray, speed: np
     return findings or _late_efforts(t, speed, effort, posture, overlap), complete
 
 
-def _has_no_sign(effort: np.ndarray, joints: int) -> bool:
-    """Whether efforts (k,) are magnitudes: near zero, where noise and friction make both signs
-    equally likely, all have the same sign. Odds of a thousand against chance for all joints."""
+def _has_no_sign(t: np.ndarray, effort: np.ndarray, joints: int) -> bool:
+    """Whether efforts (k,) at t (k,) [s] are magnitudes: near zero, where noise and friction make
+    both signs equally likely, all have the same sign. Odds of a thousand against chance for all
+    joints. Zero has no sign, and readings within EFFORT_WINDOW share one: an effort of few digits
+    stays at zero while a joint sinks slowly."""
     size = np.abs(effort)
-    near = effort[size < NEAR_ZERO * np.median(size)]
+    near = t[(size > 0.0) & (size < NEAR_ZERO * np.median(size))]
     one_sign = bool(effort.min() >= 0.0 or effort.max() <= 0.0)
-    return one_sign and near.size * math.log(2.0) > math.log(ORDER_ODDS * joints)
+    windows = np.unique(np.floor(near / EFFORT_WINDOW)).size
+    return one_sign and windows * math.log(2.0) > math.log(ORDER_ODDS * joints)
 
 
 def _late_efforts(t: np.ndarray, speed: np.ndarray, effort: np.ndarray, posture: np.ndarray,
