@@ -42,8 +42,8 @@ CAP = 25.0            # on a squared deviation: a single entry proves nothing
 class ThrustFit(NamedTuple):
     """Regression of thrust on motion.
 
-    directions (6, r): excited accelerations, orthonormal if rotations are scaled by the thrusters'
-    lever arms; levers (6,) [m]: these lever arms, one for translations; gain (N, r): thrust per
+    directions (6, r): excited accelerations, orthonormal if rotations are scaled by the radius of
+    gyration; levers (6,) [m]: this radius, one for translations; gain (N, r): thrust per
     acceleration along each direction; without (K, N, r): the same with one stretch of time left out
     each (jackknife); excited (N,) bool: thrusters that were used; windows: the fitted data."""
 
@@ -63,8 +63,7 @@ def thrust_of_acceleration(windows: Windows | None, dvl: np.ndarray,
         return None
     slow, impulse, _, _ = windows
     excited = impulse.std(axis=0) > MIN_IMPULSE_STDDEV
-    turning = np.sqrt(np.sum(allocation[3:] ** 2, axis=1) / np.sum(allocation[:3] ** 2))
-    levers = np.concatenate([np.ones(3), np.maximum(turning, 1e-3)])
+    levers = np.repeat([1.0, _gyration(allocation)], 3)
     change, others = slow[:, :6], slow[:, 6:]
     others = others / np.maximum(np.sqrt(np.mean(others ** 2, axis=0)), 1e-9)
     directions, along = _excited_directions(change, others, _noise(dvl[:, 1:7]), levers)
@@ -78,6 +77,14 @@ def thrust_of_acceleration(windows: Windows | None, dvl: np.ndarray,
     rows = np.arange(len(x))
     without = [gain(np.setdiff1d(rows, part)) for part in np.array_split(rows, STRETCHES)]
     return ThrustFit(directions, levers, gain(rows), np.array(without), excited, windows)
+
+
+def _gyration(allocation: np.ndarray) -> float:
+    """[m] radius of gyration of a body as large as the thrusters are apart, the same for all axes.
+    A thruster's lever about one axis says nothing about the inertia: six of a BlueROV2 hardly pitch
+    it, which is no reason to take it for easy to pitch."""
+    squares = np.sum(allocation ** 2, axis=1)
+    return float(max(np.sqrt(squares[3:].mean() / squares[:3].sum()), 1e-3))
 
 
 def _noise(nu: np.ndarray) -> np.ndarray:

@@ -41,6 +41,11 @@ class Windows(NamedTuple):
     lag: int
     inside: np.ndarray
 
+    def independent(self, columns: int) -> float:
+        """Number of independent windows less those that a fit of so many columns takes for itself,
+        at least zero: what is left of a short recording after a fit of many is no evidence."""
+        return max(len(self.slow) / self.lag - columns, 0.0)
+
     def drag(self, t: np.ndarray, nu: np.ndarray) -> np.ndarray:
         """(k, 6) integral of the squared velocities nu at times t [s] of the DVL's log."""
         return self.change_of(t, np.abs(nu) * nu)

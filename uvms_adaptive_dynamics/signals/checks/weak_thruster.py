@@ -51,9 +51,10 @@ def weak_thruster(windows: Windows, dvl: np.ndarray, allocation: np.ndarray) -> 
     gains = np.array([_gain_without(unexplained[:, [k]] * allocation[axes, k], wrench[:, axes],
                                     before[axes]) for k, axes in enumerate(shared.T)])
     order = np.argsort(-gains)
-    if gains.max() <= WEAK_GAIN:
+    independent = windows.independent(basis.shape[1])
+    if gains.max() <= WEAK_GAIN or not independent:
         return []
-    certain = certain_gain(len(gains)) * lag / len(x)
+    certain = certain_gain(len(gains)) / independent
     least = max(WEAK_GAIN, _gain_without_pull(t[lag:][inside], basis, wrench, before),
                 _gain_without_force(windows, dvl, basis, wrench, before))
     for count in range(1, MOST_ALIKE + 1):
