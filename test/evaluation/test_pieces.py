@@ -17,6 +17,7 @@ import pytest
 
 from uvms_adaptive_dynamics.config import Config
 from uvms_adaptive_dynamics.errors import BagError, ConfigError
+from uvms_adaptive_dynamics.evaluation import prepared
 from uvms_adaptive_dynamics.evaluation.bags import check_bag, read_messages
 from uvms_adaptive_dynamics.evaluation.evaluate_command import run as command
 from uvms_adaptive_dynamics.evaluation.pieces import divided
@@ -78,6 +79,19 @@ def test_a_split_is_learning_and_then_the_held_out_test(bag, tmp_path):
     word = both["held_out"]["verdict"]["word"]      # whoever reads the first part's learns of it
     assert both["next"][0].endswith(f"is {word}: see held_out/")
     assert both["next"][0] in (tmp_path / "statement.md").read_text()
+
+
+def test_what_was_learnt_from_a_wrong_sensor_is_not_judged_held_out(bag, monkeypatch):
+    """Its parameters are wrong with it, also where the held-out part is too short to show the
+    sensor: a DVL .3 m from its place led to "multiply thrusters.efficiency by 0.46"."""
+    learnt, held_out = divided([bag], CONFIG, 0.0, None, 60.0)
+    doubts = iter([True, False])        # of the learnt part, of the held-out one
+    monkeypatch.setattr(prepared, "is_doubted", lambda front: next(doubts))
+    tested = evaluate(learnt, CONFIG, held_out=held_out, report=False)["held_out"]
+    (of_inputs,) = [answer["sentence"] for answer in tested["verdict"]["answers"]
+                    if "sensors" in answer["question"]]
+    assert "learnt while a sensor or a setting was found wrong" in of_inputs
+    assert "thrust" not in of_inputs
 
 
 def test_bounds_and_modes_that_contradict_are_refused(bag, tmp_path):

@@ -81,7 +81,8 @@ def evaluate(bags: Sequence[str | Path | Piece], config: Config, prior: Paramete
         writes.append(partial(save_parameters, save_to, done.final))
     test: dict[str, Any] = {}
     if held_out:
-        tested = run(held_out, config, done.final, True, progress_on_terminal(), jobs=jobs)
+        tested = run(held_out, config, done.final, True, progress_on_terminal(), jobs=jobs,
+                     learnt_in_doubt=done.doubted)
         said_of_test = statement_of(tested)
         test["held_out"] = _with_verdict(said_of_test, tested)
         said = replace(said, next=(
@@ -129,13 +130,15 @@ def _space(bags: Sequence[str | Path | Piece], config: Config) -> int:
 def run(bags: Sequence[str | Path | Piece], config: Config, prior: ParameterSet | None = None,
         frozen: bool = False,
         progress: Callable[[str, float], None] = lambda bag, share: None,
-        adapt_intervals: bool = False, jobs: int = 1) -> Run:
+        adapt_intervals: bool = False, jobs: int = 1, learnt_in_doubt: bool = False) -> Run:
     """Feed the messages of each bag to front end and estimator, one bag after another.
 
     Between bags the horizon is emptied and the estimate kept. `frozen` predicts with `prior` and
     learns neither parameters nor, unless `adapt_intervals`, the width of intervals. A Piece uses
     part of a bag. All bags are checked before the first one runs. With `jobs` above 1 the front end
-    runs ahead in its own process. The same input always gives the same numbers.
+    runs ahead in its own process. learnt_in_doubt: `prior` was learnt while a sensor or a setting
+    was found wrong, and nothing that rests on both is judged. The same input always gives the same
+    numbers.
     """
     needed = inputs(config)
     contents = tuple(check_bag(bag, needed) for bag in bags)
@@ -154,12 +157,15 @@ def run(bags: Sequence[str | Path | Piece], config: Config, prior: ParameterSet 
         raise BagError(signals.unusable)
     found = [*signals.findings, *_masked_findings(recorder.log, robot, config, signals, contents)]
     # Do not judge results that rest on a faulty sensor, nor a robot that has changed.
-    explained = Explained([], {}) if signals.doubted else explanations(
+    doubted = signals.doubted or learnt_in_doubt
+    explained = Explained([], {}) if doubted else explanations(
         list(recorder.samples), config, robot, recorder.log.left(later=not frozen),
         recorder.log.held(), frozen)
     found += explained.findings
     final, facts = estimator.parameter_set(), []
-    if not (signals.doubted or recorder.changes or explained.findings):
+    if learnt_in_doubt:
+        facts = ["the parameters were learnt while a sensor or a setting was found wrong"]
+    if not (doubted or recorder.changes or explained.findings):
         signs = [one for one in found if SIGN in one.sentence]
         of_arm, scale = arm_check(list(recorder.samples), recorder.log, final.values, config,
                                   robot, bool(signs))
@@ -187,7 +193,7 @@ def run(bags: Sequence[str | Path | Piece], config: Config, prior: ParameterSet 
         mask_spans=signals.mask_spans, stages=recorder.stage_ends(),
         remedies=remedies(signals.masked, signals.states),
         standing_change=estimator.standing_change, explained=explained.by_channel,
-        facts=tuple(facts))
+        facts=tuple(facts), doubted=doubted)
 
 
 def _prepared(recordings: Recordings,

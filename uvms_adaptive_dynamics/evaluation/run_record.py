@@ -52,7 +52,8 @@ class Run:
     without a `vehicle_row`; mask_spans (C,): when each channel's samples were masked, and why;
     remedies: mask reason -> its cause; explained: channel -> what explains its remaining effort;
     standing_change: the last change of the robot, unless withdrawn; facts: what checks tell that
-    found no fault, in words.
+    found no fault, in words; doubted: whether a sensor or a setting was found wrong that rows or
+    parameters depend on.
     """
 
     bags: tuple[BagContents, ...]
@@ -81,6 +82,7 @@ class Run:
     standing_change: str = ""
     explained: Mapping[str, str] = field(default_factory=dict)
     facts: tuple[str, ...] = ()
+    doubted: bool = False
     version: str = __version__
 
     @property

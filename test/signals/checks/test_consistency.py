@@ -394,11 +394,21 @@ def test_a_wrong_lever_arm_of_the_dvl_is_measured_and_one_of_centimetres_is_not_
     near[:, 1:4] += np.cross(nu[:, 3:], 0.15 * ahead)
     config = Config()
     (found,) = check_velocity({"dvl": off}, config, False)[0].findings
-    assert found.setting == "dvl.xyz" and found.harm is Harm.SLIGHT
+    assert found.setting == "dvl.xyz" and found.harm is Harm.FOLLOWED
     right = np.add(config.dvl.xyz, [0.2, 0.1, 0.15])
     np.testing.assert_allclose(found.values["dvl.xyz"], right, atol=0.03)
     assert "imu.xyz" in found.sentence
     assert check_velocity({"dvl": near}, config, False)[0].findings == []
+
+
+def test_a_wrong_lever_arm_matters_by_what_it_makes_of_the_velocities():
+    """.27 m at .2 rad/s are more than the noise of 1 cm/s, and less than one of .5 m/s."""
+    log, nu, _ = dvl_log(0)
+    log[:, 1:4] += np.cross(nu[:, 3:], [0.2, -0.1, -0.15])
+    for stddev, harm in ((0.01, Harm.FOLLOWED), (0.5, Harm.SLIGHT)):
+        config = Config().with_values({"dvl.stddev": stddev})
+        (found,) = check_velocity({"dvl": log}, config, False)[0].findings
+        assert found.harm is harm
 
 
 @pytest.mark.parametrize("seed", range(3))

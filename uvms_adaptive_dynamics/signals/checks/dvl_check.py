@@ -149,7 +149,7 @@ def _small_errors(fit: VelocityMap, logs: dict[str, np.ndarray], config: Config)
     # A lag is fitted to first order only; the remainder makes the scale too small.
     found = [*late, *_tilted(fit, config, Harm.FOLLOWED).findings,
              *([] if late else _scaled(fit, logs, config).findings)]
-    return CheckResult(found, True) if found else _lever_arm(fit, config)
+    return CheckResult(found, True) if found else _lever_arm(fit, logs["dvl"], config)
 
 
 def _late(fit: VelocityMap, config: Config) -> CheckResult:
@@ -257,12 +257,14 @@ def _scaled(fit: VelocityMap, logs: dict[str, np.ndarray], config: Config) -> Ch
         harm=Harm.FOLLOWED)
 
 
-def _lever_arm(fit: VelocityMap, config: Config) -> CheckResult:
-    """The result on the lever arm from IMU to DVL, if all else is right."""
+def _lever_arm(fit: VelocityMap, dvl: np.ndarray, config: Config) -> CheckResult:
+    """The result on the lever arm from IMU to DVL, if all else is right. Rows follow it where it
+    makes more of the velocities, at the rates of this motion, than the DVL's noise."""
     size = float(np.linalg.norm(fit.lever))
     stddev = fit.errors[9:12]
     if size - Z999 * np.linalg.norm(fit.lever * stddev) / max(size, 1e-9) < MIN_LEVER_ERROR:
         return CONSISTENT
+    error = size * math.sqrt(np.mean(np.sum(dvl[:, 4:7] ** 2, axis=1)))     # [m/s]
     wrong = FRD_FROM_FLU @ fit.lever
     by_dvl, by_imu = ((place.round(3) + 0.0).tolist()      # (+ 0.0: no "-0.00")
                       for place in (config.dvl.xyz - wrong, config.imu.xyz + wrong))
@@ -270,7 +272,7 @@ def _lever_arm(fit: VelocityMap, config: Config) -> CheckResult:
         "by velocities in turns, the DVL's place relative to the IMU is off by "
         f"{_listed(wrong.round(2) + 0.0)} +- {_listed(stddev)} m (FLU); set dvl.xyz to "
         f"{_listed(by_dvl)} if the DVL's is wrong, or imu.xyz to {_listed(by_imu)} if the IMU's is"
-    ), {"dvl.xyz": tuple(by_dvl)}, Harm.SLIGHT)
+    ), {"dvl.xyz": tuple(by_dvl)}, Harm.FOLLOWED if error > config.dvl.stddev else Harm.SLIGHT)
 
 
 def _other_axes(logs: dict[str, np.ndarray], config: Config, axes: np.ndarray) -> CheckResult:
