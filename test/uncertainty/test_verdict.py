@@ -153,10 +153,10 @@ def test_what_explains_the_rest_widens_frozen_intervals():
 
 
 @pytest.mark.parametrize("name, settings, said", [
-    ("roll", {}, "(a tether, a current, mass ahead or astern of the vehicle's origin, damping "
-                 "across the vehicle's axes, drag of the links)"),
+    ("roll", {}, "(a tether, a current, waves, mass ahead or astern of the vehicle's origin, "
+                 "damping across the vehicle's axes, drag of the links)"),
     ("roll", {"robot.terms": ["off_axis_damping", "link_drag"]},
-     "(a tether, a current, mass ahead or astern of the vehicle's origin)"),
+     "(a tether, a current, waves, mass ahead or astern of the vehicle's origin)"),
     ("axis_d", {}, "(drag of the links)"),
     ("axis_d", {"robot.terms": ["link_drag"]}, "lacks; the command terms")])
 def test_effects_that_the_model_lacks_are_possible_causes(name, settings, said):

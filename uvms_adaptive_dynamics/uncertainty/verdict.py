@@ -151,7 +151,7 @@ def _why_unexplained(evidence: Evidence, channel: str, others: str) -> str:
     if channel in evidence.explained:
         return evidence.explained[channel]
     joint = channel not in VEHICLE_CHANNELS
-    effects = [] if joint else ["a tether", "a current"]
+    effects = [] if joint else ["a tether", "a current", "waves"]
     effects += [TERM_SETS[name].meaning for name in evidence.table.lacking
                 if not joint or TERM_SETS[name].part == "joints"]
     named = f" ({', '.join(effects)})" if effects else ""
