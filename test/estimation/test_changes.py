@@ -32,6 +32,7 @@ from uvms_adaptive_dynamics.estimation.hypotheses import (
     SHARES_OF_ROBOT,
     EffortScale,
     Hypothesis,
+    LoadHypothesis,
     PartHypothesis,
     RobotHypothesis,
     ThrustScale,
@@ -359,6 +360,31 @@ def test_of_causes_that_are_alike_the_simplest_is_accepted():
     detector._hypotheses = tuple(Cause(name, np.ones(size), odds) for name, size, odds in causes)
     check = SimpleNamespace(noise=None, variance=SimpleNamespace(independent=None))
     assert detector._likely_cause(recent_rows(np.random.default_rng(0)), check) == "DVL"
+
+
+@pytest.mark.parametrize("several, pull, named", [
+    (80.0, 60.0, "external force"), (100.0, 60.0, "several"), (50.0, 25.0, "several")])
+def test_thrusters_that_fail_at_once_must_be_far_likelier_than_a_line_that_pulls(
+        several, pull, named):
+    """Else the line is compensated, and nothing is unlearnt. A pull that would not be accepted by
+    itself stands for nothing."""
+    @dataclass(frozen=True)
+    class Several(Cause):
+        is_conjunction = True
+
+    @dataclass(frozen=True)
+    class Pull(LoadHypothesis):
+        def evidence(self, rows, columns=None, rival=None):
+            return pull, self.stddev
+
+        def accepted(self, onset, alike):
+            return self.name
+
+    _, detector = settled_detector()
+    detector._hypotheses = (Several("several", np.ones(8), several),
+                            Pull("external force", np.ones(12)))
+    check = SimpleNamespace(noise=None, variance=SimpleNamespace(independent=None))
+    assert detector._likely_cause(recent_rows(np.random.default_rng(0)), check) == named
 
 
 def test_outliers_that_pass_the_gates_are_no_change():

@@ -47,6 +47,7 @@ from .change_evidence import GrownNoise, log_likelihood_ratio
 from .hypotheses import (
     ALIKE_NATS,
     Hypothesis,
+    LoadHypothesis,
     Onset,
     another_robot,
     hypotheses,
@@ -256,7 +257,11 @@ class EvidenceChangeDetector:
         return accepted
 
     def _likely_cause(self, then: RecentRows, check: _Check) -> Change:
-        """The change that began with these rows, predicted with the estimate from before it."""
+        """The change that began with these rows, predicted with the estimate from before it.
+
+        Several parts that fail at once must be as much likelier than the unchanged robot with a
+        line that pulls as any change must be than the unchanged robot: while the commands last, two
+        thrusters resemble any pull, and lines pull every day."""
         found = [one.evidence(then)[0] for one in self._hypotheses]
         order = sorted(range(len(found)), key=lambda k: -found[k])
         # (>=: beside enormous evidence, that difference is lost in rounding)
@@ -267,6 +272,11 @@ class EvidenceChangeDetector:
         onset = Onset(len(then.residual) * self._rows.stride, check.noise, then,
                       check.variance.independent, odds)
         simplest = min(alike, key=lambda one: (one.preference, one.stddev.size))
+        pull = next((k for k in order if isinstance(self._hypotheses[k], LoadHypothesis)), None)
+        if pull is not None and simplest.is_conjunction and found[pull] > CHANGE_EVIDENCE_NATS and (
+                found[pull] > found[order[0]] - CHANGE_EVIDENCE_NATS):
+            simplest = self._hypotheses[pull]
+            alike = [simplest, *(one for one in alike if one is not simplest)]
         return simplest.accepted(onset, alike)
 
     def _gain_since(self, suspect: _Suspect, check: _Check) -> float:

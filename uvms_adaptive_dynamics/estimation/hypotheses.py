@@ -89,6 +89,11 @@ class Hypothesis(ABC):
     from_start: ClassVar[bool] = False
     sizes: ClassVar[tuple[float, ...]] = (1.0,)
 
+    @property
+    def is_conjunction(self) -> bool:
+        """Whether it says that several parts failed at once."""
+        return False
+
     @abstractmethod
     def columns(self, rows: RecentRows) -> np.ndarray:
         """(T, C, k) effect of one unit of the change on the efforts."""
@@ -287,6 +292,11 @@ class ThrusterScale(Hypothesis):
     thrusters: np.ndarray
 
     preference = 0          # as any factor
+
+    @property
+    def is_conjunction(self) -> bool:
+        """See `Hypothesis.is_conjunction`."""
+        return self.thrusters.size > 1
 
     def columns(self, rows: RecentRows) -> np.ndarray:
         """See `Hypothesis.columns`."""
