@@ -62,24 +62,18 @@ class RunningScale:
 
     def doubt(self, spacing: float) -> None:
         """Widen the scale after a rejected measurement, `spacing` [s] after the last."""
-        self.value = [_wider(spacing) * v for v in self.value]
+        factor = 2.0 ** (spacing / DOUBLED_IN)
+        self.value = [factor * v for v in self.value]
 
-    def add(self, size: Sequence[float], spacing: float = math.inf) -> None:
-        """Update with the magnitudes (W,) of one measurement, `spacing` [s] after the last: what
-        passes while most are rejected widens a scale that is known no faster than `doubt`."""
-        most = _wider(spacing) if self.is_settled else math.inf
+    def add(self, size: Sequence[float]) -> None:
+        """Update with the magnitudes (W,) of one measurement."""
         self._count += 1
         step = max(self._step, 1.0 / (self._count + 2))
-        up, down = min(1.0 + self._up * step, most), 1.0 - self._down * step
+        up, down = 1.0 + self._up * step, 1.0 - self._down * step
         quantile = self._quantile
         moved = [v * up if s > quantile * v else v * down if s == s else v
                  for s, v in zip(size, self.value)]      # (NaN changes nothing)
         self.value = [v if v > f else f for v, f in zip(moved, self._floor)]
-
-
-def _wider(spacing: float) -> float:
-    """Factor by which `spacing` [s] of rejected values widen a scale."""
-    return 2.0 ** min(spacing / DOUBLED_IN, 1.0)
 
 
 def judged(scale: RunningScale, size: Sequence[float], spacing: float,
@@ -91,7 +85,7 @@ def judged(scale: RunningScale, size: Sequence[float], spacing: float,
         size = [s if yes else math.nan for s, yes in zip(size, known)]
     if all(s <= CONTRADICTION_SCALES * v or (known and s != s)
            for s, v in zip(size, scale.value)):
-        scale.add(size, spacing)
+        scale.add(size)
         return True
     scale.doubt(spacing)
     return False
