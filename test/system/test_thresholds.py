@@ -135,7 +135,7 @@ NO_THRESHOLDS = {
     "signals/gates/innovations.py": "INNOVATION_SCALE_STEP",
     "signals/gates/repeats.py": "PAIRS_REMEMBERED PRIOR_PAIRS",
     "signals/gates/scale.py": "SCALE_STEP",
-    "signals/gates/spikes.py": "SPIKE_NEIGHBOURS LOOKAHEAD BEND_OF_NOISE",
+    "signals/gates/spikes.py": "SPIKE_NEIGHBOURS LOOKAHEAD CURVATURE_OF_NOISE",
 }
 
 

@@ -259,9 +259,9 @@ class EvidenceChangeDetector:
     def _likely_cause(self, then: RecentRows, check: _Check) -> Change:
         """The change that began with these rows, predicted with the estimate from before it.
 
-        Several parts that fail at once must be as much likelier than the unchanged robot with a
-        line that pulls as any change must be than the unchanged robot: while the commands last, two
-        thrusters resemble any pull, and lines pull every day."""
+        Several parts that fail at once must be as much likelier than a line that pulls at the
+        unchanged robot as any change must be than no change: while the commands are constant, two
+        failed thrusters look like a pull, which is far more common."""
         found = [one.evidence(then)[0] for one in self._hypotheses]
         order = sorted(range(len(found)), key=lambda k: -found[k])
         # (>=: beside enormous evidence, that difference is lost in rounding)

@@ -248,7 +248,7 @@ class Estimator:
             passed = t - self._last_t
             self._progress.advance(passed)
             self._separate(passed)
-            if self._first_t is not None and passed < 0:    # what is told goes on to be later
+            if self._first_t is not None and passed < 0:    # times in messages go on
                 self._first_t += passed
         if self._first_t is None:
             self._first_t = t

@@ -62,8 +62,8 @@ UNUSABLE = (np.linalg.LinAlgError, ValueError)
 
 
 class PastNoise(NamedTuple):
-    """The noise of the channels at some instant, and residual_products (2, L, C), which its colour
-    rests on (`ResidualAutocovariance.products`)."""
+    """The noise of the channels at some instant, and residual_products (2, L, C), from which its
+    autocovariance follows (`ResidualAutocovariance.products`)."""
 
     channels: NoiseRecord
     residual_products: np.ndarray
@@ -299,7 +299,7 @@ class InformationState:
         self.systematic.break_off()
 
     def noise_record(self) -> PastNoise:
-        """The present noise and its colour, for `return_noise`."""
+        """The present noise and its autocovariance, for `return_noise`."""
         return PastNoise(self.noise.record(), self.gradient.autocovariance.products)
 
     def return_noise(self, noise: PastNoise) -> None:

@@ -86,7 +86,7 @@ class SpanVariance(NamedTuple):
 
     @classmethod
     def of(cls, information: InformationState) -> SpanVariance:
-        """That of the present noise and its colour, with motion as noisy as usual."""
+        """That of the present noise and its autocovariance, with motion as noisy as usual."""
         row = information.noise.long_run ** 2
         return cls(row, row * information.gradient.rows_per_independent(row),
                    (WINSOR * information.noise.effort) ** 2)

@@ -120,8 +120,8 @@ class ChannelNoise:
         return self._factor.copy()
 
     def begin_factor(self, factor: np.ndarray) -> None:
-        """Let adaptive intervals start with a saved factor (C,). It depends on the shape and colour
-        of the residuals and takes half a minute to be found."""
+        """Let adaptive intervals start with a saved factor (C,). It depends on the distribution and
+        correlation of the residuals, and takes half a minute to be found."""
         if self._adapt:
             self._factor = np.clip(factor, *FACTOR_RANGE)
 

@@ -185,7 +185,7 @@ def test_no_bias_is_made_of_the_first_velocities_noise(period, noise):
                 if accepted:
                     offset.note_stddev(max(0.01, gate.noise))
                     offset.add(t, velocity.tolist(), LEVEL)
-            assert gate.bend is None and gate.restarts == 0
+            assert gate.drift is None and gate.restarts == 0
             error = float(np.abs(np.array(offset.bias) - 0.02).max())
             worst = max(worst, error)
         assert worst < 3 * BIAS_STDDEV and error < 0.5 * BIAS_STDDEV

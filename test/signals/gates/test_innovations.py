@@ -211,10 +211,10 @@ def test_nothing_is_begun_on_a_slope_that_no_bias_has():
 
 
 def bent(slope, turn_rate=0.0, jump=0.0, scale=0.0):
-    """(gate, bends by time, accepted (k,)) for values that grow from 20 s on with a slope (3,) in
-    turning axes, less the bend once the gate has found it."""
+    """(gate, drifts by time, accepted (k,)) for values that grow from 20 s on with a slope (3,) in
+    turning axes, less the drift once the gate has found it."""
     gate = InnovationGate(0.003, 0.2, 0.1, 0.02, 2.5, 1.0)
-    bends, accepted, taken, value = {}, [], np.zeros(3), np.zeros(3)
+    drifts, accepted, taken, value = {}, [], np.zeros(3), np.zeros(3)
     for k, error in enumerate(noise(400)):
         t = 0.1 * k
         c, s = np.cos(turn_rate * t), np.sin(turn_rate * t)
@@ -224,24 +224,24 @@ def bent(slope, turn_rate=0.0, jump=0.0, scale=0.0):
             value = value + (jump if abs(t - 20.1) < 0.05 else 0.0)
         shown = value + scale * np.sin([1.3 * t, 1.9 * t, 0.9 * t]) * (t > 20.0)
         accepted += [ok for _, ok in gate.gate(t, shown + error, axes)]
-        if gate.bend is not None:
-            bends[t] = gate.bend
-            taken = taken - gate.bend
-    return gate, bends, np.array(accepted)
+        if gate.drift is not None:
+            drifts[t] = gate.drift
+            taken = taken - gate.drift
+    return gate, drifts, np.array(accepted)
 
 
 @pytest.mark.parametrize("turn_rate", [0.0, 0.3])
 def test_values_that_go_on_by_a_constant_slope_are_followed_from_there(turn_rate):
     """An accelerometer's bias jumps by .3 m/s^2: found once, to .03, within the patience plus a
     second, even while the vehicle turns; the values after it are accepted."""
-    gate, bends, accepted = bent((0.3, -0.1, 0.05), turn_rate)
-    ((t, bend),) = bends.items()
-    assert 22.0 < t < 24.0 and np.allclose(bend, (0.3, -0.1, 0.05), atol=0.03)
+    gate, drifts, accepted = bent((0.3, -0.1, 0.05), turn_rate)
+    ((t, drift),) = drifts.items()
+    assert 22.0 < t < 24.0 and np.allclose(drift, (0.3, -0.1, 0.05), atol=0.03)
     assert accepted[-150:].mean() > 0.97 and gate.restarts == 0
 
 
 @pytest.mark.parametrize("fault", [{"jump": 1.0}, {"scale": 0.5}])
-def test_a_measurement_that_jumps_or_has_a_wrong_scale_is_no_bend(fault):
-    """No bend is found if the measurement is at fault."""
-    _, bends, _ = bent((0.0, 0.0, 0.0), **fault)
-    assert bends == {}
+def test_a_measurement_that_jumps_or_has_a_wrong_scale_is_no_drift(fault):
+    """No drift is found if the measurement is at fault."""
+    _, drifts, _ = bent((0.0, 0.0, 0.0), **fault)
+    assert drifts == {}

@@ -40,7 +40,7 @@ def information(trajectory: Trajectory, robot: RobotModel, noise: np.ndarray, co
     """(A (p, p), B (p, p)) of the rows that the estimator would form from `begin` [s] on: their
     information in the cost, forgetting included, and their part of the gradient's covariance.
 
-    noise (C,) of low-passed rows: white before the low-pass, apart from the colour that residuals
+    noise (C,) of low-passed rows: white before the low-pass, apart from correlations that residuals
     have shown so far (`Knowledge.correlation`).
     """
     period, kernel = config.filter.period, gaussian_kernel(config.filter)

@@ -175,9 +175,9 @@ def _within(drawn: np.ndarray, P: np.ndarray, physical: PhysicalSet) -> np.ndarr
 
 def _correlation(P: np.ndarray, A: np.ndarray, overlap: float) -> float:
     """Factor, at least 1, by which the covariance P (m, m) of measured directions exceeds what the
-    information A (m, m) gives for rows correlated by their low-pass alone: the colour of the
-    residuals so far. 1 if nothing has been measured. P and A are scaled to prior deviations of one.
-    """
+    information A (m, m) gives for rows correlated by their low-pass alone: the correlation of
+    the residuals so far. 1 if nothing has been measured. P and A are scaled to prior deviations of
+    one."""
     gained, V = np.linalg.eigh(A)
     measured = V[:, gained > GAINED * overlap]
     if not measured.size:

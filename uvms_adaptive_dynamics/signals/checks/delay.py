@@ -147,7 +147,8 @@ def _least(found: Delay | None) -> float:
 
 class _Shifted(NamedTuple):
     """The low-passed wrench (n, m) at the times t (n,) [s], in standard deviations, of the axes
-    `moved` (6,) by it; used (k,): indices of the rows that are compared with motion; kernel."""
+    `moved` (6,) by it, whose deviations are size (m,) [N, N m]; used (k,): indices of the rows that
+    are compared with motion; kernel: the low-pass."""
 
     t: np.ndarray
     wrench: np.ndarray

@@ -113,9 +113,10 @@ def _noise_of_path(dvl: np.ndarray, turn: np.ndarray, lag: int) -> float:
     drift."""
     R = dvl[:, 10:19].reshape(-1, 3, 3)
     offset = np.einsum("kij,kj->ki", R, dvl[:, 1:4] @ turn.T) - dvl[:, 7:10]
-    bend = np.median(np.abs(offset[2:] - 2 * offset[1:-1] + offset[:-2])) / NORMAL_MEDIAN
+    curvature = np.median(np.abs(offset[2:] - 2 * offset[1:-1] + offset[:-2])) / NORMAL_MEDIAN
     period = float(np.median(np.diff(dvl[:, 0])))
-    return float(bend ** 2 / 6 * period ** 2 * (lag - 0.5))     # trapezoidal rule: ends count half
+    # (trapezoidal rule: ends count half)
+    return float(curvature ** 2 / 6 * period ** 2 * (lag - 0.5))
 
 
 def check_depth(logs: dict[str, np.ndarray], config: Config, turn: np.ndarray) -> CheckResult:

@@ -267,7 +267,7 @@ def _lever_arm(fit: VelocityMap, dvl: np.ndarray, config: Config) -> CheckResult
     error = float(np.linalg.norm(fit.lever * stddev)) / max(size, 1e-9)
     if size - CERTAIN_SIZE * error < MIN_LEVER_ERROR:
         return CONSISTENT
-    error = size * math.sqrt(np.mean(np.sum(dvl[:, 4:7] ** 2, axis=1)))     # [m/s]
+    of_velocity = size * math.sqrt(np.mean(np.sum(dvl[:, 4:7] ** 2, axis=1)))
     wrong = FRD_FROM_FLU @ fit.lever
     by_dvl, by_imu = ((place.round(3) + 0.0).tolist()      # (+ 0.0: no "-0.00")
                       for place in (config.dvl.xyz - wrong, config.imu.xyz + wrong))
@@ -275,7 +275,8 @@ def _lever_arm(fit: VelocityMap, dvl: np.ndarray, config: Config) -> CheckResult
         "by velocities in turns, the DVL's place relative to the IMU is off by "
         f"{_listed(wrong.round(2) + 0.0)} +- {_listed(stddev)} m (FLU); set dvl.xyz to "
         f"{_listed(by_dvl)} if the DVL's is wrong, or imu.xyz to {_listed(by_imu)} if the IMU's is"
-    ), {"dvl.xyz": tuple(by_dvl)}, Harm.FOLLOWED if error > config.dvl.stddev else Harm.SLIGHT)
+    ), {"dvl.xyz": tuple(by_dvl)}, Harm.FOLLOWED if of_velocity > config.dvl.stddev
+        else Harm.SLIGHT)
 
 
 def _other_axes(logs: dict[str, np.ndarray], config: Config, axes: np.ndarray) -> CheckResult:

@@ -101,27 +101,27 @@ class FrameChecks:
         self._changed: dict[str, float] = {}
         # findings whose readings have been put right since, with their times as in `_since`
         self._mended: list[tuple[Finding, tuple[float, float | None]]] = []
-        # [s] of the latest checks that found everything right, as far back as a fault may be unseen
-        self._right = deque([-math.inf], maxlen=math.ceil(RECENT_DATA / CHECK_PERIOD) + 1)
         self._next_check = FIRST_CHECK
         self._checked_at = -math.inf                # [s] from the first row: of the last check
+        self.failed = ""                            # what the operator is told of a failed check
+        self._elapsed = 0.0                         # [s] from the first row to the newest
+        self._begin_logs()
+        self._checks.reset()
+
+    def _begin_logs(self) -> None:
+        # [s] of the latest checks that found everything right, as far back as a fault may be unseen
+        self._right = deque([-math.inf], maxlen=math.ceil(RECENT_DATA / CHECK_PERIOD) + 1)
         self._steps: Iterator[None] | None = None    # remaining steps of a running check
         self._stepped_at = -math.inf
-        self.failed = ""                            # what the operator is told of a failed check
         self._begin: float | None = None
-        self._elapsed = 0.0                         # [s] from the first row to the newest
         self._logs: dict[str, list[np.ndarray]] = {name: [] for name in LOGS}
-        self._checks.reset()
 
     def restart(self) -> None:
         """Go on with rows on another clock: what is known about the sensors stays, and the time
         from the first row goes on."""
         self._changed = dict.fromkeys(self._changed, -math.inf)
-        self._right.clear()
-        self._right.append(-math.inf)
         self._next_check = max(self._next_check, self._elapsed + FIRST_CHECK)
-        self._steps, self._stepped_at, self._begin = None, -math.inf, None
-        self._logs = {name: [] for name in LOGS}
+        self._begin_logs()
 
     @property
     def findings(self) -> list[tuple[Finding, float]]:

@@ -203,14 +203,14 @@ def _likeliest(hats: np.ndarray, kinks: np.ndarray, X: np.ndarray,
     """The fit y (k, 3) = X (k, 3, 16) x + hats (k, J) knots, with the likeliest of STIFFNESSES for
     the kinks (m, J)."""
     J, p = hats.shape[1], X.shape[2]
-    G, bends = hats.T @ hats, kinks.T @ kinks
+    G, roughness = hats.T @ hats, kinks.T @ kinks
     GX, Gy = np.tensordot(hats, X, (0, 0)).reshape(J, -1), hats.T @ y
     flat = X.reshape(-1, p)
     XX, Xy, yy = flat.T @ flat, flat.T @ y.ravel(), float(np.sum(y ** 2))
     free = max(y.size - p - 3 * (J - len(kinks)), 1)
     best, least = None, math.inf
     for stiffness in STIFFNESSES if len(kinks) else STIFFNESSES[:1]:
-        L = np.linalg.cholesky(G + stiffness * bends + 1e-9 * np.trace(G) / J * np.eye(J))
+        L = np.linalg.cholesky(G + stiffness * roughness + 1e-9 * np.trace(G) / J * np.eye(J))
         ZX, Zy = np.linalg.solve(L, GX), np.linalg.solve(L, Gy)
         Z = ZX.reshape(3 * J, p)
         N, b = XX - Z.T @ Z, Xy - Z.T @ Zy.ravel()

@@ -83,7 +83,11 @@ class DvlFusion:
 
     def __init__(self, config: Config, clock: SensorClock, imu: ImuIntegral,
                  source: AttitudeSource, trust: ImuTrust,
-                 on_reject: Callable[[str, str], None], log: Callable[..., None]):
+                 on_reject: Callable[[str, str], None], log: Callable[..., None],
+                 walk: Callable[[], float]):
+        """walk: returns how fast the integral departs from the true velocity by noise, as
+        `ImuIntegral.walk`."""
+        self._walk = walk
         self._imu, self._source, self._trust, self._clock = imu, source, trust, clock
         self._on_reject, self._log = on_reject, BurstFilter("dvl", log)
         self._settings, self._timeout = config.filter, config.dvl.timeout
@@ -211,8 +215,8 @@ class DvlFusion:
         self._log_row(not (decided and decided[-1][1]), *log)
         if self.gate.restarts > restarts:
             self.offset.restart()      # (older values belong to another offset)
-        if self.gate.bend is not None:
-            self.offset.take_off(t - DVL_PATIENCE, self.gate.bend.tolist())
+        if self.gate.drift is not None:
+            self.offset.take_off(t - DVL_PATIENCE, self.gate.drift.tolist())
             self.settling.restart()
             self._undecided = self._undecided[-1:]
         for _, accepted in decided:
@@ -239,7 +243,7 @@ class DvlFusion:
     def _log_row(self, doubted: bool, t: float, *values: Sequence[float]) -> None:
         """Log a velocity for the frame checks, which take its noise for all that there is: where
         the integral's own exceeds it between two knots of its offset, they learn nothing."""
-        if self._imu.walk * HALF_BRIDGE > self._stddev:
+        if self._walk() * HALF_BRIDGE > self._stddev:
             self._log.leave_out(t)
         else:
             self._log.add(doubted, t, *values)

@@ -42,8 +42,7 @@ class ImuIntegral:
     `gravity_time` [s]: time over which gravity's direction in G is averaged.
     `series` holds, in the columns named above: down vector, rates [rad/s], acceleration [m/s^2] in
     G, velocity C [m/s] in G, R_Gb (body axes to G, by rows), heading [rad], RAW_C and FORCE_C
-    [m/s]. `newest` is its last row, empty without one. `walk` [m/s per sqrt(s)]: how fast RAW_C
-    departs from the true velocity by noise.
+    [m/s]. `newest` is its last row, empty without one.
     """
 
     def __init__(self, gravity: float, gravity_time: float):
@@ -62,7 +61,6 @@ class ImuIntegral:
         self._raw_acc: Sequence[float] = (0.0, 0.0, 0.0)
         self._force_C: Sequence[float] = (0.0, 0.0, 0.0)
         self._force: Sequence[float] = (0.0, 0.0, 0.0)
-        self.walk = 0.0
         self.restart_gravity()
 
     def restart_gravity(self) -> None:
@@ -109,11 +107,11 @@ class ImuIntegral:
         self.newest = [n0, n1, n2, p, q, r, *acc, *self._C, *R, yaw, *self._raw_C, *self._force_C]
         self.series.append(t, self.newest)
 
-    def note_noise(self, stddev: Sequence[float], period: float) -> None:
-        """Note the standard deviations of readings (10,), as in `add`, that come every period [s].
-        """
+    def walk(self, stddev: Sequence[float], period: float) -> float:
+        """[m/s per sqrt(s)] how fast RAW_C departs from the true velocity by the noise of readings
+        (10,), as in `add`, of these standard deviations, that come every period [s]."""
         worst = max(math.hypot(f, self._gravity * n) for n, f in zip(stddev[:3], stddev[6:9]))
-        self.walk = worst * math.sqrt(period)
+        return worst * math.sqrt(period)
 
     def turn_error(self, span: float) -> tuple[float, float, float, float]:
         """Down vector (3) and heading [rad] of the newest reading less the gyro's prediction from

@@ -75,8 +75,11 @@ class InertialFilter:
         self._imu = ImuIntegral(config.robot.gravity, config.imu.gravity_time)
         self._trust = ImuTrust(config, self._imu, self._source, imu_clock)
         self._dvl = DvlFusion(config, dvl_clock, self._imu, self._source, self._trust, on_reject,
-                              log)
+                              log, self._walk)
         self.reset()
+
+    def _walk(self) -> float:
+        return self._imu.walk(self._gate.noise, self._clock.period or 0.0)
 
     def change_settings(self, config: Config, gates_change: bool) -> None:
         """Use new settings from now on; gates_change: `filter.gates` has changed."""
@@ -164,7 +167,6 @@ class InertialFilter:
         spacing = t - self._imu.series.last_time
         before = self._imu.newest
         self._imu.add(t, row, dvl.offset.bias)
-        self._imu.note_noise(self._gate.noise, self._clock.period or 0.0)
         if not trust.distrusted and spacing < longest:
             trust.mount.follow(spacing, self._imu.R_Gb, row[6:9])
         outcome = trust.follow(t, row, before, gated.erratic is not None,

@@ -16,7 +16,8 @@
 
 Repeats are normal: a driver may publish every value three times, and readings of a robot at rest
 may not change for long. A sensor is frozen if its readings stay identical longer than any normal
-repeat, and than its own new values usually take, while another sensor shows motion at least twice.
+repeat, and longer than its new values usually take, while another sensor shows motion at least
+twice.
 """
 from __future__ import annotations
 
@@ -28,8 +29,8 @@ from .repeats import NewValues
 # [s] of identical readings, by role. Commands are exempt: a joystick held still is not frozen. The
 # DVL's is between seven and eight periods at 10 Hz, so that jitter does not decide which it is.
 FROZEN_AFTER = {"imu": 0.3, "dvl": 0.75, "joint_states": 0.5, "depth": 1.0}
-# The slowest sensor whose new values come at intervals, in FROZEN_AFTER, and how many of its usual
-# intervals without one are none of them.
+# Longest interval between new values that counts as one, in FROZEN_AFTER (a longer one is a rest or
+# a fault), and number of usual intervals after which the next new value is overdue.
 SLOWEST_SENSOR, OVERDUE_INTERVALS = 2.0, 1.5
 # [m] Depth change by DVL and attitude from which a repeated depth is frozen: a coarse sensor
 # repeats its reading on a level path.

@@ -35,8 +35,9 @@ LEAST_SCATTER = 0.48
 DOUBTED_VALUES, FITTING_VALUES = 3, 4
 FITTING_SHARE, FITTING_SQUARE = 0.1, 3.0
 JUMP_PATIENCE = 15.0           # [s] longer than any burst of garbage
-BEND_FLOORS = 4.0              # distance from a bend, in floors, that is allowed besides the noise
-BEND_LEAD = 0.2                # [s] by which the reference may be ahead of the values
+# Distance from a constant drift, in floors, that is allowed besides the noise.
+DRIFT_FLOORS = 4.0
+DRIFT_LEAD = 0.2               # [s] by which the reference may be ahead of the values
 AGREED = 3.0                   # usual deviations within which values count as on a line
 WHITE = 1.5                    # ratio of two medians of noise beyond which one is of something else
 
@@ -91,9 +92,9 @@ class InnovationGate:
     bring them back: what continues wrong values is wrong, wherever it leads.
 
     If values leave the prediction without a jump and follow a slope that is constant in the
-    sensor's axes, they are right, and their reference has changed. `bend` (3,) is that slope in the
-    sensor's axes if the last value has revealed it, else None. The gate then continues, expecting
-    values from which the caller has subtracted the bend.
+    sensor's axes, they are right, and their reference has changed. `drift` (3,) is that slope in
+    the sensor's axes if the last value has revealed it, else None. The gate then continues,
+    expecting values from which the caller has subtracted the drift.
 
     While a second sensor may be among the values (`note_crowded`), the scale stays as it is: values
     of that sensor that pass by chance must not widen it until all of them do.
@@ -106,7 +107,7 @@ class InnovationGate:
         self._usual_patience, self._steepest = patience, steepest
         self.restarts = 0
         self._crowded = False
-        self.bend: np.ndarray | None = None
+        self.drift: np.ndarray | None = None
         self.reset()
 
     def reset(self) -> None:
@@ -138,7 +139,7 @@ class InnovationGate:
 
         `axes` (3, 3) maps the sensor's axes, in which the scale is kept, to those of `value`.
         """
-        self.bend = None
+        self.drift = None
         if self._track is None:
             self._rejected.append((t, value))
             return self._start() if len(self._rejected) >= START_VALUES else []
@@ -172,8 +173,8 @@ class InnovationGate:
         waited = t - self._rejected[0][0] > self._patience
         # A line that has just begun has no past to compare with.
         if waited and not self._jump and self._accepted_scale.is_settled:
-            self.bend = self._constant_slope()
-            if self.bend is not None:
+            self.drift = self._constant_slope()
+            if self.drift is not None:
                 return self._go_on()
         while t - self._rejected[0][0] > self._patience:
             del self._rejected[0], self._axes[0]
@@ -226,7 +227,7 @@ class InnovationGate:
         fit = np.linalg.lstsq(x.reshape(-1, 6), line.ravel(), rcond=None)[0]
         spread = float(np.max(np.median(np.abs(line - x @ fit), axis=0)))
         start = self._track.state[0] - (self._track.t - t[0]) * self._track.state[1]
-        near = max(BEND_FLOORS * self._floor, self.noise)
+        near = max(DRIFT_FLOORS * self._floor, self.noise)
         gap = fit[3:] - start - axes[0] @ fit[:3] * (t[0] - self._accepted)
         if (spread > near or np.linalg.norm(gap) > INNOVATION_SIGMAS * near
                 or self._is_steep(fit[:3])):
@@ -235,10 +236,10 @@ class InnovationGate:
 
     def _go_on(self) -> list[tuple[float, bool]]:
         """Continue from the newest rejected value, which is right, with the previous slope."""
-        assert self._track is not None and self.bend is not None
+        assert self._track is not None and self.drift is not None
         (t, newest), slope = self._rejected[-1], self._track.state[1]
-        # The caller may not have subtracted all of the bend yet.
-        spread = max(self._floor, self.noise) + BEND_LEAD * float(np.linalg.norm(self.bend))
+        # The caller may not have subtracted all of the drift yet.
+        spread = max(self._floor, self.noise) + DRIFT_LEAD * float(np.linalg.norm(self.drift))
         self._track = _Track(t, np.array([newest, slope]), (spread ** 2, 0.0, self._slope_variance))
         self._accepted, self._return, self._away = t, None, 0.0
         self._rejected, self._axes = [], []
@@ -304,7 +305,7 @@ class InnovationGate:
         spread = self._spread(t, values, slope)
         turned = np.abs(slope - self._track.state[1])
         near = (spread < max(10 * self._floor, AGREED * self.noise)
-                and spread < max(BEND_FLOORS * self._floor, WHITE * self._spread_of_steps(values)))
+                and spread < max(DRIFT_FLOORS * self._floor, WHITE * self._spread_of_steps(values)))
         return bool(near and not self._is_steep(slope) and (
             turned < INNOVATION_SIGMAS * math.sqrt(self._track.variances[2])).all())
 

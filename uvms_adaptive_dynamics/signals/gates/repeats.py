@@ -69,16 +69,19 @@ class RepeatGate:
 
 class NewValues:
     """Tells measurements from messages that repeat the last one: a driver or a bridge may publish
-    more often than its sensor measures. since [s]: time of the last new values; `period` [s]:
-    median interval between new values, without those beyond `slowest` [s], in which the sensor was
-    frozen or at rest; None until there are enough."""
+    more often than its sensor measures. since [s]: time of the last new values. Intervals beyond
+    `slowest` [s], in which the sensor was frozen or at rest, do not count."""
 
     def __init__(self, slowest: float):
         self._slowest = slowest
         self._last: Sequence[float] = ()
         self.since = math.nan
         self._intervals: deque[float] = deque(maxlen=PERIOD_INTERVALS)
-        self.period: float | None = None
+
+    @property
+    def period(self) -> float | None:
+        """[s] Median interval between new values; None until there are enough."""
+        return median_high(self._intervals) if len(self._intervals) > 1 else None
 
     def repeats(self, t: float, values: Sequence[float]) -> bool:
         """Whether values at t [s] are those of the last message, bit by bit."""
@@ -86,19 +89,18 @@ class NewValues:
             return True
         if t - self.since < self._slowest:
             self._intervals.append(t - self.since)
-            if len(self._intervals) > 1:
-                self.period = median_high(self._intervals)
         self._last, self.since = values, t
         return False
 
     def sentences(self, role: str, rate: float | None) -> list[str]:
         """A warning if most messages, which come at `rate` [Hz], repeat the last one."""
-        if len(self._intervals) < PERIOD_INTERVALS // 2 or self.period is None or rate is None:
+        period = self.period
+        if len(self._intervals) < PERIOD_INTERVALS // 2 or period is None or rate is None:
             return []
-        if self.period * rate < MOSTLY_REPEATED:
+        if period * rate < MOSTLY_REPEATED:
             return []
         return [f"{role}.topic: its messages come at {rate:.1f} Hz, but only one in "
-                f"{self.period * rate:.0f} has a new value; the others are not used. Publish each "
+                f"{period * rate:.0f} has a new value; the others are not used. Publish each "
                 "measurement once, when it is taken"]
 
 

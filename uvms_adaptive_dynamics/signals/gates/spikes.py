@@ -38,7 +38,7 @@ ERRATIC_SIGMAS = 6.0    # of the typical second difference, from which a whole w
 # Share of its inputs that are below the quantile that the scale follows. Where two of five values
 # are wrong, half of the inputs are as soon as some of these values are missed.
 SMALLEST_INPUTS = 0.35
-BEND_OF_NOISE = math.sqrt(1.5)  # standard deviation of half a second difference of white noise
+CURVATURE_OF_NOISE = math.sqrt(1.5)  # standard deviation of half a second difference of white noise
 MAX_SPACING = 0.25      # [s] beyond which neighbours are unrelated
 
 
@@ -78,7 +78,7 @@ class SpikeGate:
     @property
     def noise(self) -> list[float]:
         """(W,) standard deviations of the values, as their second differences show them."""
-        return [scale / BEND_OF_NOISE for scale in self._scale.value]
+        return [scale / CURVATURE_OF_NOISE for scale in self._scale.value]
 
     def gate(self, t: float, row: Sequence[float]) -> list[GatedRow]:
         """Add a row (W floats) later than the last; returns the rows that are decided now."""
@@ -131,9 +131,9 @@ class SpikeGate:
         if c > 1:
             # The second difference with the two rows before, which are free of spikes, is wrong
             # only if this row is; the mean of the neighbours also if the next one is.
-            bend = [0.5 * abs(x - 2.0 * a + b) for x, a, b in zip(row, before, rows[c - 2])]
-            self._scale.add(bend)
-            size = list(map(max, size, bend))
+            curvature = [0.5 * abs(x - 2.0 * a + b) for x, a, b in zip(row, before, rows[c - 2])]
+            self._scale.add(curvature)
+            size = list(map(max, size, curvature))
         for s, v in zip(size, scale):
             if s > SPIKE_SIGMAS * v:
                 return self._compare_with_median(c, half, np.array(size), np.array(scale))
