@@ -464,7 +464,7 @@ FAULTS = (
           "if self._jump and not back.jumped:", "if self._jump:",
           "signals/gates/test_innovations.py"),
     Fault("a line is begun on smooth motion", "signals/gates/innovations.py",
-          "and spread < max(DRIFT_FLOORS * self._floor, WHITE * self._spread_of_steps(values))", "",
+          "and spread < max(DRIFT_FLOORS * self._floor, WHITE * of_noise)", "",
           "signals/gates/test_innovations.py"),
     Fault("a delay that wanders is a drift", "signals/decode/clock_drift.py",
           "certain and abs(rate)", "abs(rate)", "signals/decode/test_clock_drift.py"),

@@ -22,6 +22,8 @@ from typing import NamedTuple
 import numpy as np
 
 from .scale import START_FACTOR, RunningScale
+from .tracked_line import TrackedLine
+from .undecided_values import Undecided, UndecidedValues
 
 INNOVATION_SIGMAS = 5.0
 INNOVATION_SCALE_STEP = 0.05   # relative step of the running scale per value
@@ -42,35 +44,12 @@ AGREED = 3.0                   # usual deviations within which values count as o
 WHITE = 1.5                    # ratio of two medians of noise beyond which one is of something else
 
 
-class _Track(NamedTuple):
-    """A line at t [s]: state (2, 3) with value and slope; variances: of the value, covariance of
-    value and slope, of the slope, the same for all axes."""
-
-    t: float
-    state: np.ndarray
-    variances: tuple[float, float, float]
-
-    def at(self, t: float, q: float) -> _Track:
-        """The prediction to t [s]; the slope is a random walk with variance `q` per second."""
-        dt, (a, b, c) = t - self.t, self.variances
-        return _Track(t, np.array([self.state[0] + dt * self.state[1], self.state[1]]),
-                      (a + 2 * dt * b + dt * dt * c + q * dt ** 3 / 3,
-                       b + dt * c + q * dt * dt / 2, c + q * dt))
-
-    def with_value(self, value: np.ndarray, variance: float) -> _Track:
-        """The Kalman update with a value (3,) at the same time and its variance."""
-        a, b, c = self.variances
-        k0, k1 = a / (a + variance), b / (a + variance)
-        return _Track(self.t, self.state + np.array([[k0], [k1]]) * (value - self.state[0]),
-                      ((1 - k0) * a, (1 - k0) * b, c - k1 * b))
-
-
 class _Return(NamedTuple):
     """Consecutive fitting values: the track updated with them, the time [s] of the first, their
     errors (k, 3) in standard deviations, and whether the first jumped away from the rejected value
     before it."""
 
-    track: _Track
+    track: TrackedLine
     begin: float
     errors: np.ndarray
     jumped: bool
@@ -113,10 +92,9 @@ class InnovationGate:
     def reset(self) -> None:
         """Forget everything except the count of restarts."""
         self._begin_scale(0.0)
-        self._track: _Track | None = None
+        self._track: TrackedLine | None = None
         self._accepted = 0.0        # [s] of the last accepted value
-        self._rejected: list[tuple[float, np.ndarray]] = []
-        self._axes: list[np.ndarray] = []    # (3, 3) of the rejected values
+        self._rejected = UndecidedValues()
         self._jump = 0.0            # size of the jump with which the rejections began
         self._away = 0.0            # largest distance of a rejected value from the prediction
         self._return: _Return | None = None
@@ -141,7 +119,7 @@ class InnovationGate:
         """
         self.drift = None
         if self._track is None:
-            self._rejected.append((t, value))
+            self._rejected.add(Undecided(t, value, axes))
             return self._start() if len(self._rejected) >= START_VALUES else []
         spacing = t - self._track.t
         self._track = self._track.at(t, self._q)
@@ -168,16 +146,15 @@ class InnovationGate:
             self._away = max(self._away, float(np.linalg.norm(value - self._track.state[0])))
         if not self._jump and self._leaves_by_jump(t, value, float(np.linalg.norm(limit))):
             self._jump = float(np.linalg.norm(error))
-        self._axes = [*self._axes[-len(self._rejected):], axes] if self._rejected else [axes]
-        self._rejected.append((t, value))
-        waited = t - self._rejected[0][0] > self._patience
+        self._rejected.add(Undecided(t, value, axes))
+        waited = t - self._rejected[0].t > self._patience
         # A line that has just begun has no past to compare with.
         if waited and not self._jump and self._accepted_scale.is_settled:
             self.drift = self._constant_slope()
             if self.drift is not None:
                 return self._go_on()
-        while t - self._rejected[0][0] > self._patience:
-            del self._rejected[0], self._axes[0]
+        while t - self._rejected[0].t > self._patience:
+            self._rejected.remove_first()
         return self._restart(t) if waited and self._rejected_agree() else [(t, False)]
 
     def _may_begin(self, back: _Return) -> bool:
@@ -197,7 +174,7 @@ class InnovationGate:
         assert self._track is not None
         if math.isinf(self._steepest) or len(self._rejected) not in (0, DOUBTED_VALUES - 1):
             return False
-        begin, first = self._rejected[0] if self._rejected else (t, value)
+        begin, first = self._rejected[0][:2] if self._rejected else (t, value)
         error = first - self._track.state[0] + (t - begin) * self._track.state[1]
         slope = self._steepest
         if self._rejected:
@@ -209,7 +186,7 @@ class InnovationGate:
         """Whether doubted values have jumped from the last one to this."""
         if len(self._rejected) < DOUBTED_VALUES - 1:
             return False
-        step = np.abs((value - self._rejected[-1][1]) @ axes)
+        step = np.abs((value - self._rejected[-1].value) @ axes)
         noise = math.sqrt(2.0) * np.array(self._accepted_scale.value)
         return bool((step > INNOVATION_SIGMAS * noise).any())
 
@@ -217,38 +194,32 @@ class InnovationGate:
         """(3,) constant slope in the sensor's axes by which the rejected values continue from the
         last accepted one; None if no slope explains them."""
         assert self._track is not None
-        t, values = np.array([at for at, _ in self._rejected]), [v for _, v in self._rejected]
-        axes = np.array(self._axes)
-        # (k, 3, 3) integral of the axes since the first rejected value
-        steps = 0.5 * (axes[1:] + axes[:-1]) * np.diff(t)[:, None, None]
-        integral = np.vstack([np.zeros((1, 3, 3)), np.cumsum(steps, axis=0)])
-        x = np.concatenate([integral, np.broadcast_to(np.eye(3), integral.shape)], axis=2)
-        line = np.array(values) - (t - t[0])[:, None] * self._track.state[1]
-        fit = np.linalg.lstsq(x.reshape(-1, 6), line.ravel(), rcond=None)[0]
-        spread = float(np.max(np.median(np.abs(line - x @ fit), axis=0)))
-        start = self._track.state[0] - (self._track.t - t[0]) * self._track.state[1]
+        first, (_, slope) = self._rejected[0], self._track.state
+        drift = self._rejected.steady_drift(slope)
+        start = self._track.state[0] - (self._track.t - first.t) * slope
         near = max(DRIFT_FLOORS * self._floor, self.noise)
-        gap = fit[3:] - start - axes[0] @ fit[:3] * (t[0] - self._accepted)
-        if (spread > near or np.linalg.norm(gap) > INNOVATION_SIGMAS * near
-                or self._is_steep(fit[:3])):
+        gap = drift.begin - start - first.axes @ drift.slope * (first.t - self._accepted)
+        if (drift.spread > near or np.linalg.norm(gap) > INNOVATION_SIGMAS * near
+                or self._is_steep(drift.slope)):
             return None
-        return fit[:3]
+        return drift.slope
 
     def _go_on(self) -> list[tuple[float, bool]]:
         """Continue from the newest rejected value, which is right, with the previous slope."""
         assert self._track is not None and self.drift is not None
-        (t, newest), slope = self._rejected[-1], self._track.state[1]
+        (t, newest, _), (_, slope) = self._rejected[-1], self._track.state
         # The caller may not have subtracted all of the drift yet.
         spread = max(self._floor, self.noise) + DRIFT_LEAD * float(np.linalg.norm(self.drift))
-        self._track = _Track(t, np.array([newest, slope]), (spread ** 2, 0.0, self._slope_variance))
+        self._track = TrackedLine(t, np.array([newest, slope]),
+                                  (spread ** 2, 0.0, self._slope_variance))
         self._accepted, self._return, self._away = t, None, 0.0
-        self._rejected, self._axes = [], []
+        self._rejected.clear()
         return [(t, True)]
 
     def _restart(self, t: float) -> list[tuple[float, bool]]:
         """Restart from the newest rejected values; only the one at t is still undecided."""
         self.restarts += 1
-        self._rejected, self._axes = self._rejected[-START_VALUES:], self._axes[-START_VALUES:]
+        self._rejected.keep_newest(START_VALUES)
         return [(at, True) for at, good in self._start() if good and at == t] or [(t, False)]
 
     def _is_doubted(self, t: float) -> bool:
@@ -278,21 +249,20 @@ class InnovationGate:
 
     def _start(self) -> list[tuple[float, bool]]:
         """Start from the median of the values held; those near it are accepted."""
-        values = np.array([v for _, v in self._rejected])
-        if self._is_steep(self._line()[2]):
-            return [(self._rejected.pop(0)[0], False)]
+        if self._is_steep(self._rejected.slope()):
+            return [(self._rejected.remove_first().t, False)]
+        t, values = self._rejected.times().tolist(), self._rejected.values()
         median = np.median(values, axis=0)
         size = np.max(np.abs(values - median), axis=1)
         near = size <= max(5 * np.median(size), 10 * self._floor)
-        self._begin_scale(self._scatter(near) / LEAST_SCATTER)
-        decided = [(t, bool(ok)) for (t, _), ok in zip(self._rejected, near)]
-        self._accepted, self._return, self._jump, self._away = self._rejected[-1][0], None, 0.0, 0.0
+        self._begin_scale(self._rejected.scatter(near) / LEAST_SCATTER)
+        self._accepted, self._return, self._jump, self._away = t[-1], None, 0.0, 0.0
         # The median belongs to the middle of the values; predict it to the last one.
-        age, scale = self._accepted - self._rejected[len(size) // 2][0], self._scale.value[0]
-        self._track = _Track(self._accepted - age, np.array([median, np.zeros(3)]), (
+        age, scale = t[-1] - t[len(t) // 2], self._scale.value[0]
+        self._track = TrackedLine(self._accepted - age, np.array([median, np.zeros(3)]), (
             scale ** 2 / len(size), 0.0, self._slope_variance)).at(self._accepted, self._q)
-        self._rejected = []
-        return decided
+        self._rejected.clear()
+        return list(zip(t, near.tolist()))
 
     def _rejected_agree(self) -> bool:
         """Whether the rejected values lie near a line, as garbage does not, scatter about it no
@@ -301,37 +271,17 @@ class InnovationGate:
         if len(self._rejected) < START_VALUES:
             return False
         assert self._track is not None
-        t, values, slope = self._line()
-        spread = self._spread(t, values, slope)
+        slope = self._rejected.slope()
+        spread, of_noise = self._rejected.spread(slope), self._rejected.spread_of_steps()
         turned = np.abs(slope - self._track.state[1])
         near = (spread < max(10 * self._floor, AGREED * self.noise)
-                and spread < max(DRIFT_FLOORS * self._floor, WHITE * self._spread_of_steps(values)))
+                and spread < max(DRIFT_FLOORS * self._floor, WHITE * of_noise))
         return bool(near and not self._is_steep(slope) and (
             turned < INNOVATION_SIGMAS * math.sqrt(self._track.variances[2])).all())
 
     def _is_steep(self, slope: np.ndarray) -> bool:
         """Whether a slope (3,) per second is steeper than values can have."""
         return bool(np.linalg.norm(slope) > self._steepest)
-
-    def _scatter(self, near: np.ndarray) -> float:
-        """Standard deviation, over all axes, of the rejected values selected by near (k,) bool from
-        their line."""
-        t, values, slope = self._line()
-        left = (values - slope * (t - t[0])[:, None])[near]
-        left = left - left.mean(axis=0)
-        return math.sqrt(float(np.sum(left ** 2)) / max(left.size - 6, 3))
-
-    @staticmethod
-    def _spread(t: np.ndarray, values: np.ndarray, slope: np.ndarray) -> float:
-        """Median distance of values (k, 3) from their line, on the axis with the largest one."""
-        left = values - slope * (t - t[0])[:, None]
-        return float(np.max(np.median(np.abs(left - np.median(left, axis=0)), axis=0)))
-
-    @staticmethod
-    def _spread_of_steps(values: np.ndarray) -> float:
-        """Median distance from their line, on the axis with the largest one, that values (k, 3) of
-        white noise would have with these steps."""
-        return float(np.max(np.median(np.abs(np.diff(values, axis=0)), axis=0))) / math.sqrt(2.0)
 
     def _begin_scale(self, spread: float) -> None:
         """Initialize the scales with standard deviation `spread`, within the allowed bounds."""
@@ -340,12 +290,3 @@ class InnovationGate:
         # of accepted values; never widened
         self._accepted_scale = RunningScale([self._floor] * 3, INNOVATION_SCALE_STEP, first,
                                            START_VALUES)
-
-    def _line(self) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-        """(times (k,), values (k, 3), slope (3,)) of the rejected values; the slope is the median
-        over all pairs (Theil-Sen)."""
-        t = np.array([at for at, _ in self._rejected])
-        values = np.array([v for _, v in self._rejected])
-        i, j = np.triu_indices(len(t), 1)
-        slopes = (values[j] - values[i]) / (t[j] - t[i])[:, None]
-        return t, values, np.median(slopes, axis=0)
