@@ -12,8 +12,8 @@
 # See the License for the specific language governing permissions and
 # limitations under the License.
 
-"""docs/thresholds.md against the code: it lists every constant of the rooms that learn and judge,
-with its value."""
+"""docs/thresholds.md against the code: it lists every constant of the package that decides
+something, with its value."""
 import ast
 import importlib
 import importlib.util
@@ -29,10 +29,9 @@ import pytest
 ROOT = Path(__file__).resolve().parents[2]
 PACKAGE = ROOT / "uvms_adaptive_dynamics"
 PAGE = ROOT / "docs/thresholds.md"
-FILES = [*(path for room in ("estimation", "uncertainty", "signals", "control")
-           for path in sorted((PACKAGE / room).rglob("*.py"))), PACKAGE / "model/normal.py",
-         PACKAGE / "model/physical_set.py", PACKAGE / "model/prior.py",
-         PACKAGE / "model/scales.py", PACKAGE / "model/vehicle_size.py"]
+ROOMS = "model", "estimation", "uncertainty", "signals", "control", "evaluation", "solvers", "ros"
+FILES = [path for room in ROOMS for path in sorted((PACKAGE / room).rglob("*.py"))
+         if "demo" not in path.parts]
 
 # Constants that are no thresholds: units, indices, bins, lengths of buffers and averages, rates,
 # polynomial degrees, published figures.
@@ -40,6 +39,23 @@ NO_THRESHOLDS = {
     "model/physical_set.py": "VEHICLE_BLOCKS",
     "model/prior.py": "ALPHA5_VISCOUS",
     "model/vehicle_size.py": "BLUEROV2_WU2018 BLUEROV2_WEIGHT POWER_OF_WEIGHT",
+    "model/body_functions.py": "DOT LINEAR SQUARE DOWN PRODUCTS FUNCTIONS",
+    "model/equations_of_motion.py": "GAMMA",
+    "model/error_covariance.py": "STATE_STEP",
+    "model/manipulator.py": "OURS_FROM_PINOCCHIO",
+    "model/parameter_checks.py": "LARGEST_ROW_COUNT",
+    "model/parameter_draws.py": "DRAWN_AT_ONCE",
+    "model/parameter_file.py": "LARGEST_PARAMETER_FILE PARAMETER_SCHEMA PARAMETER_LINE_WIDTH",
+    "model/parameter_set.py": "CAUSES",
+    "model/parameters.py": "INERTIA_PLACES",
+    "model/pseudo_inertia.py": "BASIS TENSOR_PLACES",
+    "model/robot.py": "SPEED_STEP CURRENT_STEP",
+    "model/robot_identity.py": "LONGEST_ROBOT_NAME",
+    "model/rotations.py": "NED_FROM_ENU FRD_FROM_FLU IDENTITY",
+    "model/term_sets/link_drag.py": "_YZX STRIP_PLACES STRIP_WEIGHTS",
+    "model/term_sets/vehicle_sets.py": "COUPLED_AXES",
+    "model/urdf.py": "LARGEST_URDF LARGEST_URDF_VALUE",
+    "model/vehicle.py": "_LINEAR_ONES _ZERO _DEGREES _W _B _H _CHANGES _CROSS _KM _COEFFICIENTS",
     "control/stage_entry.py": "RANGES",
     "control/stage_knowledge.py": "KNOWLEDGE_PERIOD LEAST_VARIANCE",
     "control/stages.py": "LARGEST_SCHEDULE_FILE MOST_STAGES",
@@ -136,6 +152,74 @@ NO_THRESHOLDS = {
     "signals/gates/repeats.py": "PAIRS_REMEMBERED PRIOR_PAIRS",
     "signals/gates/scale.py": "SCALE_STEP",
     "signals/gates/spikes.py": "SPIKE_NEIGHBOURS LOOKAHEAD CURVATURE_OF_NOISE",
+    "evaluation/arm_check.py": "CHECKED_EVERY CHECKED_SECONDS JOINT_NUDGE",
+    "evaluation/arm_exchange.py": "COMPARED_SAMPLES EXCHANGE_STRIDE ZEROS",
+    "evaluation/batch/content.py": "READ_SIZE",
+    "evaluation/batch/executors.py": "CONNECT RETRIES",
+    "evaluation/batch/plan.py": "LARGEST_PLAN_FILE MOST_VARIANTS",
+    "evaluation/batch/store.py": "BATCH_SCHEMA LARGEST_TASK LARGEST_BATCH",
+    "evaluation/batch/table.py": "LONGEST_REASON",
+    "evaluation/canvas.py": "FIGURE_WIDTH",
+    "evaluation/convert_command.py": "MESSAGE_BYTES NUMBER_BYTES",
+    "evaluation/drift_check.py": "LARGEST_FIT ROWS_APART",
+    "evaluation/failures.py": "MOST_KINDS",
+    "evaluation/fitted_current.py": "CURRENT_STEPS",
+    "evaluation/inspection/motion.py": "CHECK_ROUNDS",
+    "evaluation/inspection/raw_values.py": "MOST_ORDERS",
+    "evaluation/inspection/survey.py": "SURVEYED_SECONDS MOST_MESSAGES",
+    "evaluation/logs/autopilot.py": "NO_ORIENTATION",
+    "evaluation/logs/csv_columns.py": "SNIFFED MOST_NAMES",
+    "evaluation/logs/dataflash.py": "LEAP_SECONDS GPS_EPOCH WEEK",
+    "evaluation/logs/fields.py": "NAME_KIND BASE_KIND",
+    "evaluation/logs/kinds.py": "LARGEST_LOG_FILE",
+    "evaluation/logs/mapped.py": "MOST_FILES UNITS LARGEST_MAPPING_FILE",
+    "evaluation/logs/telemetry.py": "OVERHEAD_1 OVERHEAD_2 MAGIC_1 MAGIC_2 SIGNATURE WRAP_US "
+                                    "AUTOPILOT MILLI_G UNKNOWN_VOLTAGE",
+    "evaluation/page_data.py": "PARAMETER_POINTS CHANNEL_VALUES",
+    "evaluation/parity.py": "POINTS SIZE",
+    "evaluation/prepared.py": "SAMPLES_AHEAD",
+    "evaluation/processes.py": "MOST_SAID ITEM END REFUSAL",
+    "evaluation/recording.py": "MOST_REASON",
+    "evaluation/report_tables.py": "PIECES SHORTEST_PIECE",
+    "evaluation/rosbag_file.py": "LATEST_NS",
+    "evaluation/run_files.py": "TIME_BYTES CHANNEL_BYTES ARM_BYTES OTHER_BYTES",
+    "evaluation/run_log.py": "TRAJECTORY_POINTS CHUNK_ROWS MEMORY_LIMIT",
+    "evaluation/run_record.py": "RUN_SCHEMA",
+    "evaluation/run_recorder.py": "MOST_CAUSES",
+    "evaluation/scene.py": "MAX_POINTS BETWEEN_BAGS",
+    "evaluation/unfinished.py": "DATA_END CHUNK_INDEX STATISTICS CHUNK FOOTER MESSAGE_INDEX",
+    "solvers/cvxpy_solver.py": "OPTIONS",
+    "solvers/mosek_solver.py": "ATTEMPTS FEWEST_CONES",
+    "solvers/native/cones.py": "SIDE",
+    "solvers/native/faces.py": "EYE",
+    "solvers/native/interior_point.py": "_EYE",
+    "solvers/native/robust_cost.py": "UNIT_ROUNDING QUARTER",
+    "solvers/warm_up.py": "WARM_UP_OUTLIER SAMPLES WARM_UP_NOISE",
+    "ros/command_channels.py": "RC_CHANNELS RC_NO_CHANGE",
+    "ros/description.py": "DESCRIPTION_WARNING_S",
+    "ros/design_process.py": "LARGEST_REQUEST",
+    "ros/estimator_node.py": "EVENT_PERIOD_S",
+    "ros/feedforward_node.py": "SLOW_PERIOD",
+    "ros/flight.py": "NEUTRAL_S COMMANDS_LOOK_S",
+    "ros/identification_node.py": "DRY_RUN_WARNING_S STAGE_LOOK_S ANSWER_S",
+    "ros/identification_status.py": "SAME_STATUS_S MOST_USES",
+    "ros/memory.py": "EXIT_TIMEOUT_S COPY_TIMEOUT_S LOCK_TIMEOUT_S",
+    "ros/messages.py": "FLU_SIGNS",
+    "ros/motion_designer.py": "PATIENCE START_S",
+    "ros/node_log.py": "DISCOVERY_S DELIVERY_S",
+    "ros/node_stages.py": "SAY_EVERY",
+    "ros/parameter_outputs.py": "STATUS_PERIOD_S SILENCE_LOOK_S ROUNDING_S",
+    "ros/payload_output.py": "PERIOD_S",
+    "ros/plans.py": "PLAN_COLUMNS",
+    "ros/process.py": "SIGNAL_PERIOD WIND_DOWN_S",
+    "ros/recorder.py": "LEAST_FREE FLUSH_S",
+    "ros/ros_parameters.py": "INT_MAX",
+    "ros/services.py": "LONGEST_FILE_NAME",
+    "ros/settings_node.py": "NAMESAKES_S",
+    "ros/subscriptions.py": "SENSOR_DEPTH MOST_PUBLISHERS",
+    "ros/twin_node.py": "WATCH_S",
+    "ros/unused_data.py": "MOST_LISTED",
+    "ros/worker.py": "TIMES_KEPT SWITCH_S CALL_TIMEOUT_S",
 }
 
 
