@@ -512,10 +512,11 @@ def setup():
     return Runs()
 
 
-def run(setup, change, seconds=45.0, settings=(), seed=1, until=np.inf, spoil=None, look=None):
+def run(setup, change, seconds=45.0, settings=(), seed=1, since=AT, until=np.inf, spoil=None,
+        look=None):
     """(estimator, RMS of the last five seconds' residuals over the noise before the change), where
-    the true parameters change from AT until `until` [s]; spoil(sample) is applied meanwhile; look =
-    (time [s], function): the function is called with both at that time."""
+    the true parameters change from `since` until `until` [s]; spoil(sample) is applied meanwhile;
+    look = (time [s], function): the function is called with both at that time."""
     estimator, other = setup.before(seed, settings), setup.truth.copy()
     for name, value in change.items():
         other[setup.robot.table.index[name]] += value
@@ -535,8 +536,9 @@ def run(setup, change, seconds=45.0, settings=(), seed=1, until=np.inf, spoil=No
         if look is not None and t >= look[0]:
             look[1](estimator, off())
             look = None
-        sample = new if t < until else old
-        prediction = estimator.add(spoil(sample) if spoil and t < until else sample)
+        changed = since <= t < until
+        sample = new if changed else old
+        prediction = estimator.add(spoil(sample) if spoil and changed else sample)
         if prediction is not None:
             last.append(prediction.residual / noise)
         if k % 10 == 9:
@@ -671,6 +673,18 @@ def test_a_payload_is_found_in_seconds_and_forgotten_when_it_is_put_down(setup, 
     assert np.median(moved) < 1.0 and moved.max() < 4.0
 
 
+# [s] from a check to a change
+PHASES = (0.08, 0.18, 0.28, 0.38, 0.48)
+
+
+@pytest.mark.parametrize("phase", PHASES)
+def test_a_payload_is_found_as_soon_whenever_the_next_check_comes(setup, phase):
+    """.38 kg within 2 s, wherever between two checks it was picked up."""
+    payload = {name: value * .38 / .5 for name, value in PAYLOAD.items()}
+    estimator, _ = run(setup, payload, AT + phase + 2.0, since=AT + phase)
+    assert estimator.changes == 1 and estimator.last_change.startswith("axis_b link")
+
+
 def assert_noise_is_that_of(before, changed):
     """Noise kept for a restoration and for the next change contains no residual of this change."""
     detector = changed._robot_changes.detector
@@ -794,12 +808,14 @@ def test_a_force_from_outside_is_taken_off_and_nothing_is_unlearnt(setup):
     assert not estimator.standing_change
 
 
-def test_garbage_that_ends_is_not_believed(setup):
-    """For a second the wrench is 50 N off: the next second does not confirm a change."""
+@pytest.mark.parametrize("phase", (0.0, *PHASES))
+@pytest.mark.parametrize("lasts", (0.6, 1.0))
+def test_garbage_that_ends_is_not_believed(setup, phase, lasts):
+    """For up to a second the wrench is 50 N off: the next second does not confirm a change."""
     def garbage(sample):
         return replace(sample, wrench=sample.wrench + 50.0)
 
-    estimator, off = run(setup, {}, until=31.0, spoil=garbage)
+    estimator, off = run(setup, {}, since=AT + phase, until=AT + phase + lasts, spoil=garbage)
     assert estimator.changes == 0 and (off < 1.5).all()
 
 

@@ -69,7 +69,7 @@ FIRST_CHANGE_CHECK = 20.0
 # reaches 40 or more.
 CHANGE_EVIDENCE_NATS = 30.0
 CONFIRMED_NATS = 3.0                # ln odds against grown noise, and by the confirming rows alone
-CONFIRMING = 2                      # checks that must confirm: by then a second of garbage is over
+CONFIRMING = 2      # checks whose changes must predict the rows since: a second of garbage is over
 RESTORED_NATS = 7.0                 # ln likelihood ratio at two checks to restore earlier knowledge
 KNOWLEDGE_KEPT = 3                  # number of earlier states of knowledge kept
 
@@ -160,7 +160,7 @@ class EvidenceChangeDetector:
         self._known: list[Checkpoint] = []
         self._ticks, self._seen = 0, np.zeros(table.channels)
         self._check: _Check | None = None
-        self._suspects: deque[_Suspect] = deque(maxlen=1 + CONFIRMING)
+        self._suspects: deque[_Suspect] = deque(maxlen=CONFIRMING)
         self.nearest = 0.0
         self._better: list[int] = []        # kept states that predicted better at the last check
         self._free = False                  # likelier without the external force at the last check
@@ -233,15 +233,18 @@ class EvidenceChangeDetector:
         return best, length, change
 
     def _accepted(self, check: _Check) -> Change | None:
-        """The change to accept: its evidence has lasted, the best hypothesis of the first check
-        predicts the rows since, and grown noise explains the rows less well."""
+        """The change to accept: its evidence has lasted, the best hypotheses of the earlier checks
+        predict the rows since, and grown noise explains the rows less well."""
         k = max(range(len(check.found)), key=lambda k: check.found[k][0])
         (best, length, change), hypothesis = check.found[k], self._hypotheses[k]
+        earlier = list(self._suspects)[::-1]        # the newest first
         self._suspects.append(_Suspect(best, hypothesis, change))
-        suspects = list(self._suspects)
-        lasting = min(suspect.evidence for suspect in suspects)
-        if (len(suspects) <= CONFIRMING or lasting < min(self.nearest, CHANGE_EVIDENCE_NATS)
-                or self._gain_since(suspects[0], check) < CONFIRMED_NATS):
+        if len(earlier) < CONFIRMING:
+            return None
+        lasting = min(best, earlier[0].evidence)
+        if lasting < min(self.nearest, CHANGE_EVIDENCE_NATS) or any(
+                self._gain_since(suspect, checks, check) < CONFIRMED_NATS
+                for checks, suspect in enumerate(earlier, 1)):
             return None
         then = self._rows.newest(length, check.variance, as_then=True)
         if hypothesis.evidence(then, rival=GrownNoise)[0] < CONFIRMED_NATS:
@@ -279,8 +282,9 @@ class EvidenceChangeDetector:
             alike = [simplest, *(one for one in alike if one is not simplest)]
         return simplest.accepted(onset, alike)
 
-    def _gain_since(self, suspect: _Suspect, check: _Check) -> float:
-        new = min(CONFIRMING * self._check_ticks // self._rows.stride, self._rows.filled)
+    def _gain_since(self, suspect: _Suspect, checks: int, check: _Check) -> float:
+        """ln odds of an earlier check's change, by the rows since."""
+        new = min(checks * self._check_ticks // self._rows.stride, self._rows.filled)
         return suspect.hypothesis.gain(suspect.change, self._rows.newest(new, check.variance))
 
     def _released(self, check: _Check) -> Change | None:
