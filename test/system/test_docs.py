@@ -213,3 +213,12 @@ def test_files_of_equations_name_the_page():
     silent = [name for name in sorted(files) if "docs/" not in
               (ast.get_docstring(ast.parse((PACKAGE / name).read_text())) or "")]
     assert files and silent == []
+
+
+def test_what_the_readme_says_of_the_paper_is_what_was_measured():
+    """Its rows and shares are those of docs/paper.md, which has the command that prints them."""
+    readme, page = ((ROOT / name).read_text() for name in ("README.md", "docs/paper.md"))
+    rows = re.findall(r"^\| the (?:paper's cost|letter), .*$", readme, re.MULTILINE)
+    shares = re.findall(r"[\d.]+-[\d.]+ %(?= at|, at)", readme)
+    assert len(rows) == 4 and shares
+    assert [one for one in rows + shares if one not in page] == []

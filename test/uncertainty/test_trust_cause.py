@@ -80,6 +80,21 @@ def test_channels_without_a_cause_are_named_together_with_what_to_do():
         "pitch, yaw doubtful; check their residuals and move them more")
 
 
+@pytest.mark.parametrize(("seconds", "stddev"), ((2.0, STDDEV), (20.0, 1.0)))
+def test_what_is_doubtful_for_want_of_data_accuses_no_sensor(seconds, stddev):
+    """In the first seconds of any run, before a channel is judged, and while intervals are as wide
+    as the efforts."""
+    rng, trust, yes = np.random.default_rng(0), ChannelTrust(C, PERIOD, 12.3), np.ones(C, bool)
+    trust.restart(None)
+    for t in np.arange(0.0, seconds, PERIOD):
+        predicted = np.full(C, np.sin(t))
+        trust.add_row(predicted + STDDEV * rng.normal(size=C), predicted, yes, yes, np.zeros(C),
+                      np.full(C, stddev))
+    assert (trust.levels == TRUST_DOUBTFUL).all()
+    assert likely_cause(CHANNELS, 6, trust.levels, trust.batches) == (
+        f"{', '.join(CHANNELS)} doubtful; check their residuals and move them more")
+
+
 def test_channels_without_a_measured_effort_have_no_slope():
     """With thrusters off the effort is exactly zero, which is not a factor of zero."""
     nothing = Slopes(np.zeros(C), np.zeros(C))

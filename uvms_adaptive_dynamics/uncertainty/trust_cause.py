@@ -23,7 +23,20 @@ import numpy as np
 
 from ..model.normal import Z999, chi_squared
 from ..model.sample import Misread
-from .trust import MM, MP, PP, ROWS, TRUST_OK, TRUST_STATES, M, P
+from .trust import (
+    EXCESS,
+    MIN_BLOCKS,
+    MM,
+    MP,
+    NORMALIZED_SQUARES,
+    PP,
+    ROWS,
+    TRUST_OK,
+    TRUST_STATES,
+    TRUST_WRONG,
+    M,
+    P,
+)
 
 MIN_BATCHES = 8         # batches with rows that the standard error of a slope needs
 # Spread of a right model's slopes about one: the simulated robot's held-out slopes are .91 to 1.01.
@@ -72,7 +85,7 @@ def likely_cause(channels: Sequence[str], vehicle_rows: int, levels: np.ndarray,
     settings; channels that these explain need no other cause."""
     if (levels == TRUST_OK).all():
         return ""
-    found = slopes(batches)
+    found, contradicted = slopes(batches), _contradicted(levels, batches)
     vehicle, joints = np.split(np.arange(len(channels)), [vehicle_rows])
     groups = [("all channels", np.arange(len(channels)), "what all efforts share")]
     groups += [("vehicle", vehicle, THRUST_CAUSE), ("joints", joints, EFFORT_CAUSE)]
@@ -93,8 +106,7 @@ def likely_cause(channels: Sequence[str], vehicle_rows: int, levels: np.ndarray,
               and not batches[:, MM, places].any()):
             said.append(f"vehicle {worst}: it moved without thrust (arm, swell, tether); give "
                         "thrust on every axis")
-        elif (name != "all channels" and bad == places.size
-              and batches[:, ROWS, places].any()):      # without rows there is no evidence
+        elif name != "all channels" and bad == places.size and contradicted[places].all():
             said.append(f"{name} {worst} on every channel with no common factor; check {sensor}, "
                         "and the motion sensors")
         else:
@@ -110,6 +122,15 @@ def likely_cause(channels: Sequence[str], vehicle_rows: int, levels: np.ndarray,
         said.append("check its residuals and move it more" if left.sum() == 1
                     else "check their residuals and move them more")
     return "; ".join(said)
+
+
+def _contradicted(levels: np.ndarray, batches: np.ndarray) -> np.ndarray:
+    """(C,) bool: channels whose residuals contradict their predictions. One that is doubtful since
+    it was never judged, or since its interval is wide, says nothing about a sensor."""
+    rows, squares = batches[:, ROWS], batches[:, NORMALIZED_SQUARES]
+    judged = (rows > 0).sum(axis=0) >= MIN_BLOCKS
+    power = squares.sum(axis=0) / np.maximum(rows.sum(axis=0), 1)
+    return judged & ((levels == TRUST_WRONG) | (power > EXCESS[1]))
 
 
 def _of_misread(channels: Sequence[str], levels: np.ndarray,
