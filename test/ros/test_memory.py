@@ -30,7 +30,7 @@ from uvms_adaptive_dynamics.estimation.learned import known_rows
 from uvms_adaptive_dynamics.model.parameter_file import load_parameters
 from uvms_adaptive_dynamics.model.robot import RobotModel
 from uvms_adaptive_dynamics.model.robot_identity import robot_identity
-from uvms_adaptive_dynamics.ros.memory import Memory, robot_folder
+from uvms_adaptive_dynamics.ros.memory import Memory, next_save, robot_folder
 from uvms_adaptive_dynamics.studies.benchmark.samples import simulated_samples
 
 CONFIG = Config().with_values({"output.save_period": 3600.0, "prior.file": "auto"})
@@ -219,6 +219,20 @@ def test_saves_come_at_intervals(start, samples):
             break
         end.wait(0.05)
     assert memory.saves
+
+
+@pytest.mark.parametrize("share", [0.01, 0.2, 0.3, 0.4, 0.5])
+def test_a_kill_costs_a_period_however_slow_the_disk_is_up_to_half_of_it(share):
+    """Worst case: just before the end of the next save, which takes as long as this one."""
+    period = 20.0
+    begin, took = 100.0, share * period
+    due = next_save(begin, begin + took, period)
+    assert begin + took <= due and due + took - begin <= period
+
+
+def test_a_slower_disk_rests_between_two_saves():
+    """For half a period."""
+    assert next_save(100.0, 112.0, 20.0) == 122.0
 
 
 def test_a_start_waits_for_one_that_is_ending(start, samples):

@@ -65,6 +65,16 @@ def robot_folder(directory: Path, namespace: str, name: str, robot: RobotModel) 
     return directory / place / robot_identity(robot)
 
 
+def next_save(begin: float, end: float, period: float) -> float:
+    """When the next save begins after one from `begin` to `end` [s]; period: `output.save_period`.
+
+    A kill just before the next save completes loses all data since `begin`: half a period plus the
+    duration of that save, for which the other half remains. A disk that needs longer gets a rest.
+    """
+    due = begin + period / 2
+    return due if end <= due else end + period / 2
+
+
 class _Copy(NamedTuple):
     """State of an estimate, None if nothing is new; origin: what the estimate started from."""
 
@@ -198,11 +208,7 @@ class Memory:
             else:
                 begin = time.monotonic()
                 self.save()
-                # A kill just before the next save completes loses all data since this copy: half an
-                # interval plus the duration of the next save, for which the other half remains.
-                # A slower disk is kept busy at most half of the time.
-                end = time.monotonic()
-                due = max(begin + period / 2, end + (end - begin))
+                due = next_save(begin, time.monotonic(), period)
 
     def _take_lock(self, timeout: float = 0.0) -> bool:
         """Try to lock the folder within `timeout` [s]; logs the reason on failure."""
