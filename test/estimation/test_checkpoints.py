@@ -23,7 +23,6 @@ from uvms_adaptive_dynamics.config import Config
 from uvms_adaptive_dynamics.estimation import onset
 from uvms_adaptive_dynamics.estimation.estimator import Estimator
 from uvms_adaptive_dynamics.model.robot import RobotModel
-from uvms_adaptive_dynamics.model.sample import WEAK_THRUSTER, Misread
 
 # The window's rows count as not learnt yet.
 CONFIG = Config().with_values({"robot.joints": [], "filter.lowpass": 0.02,
@@ -66,19 +65,6 @@ def test_without_a_check_before_it_nothing_is_undone(samples):
         for sample in samples:
             estimator.add(replace(sample, **changes))
         assert not estimator.undone
-
-
-@pytest.mark.parametrize("corrected, undone", [(WRONG + 5, False), (CHECKS[0] - 10, True)])
-def test_what_was_corrected_since_is_not_undone(samples, corrected, undone):
-    """A failed thruster was found by its residuals at once, and by the sensor check later: what was
-    learnt meanwhile is valid. A correction long before does not count."""
-    estimator = Estimator(CONFIG)
-    for k, sample in enumerate(samples):
-        if k == corrected:
-            estimator._robot_changes._checkpoints.note_corrected(WEAK_THRUSTER, sample.t)
-        weak = (Misread(WEAK_THRUSTER, (0,)),) if k >= FOUND else ()
-        estimator.step(replace(sample, misread=weak))
-    assert bool(estimator.undone) == undone
 
 
 @pytest.mark.parametrize("missing", [(), range(38, 45)])

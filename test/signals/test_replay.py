@@ -134,6 +134,17 @@ def test_a_reading_is_put_right_by_what_was_in_force_at_its_time():
     assert mends.mended(Reading("imu", 15.0, [1.0])).values == [1.0]
 
 
+def test_the_thrust_is_put_right_beside_the_commands():
+    """Shares of thrust multiply, and commands keep their own mend."""
+    half, fifth = (Mend("thrusters", 0, np.diag([1.0, share]), of_thrust=True)
+                   for share in (0.5, 0.2))
+    swap = Mend("thrusters", 0, np.eye(2)[[1, 0]], 1500.0)
+    mends = Mends().then(10.0, [half]).then(20.0, [swap, fifth])
+    given = [mends.mended(Reading("thrusters", t, [1400.0, 1700.0])) for t in (5.0, 15.0, 25.0)]
+    assert [one.thrust_shares for one in given] == [(), (1.0, 0.5), (1.0, 0.1)]
+    assert [one.values for one in given] == [[1400.0, 1700.0]] * 2 + [[1700.0, 1400.0]]
+
+
 def test_a_mend_counts_from_neutral_and_leaves_other_values_alone():
     swap = Mend("thrusters", 1, np.array([[0.0, -1.0], [1.0, 0.0]]), 1500.0)
     assert swap.mended([1100.0, 1600.0, 1700.0, 1900.0]) == [1100.0, 1300.0, 1600.0, 1900.0]

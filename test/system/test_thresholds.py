@@ -114,7 +114,9 @@ NO_THRESHOLDS = {
     "signals/checks/finding.py": "CHANGE_WINDOW",
     "signals/checks/fits.py": "RIDGE_SHARE TRIED_SHIFTS SIGNED_AXES",
     "signals/checks/frames.py": "FIRST_CHECK CHECK_PERIOD EARLY_CHECKS LATE_CHECK_PERIOD "
-                                "LOG_LENGTH RECENT_DATA LATEST_DATA CHECK_STEP_PERIOD",
+                                "LOG_LENGTH RECENT_DATA LATEST_DATA CHECK_STEP_PERIOD "
+                                "ONSET_STEP",
+    "signals/checks/thrust_share.py": "TRIED_SHARES",
     "signals/checks/imu_check.py": "TURN_WINDOW FORCE_BATCH FIRST_RATE",
     "signals/checks/joint_effort_check.py": "EFFORT_WINDOW",
     "signals/checks/joint_velocity_check.py": "JOINT_WINDOW",

@@ -28,7 +28,6 @@ class Checkpoints:
 
     def __init__(self) -> None:
         self._kept: list[tuple[float, Checkpoint]] = []
-        self._corrected: dict[str, float] = {}
         self._newest = -math.inf
         self._found_wrong = False
 
@@ -36,8 +35,7 @@ class Checkpoints:
         """The checkpoint to return to, with its stamp [s], if this sample is the first with a
         faulty sensor: the newest from the time it was right, else the oldest.
 
-        None for any other sample, without a checkpoint, and if all faults found have been corrected
-        since."""
+        None for any other sample, and without a checkpoint."""
         begins = sample.found_wrong and not self._found_wrong
         self._found_wrong = sample.found_wrong
         if not begins or not self._kept:
@@ -45,15 +43,7 @@ class Checkpoints:
         right = [kept for kept in self._kept if kept[0] <= sample.right_until]
         found = right[-1] if right else self._kept[0]
         self._kept = []
-        if sample.misread and all(self._corrected.get(one.setting, -math.inf) > found[0]
-                                  for one in sample.misread):
-            return None
         return found
-
-    def note_corrected(self, setting: str, t: float) -> None:
-        """Efforts are corrected for a wrong setting from stamp t [s] on: what is learnt after t is
-        valid, even if a sensor check, which looks back further, finds the fault later."""
-        self._corrected[setting] = t
 
     def is_due(self, sample: Sample) -> bool:
         """Whether a new check has found the sensors right, so that a checkpoint is due."""

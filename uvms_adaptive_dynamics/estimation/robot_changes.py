@@ -29,7 +29,7 @@ import numpy as np
 
 from ..config import Config
 from ..model.robot import RawRows, RobotModel
-from ..model.sample import WEAK_THRUSTER, Sample
+from ..model.sample import Sample
 from ..model.scales import Scales
 from .accepted_change import (
     Change,
@@ -37,7 +37,6 @@ from .accepted_change import (
     LoadChange,
     PartChange,
     Restoration,
-    ThrusterChange,
     load_gone,
 )
 from .changes import change_detector
@@ -175,8 +174,6 @@ class RobotChanges:
                 self._payload.end()
         elif isinstance(change, LoadChange):
             self.load.begin(change.sums)
-        elif isinstance(change, ThrusterChange):
-            self._checkpoints.note_corrected(WEAK_THRUSTER, t)
         self.scales = followed.scales
         if followed.before is not None:
             self.detector.remember(followed.before)

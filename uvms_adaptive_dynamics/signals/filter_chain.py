@@ -101,7 +101,9 @@ class FilterChain:
     def add(self, reading: Reading) -> None:
         """Add a reading; the gates for outliers are inside, since each filter knows its signal's
         scale."""
-        role, t, values, altitude = reading
+        role, t, values, altitude, thrust_shares = reading
+        if role == "thrusters" and isinstance(self._wrench, ThrusterModel):
+            self._wrench.use_shares(thrust_shares)
         self._add[role](t, values)
         if role == "dvl":
             self.altitude.add(t, altitude)

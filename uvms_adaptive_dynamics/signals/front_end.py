@@ -139,7 +139,7 @@ class SignalFrontEnd:
                 self._add(reading)
 
     def _add(self, reading: Reading) -> None:
-        role, t, values, _ = reading
+        role, t, values = reading[:3]
         self._masks.note_reading(role, t)
         # gate: cut off a frozen sensor, or two nodes on one topic, back to when the fault began
         frozen_since = self._frozen_gate.gate(role, t, values)

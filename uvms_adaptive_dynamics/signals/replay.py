@@ -104,7 +104,9 @@ class Mends(NamedTuple):
         """The reading, put right."""
         in_force = next((mends for since, mends in reversed(self.steps) if reading.t > since), ())
         for mend in in_force:
-            if mend.role == reading.role:
+            if mend.role == reading.role and mend.of_thrust:
+                reading = reading._replace(thrust_shares=tuple(np.diag(mend.matrix).tolist()))
+            elif mend.role == reading.role:
                 reading = reading._replace(values=mend.mended(reading.values))
         return reading
 
@@ -112,9 +114,9 @@ class Mends(NamedTuple):
 def composed(mends: Sequence[Mend]) -> tuple[Mend, ...]:
     """The mends, applied in order, with one for each place; those that change nothing are left out.
     """
-    found: dict[tuple[str, int, int], Mend] = {}
+    found: dict[tuple[str, int, int, bool], Mend] = {}
     for mend in mends:
-        place = mend.role, mend.first, len(mend.matrix)
+        place = mend.role, mend.first, len(mend.matrix), mend.of_thrust
         before = found.get(place)
         found[place] = mend if before is None else mend._replace(
             matrix=mend.matrix @ before.matrix)

@@ -34,11 +34,11 @@ STEP, STRIDE = 0.02, 5
 
 
 def logs(share, seconds=40.0, seed=0, allocation=ALLOCATION, pull=(), pulled=(15.0, 30.0),
-         axes=np.ones(6), low=0.0, noise=0.005):
+         axes=np.ones(6), low=0.0, noise=0.005, later=(np.inf, 1.0)):
     """(thrust, dvl) as the frame checks log them, of a level vehicle whose thrusters give these
-    shares (N,) of their commands, unknown to the controller; pull (6,) [N, N m] acts on it from one
-    time to another [s]. It moves by shares of the axes (6,), its centre of gravity is `low` [m],
-    and the DVL has noise [m/s]."""
+    shares (N,) of their commands, others from later[0] [s] on, unknown to the controller; pull (6,)
+    [N, N m] acts on it from one time to another [s]. It moves by shares of the axes (6,), its
+    centre of gravity is `low` [m], and the DVL has noise [m/s]."""
     rng = np.random.default_rng(seed)
     mass, stiffness = np.diag(MASS), MASS[0] * 9.81 * low
     mass[[0, 4, 1, 3], [4, 0, 3, 1]] = MASS[0] * low * np.array([1, 1, -1, -1])
@@ -59,6 +59,7 @@ def logs(share, seconds=40.0, seed=0, allocation=ALLOCATION, pull=(), pulled=(15
         impulse = impulse + STEP * force
         outer = np.array(pull) if len(pull) and pulled[0] < t < pulled[1] else 0.0
         heading += STEP * nu[5]
+        share = later[1] if t > later[0] else share
         acting = allocation @ (share * force) + outer - DRAG * nu - stiffness * tilt
         nu = nu + STEP * np.linalg.solve(mass, acting)
         tilt[3:5] += STEP * nu[3:5]
@@ -74,6 +75,7 @@ def test_a_dead_thruster_is_named(dead):
     """By the missing wrench, which lies along its column of the allocation."""
     (finding,) = findings_on(*logs(np.arange(8) != dead), ALLOCATION)
     assert f"thruster {dead + 1} gives little or none" in finding.sentence
+    np.testing.assert_array_equal(np.diag(finding.mend.matrix), np.arange(8) != dead)
 
 
 def test_windows_that_the_fit_uses_up_are_no_evidence():

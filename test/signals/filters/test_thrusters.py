@@ -215,6 +215,20 @@ def test_silence_masks_and_signs_and_efficiency_scale():
     assert thrusters.wrench(20.0).mask_reason == "no thruster command"
 
 
+def test_a_thruster_gives_a_share_of_its_thrust_from_a_command_on():
+    """Of that which its efficiency leaves."""
+    thrusters = model(**{"thrusters.efficiency": (0.5,) + (1.0,) * 7,
+                         "thrusters.time_constant": 0.0})
+    expected = thrusters.allocation * np.array([4.0] + [8.0] * 7)
+    for k, first in enumerate((1.0, 0.5, 1.0)):
+        thrusters.use_shares((first, *[1.0] * 7) if first < 1.0 else ())
+        for t in k + np.arange(0.0, 1.0, 0.02):
+            thrusters.add_command(t, [8.0] * 8)
+        thrusters.flush()
+        np.testing.assert_allclose(thrusters.wrench(k + 0.9).by_thruster,
+                                   expected * np.array([first] + [1.0] * 7))
+
+
 @pytest.mark.parametrize("unit, command, mirrored",
                          [("pwm", 1800.0, 1200.0), ("normalized", 0.75, -0.75)])
 def test_a_motor_that_turns_the_other_way_pushes_as_strongly(unit, command, mirrored):

@@ -51,12 +51,16 @@ SIGN = "it has the wrong sign"
 
 class Mend(NamedTuple):
     """Puts the readings of a sensor right: those of `role`, as listed in `decoder`, with the k
-    values from `first` on, counted from `neutral`, times matrix (k, k). NaN leaves a value out."""
+    values from `first` on, counted from `neutral`, times matrix (k, k). NaN leaves a value out.
+
+    of_thrust: the commands stay, and the thrust of each thruster is that which they ask for, times
+    the diagonal of the matrix."""
 
     role: str
     first: int
     matrix: np.ndarray
     neutral: float = 0.0
+    of_thrust: bool = False
 
     def mended(self, values: Sequence[float]) -> list[float]:
         """The values of a reading, put right."""

@@ -30,7 +30,7 @@ import numpy as np
 
 from ...config import Config
 from ...model.robot import RobotModel
-from ...model.sample import Misread
+from ...model.sample import WEAK_THRUSTER, Misread
 from .dvl_check import turned_since
 from .effort_scale import MOUNT
 from .finding import CHANGE_WINDOW, UNDECIDED, CheckResult, Finding, Harm, Mend
@@ -46,6 +46,7 @@ LEAST_WINDOWS = 20
 CHECK_STEP_PERIOD = 0.02
 LOG_LENGTH = 60.0                       # [s] of the newest data that a check uses
 RECENT_DATA = 30.0                      # [s] of the newest data that are also checked alone
+ONSET_STEP = 5.0                        # [s] between onsets of a weak thruster that are tried
 LATEST_DATA = 10.0                      # [s] of them that suffice for a DVL with little noise
 MOTION_SENSORS = ("imu", "dvl")
 DELAYS = tuple(f"{role}.delay" for role in MOTION_SENSORS)
@@ -314,6 +315,10 @@ class FrameChecks:
                 standing[name] = new
             if new.findings:
                 self._found_in[name] = windows
+        if "thrusters" in standing and "thrusters" in self._consistent:
+            standing["thrusters"] = self._checks.with_share(standing["thrusters"], logs,
+                                                            self._onsets(t, elapsed))
+            yield
         found = {finding.setting: self._consistent.get(name)
                  for name, result in standing.items() for finding in result.findings}
         # (in one step: whoever asks for the findings meanwhile finds both as they were)
@@ -377,6 +382,13 @@ class FrameChecks:
                     if turned_at is not None:
                         found[finding.setting] = turned_at
         return found, waits
+
+    def _onsets(self, t: float, elapsed: float) -> list[float]:
+        """Times [s] at which a thruster may have become weak that is found weak at t [s]."""
+        first_seen = t - elapsed + self._since.get(WEAK_THRUSTER, (elapsed, None))[0]
+        right = [at for at in self._right if at > -math.inf]
+        begin = max(self._right_before(first_seen), min(right, default=-math.inf))
+        return list(np.arange(begin, first_seen, ONSET_STEP)) if begin > -math.inf else []
 
     def _right_before(self, t: float) -> float:
         """Time [s] of the latest check by which a fault that was first seen at t [s] had not begun;

@@ -35,9 +35,11 @@ from .finding import UNDECIDED, CheckResult, Mend, mismatch
 from .imu_check import check_gravity, check_rates
 from .joint_check import ScaleCheck, check_joints
 from .response_check import response_findings
+from .thrust_share import share_since
 from .thruster_check import thruster_findings
 from .thruster_windows import Windows, thrust_windows
 from .velocity_map import fused
+from .weak_thruster import of_thrust
 
 MIN_LOG_ROWS = 50
 # Share of saturated commands, and number of commands, from which the unit is wrong.
@@ -121,6 +123,22 @@ class SensorChecks:
             results["thrusters"] = checked
         return results
 
+    def with_share(self, result: CheckResult, logs: dict[str, np.ndarray],
+                   onsets: Sequence[float]) -> CheckResult:
+        """The thrusters' result; if it says that one has become weak since one of these times [s],
+        with the share of its thrust that it still gives, which the logs from before it tell."""
+        found = [finding for finding in result.findings
+                 if finding.mend is not None and finding.mend.of_thrust]
+        if not found or found[0].mend is None or not {"thrust", "dvl"} <= logs.keys():
+            return result
+        dvl = fused(logs["dvl"]) if "DVL" in self.names else logs["dvl"]
+        thruster = int(np.argmin(np.diag(found[0].mend.matrix)))
+        share = share_since(logs["thrust"], dvl, self._allocation, thruster, onsets)
+        if share is None:
+            return result
+        mend = of_thrust(thruster, share, self._allocation.shape[1])
+        return result._replace(findings=[found[0]._replace(mend=mend)])
+
     def _scale_check(self, imu: np.ndarray | None) -> ScaleCheck:
         """The check of the efforts' unit; imu: its log, None if it is too short."""
         joints, robot = self._config.joint_states, self._robot
@@ -165,8 +183,8 @@ class SensorChecks:
 
     def _of_commands(self, mend: Mend | None) -> Mend | None:
         """The mend of thrust along the allocation, as one of commands in their unit."""
-        if mend is None:
-            return None
+        if mend is None or mend.of_thrust:
+            return mend
         signs = np.array(self._config.thrusters.signs)
         return mend._replace(matrix=signs[:, None] * mend.matrix * signs,
                              neutral=neutral_command(self._config.thrusters.unit))

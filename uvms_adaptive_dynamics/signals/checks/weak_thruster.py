@@ -19,7 +19,7 @@ import numpy as np
 
 from ...model.sample import WEAK_THRUSTER
 from ...model.vehicle import load_columns
-from .finding import Finding
+from .finding import Finding, Mend
 from .fits import solve
 from .thruster_windows import MIN_VELOCITY_STDDEV, PULL_STEP, Windows
 from .wirings import certain_gain
@@ -64,8 +64,16 @@ def weak_thruster(windows: Windows, dvl: np.ndarray, allocation: np.ndarray) -> 
             return [Finding(WEAK_THRUSTER, (
                 f"thruster {names} gives little or none of its commanded thrust, unlike the "
                 "others; check its propeller, its speed controller and its cable, and look for a "
-                "rope in it"))]
+                "rope in it"), mend=of_thrust(int(order[0]), 0.0, len(gains)))]
     return []
+
+
+def of_thrust(thruster: int, share: float, count: int) -> Mend:
+    """What puts the thrust right of one among `count` thrusters, by index, that gives only this
+    share of its thrust."""
+    shares = np.ones(count)
+    shares[thruster] = share
+    return Mend("thrusters", 0, np.diag(shares), of_thrust=True)
 
 
 def _shared_axes(allocation: np.ndarray) -> np.ndarray:

@@ -37,12 +37,14 @@ MOST_HELD = 3000
 
 class Reading(NamedTuple):
     """A measurement: `t` [s] since the reader's origin, and the values listed in `decoder`;
-    `altitude` [m] of a DVL, NaN if it is unknown."""
+    `altitude` [m] of a DVL, NaN if it is unknown; thrust_shares (N,): share of the thrust that a
+    command asks for which each thruster has been found to give, empty: all of it."""
 
     role: str
     t: float
     values: list[float]
     altitude: float = math.nan
+    thrust_shares: tuple[float, ...] = ()
 
 
 class ClockJump(NamedTuple):
@@ -191,7 +193,7 @@ class MessageReader:
 
     def _whole(self, reading: Reading) -> list[Reading]:
         """The readings of all joints that a reading of all or some of them completes."""
-        role, t, values, _ = reading
+        role, t, values = reading[:3]
         state = self.inputs[role]
         try:
             return [Reading(role, *whole) for whole in self._joints.add(t, values)]

@@ -62,7 +62,8 @@ class ThrusterModel:
         self._tried_rotors = TriedRotors(len(tried), self.count)
         self.allocation = np.array(settings.allocation).reshape(6, self.count)
         self._signs = np.array(settings.signs)
-        self._efficiency = np.array(settings.efficiency or (1.0,) * self.count)
+        self._efficiency = self._as_set = np.array(settings.efficiency or (1.0,) * self.count)
+        self._shares: tuple[float, ...] = ()
         self._curve = ThrustCurve.of_setting(settings.curve)
         # In thrust, not in PWM: a command that crosses the dead band is no spike.
         self._gate = spike_gate(config.filter.gates, [THRUST_FLOOR] * self.count)
@@ -115,6 +116,13 @@ class ThrusterModel:
         command = self._about_neutral(values)
         self._held.append(command)
         self._queue(self._gate.gate(t, self._steady_thrust(self._acting(command)).tolist()))
+
+    def use_shares(self, shares: tuple[float, ...]) -> None:
+        """From now on each thruster gives this share (N,) of its thrust, of all if empty."""
+        if shares != self._shares:
+            self._simulate_tried()
+            self._shares = shares
+            self._efficiency = self._as_set * (shares or 1.0)
 
     def static_thrust(self, values: Sequence[float]) -> list[float]:
         """Thrust (N,) [N] along the allocation of a command (N,), in the configured unit, after the
