@@ -52,6 +52,11 @@ def pwm_for(share: np.ndarray, dead: float = 32.0, power: float = 1.35) -> np.nd
                     NEUTRAL + np.sign(share) * (dead + (FULL - dead) * size))
 
 
+def allocation(place: np.ndarray, direction: np.ndarray) -> np.ndarray:
+    """(6, N) wrench per newton of thrusters at places (N, 3) in directions (N, 3)."""
+    return np.vstack([direction.T, np.cross(place, direction).T])
+
+
 @dataclass
 class Thrusters:
     """N thrusters: places and directions (N, 3) in the body, largest thrust (N,) [N]."""
@@ -70,7 +75,7 @@ class Thrusters:
     speed_dot: np.ndarray = field(init=False)
 
     def __post_init__(self):
-        self.allocation = np.vstack([self.direction.T, np.cross(self.place, self.direction).T])
+        self.allocation = allocation(self.place, self.direction)
         self.speed = np.zeros(len(self.place))
         self.speed_dot = np.zeros(len(self.place))
         self._waiting: deque = deque()

@@ -17,7 +17,8 @@ import json
 
 import numpy as np
 import pytest
-from make_bag import EVENTS, record
+from dive import EVENTS
+from make_bag import record
 
 from uvms_adaptive_dynamics import load_config
 from uvms_adaptive_dynamics.evaluation.bags import read_messages
@@ -46,8 +47,7 @@ def test_every_input_has_its_messages(dive):
 
 
 def test_the_settings_describe_the_robot(dive):
-    """The package's model of these settings has the true mass of the arm within 15 %, and the
-    thrusters of the layout."""
+    """The package's model of these settings has its joints and its thrusters."""
     truth = json.loads((dive / "truth.json").read_text())
     config = load_config(dive / "robot.yaml")
     robot = RobotModel.from_config(config)
