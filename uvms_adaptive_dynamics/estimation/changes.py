@@ -160,7 +160,7 @@ class EvidenceChangeDetector:
         self._known: list[Checkpoint] = []
         self._ticks, self._seen = 0, np.zeros(table.channels)
         self._check: _Check | None = None
-        self._suspects: deque[_Suspect] = deque(maxlen=CONFIRMING)
+        self._suspects: deque[_Suspect] = deque(maxlen=CONFIRMING)      # the newest first
         self.nearest = 0.0
         self._better: list[int] = []        # kept states that predicted better at the last check
         self._free = False                  # likelier without the external force at the last check
@@ -237,8 +237,8 @@ class EvidenceChangeDetector:
         predict the rows since, and grown noise explains the rows less well."""
         k = max(range(len(check.found)), key=lambda k: check.found[k][0])
         (best, length, change), hypothesis = check.found[k], self._hypotheses[k]
-        earlier = list(self._suspects)[::-1]        # the newest first
-        self._suspects.append(_Suspect(best, hypothesis, change))
+        earlier = tuple(self._suspects)
+        self._suspects.appendleft(_Suspect(best, hypothesis, change))
         if len(earlier) < CONFIRMING:
             return None
         lasting = min(best, earlier[0].evidence)
@@ -283,7 +283,8 @@ class EvidenceChangeDetector:
         return simplest.accepted(onset, alike)
 
     def _gain_since(self, suspect: _Suspect, checks: int, check: _Check) -> float:
-        """ln odds of an earlier check's change, by the rows since."""
+        """ln likelihood ratio of the change that was suspected so many checks ago, on the rows
+        since."""
         new = min(checks * self._check_ticks // self._rows.stride, self._rows.filled)
         return suspect.hypothesis.gain(suspect.change, self._rows.newest(new, check.variance))
 

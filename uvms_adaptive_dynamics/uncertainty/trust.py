@@ -50,6 +50,18 @@ EFFORT_MEMORY = 5000    # rows in motion over which the size of the effort is av
 ROWS, SQUARES, NORMALIZED_SQUARES, EXPECTED_SQUARES, M, P, MM, PP, MP = range(9)
 
 
+def has_enough(batches: np.ndarray) -> np.ndarray:
+    """(C,) bool: channels with enough batches (B, sums, C) to be judged."""
+    return np.asarray((batches[:, ROWS] > 0).sum(axis=0) >= MIN_BLOCKS)
+
+
+def normalized_power(batches: np.ndarray) -> np.ndarray:
+    """(C,) power of the normalized residual over batches (B, sums, C); NaN without rows."""
+    with np.errstate(invalid="ignore", divide="ignore"):
+        return np.asarray(batches[:, NORMALIZED_SQUARES].sum(axis=0)
+                          / batches[:, ROWS].sum(axis=0))
+
+
 class ChannelTrust:
     """Trust state of each channel, from batches over the last seconds.
 
@@ -168,8 +180,8 @@ class ChannelTrust:
         low-pass."""
         rows, sums = self.batches[:, ROWS], self.batches[:, NORMALIZED_SQUARES]
         n, count = rows.sum(axis=0), np.maximum((rows > 0).sum(axis=0), 2)
+        mean = normalized_power(self.batches)
         with np.errstate(invalid="ignore", divide="ignore"):
-            mean = sums.sum(axis=0) / n
             # error of a ratio of sums: batches with few rows count little
             spread = np.sqrt(count / (count - 1) * ((sums - mean * rows) ** 2).sum(axis=0)) / n
             gaussian = mean * np.sqrt(2 * self._correlation_length / n)
@@ -178,7 +190,7 @@ class ChannelTrust:
     def _judge(self) -> None:
         rows = self.batches[:, ROWS]
         count = (rows > 0).sum(axis=0)
-        judged = count >= MIN_BLOCKS
+        judged = has_enough(self.batches)
         self.judged = self.judged or bool(judged.any())
         n = np.maximum(rows.sum(axis=0), 1)
         mean, error = self.excess()

@@ -25,10 +25,8 @@ from ..model.normal import Z999, chi_squared
 from ..model.sample import Misread
 from .trust import (
     EXCESS,
-    MIN_BLOCKS,
     MM,
     MP,
-    NORMALIZED_SQUARES,
     PP,
     ROWS,
     TRUST_OK,
@@ -36,6 +34,8 @@ from .trust import (
     TRUST_WRONG,
     M,
     P,
+    has_enough,
+    normalized_power,
 )
 
 MIN_BATCHES = 8         # batches with rows that the standard error of a slope needs
@@ -127,10 +127,8 @@ def likely_cause(channels: Sequence[str], vehicle_rows: int, levels: np.ndarray,
 def _contradicted(levels: np.ndarray, batches: np.ndarray) -> np.ndarray:
     """(C,) bool: channels whose residuals contradict their predictions. One that is doubtful since
     it was never judged, or since its interval is wide, says nothing about a sensor."""
-    rows, squares = batches[:, ROWS], batches[:, NORMALIZED_SQUARES]
-    judged = (rows > 0).sum(axis=0) >= MIN_BLOCKS
-    power = squares.sum(axis=0) / np.maximum(rows.sum(axis=0), 1)
-    return judged & ((levels == TRUST_WRONG) | (power > EXCESS[1]))
+    return has_enough(batches) & ((levels == TRUST_WRONG)
+                                  | (normalized_power(batches) > EXCESS[1]))
 
 
 def _of_misread(channels: Sequence[str], levels: np.ndarray,

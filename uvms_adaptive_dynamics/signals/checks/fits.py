@@ -136,6 +136,16 @@ def solve(x: np.ndarray, y: np.ndarray) -> np.ndarray:
     return np.linalg.solve(N + _ridge(N), x.T @ y)
 
 
+def orthonormal(x: np.ndarray) -> np.ndarray:
+    """(k, m) orthonormal basis of the columns of x (k, m), whose sizes may differ by orders."""
+    return np.asarray(np.linalg.qr(x / np.maximum(np.sqrt(np.mean(x ** 2, axis=0)), 1e-9))[0])
+
+
+def unexplained(basis: np.ndarray, y: np.ndarray) -> np.ndarray:
+    """What a regression on an orthonormal basis (k, m) leaves of y, (k,) or (..., k, n)."""
+    return np.asarray(y - basis @ (basis.T @ y))
+
+
 def _ridge(N: np.ndarray) -> np.ndarray:
     """(..., p, p) to add to N (..., p, p)."""
     p = N.shape[-1]

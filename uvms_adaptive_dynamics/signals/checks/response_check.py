@@ -32,7 +32,7 @@ from ...model.jackknife import student_quantile, variance
 from ...model.normal import CERTAIN
 from ..filters.command_response import POWER, Response
 from .finding import Finding, Harm
-from .fits import STRETCHES
+from .fits import STRETCHES, orthonormal, unexplained
 from .thruster_windows import MIN_VELOCITY_STDDEV, Windows
 from .wirings import certain_gain
 
@@ -100,12 +100,11 @@ def _cleaned(windows: Windows, tried: np.ndarray, dvl: np.ndarray, allocation: n
              ) -> tuple[np.ndarray, np.ndarray]:
     """(change of velocity (k, 6), wrench's impulse (1 + K, k, 6) of the configured response and of
     those tried), both after regression on slow effects and drag."""
-    slow = np.hstack([windows.slow[:, 6:], windows.drag(dvl[:, 0], dvl[:, 1:7])])
-    basis = np.linalg.qr(slow / np.maximum(np.sqrt(np.mean(slow ** 2, axis=0)), 1e-9))[0]
+    basis = orthonormal(windows.effects(dvl))
     impulses = np.concatenate([windows.impulse[None],
                                windows.impulses(tried, dvl[:, 0], allocation.shape[1])])
     change, wrenches = windows.slow[:, :6], impulses @ allocation.T
-    return change - basis @ (basis.T @ change), wrenches - basis @ (basis.T @ wrenches)
+    return unexplained(basis, change), unexplained(basis, wrenches)
 
 
 def _costs(wrenches: np.ndarray, change: np.ndarray, count: float

@@ -127,17 +127,16 @@ class SensorChecks:
                    onsets: Sequence[float]) -> CheckResult:
         """The thrusters' result; if it says that one has become weak since one of these times [s],
         with the share of its thrust that it still gives, which the logs from before it tell."""
-        found = [finding for finding in result.findings
-                 if finding.mend is not None and finding.mend.of_thrust]
-        if not found or found[0].mend is None or not {"thrust", "dvl"} <= logs.keys():
+        weak = next((one for one in result.findings if one.mend and one.mend.of_thrust), None)
+        if weak is None or weak.mend is None or not {"thrust", "dvl"} <= logs.keys():
             return result
         dvl = fused(logs["dvl"]) if "DVL" in self.names else logs["dvl"]
-        thruster = int(np.argmin(np.diag(found[0].mend.matrix)))
+        thruster = int(np.argmin(np.diag(weak.mend.matrix)))
         share = share_since(logs["thrust"], dvl, self._allocation, thruster, onsets)
         if share is None:
             return result
         mend = of_thrust(thruster, share, self._allocation.shape[1])
-        return result._replace(findings=[found[0]._replace(mend=mend)])
+        return result._replace(findings=[weak._replace(mend=mend)])
 
     def _scale_check(self, imu: np.ndarray | None) -> ScaleCheck:
         """The check of the efforts' unit; imu: its log, None if it is too short."""

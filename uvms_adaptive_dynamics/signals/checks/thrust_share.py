@@ -24,6 +24,7 @@ from collections.abc import Sequence
 
 import numpy as np
 
+from .fits import orthonormal, unexplained
 from .thruster_windows import thrust_windows
 
 TRIED_SHARES = np.linspace(0.0, 1.0, 41)      # of its thrust
@@ -39,19 +40,15 @@ def share_since(thrust: np.ndarray, dvl: np.ndarray, allocation: np.ndarray, thr
     windows = thrust_windows(thrust, dvl)
     if windows is None:
         return None
-    motion = np.hstack([windows.slow, windows.drag(dvl[:, 0], dvl[:, 1:7])])
-    change, others = motion[:, :6], motion[:, 6:]
-    basis = np.linalg.qr(others / np.maximum(np.sqrt(np.mean(others ** 2, axis=0)), 1e-9))[0]
-
-    def unexplained(values: np.ndarray) -> np.ndarray:
-        return values - basis @ (basis.T @ values)
-    y, wrench = unexplained(change), unexplained(windows.impulse @ allocation.T)
+    basis = orthonormal(windows.effects(dvl))
+    y = unexplained(basis, windows.slow[:, :6])
+    wrench = unexplained(basis, windows.impulse @ allocation.T)
     t, impulse = thrust[:, 0], thrust[:, 1 + thruster]
     found: list[tuple[float, float]] = []
     for onset in onsets:
         since = np.where(t > onset, impulse - np.interp(onset, t, impulse), 0.0)
         part = windows.impulses(np.column_stack([t, since]), dvl[:, 0], 1)[0][:, 0]
-        left = _left(y, wrench, unexplained(part), allocation[:, thruster])
+        left = _left(y, wrench, unexplained(basis, part), allocation[:, thruster])
         found.append((float(left.min()), float(TRIED_SHARES[np.argmin(left)])))
     return min(found)[1] if found else None
 

@@ -20,7 +20,7 @@ import numpy as np
 from ...model.sample import WEAK_THRUSTER
 from ...model.vehicle import load_columns
 from .finding import Finding, Mend
-from .fits import solve
+from .fits import orthonormal, solve, unexplained
 from .thruster_windows import MIN_VELOCITY_STDDEV, PULL_STEP, Windows
 from .wirings import certain_gain
 
@@ -43,12 +43,12 @@ def weak_thruster(windows: Windows, dvl: np.ndarray, allocation: np.ndarray) -> 
     if (speed.std(axis=0) < MIN_VELOCITY_STDDEV).any():
         return []                   # on an axis at rest, thrust works against a tether
     x = np.hstack([slow, windows.drag(t, speed)])
-    basis = np.linalg.qr(x / np.maximum(np.sqrt(np.mean(x ** 2, axis=0)), 1e-9))[0]
-    unexplained = impulse - basis @ (basis.T @ impulse)
-    wrench = unexplained @ allocation.T
+    basis = orthonormal(x)
+    left = unexplained(basis, impulse)
+    wrench = left @ allocation.T
     before = np.maximum(np.mean(wrench ** 2, axis=0), 1e-12)
     shared = _shared_axes(allocation)
-    gains = np.array([_gain_without(unexplained[:, [k]] * allocation[axes, k], wrench[:, axes],
+    gains = np.array([_gain_without(left[:, [k]] * allocation[axes, k], wrench[:, axes],
                                     before[axes]) for k, axes in enumerate(shared.T)])
     order = np.argsort(-gains)
     independent = windows.independent(basis.shape[1])
@@ -111,7 +111,7 @@ def _gain_without_pull(t: np.ndarray, basis: np.ndarray, wrench: np.ndarray,
     time, as from a hand or a rope that turns with the vehicle. basis (k, m): orthonormal basis of
     what has been fitted before."""
     pulls = _stretches(t).astype(float)
-    pulls -= basis @ (basis.T @ pulls)
+    pulls = unexplained(basis, pulls)
     explained = (pulls.T @ wrench) ** 2 / np.maximum(np.sum(pulls ** 2, axis=0), 1.0)[:, None]
     after = np.maximum(before - explained / len(wrench), 1e-12)
     return float(np.log(before / after).sum(axis=1).max())
