@@ -126,7 +126,7 @@ NO_THRESHOLDS = {
     "signals/checks/weak_thruster.py": "MOST_ALIKE REWEIGHTED",
     "signals/checks/wirings.py": "MIRRORED",
     "signals/checks/velocity_map.py": "STIFFNESSES CORRECTIONS SETTLED MOST_LAG "
-                                       "NEARLY_SINGULAR LEAST",
+                                       "NEARLY_SINGULAR LEAST LEVEL_AXES",
     "signals/decode/clocks.py": "REVIEW_PERIOD",
     "signals/decode/input_state.py": "OK WARN ERROR MOST_DOUBTS",
     "signals/decode/readings.py": "MOST_HELD",

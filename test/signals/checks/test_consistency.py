@@ -202,16 +202,20 @@ def test_noise_of_a_dvl_makes_velocities_neither_too_small_nor_the_fit_useless()
     assert np.median(lags[:, 1]) < 0.03 and np.all(np.abs(lags[:, 0]) < 4 * lags[:, 1])
 
 
-@pytest.mark.parametrize("seed", range(3))
-def test_a_bias_of_the_accelerometer_makes_no_map_uncertain(seed):
-    """Its integral is fitted together with the velocities: .05 m/s^2 change neither the map nor its
-    errors by a tenth."""
-    log, _, _ = dvl_log(seed)
-    clean, biased = velocity_map(log), log.copy()
-    biased[:, 7:10] += 0.05 * log[:, :1]
-    fit = velocity_map(biased)
-    np.testing.assert_allclose(fit.Q, clean.Q, atol=0.005)
-    np.testing.assert_allclose(fit.errors, clean.errors, rtol=0.1)
+def test_a_bias_of_the_accelerometer_makes_no_map_uncertain():
+    """Its integral is fitted together with the velocities: with .05 m/s^2 the map is the same, and
+    its distance from the true one is as large as stated, within 30 % over ten motions: neither more
+    nor less."""
+    squares = []
+    for seed in range(10):
+        log, _, _ = dvl_log(seed)
+        clean = velocity_map(log)
+        log[:, 7:10] += 0.05 * log[:, :1]
+        fit = velocity_map(log)
+        np.testing.assert_allclose(fit.Q, clean.Q, atol=0.005)
+        away = np.concatenate([(fit.Q - np.eye(3)).ravel(order="F"), fit.lever, [fit.lag]])
+        squares.append((away / fit.errors) ** 2)
+    assert 1.3 ** -2 < np.mean(squares) < 1.3 ** 2
 
 
 @pytest.mark.parametrize("seed", range(5))

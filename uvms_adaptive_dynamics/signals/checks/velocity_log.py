@@ -24,7 +24,7 @@ from scipy.linalg import block_diag
 from .finding import CHANGE_WINDOW
 from .fits import integral, rows_in
 
-MIN_VELOCITIES = 60       # of three values each, for sixteen unknowns and the offset
+MIN_VELOCITIES = 60       # of three values each, for seventeen unknowns and the offset
 SHORTEST_LOG = 5          # windows of CHANGE_WINDOW
 # [s] of the offset's pieces: three periods of a DVL at 4 Hz. An attitude that wanders by half a
 # degree within two seconds needs as many; with 1.5 s the map's errors were up to twice as large as

@@ -20,9 +20,11 @@ the DVL's. So the velocities v are regressed on the velocity u = R^T (C + o) of 
 does not bias that, and every velocity counts, not only changes over a second. A map Q, at first the
 identity, and a lag, at first zero, are corrected by their errors E and T until these vanish:
 
-    R Q v = C + o + R (E u - w x d - T R^T a)
+    R Q v = C + o + R (E u - w x d - T R^T a) + K s
 
-The offset is a curve of straight pieces, as stiff as is likeliest.
+An attitude filter that takes the specific force for gravity, with a gain K, leans by K / g times
+the velocity that the integral gains, so that this misses K times its own way s on the level. The
+offset is a curve of straight pieces, as stiff as is likeliest.
 """
 from __future__ import annotations
 
@@ -32,12 +34,14 @@ from typing import NamedTuple
 import numpy as np
 
 from ...model.rotations import skew, to_rotation_vector
-from .fits import ROBUST_QUANTILE, STRETCHES
+from .fits import ROBUST_QUANTILE, STRETCHES, integral
 from .velocity_log import VelocityLog
 
-# Standard deviations by which entries of E, the lever arm [m], the lag [s] and the accelerometer's
-# bias [m/s^2] may be off before anything is known.
-PRIOR_ERRORS = np.repeat([1.0, 0.1], [13, 3])
+# Standard deviations by which entries of E, the lever arm [m], the lag [s], the accelerometer's
+# bias [m/s^2] and the gain of the attitude filter [1/s] may be off before anything is known.
+# Filters come with gains of .05 to .5 (ArduPilot's DCM .2, Mahony's .5).
+PRIOR_ERRORS = np.repeat([1.0, 0.1, 0.3], [13, 3, 1])
+LEVEL_AXES = np.array([1.0, 1.0, 0.0])   # axes in which a tilt takes gravity for acceleration
 # Tried ratios of the variance of the DVL's noise to that of the offset's kinks.
 STIFFNESSES = 10.0 ** np.arange(-2, 8)
 # Mean square of the components of standard normal vectors (3,) without the tenth that is longest.
@@ -51,8 +55,9 @@ LEAST = 1e-12             # share of the squares below which a residual is round
 
 
 class VelocityMap(NamedTuple):
-    """Fit of R Q v + R (w x d) + T a, plus the integral of the accelerometer's bias, to the IMU's
-    integrated velocity, whose derivative is a, up to a slow offset.
+    """Fit of R Q v + R (w x d) + T a, plus the integral of the accelerometer's bias and what an
+    attitude filter takes away, to the IMU's integrated velocity, whose derivative is a, up to a
+    slow offset.
 
     Q (3, 3); d (3,) [m] error of the DVL's position; T [s] how much later the DVL's stamps are than
     the IMU's; covariance (13, 13) of Q by columns, d, T; moved (3,) [m/s] RMS change of the
@@ -140,10 +145,10 @@ def _settled(log: VelocityLog) -> tuple[VelocityLog, _Fit, float]:
 
 
 class _Fit(NamedTuple):
-    """Q (3, 3), corrected; x (16,): E by columns, d, T, bias; its covariance (16, 16), `inflation`
-    times that for white noise; misfit: -2 log likelihood; offset (k, 3), of which the
-    accelerometer's bias explains `drift` (k, 3); keep (k,): rows that are not outliers; variance of
-    the noise, in the integral's units; u (k, 3)."""
+    """Q (3, 3), corrected; x (17,): E by columns, d, T, bias, K; its covariance (17, 17),
+    `inflation` times that for white noise; misfit: -2 log likelihood; offset (k, 3), with the
+    effects of the accelerometer's bias and K; drift (k, 3): these, of the motion alone; keep (k,):
+    rows that are not outliers; variance of the noise, in the integral's units; u (k, 3)."""
 
     Q: np.ndarray
     x: np.ndarray
@@ -167,14 +172,19 @@ def _corrected(log: VelocityLog, Q: np.ndarray, keep: np.ndarray,
         weight = log.hats.T @ log.hats + log.kinks.T @ log.kinks
         offset = log.hats @ np.linalg.lstsq(weight, log.hats.T @ y, rcond=None)[0]
     u = np.einsum("kji,kj->ki", log.R, log.C + offset)
+    way = integral(log.t, log.C - log.C.mean(axis=0)) * LEVEL_AXES
     X = np.concatenate([(log.R[:, :, None, :] * u[:, None, :, None]).reshape(len(u), 3, 9),
-                        -log.R @ _skews(log.w), -log.a[:, :, None], log.turns], axis=2)
+                        -log.R @ _skews(log.w), -log.a[:, :, None], log.turns,
+                        way[:, :, None]], axis=2)
     x, knots, covariance, variance, own, misfit = _likeliest(log.hats[keep], log.kinks, X[keep],
                                                              y[keep])
     trimmed = 1.0 if keep.all() else TRIMMED_VECTORS
     covariance, variance = covariance / trimmed, variance / trimmed
-    drift, curve = X[:, :, 13:] @ x[13:], log.hats @ knots
+    curve = log.hats @ knots
     residual = y - X @ x - curve
+    drift, offset = X[:, :, 13:16] @ x[13:16], X[:, :, 13:] @ x[13:] + curve
+    # What the filter takes of the integral's own wander, the curve gives back.
+    drift += x[16] * integral(log.t, log.C + offset) * LEVEL_AXES
     size = np.sum(residual ** 2, axis=1)
     # Stretches of time that disagree more than by white noise: a misfit that lasts.
     scores = np.einsum("kip,ki->kp", own, residual[keep])
@@ -182,13 +192,13 @@ def _corrected(log: VelocityLog, Q: np.ndarray, keep: np.ndarray,
     shifts = parts @ covariance / variance
     inflation = max(float(np.mean(np.sum(shifts ** 2, axis=0) / np.diagonal(covariance))), 1.0)
     return _Fit(np.linalg.pinv(_one_plus(x), rcond=NEARLY_SINGULAR) @ Q, x, inflation * covariance,
-                inflation, misfit, drift + curve, drift,
+                inflation, misfit, offset, drift,
                 size <= np.quantile(size, ROBUST_QUANTILE), variance, u)
 
 
 class _Solution(NamedTuple):
-    """x (16,), knots (J, 3), covariance of x (16, 16) for white noise, its variance, X without what
-    knots explain (k, 3, 16), and -2 log likelihood."""
+    """x (17,), knots (J, 3), covariance of x (17, 17) for white noise, its variance, X without what
+    knots explain (k, 3, 17), and -2 log likelihood."""
 
     x: np.ndarray
     knots: np.ndarray
@@ -200,7 +210,7 @@ class _Solution(NamedTuple):
 
 def _likeliest(hats: np.ndarray, kinks: np.ndarray, X: np.ndarray,
                y: np.ndarray) -> _Solution:
-    """The fit y (k, 3) = X (k, 3, 16) x + hats (k, J) knots, with the likeliest of STIFFNESSES for
+    """The fit y (k, 3) = X (k, 3, 17) x + hats (k, J) knots, with the likeliest of STIFFNESSES for
     the kinks (m, J)."""
     J, p = hats.shape[1], X.shape[2]
     G, roughness = hats.T @ hats, kinks.T @ kinks
@@ -253,7 +263,7 @@ def _result(log: VelocityLog, fit: _Fit, lag: float) -> VelocityMap:
 
 
 def _one_plus(x: np.ndarray) -> np.ndarray:
-    """1 + E (3, 3) of the fit x (16,)."""
+    """1 + E (3, 3) of the fit x (17,)."""
     return np.eye(3) + x[:9].reshape(3, 3).T
 
 
