@@ -59,6 +59,16 @@ def test_one_joint_alone_is_named_and_the_others_keep_their_scale():
     assert scales[:2] == (1.0, 1.0) and scales[2] == pytest.approx(100, rel=0.2)
 
 
+@pytest.mark.parametrize("start", [0.0, 45.7, 12.34, 1.7e9])
+def test_a_log_of_any_length_can_be_judged(start):
+    """Also one that ends, but for rounding, with a whole period of the compared rows."""
+    mu = np.zeros((600, len(JOINTS)))
+    for k in range(2, len(mu)):
+        t = start + 0.02 * np.arange(k)
+        assert check_effort_scale(t, mu[:k], mu[:k], mu[:k], lambda t, mu: mu, JOINTS, (), (),
+                                  False) == []
+
+
 @pytest.mark.parametrize("change", [
     {"factor": 1.0}, {"factor": 1.0, "gravity": 2.0}, {"factor": 1.0, "gravity": 0.5},
     {"factor": 0.01, "gravity": 0.02}, {"factor": 0.05, "floats": True},

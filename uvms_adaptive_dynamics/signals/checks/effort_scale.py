@@ -88,7 +88,7 @@ def check_effort_scale(t: np.ndarray, mu: np.ndarray, speed: np.ndarray, effort:
     efforts have been multiplied; masked: joints whose effort is meaningless; floats: buoyancy is
     unknown, so that efforts may be arbitrarily small; fixed: the base is mounted as the settings
     say, not as an IMU measures, and no buoyancy lifts the links."""
-    rows = np.unique(np.searchsorted(t, np.arange(t[0], t[-1] + LOAD_PERIOD, LOAD_PERIOD))[:-1])
+    _, rows = np.unique((t - t[0]) // LOAD_PERIOD, return_index=True)
     rows = rows[np.isfinite(mu[rows]).all(axis=1)]
     t, mu, speed, effort = t[rows], mu[rows], speed[rows], effort[rows]
     if len(t) < 2:
