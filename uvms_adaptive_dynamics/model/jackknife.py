@@ -47,7 +47,7 @@ def covariance(without: np.ndarray) -> np.ndarray:
     return (K - 1) / K * np.einsum("k...a,k...b->...ab", away, away)
 
 
-def student_quantile(share: float, clusters: int) -> float:
+def student_quantile(share: float, clusters: float) -> float:
     """Quantile of Student's t with clusters - 1 degrees of freedom, for intervals from the
     deviation of that many values. Not from scipy.stats, which takes half a second to import."""
     return float(stdtrit(clusters - 1, share))

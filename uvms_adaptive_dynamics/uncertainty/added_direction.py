@@ -21,7 +21,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from ..model.jackknife import student_quantile, variance_of_series
+from ..model.jackknife import student_quantile, variance, variance_of_series
 from ..model.normal import CERTAIN, NORMAL_MEDIAN
 
 # [s] of a cluster of the jackknife: the low-pass correlates rows over .4 s, motions over a second.
@@ -37,12 +37,28 @@ ADDED_RIDGE = 1e-7
 class Coefficient(NamedTuple):
     """The coefficient of an added direction, its standard error, the number of clusters behind it,
     and by how much the direction lowers the sum of squares (twice the log likelihood of independent
-    rows)."""
+    rows); `freedom`: degrees of freedom of the standard error, if not clusters - 1."""
 
     value: float
     stddev: float
     clusters: int
     gain: float = 0.0
+    freedom: float | None = None
+
+    def half_width(self, share: float) -> float:
+        """Of the confidence interval that ends at the quantile `share`, by Student's t."""
+        freedom = self.clusters - 1 if self.freedom is None else self.freedom
+        return student_quantile(share, freedom + 1) * self.stddev
+
+    def with_variance(self, more: float, clusters: int) -> Coefficient:
+        """With an independent variance, estimated from that many clusters, beside its own; the sum
+        has the degrees of freedom of Welch (1947) and Satterthwaite (1946)."""
+        parts = ((self.stddev ** 2, self.clusters), (more, clusters))
+        total = sum(variance for variance, _ in parts)
+        if not 0.0 < total < math.inf:
+            return self._replace(stddev=math.sqrt(total))
+        freedom = 1.0 / sum((variance / total) ** 2 / (K - 1) for variance, K in parts)
+        return self._replace(stddev=math.sqrt(total), freedom=freedom)
 
     def exceeds(self, least: float) -> bool:
         """Whether the coefficient's magnitude exceeds `least` with 99.9 % confidence."""
@@ -51,7 +67,7 @@ class Coefficient(NamedTuple):
     @property
     def error(self) -> float:
         """Half width of the coefficient's 99.9 % confidence interval."""
-        return student_quantile(CERTAIN, self.clusters) * self.stddev
+        return self.half_width(CERTAIN)
 
 
 class RobustFit:
@@ -130,6 +146,25 @@ class RobustFit:
             found.append(Coefficient(float(x[-1]), math.sqrt(variance_of_series(without))
                                      if len(without) else math.inf, len(without), gain))
         return found
+
+    def between_channels(self, direction: np.ndarray) -> tuple[float, int]:
+        """(variance, K): how far the K channels that judge a direction (T, C) disagree on its
+        coefficient; these are the channels that it does not change, but whose parameters it shares.
+
+        What the model lacks is alike in all rows of a channel, so a jackknife over time does not
+        show it; this one leaves out channels. The variance is infinite for K < 2."""
+        A = np.concatenate([self._Y * self._scale, direction[:, :, None]],
+                           axis=2) * self._weight[:, None]
+        y = self._residual * self._weight
+        sums, judges = [], []
+        for c, used in enumerate(self._used.T):
+            rows = A[used, c]
+            sums.append((rows.T @ rows, rows.T @ y[used, c]))
+            judges.append(len(rows) > 0 and not rows[:, -1].any())
+        whole, right = (sum(parts) for parts in zip(*sums))
+        without = np.array([self._solved(whole - N, right - b)[-1]
+                            for (N, b), judge in zip(sums, judges) if judge])
+        return float(variance(without)) if len(without) > 1 else math.inf, len(without)
 
     def _sums(self, directions: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
         """Normal equations (K, p + d, p + d), (K, p + d) of the clusters that have rows."""

@@ -111,7 +111,7 @@ def _found(fit: RobustFit, late: np.ndarray, turned: np.ndarray, joints: Sequenc
     for name, added, own in zip((*joints, ""), scales, which):
         if not added.exceeds(0.0):
             continue
-        scale = scale_of(fit, own)
+        scale = scale_of(fit, own) if name else scale_of_all(fit, n)
         if added.exceeds(MIN_EFFORT_SHARE) if scale is None else scale.matters:
             found.append(ArmFault(_scaled(scale, name), added.gain) if scale is None else
                          ArmFault(_scaled(scale, name), scale.gain,
@@ -143,19 +143,32 @@ def _most_likely(found: Sequence[ArmFault]) -> ArmFault | None:
     return best._replace(finding=ReportedFinding(best.finding.code, best.finding.sentence + said))
 
 
-def scale_of(fit: RobustFit, which: np.ndarray) -> Scale | None:
+def scale_of_all(fit: RobustFit, joints: int) -> Scale | None:
+    """As `scale_of`, of the efforts of all joints, which are the last channels, against the thrust.
+    A wrong thrust shows alike on all axes of the vehicle and what the model lacks does not, so the
+    error includes how far the axes disagree."""
+    channels = np.arange(fit.predicted.shape[1])
+    return scale_of(fit, channels >= len(channels) - joints, judged_by_channels=True)
+
+
+def scale_of(fit: RobustFit, which: np.ndarray, judged_by_channels: bool = False) -> Scale | None:
     """The factor on the efforts of the channels `which` (C,) after whose removal the rows need no
     further factor, by Gauss-Newton with a new fit at each step; None if the steps do not converge
-    or the factor is implausibly small."""
+    or the factor is implausibly small. judged_by_channels: the error includes how far the other
+    channels disagree."""
     factor = 1.0
     for _ in range(MOST_STEPS):
         own = fit.of(np.where(which, fit.tau / factor, fit.tau))
-        added, = own.added((own.predicted * which)[:, :, None])
+        direction = own.predicted * which
+        added, = own.added(direction[:, :, None])
         if abs(added.value) < CONVERGED_STEP * added.stddev:
             # Jacobian: rescaled rows have another probability density.
             cost = own.cost + 2.0 * math.log(factor) * float(fit.valid[:, which].sum())
-            return (Scale(factor, added._replace(value=math.log(factor)), fit.cost - cost)
-                    if factor >= LEAST_FACTOR else None)
+            if factor < LEAST_FACTOR:
+                return None
+            if judged_by_channels:
+                added = added.with_variance(*own.between_channels(direction))
+            return Scale(factor, added._replace(value=math.log(factor)), fit.cost - cost)
         # The fit adapts to an effort that is too small, so a coefficient of -1 means one half.
         factor *= 1.0 + added.value if added.value > 0.0 else 1.0 / (1.0 - added.value)
     return None

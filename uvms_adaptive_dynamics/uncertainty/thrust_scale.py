@@ -24,23 +24,17 @@ from __future__ import annotations
 import math
 from typing import NamedTuple
 
-import numpy as np
-
-from ..model.jackknife import student_quantile
 from .added_direction import MIN_PIECES, Coefficient, RobustFit
-from .arm_evidence import LEAST_FACTOR, scale_of
+from .arm_evidence import LEAST_FACTOR, scale_of_all
 from .evidence import ReportedFinding
 
-# Standard deviation of the factor's logarithm due to what the model lacks: the links' buoyancy,
-# drag and added mass.
-MODEL_ERROR = 0.04
 UNSHOWN = ("the data do not show the scale of the thrust, which all parameters of the vehicle "
            "share (robot.dry_mass bounds it from one side)")
 
 
 class ThrustRatio(NamedTuple):
     """The true thrust relative to the one that the settings give, if the joints' efforts are right;
-    `added`: its logarithm with its standard error, model error included."""
+    `added`: its logarithm with its standard error."""
 
     factor: float
     added: Coefficient
@@ -48,7 +42,7 @@ class ThrustRatio(NamedTuple):
     @property
     def error(self) -> float:
         """Half width of the logarithm's 95 % confidence interval."""
-        return student_quantile(0.975, self.added.clusters) * self.added.stddev
+        return self.added.half_width(0.975)
 
     def sentence(self) -> str:
         """What is known of the scale."""
@@ -71,10 +65,8 @@ class ThrustRatio(NamedTuple):
 def thrust_scale(fit: RobustFit, joints: int) -> ThrustRatio | None:
     """The scale from a fit whose last `joints` channels are efforts of joints; None if the fit does
     not bound it to plausible factors."""
-    of_joints = np.arange(fit.predicted.shape[1]) >= fit.predicted.shape[1] - joints
-    found = scale_of(fit, of_joints)
+    found = scale_of_all(fit, joints)
     if found is None or found.added.clusters < MIN_PIECES:
         return None
-    ratio = ThrustRatio(found.factor, found.added._replace(
-        stddev=math.hypot(found.added.stddev, MODEL_ERROR)))
+    ratio = ThrustRatio(found.factor, found.added)
     return ratio if found.added.value - ratio.error > math.log(LEAST_FACTOR) else None
