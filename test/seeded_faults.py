@@ -146,7 +146,7 @@ FAULTS = (
           "estimation/test_changes.py::"
           "test_a_payload_is_found_as_soon_whenever_the_next_check_comes"),
     Fault("outliers are evidence of a change", "estimation/changes.py",
-          "if hypothesis.evidence(then, rival=GrownNoise)[0] < CONFIRMED_NATS:", "if False:",
+          "if not cause.beats_grown_noise(then):", "if False:",
           "estimation/test_changes.py::test_outliers_that_pass_the_gates_are_no_change"),
     Fault("a cause is as simple as any", "estimation/changes.py",
           "(one.preference, one.stddev.size)", "one.preference",

@@ -26,7 +26,11 @@ from scipy.stats import multivariate_normal
 from uvms_adaptive_dynamics.config import Config
 from uvms_adaptive_dynamics.estimation.accepted_change import Checkpoint, Restoration
 from uvms_adaptive_dynamics.estimation.change_evidence import GrownNoise
-from uvms_adaptive_dynamics.estimation.changes import CONFIRMED_NATS, EvidenceChangeDetector
+from uvms_adaptive_dynamics.estimation.changes import (
+    CHANGE_EVIDENCE_NATS,
+    CONFIRMED_NATS,
+    EvidenceChangeDetector,
+)
 from uvms_adaptive_dynamics.estimation.estimator import Estimator
 from uvms_adaptive_dynamics.estimation.hypotheses import (
     SHARES_OF_ROBOT,
@@ -37,6 +41,7 @@ from uvms_adaptive_dynamics.estimation.hypotheses import (
     RobotHypothesis,
     ThrustScale,
     hypotheses,
+    thruster_scale,
 )
 from uvms_adaptive_dynamics.estimation.recent_rows import RecentRows
 from uvms_adaptive_dynamics.estimation.row_excitation import Excited
@@ -358,8 +363,9 @@ def test_of_causes_that_are_alike_the_simplest_is_accepted():
     _, detector = settled_detector()
     causes = ("thrusters", 8, 40.0), ("DVL", 1, 38.0), ("battery", 1, 20.0)
     detector._hypotheses = tuple(Cause(name, np.ones(size), odds) for name, size, odds in causes)
-    check = SimpleNamespace(noise=None, variance=SimpleNamespace(independent=None))
-    assert detector._likely_cause(recent_rows(np.random.default_rng(0)), check) == "DVL"
+    found = detector._likely_cause(recent_rows(np.random.default_rng(0)))
+    assert found.hypothesis.name == "DVL" and [one.name for one in found.alike] == ["thrusters",
+                                                                                  "DVL"]
 
 
 @pytest.mark.parametrize("several, pull, named", [
@@ -383,8 +389,30 @@ def test_thrusters_that_fail_at_once_must_be_far_likelier_than_a_line_that_pulls
     _, detector = settled_detector()
     detector._hypotheses = (Several("several", np.ones(8), several),
                             Pull("external force", np.ones(12)))
-    check = SimpleNamespace(noise=None, variance=SimpleNamespace(independent=None))
-    assert detector._likely_cause(recent_rows(np.random.default_rng(0)), check) == named
+    found = detector._likely_cause(recent_rows(np.random.default_rng(0)))
+    assert found.hypothesis.name == named
+
+
+@pytest.mark.parametrize("varied, believed", [(0.0, False), (1.0, True)])
+def test_what_the_model_lacks_in_a_manoeuvre_is_not_several_thrusters(varied, believed):
+    """A factor on each of six thrusters fits any wrench while the commands are steady, and its
+    evidence against the noise from before is enormous. Two thrusters that fail while the commands
+    vary are likelier than grown noise."""
+    rng, T = np.random.default_rng(6), 100
+    allocation = rng.normal(size=(6, 6))
+    thrust = 10.0 * (rng.normal(size=6) + varied * rng.normal(size=(T, 6)))
+    by_thruster = allocation * thrust[:, None]
+    failed = np.array([-0.6, 0.0, 0.0, 0.0, -0.7, 0.0])
+    residual = (-by_thruster @ failed if varied else 12.0 * rng.normal(size=6))
+    several = replace(thruster_scale(np.arange(6)), name="several thrusters")
+    _, detector = settled_detector()
+    detector._hypotheses = several,
+    independent = 2.0 + 8.0 * varied        # rows, of unit noise
+    rows = RecentRows(np.zeros((T, 6, 1)), np.zeros((T, 6)), residual + rng.normal(size=(T, 6)),
+                      np.full((T, 6), independent / T), np.full(6, independent),
+                      by_thruster=by_thruster)
+    assert several.evidence(rows)[0] > 2 * CHANGE_EVIDENCE_NATS
+    assert detector._likely_cause(rows).beats_grown_noise(rows) == believed
 
 
 def test_outliers_that_pass_the_gates_are_no_change():

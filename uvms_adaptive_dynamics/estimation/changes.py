@@ -133,6 +133,21 @@ class _Suspect(NamedTuple):
     change: np.ndarray
 
 
+class _Cause(NamedTuple):
+    """The hypothesis to accept, all that explain the rows as well, and their evidence in words."""
+
+    hypothesis: Hypothesis
+    alike: list[Hypothesis]
+    odds: str
+
+    def beats_grown_noise(self, then: RecentRows) -> bool:
+        """Whether it is likelier than that the noise has grown. For several parts that fail at once
+        as much as any change must be than none: a factor on each thruster fits whatever the model
+        lacks in a manoeuvre."""
+        least = CHANGE_EVIDENCE_NATS if self.hypothesis.is_conjunction else CONFIRMED_NATS
+        return self.hypothesis.evidence(then, rival=GrownNoise)[0] > least
+
+
 class EvidenceChangeDetector:
     """Checks the last seconds every half second, spreading the hypotheses over its ticks."""
 
@@ -247,20 +262,24 @@ class EvidenceChangeDetector:
                 for checks, suspect in enumerate(earlier, 1)):
             return None
         then = self._rows.newest(length, check.variance, as_then=True)
-        if hypothesis.evidence(then, rival=GrownNoise)[0] < CONFIRMED_NATS:
+        cause = self._likely_cause(then)
+        if not cause.beats_grown_noise(then):
             return None
         self.nearest = max(self.nearest, lasting)
         if lasting < CHANGE_EVIDENCE_NATS:
             return None
-        accepted = self._likely_cause(then, check)
+        onset = Onset(len(then.residual) * self._rows.stride, check.noise, then,
+                      check.variance.independent, cause.odds)
+        accepted = cause.hypothesis.accepted(onset, cause.alike)
         self._restart()
         if isinstance(accepted, RobotChange):   # as after a start from nothing
             self._rows_known, self._seen[:] = 0.0, 0.0
             self._end_start()
         return accepted
 
-    def _likely_cause(self, then: RecentRows, check: _Check) -> Change:
-        """The change that began with these rows, predicted with the estimate from before it.
+    def _likely_cause(self, then: RecentRows) -> _Cause:
+        """The cause of a change that began with these rows, predicted with the estimate from before
+        it.
 
         Several parts that fail at once must be as much likelier than a line that pulls at the
         unchanged robot as any change must be than no change: while the commands are constant, two
@@ -272,15 +291,13 @@ class EvidenceChangeDetector:
         alike = [one for one in alike if not any(one.holds(other) for other in alike)]
         odds = "; ".join(f"{self._hypotheses[k].name} 10^{found[k] / np.log(10):.0f} : 1"
                          for k in order[:3] if found[k] > 0)
-        onset = Onset(len(then.residual) * self._rows.stride, check.noise, then,
-                      check.variance.independent, odds)
         simplest = min(alike, key=lambda one: (one.preference, one.stddev.size))
         pull = next((k for k in order if isinstance(self._hypotheses[k], LoadHypothesis)), None)
         if pull is not None and simplest.is_conjunction and found[pull] > CHANGE_EVIDENCE_NATS and (
                 found[pull] > found[order[0]] - CHANGE_EVIDENCE_NATS):
             simplest = self._hypotheses[pull]
             alike = [simplest, *(one for one in alike if one is not simplest)]
-        return simplest.accepted(onset, alike)
+        return _Cause(simplest, alike, odds)
 
     def _gain_since(self, suspect: _Suspect, checks: int, check: _Check) -> float:
         """ln likelihood ratio of the change that was suspected so many checks ago, on the rows
