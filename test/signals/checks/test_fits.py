@@ -117,6 +117,22 @@ def test_a_lag_comes_with_its_error(lag):
         assert abs(found - lag) < 3.3 * error + 0.002 and error < 0.02     # (the grid's parabola)
 
 
+def test_a_load_that_is_put_down_is_no_lag():
+    """Forty joints that carry four times their own weight for half of the time, of which the
+    features know one. By the likelihood's curvature alone, one has a lag beyond doubt."""
+    found = []
+    for seed in range(40):
+        rng, t = np.random.default_rng(seed), np.arange(0.0, 60.0, 0.045)
+        f, phase = rng.uniform(0.05, 0.3, 3), rng.uniform(0.0, 6.28, 3)
+        mu = (0.5 * np.sin(2 * np.pi * f * t[:, None] + phase)).sum(axis=1)
+        speed = np.gradient(mu, t)
+        features = np.column_stack([speed, np.sign(speed), np.ones_like(t), np.cos(mu), np.sin(mu)])
+        effort = 0.5 * speed + 0.2 * np.sign(speed) + np.where(t < 30.0, 4.0, 1.0) * np.cos(mu)
+        effort += 0.05 * rng.standard_normal(len(t))
+        found.append(lag_of(t, features, effort[:, None], 0.5 / 0.045))
+    assert sum(abs(lag) > 3.3 * error for lag, error in found) == 0
+
+
 def test_a_lag_at_the_edge_is_none():
     """The error is infinite if the best shift is the last one tried, or rows are missing."""
     t = np.arange(0.0, 30.0, 0.05)

@@ -21,6 +21,8 @@ from collections.abc import Sequence
 
 import numpy as np
 
+from ...model.jackknife import variance
+
 ROBUST_QUANTILE = 0.9     # share of the residuals that a robust fit keeps
 # Variance of a standard normal variable without the tenth that is farthest from zero.
 TRIMMED_VARIANCE = 0.623
@@ -89,16 +91,29 @@ def lag_of(t: np.ndarray, features: np.ndarray, values: np.ndarray, overlap: flo
 
     features (k, p) at the times t (k,) [s]: each value depends linearly on the columns that `uses`
     lists for it (m lists, by default all); overlap as in `regression`. The joint likelihood is
-    evaluated at TRIED_SHIFTS and refined by a parabola; the error is infinite if the best shift is
-    the first or the last.
+    evaluated at TRIED_SHIFTS and refined by a parabola. The error combines its curvature with a
+    jackknife over stretches of time, since what the features lack, such as a payload that is put
+    down, lasts longer than the overlap; it is infinite if the best shift is the first or the last.
     """
     uses = [range(features.shape[1])] * values.shape[1] if uses is None else uses
     inside = (t > t[0] + TRIED_SHIFTS[-1]) & (t < t[-1] + TRIED_SHIFTS[0])
     if inside.sum() < 2 * max(map(len, uses)):
         return 0.0, math.inf
     # twice the negative log likelihood; all shifts at once for speed: the node's inputs wait
-    cost = _left(_earlier(t, features, t[inside] - TRIED_SHIFTS[:, None]), values[inside],
-                 uses) * inside.sum() / overlap
+    squares = _left(_earlier(t, features, t[inside] - TRIED_SHIFTS[:, None]), values[inside], uses)
+    parts = np.array_split(np.arange(squares.shape[1]), STRETCHES)
+    sums = np.stack([squares[:, part].sum(axis=1) for part in parts], axis=1)   # (s, K, m)
+    counts = np.array([part.size for part in parts])
+    lag, error = _vertex(sums.sum(axis=1), inside.sum(), overlap)
+    without = [_vertex(sums.sum(axis=1) - sums[:, k], inside.sum() - counts[k], overlap)[0]
+               for k in range(STRETCHES)]
+    return lag, math.hypot(error, math.sqrt(variance(np.array(without))))
+
+
+def _vertex(squares: np.ndarray, count: int, overlap: float) -> tuple[float, float]:
+    """(lag [s], its error by the likelihood's curvature) from the sums (s, m) of `count` squared
+    residuals at TRIED_SHIFTS."""
+    cost = np.log(np.maximum(squares / count, 1e-300)).sum(axis=1) * count / overlap
     k = int(np.argmin(cost))
     if k in (0, len(TRIED_SHIFTS) - 1):
         return float(TRIED_SHIFTS[k]), math.inf
@@ -118,16 +133,15 @@ def _earlier(t: np.ndarray, x: np.ndarray, when: np.ndarray) -> np.ndarray:
 
 
 def _left(x: np.ndarray, values: np.ndarray, uses: Sequence[Sequence[int]]) -> np.ndarray:
-    """(s,) sums over m of the log mean squared residual of values (k, m) fitted to the columns of
-    x (s, k, p) that they use."""
+    """(s, k, m) squared residuals of values (k, m) fitted to the columns of x (s, k, p) that they
+    use."""
     N, xy = np.swapaxes(x, 1, 2) @ x, np.swapaxes(x, 1, 2) @ values
-    total = np.zeros(len(x))
+    found = np.empty((len(x), *values.shape))
     for m, used in enumerate(map(list, uses)):
         part = N[:, used][:, :, used]
         b = np.linalg.solve(part + _ridge(part), xy[:, used, m, None])
-        left = values[:, m] - (x[:, :, used] @ b)[..., 0]
-        total += np.log(np.maximum(np.mean(left ** 2, axis=1), 1e-300))
-    return total
+        found[:, :, m] = (values[:, m] - (x[:, :, used] @ b)[..., 0]) ** 2
+    return found
 
 
 def solve(x: np.ndarray, y: np.ndarray) -> np.ndarray:
