@@ -120,6 +120,7 @@ NO_THRESHOLDS = {
     "signals/checks/imu_check.py": "TURN_WINDOW FORCE_BATCH FIRST_RATE",
     "signals/checks/joint_effort_check.py": "EFFORT_WINDOW",
     "signals/checks/joint_velocity_check.py": "JOINT_WINDOW",
+    "signals/checks/quaternion_check.py": "INVERTED QUATERNION_ORDERS TRIED_ORDERS",
     "signals/checks/response_check.py": "FINER",
     "signals/checks/thruster_check.py": "MAX_THRUSTERS",
     "signals/checks/thruster_windows.py": "PULL_STEP",

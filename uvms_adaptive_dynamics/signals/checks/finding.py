@@ -15,6 +15,7 @@
 """Result of a frame check: mismatches, and whether there was enough motion to judge."""
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping, Sequence
 from enum import IntEnum
 from types import MappingProxyType
@@ -23,6 +24,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from ...model.normal import Z999
+from ...model.rotations import from_down, from_quaternion, to_quaternion
 
 CHANGE_WINDOW = 1.0       # [s] window over which changes of two signals are compared
 MAX_STANDARD_ERROR = 0.12      # of a fit's entry; less certain entries are not judged
@@ -49,21 +51,38 @@ class Harm(IntEnum):
 SIGN = "it has the wrong sign"
 
 
+class QuaternionAxes(NamedTuple):
+    """Axes of an IMU's message: R_nb = left Q right (3, 3), with the Q of its quaternion."""
+
+    left: np.ndarray
+    right: np.ndarray
+
+    def reordered(self, R_nb: np.ndarray, matrix: np.ndarray) -> np.ndarray:
+        """R_nb (3, 3) if the quaternion (x, y, z, w) is times matrix (4, 4)."""
+        q = matrix @ to_quaternion(self.left.T @ R_nb @ self.right.T)
+        return self.left @ np.reshape(from_quaternion(*q.tolist()), (3, 3)) @ self.right
+
+
 class Mend(NamedTuple):
     """Puts the readings of a sensor right: those of `role`, as listed in `decoder`, with the k
     values from `first` on, counted from `neutral`, times matrix (k, k). NaN leaves a value out.
 
     of_thrust: the commands stay, and the thrust of each thruster is that which they ask for, times
-    the diagonal of the matrix."""
+    the diagonal of the matrix. quaternion: the matrix (4, 4) is of the quaternion in an IMU's
+    message, in these axes."""
 
     role: str
     first: int
     matrix: np.ndarray
     neutral: float = 0.0
     of_thrust: bool = False
+    quaternion: QuaternionAxes | None = None
 
     def mended(self, values: Sequence[float]) -> list[float]:
         """The values of a reading, put right."""
+        if self.quaternion is not None:
+            R = self.quaternion.reordered(from_down(values[:3], values[9]), self.matrix)
+            return [*R[2].tolist(), *values[3:9], math.atan2(R[1, 0], R[0, 0])]
         last = self.first + len(self.matrix)
         part = np.array(values[self.first:last]) - self.neutral
         # (a value that is missing says nothing of those that do not depend on it)

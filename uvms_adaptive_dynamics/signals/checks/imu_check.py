@@ -146,17 +146,33 @@ def _pitch_is_reversed(logs: dict[str, np.ndarray], config: Config) -> bool:
     return bool(fit.by_axis[0] + Z999 * fit.errors[0] < 0)
 
 
+def attitudes(imu: np.ndarray) -> Rotation:
+    """R_nb of the rows of `imu`, as in `frames`."""
+    n3 = imu[:, 1:4]
+    return Rotation.from_euler("ZYX", np.column_stack([
+        imu[:, 19], -np.arcsin(np.clip(n3[:, 0], -1, 1)), np.arctan2(n3[:, 1], n3[:, 2])]))
+
+
+def turns(imu: np.ndarray, R_nb: Rotation) -> tuple[int, np.ndarray, np.ndarray]:
+    """(rows in TURN_WINDOW, turns [rad] of the gyro and of the attitudes R_nb over it, one each row
+    (k, 3)); `imu` rows as in `frames`."""
+    R_G = Rotation.from_matrix(imu[:, 10:19].reshape(-1, 3, 3))
+    lag = rows_in(imu[:, 0], TURN_WINDOW)
+    gyro, attitude = ((R[:-lag].inv() * R[lag:]).as_rotvec() for R in (R_G, R_nb))
+    return lag, gyro, attitude
+
+
+def without_gap(t: np.ndarray, lag: int) -> np.ndarray:
+    """Whether each window of `lag` rows at t (k,) [s] is without a gap, across which the gyro's
+    integral is meaningless."""
+    return t[lag:] - t[:-lag] < 1.5 * TURN_WINDOW
+
+
 def check_rates(imu: np.ndarray) -> CheckResult:
     """Check the gyro against the orientation's change; `imu` rows as in `frames`."""
-    t, n3, yaw = imu[:, 0], imu[:, 1:4], imu[:, 19]
-    R_G = Rotation.from_matrix(imu[:, 10:19].reshape(-1, 3, 3))
-    R_nb = Rotation.from_euler("ZYX", np.column_stack([
-        yaw, -np.arcsin(np.clip(n3[:, 0], -1, 1)), np.arctan2(n3[:, 1], n3[:, 2])]))
-    lag = rows_in(t, TURN_WINDOW)
-    gyro, attitude = ((R[:-lag].inv() * R[lag:]).as_rotvec() for R in (R_G, R_nb))
-    # The gyro's integral is meaningless across a gap.
-    small = ((np.linalg.norm(attitude, axis=1) < MAX_TURN)
-             & (t[lag:] - t[:-lag] < 1.5 * TURN_WINDOW))
+    lag, gyro, attitude = turns(imu, attitudes(imu))
+    t = imu[:, 0]
+    small = (np.linalg.norm(attitude, axis=1) < MAX_TURN) & without_gap(t, lag)
     # A fit to no more independent windows than it has unknowns (with a bias four) is exact, right
     # or wrong. An IMU with long intervals leaves none.
     if small.sum() <= 4 * lag:

@@ -34,6 +34,7 @@ from .effort_scale import check_effort_scale, loads_of
 from .finding import UNDECIDED, CheckResult, Mend, mismatch
 from .imu_check import check_gravity, check_rates
 from .joint_check import ScaleCheck, check_joints
+from .quaternion_check import check_quaternion
 from .response_check import response_findings
 from .thrust_share import share_since
 from .thruster_check import thruster_findings
@@ -86,6 +87,9 @@ class SensorChecks:
             yield
             gravity = check_gravity(logs, self._config)
             results["IMU"] = CheckResult(rates.findings + gravity.findings, rates.complete)
+            if results["IMU"].is_harmful:
+                yield
+                results["IMU"] = check_quaternion(logs, self._config) or results["IMU"]
             upside_down = gravity.upside_down
             attitude_right = gravity.consistent and not rates.findings
         yield

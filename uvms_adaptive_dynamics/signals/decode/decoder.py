@@ -82,9 +82,7 @@ class Decoder:
     def __init__(self, config: Config):
         self.change_settings(config)
         self._imu_axes = _flat(to_frd(config.imu.frame) @ from_rpy(*config.imu.rpy))
-        # R_nb = left Q right; the message's Q takes the IMU's axes to its world.
-        self._left = _flat(NED_FROM_ENU if config.imu.world == "enu" else np.eye(3))
-        self._right = _flat(from_rpy(*config.imu.rpy).T @ to_frd(config.imu.frame))
+        self._left, self._right = map(_flat, orientation_axes(config))
         self._dvl_axes = _flat(to_frd(config.dvl.frame) @ from_rpy(*config.dvl.rpy))
         self._dvl_axes_back = _flat(np.reshape(self._dvl_axes, (3, 3)).T)
         self._wrench_axes = _flat(to_frd(config.thrusters.wrench_frame))
@@ -312,6 +310,13 @@ class Decoder:
                                f"of {what}, expected {count})")
         check_finite([values[k] for k in self._order if k is not None], f"joint_states: {what}")
         return [math.nan if k is None else values[k] for k in self._order]
+
+
+def orientation_axes(config: Config) -> tuple[np.ndarray, np.ndarray]:
+    """(left, right) (3, 3) with R_nb = left Q right; the message's Q takes the IMU's axes to its
+    world."""
+    return (NED_FROM_ENU if config.imu.world == "enu" else np.eye(3),
+            from_rpy(*config.imu.rpy).T @ to_frd(config.imu.frame))
 
 
 def depth_unit(config: Config, is_pressure: bool) -> str:

@@ -27,6 +27,7 @@ from ...simulation.faults.values import (
     cut_below,
     one_of,
     plus,
+    reordered,
     rolled,
     swapped,
     times,
@@ -82,6 +83,8 @@ def setting_cases() -> list[Case]:
          Expected("joint effort", ("late",)), SETTING_FOUND),
         ("orientation 0.1 s late", LaggingField("imu", field="orientation", lag=0.1),
          Expected("imu", ("later",)), SETTING_FOUND),
+        ("quaternion with w first", altered("orientation", reordered(3, 0, 1, 2)),
+         Expected("imu", ("w, x, y, z",)), SETTING_FOUND),
         ("imu turned by 90 degrees", Rewritten("imu", change=TurnedImu(yaw=math.pi / 2)),
          Expected("imu|dvl", ("rpy",)), SETTING_FOUND),
         ("position of one joint in degrees",
@@ -89,7 +92,8 @@ def setting_cases() -> list[Case]:
          Expected("joint position", ("deg",)), SETTING_FOUND),
     ]
     # A contradiction between two sensors shows earlier than which of them is wrong.
-    either = dict.fromkeys(("imu turned by 90 degrees", "gyro in deg/s", "accelerometer in g"),
+    either = dict.fromkeys(("imu turned by 90 degrees", "quaternion with w first", "gyro in deg/s",
+                            "accelerometer in g"),
                            (Expected("dvl", ("does not fit the IMU",)),))
     return [Case(name, "setting", "named, with the setting to change", (fault,), said, limits,
                  others=either.get(name, ()), touches=TOUCHES_ALL, short=name == "efforts in mN m")
