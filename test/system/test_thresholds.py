@@ -118,6 +118,7 @@ NO_THRESHOLDS = {
                                 "ONSET_STEP",
     "signals/checks/thrust_share.py": "TRIED_SHARES",
     "signals/checks/imu_check.py": "TURN_WINDOW FORCE_BATCH FIRST_RATE",
+    "signals/checks/effort_sign.py": "ROWS_PER_WINDOW SIGN_STEPS",
     "signals/checks/joint_effort_check.py": "EFFORT_WINDOW",
     "signals/checks/joint_velocity_check.py": "JOINT_WINDOW",
     "signals/checks/quaternion_check.py": "INVERTED QUATERNION_ORDERS TRIED_ORDERS",

@@ -96,7 +96,8 @@ class Finding(NamedTuple):
     setting: the setting that probably causes it, or, without a dot, the quantity of a sensor or
     driver that is wrong; sentence: for the operator; values: settings by dotted name that would fix
     it, where the data determine them; harm: see `Harm`; joint: the joint whose effort alone is
-    concerned, '' otherwise; mend: what puts the readings right, None if that is not known."""
+    concerned, '' otherwise; mend: what puts the readings right, None if that is not known; since:
+    time [s] of the last row that was right, where rows from before and after the fault tell."""
 
     setting: str
     sentence: str
@@ -104,6 +105,7 @@ class Finding(NamedTuple):
     harm: Harm = Harm.CONTRADICTS
     joint: str = ""
     mend: Mend | None = None
+    since: float | None = None
 
     @property
     def is_of_sign(self) -> bool:

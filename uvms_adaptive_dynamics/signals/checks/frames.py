@@ -300,8 +300,9 @@ class FrameChecks:
                 latest = yield from self._of_latest_velocities(logs, t, standing)
                 new, begin = (new, begin) if latest is None else (latest, t - LATEST_DATA)
             # (what is found by one check may have begun any time since the one before)
-            if new.findings and (self._consistent.get(name, -math.inf)
-                                 > elapsed - LOG_LENGTH - LATE_CHECK_PERIOD):
+            if (new.findings and all(finding.since is None for finding in new.findings)
+                    and self._consistent.get(name, -math.inf)
+                    > elapsed - LOG_LENGTH - LATE_CHECK_PERIOD):
                 new = (yield from self._of_newest(name, logs, t, begin, standing)) or new
             windows = [_windows(logs.get(log), t) for log in COMPARED[name]]
             # A warning stays until there is enough motion to withdraw it, and as much data as there
@@ -375,7 +376,8 @@ class FrameChecks:
                     if finding.setting.startswith(OF_THRUST) and waited == 0.0:
                         waits = True
                         continue
-                    found[finding.setting] = self._right_before(t - waited)
+                    found[finding.setting] = (self._right_before(t - waited)
+                                              if finding.since is None else finding.since)
                 elif (name in self._consistent and finding.setting == "dvl.rpy"
                         and "dvl" in logs):
                     turned_at = yield from turned_since(logs["dvl"])

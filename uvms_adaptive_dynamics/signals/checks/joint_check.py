@@ -23,12 +23,13 @@ from ..decode.turns import within_turn
 from ..gates.joint_gates import MOST_EFFORT
 from ..gates.velocity_fit import Relation, velocity_relation
 from .effort_band import dead_band_findings
-from .finding import CheckResult, Finding, Harm
+from .finding import UNDECIDED, CheckResult, Finding, Harm
 from .joint_effort_check import (
     MIN_MOVING_READINGS,
     check_efforts,
     impossible_efforts,
     speed_of,
+    still_unsigned,
     with_scales,
 )
 from .joint_velocity_check import check_velocities
@@ -42,14 +43,16 @@ ScaleCheck = Callable[[np.ndarray, np.ndarray, np.ndarray, np.ndarray], list[Fin
 def check_joints(log: np.ndarray, names: Sequence[str], low: np.ndarray, high: np.ndarray,
                  effort_limits: np.ndarray, effort_scale: Sequence[float] = (),
                  check_scale: ScaleCheck = lambda t, mu, speed, effort: [],
-                 wrapped: Sequence[bool] = (), masked: Sequence[str] = ()) -> CheckResult:
+                 wrapped: Sequence[bool] = (), masked: Sequence[str] = (),
+                 standing: CheckResult = UNDECIDED) -> CheckResult:
     """Check positions against limits (n,), velocities against positions, efforts against speed and
     load.
 
     `log` (k, 1 + 3 n): time, positions, velocities and efforts of the n joints `names`, in SI;
     the efforts have been multiplied by `effort_scale` (n,) (empty: 1). check_scale returns findings
     on the efforts' unit. wrapped (n,): joints that may be whole turns beyond their limits (empty:
-    none). masked: joints whose effort is not used, so it is not judged.
+    none). masked: joints whose effort is not used, so it is not judged. standing: the result that
+    stands.
     """
     n = len(names)
     t, mu = log[:, 0], log[:, 1:1 + n]
@@ -61,11 +64,14 @@ def check_joints(log: np.ndarray, names: Sequence[str], low: np.ndarray, high: n
         findings, complete = check_velocities(names, t, mu, speed, relations)
     if not all(one.harm is Harm.SLIGHT for one in findings):
         return CheckResult(findings, complete)
+    used = [j for j, name in enumerate(names) if name not in masked]
+    signs = np.sign(effort_scale or np.ones(n))[used]
+    if still_unsigned(standing, [names[j] for j in used], effort[:, used] * signs):
+        return standing
     by_position = speed_of(t, mu)
     by_load = check_scale(t, mu, by_position, effort)
     if any(one.values for one in by_load):
         return CheckResult(findings + by_load, complete)
-    used = [j for j, name in enumerate(names) if name not in masked]
     findings = findings + impossible_efforts(names, effort, effort_limits, effort_scale, used)
     findings = findings + dead_band_findings([names[j] for j in used], effort[:, used])
     known = (np.abs(effort) <= MOST_EFFORT * effort_limits)[:, used].all(axis=1)
@@ -73,7 +79,7 @@ def check_joints(log: np.ndarray, names: Sequence[str], low: np.ndarray, high: n
     if known.sum() > MIN_MOVING_READINGS:
         wrong, efforts_complete = check_efforts([names[j] for j in used], t[known], mu[known],
                                                 by_position[known][:, used],
-                                                effort[known][:, used])
+                                                effort[known][:, used], signs)
         # (friction tells the sign of an effort from that of its load)
         findings = findings + (with_scales(wrong, names, effort_scale) or by_load)
         complete = complete and efforts_complete

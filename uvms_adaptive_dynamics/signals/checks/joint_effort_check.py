@@ -24,9 +24,10 @@ from scipy.optimize import linear_sum_assignment
 from ...model.normal import Z999
 from ..gates.joint_consistency import JUMP_SPEED
 from ..gates.joint_gates import MOST_EFFORT
-from .finding import SIGN, Finding, Harm
+from .effort_sign import magnitudes_since
+from .finding import SIGN, CheckResult, Finding, Harm
 from .fits import lag_of, overlap_of, regression
-from .joint_order import ORDER_ODDS, certain_order, order_sentence
+from .joint_order import certain_order, order_sentence
 
 MOVING_SPEED = 0.05          # [rad/s]
 MIN_MOVING_READINGS = 100    # below which a joint's effort is not judged
@@ -35,10 +36,10 @@ EFFORT_WINDOW = 0.5          # [s] correlation time of the effort fit's error
 # [s] Smallest lag of efforts worth a finding: drivers' velocities are as late, and inertia makes
 # efforts lead.
 MIN_EFFORT_LAG = 0.03
-NEAR_ZERO = 0.05      # of the median size: an effort below it is near a zero crossing
 # [s] span of the difference quotient of positions: position noise is negligible then, and the
 # published velocity is not needed
 SPEED_SPAN = 0.2
+MAGNITUDES = "as magnitudes"
 
 
 def speed_of(t: np.ndarray, mu: np.ndarray) -> np.ndarray:
@@ -97,16 +98,20 @@ def impossible_efforts(names: Sequence[str], effort: np.ndarray, limits: np.ndar
 
 
 def check_efforts(names: Sequence[str], t: np.ndarray, mu: np.ndarray, speed: np.ndarray,
-                   effort: np.ndarray) -> tuple[list[Finding], bool]:
+                   effort: np.ndarray, signs: np.ndarray | float = 1.0
+                   ) -> tuple[list[Finding], bool]:
     """(findings on order, sign and lag of the efforts (k, n) of these joints, whether every one
-    moved enough); mu: positions of all joints.
+    moved enough); mu: positions of all joints; signs (n,): of the factors by which the published
+    efforts have been multiplied.
 
     Friction opposes motion: besides gravity's load at each posture, the coefficient of effort on
     the joint's own speed must be positive.
     """
-    n = len(names)
     overlap = overlap_of(t, EFFORT_WINDOW)
     posture = np.hstack([np.ones((len(t), 1)), np.cos(mu), np.sin(mu)])
+    unsigned = _without_sign(names, t, speed, effort * signs, posture)
+    if unsigned:
+        return unsigned, True
     order = _effort_order(speed, effort, posture, overlap)
     if order is not None:
         # (no mend: with rows from before the fault, friction and load can resemble another order)
@@ -116,12 +121,6 @@ def check_efforts(names: Sequence[str], t: np.ndarray, mu: np.ndarray, speed: np
         moving = np.abs(speed[:, j]) > MOVING_SPEED
         complete = complete and bool(moving.sum() >= MANY_MOVING_READINGS)
         if moving.sum() < MIN_MOVING_READINGS:
-            continue
-        if _has_no_sign(t[moving], effort[moving, j], n):
-            findings.append(Finding("joint effort", (
-                f"the effort of {name} often comes close to zero but never changes sign, so it is "
-                "published without its sign (a current's magnitude?); publish it with its sign"),
-                joint=name))
             continue
         x = np.column_stack([speed[moving, j], posture[moving]])
         b, covariance, _ = regression(x, effort[moving, j], overlap)
@@ -135,16 +134,37 @@ def check_efforts(names: Sequence[str], t: np.ndarray, mu: np.ndarray, speed: np
     return findings or _late_efforts(t, speed, effort, posture, overlap), complete
 
 
-def _has_no_sign(t: np.ndarray, effort: np.ndarray, joints: int) -> bool:
-    """Whether efforts (k,) at t (k,) [s] are magnitudes: near zero, where noise and friction make
-    both signs equally likely, all have the same sign. Odds of a thousand against chance for all
-    joints. Zero has no sign, and readings within EFFORT_WINDOW share one: an effort of few digits
-    stays at zero while a joint sinks slowly."""
-    size = np.abs(effort)
-    near = t[(size > 0.0) & (size < NEAR_ZERO * np.median(size))]
-    one_sign = bool(effort.min() >= 0.0 or effort.max() <= 0.0)
-    windows = np.unique(np.floor(near / EFFORT_WINDOW)).size
-    return one_sign and windows * math.log(2.0) > math.log(ORDER_ODDS * joints)
+def _without_sign(names: Sequence[str], t: np.ndarray, speed: np.ndarray, effort: np.ndarray,
+                  posture: np.ndarray) -> list[Finding]:
+    """The finding on efforts that are published without their sign: of all joints, or of some."""
+    moving = np.abs(speed) > MOVING_SPEED
+    features = [np.column_stack([one, np.sign(one), posture]) for one in speed.T]
+
+    def since(joints: list[int]) -> float | None:
+        return magnitudes_since(t, [features[j] for j in joints], moving[:, joints],
+                                effort[:, joints], EFFORT_WINDOW)
+    everyone = list(range(len(names)))
+    if (begin := since(everyone)) is not None:
+        return [_unsigned_finding(", ".join(names), begin)]
+    found = [(name, begin) for j, name in enumerate(names) if (begin := since([j])) is not None]
+    return [_unsigned_finding(name, begin, name) for name, begin in found]
+
+
+def still_unsigned(standing: CheckResult, names: Sequence[str], effort: np.ndarray) -> bool:
+    """Whether efforts are found without their sign, and those (k, n) of a log, times the signs of
+    their scales, do not show that it is back: none is negative."""
+    found = [finding.joint for finding in standing.findings if finding.setting == "joint effort"
+             and MAGNITUDES in finding.sentence]
+    judged = [j for j, name in enumerate(names) if "" in found or name in found]
+    return bool(found) and not (effort[:, judged] < 0.0).any()
+
+
+def _unsigned_finding(which: str, begin: float, joint: str = "") -> Finding:
+    """The finding on these joints; begin [s]: of the last negative effort."""
+    return Finding("joint effort", (
+        f"the efforts of {which} fit load and friction only {MAGNITUDES}, so each is published "
+        "without its sign (a current's magnitude?); publish it with its sign"),
+        joint=joint, since=begin if begin > -math.inf else None)
 
 
 def _late_efforts(t: np.ndarray, speed: np.ndarray, effort: np.ndarray, posture: np.ndarray,

@@ -103,7 +103,8 @@ class SensorChecks:
                                              self._config.joint_states.effort_scale,
                                              self._scale_check(logs.get("imu")),
                                              self._wrapped(),
-                                             self._config.joint_states.effort_masked)
+                                             self._config.joint_states.effort_masked,
+                                             before.get("joints", UNDECIDED))
             yield
         if "thrusters" in self.names:
             # (`turn` is None where the vehicle hardly moves: there thrust works against a tether.
