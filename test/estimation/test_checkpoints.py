@@ -67,6 +67,24 @@ def test_without_a_check_before_it_nothing_is_undone(samples):
         assert not estimator.undone
 
 
+def test_before_the_first_check_all_is_learnt_again(samples, monkeypatch):
+    """A fault that tells its own beginning is undone without a check before it, while all samples
+    can be learnt again: the estimate is that of the rows before it."""
+    monkeypatch.setattr(onset, "ONSET_BLOCK", 1)      # (so short a run)
+    before, estimator = Estimator(CONFIG), Estimator(CONFIG)
+    for sample in samples[:WRONG]:
+        before.step(replace(sample, right_until=-np.inf))
+    pairs = tuple((one, replace(one, valid=one.valid & (k < WRONG)))
+                  for k, one in enumerate(samples[:FOUND]))
+    for k, sample in enumerate(samples):
+        estimator.step(replace(sample, right_until=-np.inf if k < FOUND else samples[WRONG - 1].t,
+                               again=pairs if k == FOUND else ()))
+    # (solved at other rows)
+    np.testing.assert_allclose(estimator.pi, before.pi, rtol=0.1, atol=0.1)
+    # (those that were still on their way through low-pass and window count too)
+    assert before.information.rows_learned <= estimator.information.rows_learned <= 6 * WRONG
+
+
 @pytest.mark.parametrize("missing", [(), range(38, 45)])
 def test_samples_that_have_been_put_right_are_learnt_again(samples, missing, monkeypatch):
     """The estimate is then that of readings which were never wrong, even if it was not known at

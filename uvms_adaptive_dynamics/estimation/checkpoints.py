@@ -24,9 +24,12 @@ CHECKS_REMEMBERED = 3  # several, since a fault may have begun before the last c
 
 
 class Checkpoints:
-    """Checkpoints of the last checks that found the sensors right, each with its stamp [s]."""
+    """Checkpoints of the last checks that found the sensors right, each with its stamp [s].
+
+    first: of the first sample, None before it; nothing wrong has been learnt by then."""
 
     def __init__(self) -> None:
+        self.first: tuple[float, Checkpoint] | None = None
         self._kept: list[tuple[float, Checkpoint]] = []
         self._newest = -math.inf
         self._found_wrong = False
@@ -38,12 +41,18 @@ class Checkpoints:
         None for any other sample, and without a checkpoint."""
         begins = sample.found_wrong and not self._found_wrong
         self._found_wrong = sample.found_wrong
-        if not begins or not self._kept:
+        right = [kept for kept in [*self._of_first(sample), *self._kept]
+                 if kept[0] <= sample.right_until]
+        if not begins or not (right or self._kept):
             return None
-        right = [kept for kept in self._kept if kept[0] <= sample.right_until]
         found = right[-1] if right else self._kept[0]
         self._kept = []
         return found
+
+    def _of_first(self, sample: Sample) -> list[tuple[float, Checkpoint]]:
+        """The first sample's checkpoint, if all samples since then can be learnt again."""
+        again = self.first is not None and sample.again and sample.again[0][0].t <= self.first[0]
+        return [self.first] if self.first is not None and again else []
 
     def is_due(self, sample: Sample) -> bool:
         """Whether a new check has found the sensors right, so that a checkpoint is due."""

@@ -283,12 +283,13 @@ class Estimator:
         if found is None:
             return
         until, back = found
+        right_until = max(until, sample.right_until) if sample.found_wrong else until
         self.undone = (f"after {self._elapsed(until):.0f} s a sensor became faulty: what its "
                        "readings spoilt is undone, all the rest is learnt again")
         self._revise(back._replace(sentence=self.undone))
         # (rows that were in the window then are in no checkpoint, nor are those still to come)
         rows = self.config.estimation.horizon + len(self._low_pass.kernel)
-        samples = [one for one in to_learn(sample.again, until, self._residual)
+        samples = [one for one in to_learn(sample.again, right_until, self._residual)
                    if one.t > until - (rows - SAME_INSTANT) * self.config.filter.period]
         self._break_off(close_window=False)
         for k, one in enumerate(samples):

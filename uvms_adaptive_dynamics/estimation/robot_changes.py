@@ -135,15 +135,20 @@ class RobotChanges:
     def check_sensors(self, sample: Sample, pi: np.ndarray) -> Revision | None:
         """Keep a checkpoint with the estimate pi (p,) when the sensors are found right; return to
         it when one that was right becomes faulty, since its wrong readings may have been learnt."""
+        if self._checkpoints.first is None:
+            self._checkpoints.first = sample.t, self._checkpoint(pi)
         found = self._checkpoints.before_fault(sample)
         if found is not None:
             self._returned_to = found
             return self._undo(*found, sample.t)
         if self._checkpoints.is_due(sample):
             self._returned_to = None
-            self._checkpoints.keep(sample, Checkpoint("sensors", pi, self.scales,
-                                                      self._information.record()))
+            self._checkpoints.keep(sample, self._checkpoint(pi))
         return None
+
+    def _checkpoint(self, pi: np.ndarray) -> Checkpoint:
+        """What is known now, with the estimate pi (p,)."""
+        return Checkpoint("sensors", pi, self.scales, self._information.record())
 
     def add_row(self, prediction: Prediction, excited: Excited, pi: np.ndarray) -> list[Revision]:
         """Judge a row that is learnt; returns the revisions that follow, in order."""

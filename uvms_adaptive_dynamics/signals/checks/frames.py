@@ -371,7 +371,8 @@ class FrameChecks:
             for finding in result.findings:
                 if finding.setting in self._changed:
                     found[finding.setting] = self._changed[finding.setting]
-                elif name in self._consistent and finding.harm is Harm.CONTRADICTS:
+                elif ((name in self._consistent or finding.since is not None)
+                        and finding.harm is Harm.CONTRADICTS):
                     waited = elapsed - self._since[finding.setting][0]
                     if finding.setting.startswith(OF_THRUST) and waited == 0.0:
                         waits = True
