@@ -23,7 +23,14 @@ from uvms_adaptive_dynamics.signals.checks.finding import Mend, mismatch
 from uvms_adaptive_dynamics.signals.decode.readings import Reading
 from uvms_adaptive_dynamics.signals.front_end import SignalFrontEnd
 from uvms_adaptive_dynamics.signals.health import MENDED, UNLEARNT
-from uvms_adaptive_dynamics.signals.replay import KEPT_SECONDS, Kept, Mends, Replay, composed
+from uvms_adaptive_dynamics.signals.replay import (
+    KEPT_SECONDS,
+    Kept,
+    Mends,
+    PutRight,
+    Replay,
+    composed,
+)
 
 FLIP = np.diag([1.0, -1.0, -1.0])
 ONSET, FOUND, SECONDS = 6.0, 10.0, 14.0
@@ -191,7 +198,7 @@ def test_a_second_finding_during_a_replay_counts_in_it(recorded):
     front, samples = run(recorded, Mend("dvl", 0, FLIP), then=find)
     assert len(replays - {None}) == 2
     (told,) = [sample for sample in samples if sample.again]
-    assert {mend.role for mend in front._mends.now} == {"dvl", "joint_states"}
+    assert {mend.role for mend in front._right.mends.now} == {"dvl", "joint_states"}
     assert all(text.endswith(MENDED) for text in front.warnings if "the wrong sign" in text)
     assert not any(sample.found_wrong for sample in samples if sample.t > told.t)
 
@@ -261,3 +268,42 @@ def test_a_status_can_be_asked_for_at_any_time_of_a_replay(recorded):
     assert all(len(texts) == 1 for texts in found)
     assert found[0][0].endswith(UNLEARNT) and found[-1][0].endswith(MENDED)
     assert set(np.diff(used)) <= {0, 1}
+
+
+def imu_values(t):
+    """An IMU's reading at t [s]: down vector, rates, force, and a heading that wraps."""
+    tilt = 0.1 * np.sin(t)
+    return [np.sin(tilt), 0.0, np.cos(tilt), np.sin(2 * t), t, -t, 3 * t, 0.0, -9.8,
+            float(np.angle(np.exp(1j * (3.0 + 0.3 * t))))]
+
+
+@pytest.mark.parametrize("late, places", [(0.15, range(3, 6)), (-0.15, range(3, 9))])
+def test_late_values_of_an_imu_are_brought_to_the_time_of_the_others(late, places):
+    """From the fault on, with increasing times; what belongs to a gap is left out."""
+    mend = Mend("imu", places[0], np.eye(len(places)), late=late)
+    right = PutRight(Mends().then(2.0, (mend,)))
+    given = []
+    for t in np.arange(0.0, 6.0, 0.02):
+        if 4.0 < t < 4.5:
+            continue
+        now, then = imu_values(t), imu_values(t - 0.15)
+        older, newer = (then, now) if t > 2.0 else (now, now)
+        values = [(older if (k in places) == (late > 0) else newer)[k] for k in range(10)]
+        found = right.add(Reading("imu", t, values))
+        assert right.add(Reading("dvl", t, [0.0] * 3)) is not None
+        given += [] if found is None else [found]
+    times = np.array([reading.t for reading in given])
+    assert (np.diff(times) > 0.0).all() and times[-1] == pytest.approx(5.98 - 0.15)
+    assert not ((times > 4.0) & (times < 4.5)).any()
+    # (values from before the fault are in the readings of its first moments)
+    for reading in (one for one in given if not 1.9 < one.t < 2.2):
+        error = np.array(reading.values) - imu_values(reading.t)
+        error[9] = np.angle(np.exp(1j * error[9]))
+        assert np.abs(error).max() < 1e-3
+
+
+def test_what_is_late_no_more_is_not_put_off():
+    """A driver that has been set right: what undoes the mend is composed with it."""
+    late = [Mend("imu", 3, np.eye(3), late=size) for size in (0.15, -0.14)]
+    assert composed(late[:1])[0].late == 0.15 and composed(late) == ()
+    assert Mends().then(0.0, late[:1]).late == 0.15 and Mends().then(0.0, late).late == 0.0

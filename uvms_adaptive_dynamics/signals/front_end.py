@@ -51,7 +51,7 @@ from .gates.two_publishers import (
 )
 from .health import frames_status, signal_warnings
 from .masks import RowMasks
-from .replay import CutOff, Kept, Mends, Replay
+from .replay import NO_MENDS, CutOff, Kept, Mends, PutRight, Replay
 from .ticks import TickGrid
 
 DEFAULT_SILENCE_TIMEOUT = 2.0   # [s]
@@ -79,7 +79,7 @@ class SignalFrontEnd:
         self._grid = TickGrid(config.filter.period)
         self._masks = RowMasks(config, robot)
         self._kept = Kept()
-        self._mends = Mends()
+        self._right = PutRight()
         self._left_out = FoundWrong()       # what the samples learnt again were without
         self._replay: Replay | None = None
         self._again: tuple[tuple[Sample, Sample], ...] = ()     # to be learnt again
@@ -108,14 +108,14 @@ class SignalFrontEnd:
         """Forget all signals, as between bags; counts stay."""
         self._drop_signals()
         self.frames.reset()
-        self._mends, self._left_out = Mends(), FoundWrong()
+        self._right, self._left_out = PutRight(), FoundWrong()
 
     def restart(self) -> None:
         """Forget all signals because a clock has jumped: what is known about the sensors stays, and
         readings are put right as before."""
         self._drop_signals()
         self.frames.restart()
-        self._mends = Mends().then(-math.inf, self._mends.now)
+        self._right = PutRight(NO_MENDS.then(-math.inf, self._right.mends.now))
 
     def _drop_signals(self) -> None:
         for part in (self._reader, self._frozen_gate, self._publisher_gate, self._filters,
@@ -160,7 +160,9 @@ class SignalFrontEnd:
                 "nodes publish on this topic: stop one of them, or rename its topic"))
             return
         self.inputs[role].count_used()
-        self._filters.add(self._mends.mended(reading))
+        right = self._right.add(reading)
+        if right is not None:
+            self._filters.add(right)
         self._keep(reading)
 
     def _cut_off(self, role: str, since: float, reason: str, explanation: str) -> None:
@@ -184,17 +186,17 @@ class SignalFrontEnd:
             if replay.is_done:
                 self._go_on_with(replay)
         elif wanted and origin is not None:
-            self._replay = Replay(self.config, self.robot, self._reader.clocks, self._kept,
-                                  self._mends.then(self.frames.mend_since, wanted), wanted,
-                                  origin, self.latency)
+            mends = self._right.mends.then(self.frames.mend_since, wanted)
+            self._replay = Replay(self.config, self.robot, self._reader.clocks, self._kept, mends,
+                                  wanted, origin, self._latency_with(mends))
 
     def _go_on_with(self, replay: Replay) -> None:
         """Let a replay that has arrived at the present take the place of the filters."""
         self._replay, self._again = None, replay.finish()
         self.frames.note_mended(replay.logs)
-        for role in _roles(self._mends) - _roles(replay.mends):
+        for role in _roles(self._right.mends) - _roles(replay.right.mends):
             self.frames.end_mends(role)
-        self._mends, self._filters = replay.mends, replay.filters
+        self._right, self._filters = replay.right, replay.filters
         replay.connect(self._count_outlier, self.frames.add, self.frames.add_command)
         self.delay.reset()
         for _, sample in self._again:
@@ -222,7 +224,12 @@ class SignalFrontEnd:
     def latency(self) -> float:
         """Data time [s] between a tick and its sample: filter.latency, or more if a sensor is later
         or slower than that allows for."""
-        return max(self.config.filter.latency, min(self._filters.wait(), LONGEST_WAIT))
+        return self._latency_with(self._right.mends)
+
+    def _latency_with(self, mends: Mends) -> float:
+        """The latency [s] with readings that are put right by these mends."""
+        return max(self.config.filter.latency,
+                   min(self._filters.wait() + mends.late, LONGEST_WAIT))
 
     def flush(self) -> list[Sample]:
         """The samples up to the last message, at the end of a recording."""

@@ -32,6 +32,7 @@ from ..config import Config
 from ..model.robot import RobotModel
 from ..model.sample import Sample
 from .checks.finding import Mend
+from .checks.imu_check import MIN_ORIENTATION_LAG
 from .decode.clocks import Clocks
 from .decode.readings import Reading
 from .filter_chain import FilterChain, FoundWrong
@@ -100,15 +101,26 @@ class Mends(NamedTuple):
         earlier = tuple(step for step in self.steps if step[0] < since)
         return Mends((*earlier, (since, composed([*self.now, *mends]))))
 
+    @property
+    def late(self) -> float:
+        """[s] How late a reading is whose values have to be brought to one time."""
+        return max((abs(mend.late) for mend in self.now), default=0.0)
+
+    def at(self, t: float) -> tuple[Mend, ...]:
+        """The mends in force at t [s]."""
+        return next((mends for since, mends in reversed(self.steps) if t > since), ())
+
     def mended(self, reading: Reading) -> Reading:
-        """The reading, put right."""
-        in_force = next((mends for since, mends in reversed(self.steps) if reading.t > since), ())
-        for mend in in_force:
+        """The reading, put right but for the times of its values."""
+        for mend in self.at(reading.t):
             if mend.role == reading.role and mend.of_thrust:
                 reading = reading._replace(thrust_shares=tuple(np.diag(mend.matrix).tolist()))
             elif mend.role == reading.role:
                 reading = reading._replace(values=mend.mended(reading.values))
         return reading
+
+
+NO_MENDS = Mends()
 
 
 def composed(mends: Sequence[Mend]) -> tuple[Mend, ...]:
@@ -119,20 +131,63 @@ def composed(mends: Sequence[Mend]) -> tuple[Mend, ...]:
         place = mend.role, mend.first, len(mend.matrix), mend.of_thrust
         before = found.get(place)
         found[place] = mend if before is None else mend._replace(
-            matrix=mend.matrix @ before.matrix)
+            matrix=mend.matrix @ before.matrix, late=mend.late + before.late)
     return tuple(mend for mend in found.values()
-                 if not np.array_equal(mend.matrix, np.eye(len(mend.matrix))))
+                 if abs(mend.late) > MIN_ORIENTATION_LAG
+                 or not np.array_equal(mend.matrix, np.eye(len(mend.matrix))))
+
+
+class PutRight:
+    """Puts the readings of all roles right by mends, one after the other."""
+
+    def __init__(self, mends: Mends = NO_MENDS):
+        self.mends = mends
+        self._imu: deque[Reading] = deque()     # as far back as its late values belong to
+        self._given = -math.inf                 # [s] of the last IMU reading that was returned
+
+    def add(self, reading: Reading) -> Reading | None:
+        """The reading, put right; of an IMU with late values, the earlier one that they belong to,
+        None while that is unknown."""
+        right = self.mends.mended(reading)
+        if right.role != "imu":
+            return right
+        mend = next((one for one in self.mends.at(right.t) if one.late), None)
+        late = 0.0 if mend is None else abs(mend.late)
+        t = right.t - late
+        self._imu.append(right)
+        while len(self._imu) > 1 and self._imu[1].t <= t:
+            self._imu.popleft()
+        before, after = self._imu[0], self._imu[min(1, len(self._imu) - 1)]
+        if not max(before.t, self._given + 1e-9) <= t or after.t - before.t > late:
+            return None
+        self._given = t
+        if mend is None:
+            return right
+        then = _between(before, after, t)
+        late_values, others = (right.values, then) if mend.late > 0.0 else (then, right.values)
+        places = range(mend.first, mend.first + len(mend.matrix))
+        return right._replace(t=t, values=[late_values[k] if k in places else others[k]
+                                           for k in range(len(others))])
+
+
+def _between(before: Reading, after: Reading, t: float) -> list[float]:
+    """An IMU's values at t [s] between two readings."""
+    share = (t - before.t) / max(after.t - before.t, 1e-9)
+    steps = [b - a for a, b in zip(before.values, after.values)]
+    steps[-1] = math.remainder(steps[-1], math.tau)     # heading
+    return [a + share * step for a, step in zip(before.values, steps)]
 
 
 class Replay:
     """A second chain of filters on its way to the present; mends: what puts the readings right,
     found: the mends of the present findings among it.
 
-    filters: the chain; logs: the rows of its frame checks by name."""
+    filters: the chain; right: puts its readings right; logs: the rows of its frame checks by name.
+    """
 
     def __init__(self, config: Config, robot: RobotModel, clocks: Clocks, kept: Kept,
                  mends: Mends, found: Sequence[Mend], origin: float, latency: float):
-        self.mends, self._found = mends, tuple(found)
+        self.right, self._found = PutRight(mends), tuple(found)
         self.logs: dict[str, list[np.ndarray]] = {}
         self._log: Callable[..., None] = self._note
         self._on_outlier: Callable[[str, str], None] = lambda role, reason: None
@@ -171,7 +226,9 @@ class Replay:
             self.filters.discard_after(*event)
             return
         self._masks.note_reading(event.role, event.t)
-        self.filters.add(self.mends.mended(event))
+        right = self.right.add(event)
+        if right is not None:
+            self.filters.add(right)
         self._newest = max(self._newest, event.t)
         self._sample(self._newest - self._latency)
 

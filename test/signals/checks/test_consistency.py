@@ -422,6 +422,10 @@ def test_a_late_orientation_and_a_constant_error_of_rates_are_named(seed):
     late = check_rates(imu_log(seed, late=0.15)).findings
     assert [finding.setting for finding in late] == ["imu orientation"], late
     assert "0.15 " in late[0].sentence or "0.14 " in late[0].sentence, late
+    # (rates and force are older than the orientation; of a late gyro the rates alone)
+    assert late[0].mend.late == pytest.approx(-0.15, abs=0.02) and len(late[0].mend.matrix) == 6
+    (gyro,) = check_rates(imu_log(seed, late=-0.15)).findings
+    assert gyro.mend.late == pytest.approx(0.15, abs=0.02) and len(gyro.mend.matrix) == 3
     off = check_rates(imu_log(seed, bias=0.05)).findings
     assert [finding.setting for finding in off] == ["imu angular velocity"] and "0.05" in str(off)
     assert check_rates(imu_log(seed, late=0.02)).findings == []

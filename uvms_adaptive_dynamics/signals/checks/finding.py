@@ -69,7 +69,8 @@ class Mend(NamedTuple):
 
     of_thrust: the commands stay, and the thrust of each thruster is that which they ask for, times
     the diagonal of the matrix. quaternion: the matrix (4, 4) is of the quaternion in an IMU's
-    message, in these axes."""
+    message, in these axes. late [s]: how much older these values are than the others of a reading;
+    negative: the others are older."""
 
     role: str
     first: int
@@ -77,6 +78,7 @@ class Mend(NamedTuple):
     neutral: float = 0.0
     of_thrust: bool = False
     quaternion: QuaternionAxes | None = None
+    late: float = 0.0
 
     def mended(self, values: Sequence[float]) -> list[float]:
         """The values of a reading, put right."""

@@ -221,11 +221,14 @@ def _late_orientation(t: np.ndarray, gyro: np.ndarray, attitude: np.ndarray,
     if abs(lag) - Z999 * error < MIN_ORIENTATION_LAG:
         return []
     side = "later" if lag > 0 else "earlier"
+    # nothing is measured before it happens: either the orientation is late, or the gyro is
+    late = (Mend("imu", FIRST_RATE, np.eye(6), late=-lag) if lag > 0
+            else Mend("imu", FIRST_RATE, np.eye(3), late=-lag))
     return [Finding("imu orientation", (
         f"the orientation turns {abs(lag):.2f} +- {error:.2f} s {side} than the gyro; make the "
         "driver publish both for the same instant, without a filter of its own"),
         harm=Harm.SLIGHT if abs(lag) - Z999 * error < 2 * MIN_ORIENTATION_LAG
-        else Harm.CONTRADICTS)]
+        else Harm.CONTRADICTS, mend=late)]
 
 
 def _rate_mismatch(A: np.ndarray, error: np.ndarray, wrong: list[int]) -> CheckResult:
