@@ -307,3 +307,11 @@ def test_what_is_late_no_more_is_not_put_off():
     late = [Mend("imu", 3, np.eye(3), late=size) for size in (0.15, -0.14)]
     assert composed(late[:1])[0].late == 0.15 and composed(late) == ()
     assert Mends().then(0.0, late[:1]).late == 0.15 and Mends().then(0.0, late).late == 0.0
+
+
+def test_readings_of_the_moment_of_a_turn_are_left_out():
+    """Of the role that has turned, from the beginning of the mend on."""
+    right = PutRight(Mends().then(2.0, (Mend("imu", 0, FLIP, turn=True, out_until=3.0),)))
+    for t in (1.0, 2.5, 3.5):
+        assert (right.add(Reading("imu", t, imu_values(t))) is None) == (t == 2.5)
+        assert right.add(Reading("dvl", t, [0.0] * 3)) is not None

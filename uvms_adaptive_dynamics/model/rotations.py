@@ -102,6 +102,14 @@ def skew(x: np.ndarray) -> np.ndarray:
     return np.array([[0., -x[2], x[1]], [x[2], 0., -x[0]], [-x[1], x[0], 0.]])
 
 
+def in_turned_axes(values: Sequence[float], turn: np.ndarray) -> list[float]:
+    """An IMU's values [down (3), rates (3), force (3), heading] in axes to which `turn` (3, 3)
+    rotates the present ones."""
+    R_nb = from_down(values[:3], values[9]) @ turn.T
+    vectors = np.reshape(values[:9], (3, 3)) @ turn.T
+    return [*vectors.ravel().tolist(), math.atan2(R_nb[1, 0], R_nb[0, 0])]
+
+
 # --- plain floats ---------------------------------------------------------------------------------
 
 def cross(a: Sequence[float] | np.ndarray,

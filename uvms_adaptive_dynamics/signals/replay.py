@@ -126,9 +126,9 @@ NO_MENDS = Mends()
 def composed(mends: Sequence[Mend]) -> tuple[Mend, ...]:
     """The mends, applied in order, with one for each place; those that change nothing are left out.
     """
-    found: dict[tuple[str, int, int, bool], Mend] = {}
+    found: dict[tuple[str, int, int, bool, bool], Mend] = {}
     for mend in mends:
-        place = mend.role, mend.first, len(mend.matrix), mend.of_thrust
+        place = mend.role, mend.first, len(mend.matrix), mend.of_thrust, mend.turn
         before = found.get(place)
         found[place] = mend if before is None else mend._replace(
             matrix=mend.matrix @ before.matrix, late=mend.late + before.late)
@@ -146,8 +146,11 @@ class PutRight:
         self._given = -math.inf                 # [s] of the last IMU reading that was returned
 
     def add(self, reading: Reading) -> Reading | None:
-        """The reading, put right; of an IMU with late values, the earlier one that they belong to,
-        None while that is unknown."""
+        """The reading, put right; of an IMU with late values, the earlier one that they belong to.
+        None while that is unknown, and for one that is left out."""
+        if any(mend.role == reading.role and reading.t <= mend.out_until
+               for mend in self.mends.at(reading.t)):
+            return None
         right = self.mends.mended(reading)
         if right.role != "imu":
             return right

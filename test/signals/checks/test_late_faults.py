@@ -25,11 +25,12 @@ from uvms_adaptive_dynamics.model.robot import RobotModel
 from uvms_adaptive_dynamics.model.rotations import from_rpy
 from uvms_adaptive_dynamics.signals.checks import suite
 from uvms_adaptive_dynamics.signals.checks.delay import DelayMonitor
-from uvms_adaptive_dynamics.signals.checks.dvl_check import _tilted, check_velocity
+from uvms_adaptive_dynamics.signals.checks.dvl_check import _tilted, check_velocity, of_turn
 from uvms_adaptive_dynamics.signals.checks.finding import (
     CONSISTENT,
     UNDECIDED,
     Harm,
+    Mend,
     mismatch,
 )
 from uvms_adaptive_dynamics.signals.checks.frames import FrameChecks
@@ -368,3 +369,34 @@ def test_noise_of_a_map_is_no_tilt():
                           np.ones(3), 1.0, 0.0, 1.0)
         found += bool(_tilted(fit, CONFIG, Harm.FOLLOWED).findings)
     assert found < 8
+
+
+@pytest.mark.parametrize("seed", range(3))
+@pytest.mark.parametrize("rpy", [(0.17, 0.0, 0.0), (0.05, -0.2, 0.3), (0.0, 0.0, 0.5)])
+def test_the_mean_tilt_tells_which_sensor_has_turned(rpy, seed):
+    """The IMU, whose tilt turns with it, or the DVL; about the vertical it tells nothing."""
+    rng, t = np.random.default_rng(seed), np.arange(0.0, 60.0, 0.1)
+    turn, level = from_rpy(*rpy), np.array([0.0, 0.0, 1.0])
+    v = 0.25 * np.sin(np.outer(t, [0.9, 0.7, 0.5]) + [0.0, 1.0, 2.0])
+    down = np.array([from_rpy(*(0.05 * np.sin([0.8 * s, 1.1 * s])), 0.0).T @ level for s in t])
+
+    def log(imu, dvl):
+        """Rows whose sensors have turned by these matrices at 30 s."""
+        rows = []
+        for s, u, n in zip(t, v, down):
+            I, D = (imu, dvl) if s > 30.0 else (np.eye(3), np.eye(3))
+            rows.append([s, *(D.T @ u + 0.01 * rng.standard_normal(3)), *np.zeros(3), *u,
+                         *I.ravel(), *(I.T @ n)])
+        return np.array(rows)
+    for sensor, rows in (("imu", log(turn, np.eye(3))), ("dvl", log(np.eye(3), turn))):
+        found = of_turn(rows, 30.0)
+        assert (found is None) == (rpy[:2] == (0.0, 0.0))
+        if found is not None:
+            role, mend = found
+            assert role == sensor == mend.role
+            np.testing.assert_allclose(mend.matrix, turn, atol=0.03)
+            assert mend.out_until == 35.0
+    given = [*(turn.T @ level), 0.1, 0.2, 0.3, *(turn.T @ [0.0, 0.0, -9.8]), 0.4]
+    mended = Mend("imu", 0, turn, turn=True).mended(given)
+    np.testing.assert_allclose(mended[:3], level, atol=1e-12)
+    np.testing.assert_allclose(mended[6:9], [0.0, 0.0, -9.8], atol=1e-12)

@@ -211,6 +211,41 @@ def turned_since(dvl: np.ndarray) -> Generator[None, None, float | None]:
     return cut if deviations > CERTAIN_SIZE else None
 
 
+def of_turn(dvl: np.ndarray, at: float) -> tuple[str, Mend] | None:
+    """(role of the sensor that turned at about `at` [s], IMU or DVL, what puts it right); None if
+    gravity does not tell. `dvl` rows as in `frames`.
+
+    The vehicle's mean tilt by the IMU turns with the IMU, but not with the DVL."""
+    t = dvl[:, 0]
+    before, after = dvl[t < at - CUT_STEP], dvl[t > at + CUT_STEP]
+    fit = velocity_map(after) if len(after) > 1 else None
+    if fit is None or len(before) == 0 or np.linalg.det(fit.Q) <= 0:
+        return None
+    Q = _axes_of(fit.Q)
+    then, now = (_means(rows[:, 0], rows[:, 19:22], CUT_STEP) for rows in (before, after))
+    count, scatter = len(then) + len(now), sum(
+        float(np.sum((means - means.mean(axis=0)) ** 2)) for means in (then, now))
+    weight = len(then) * len(now) / count
+    if min(len(then), len(now)) < 2:
+        return None
+    # -2 log likelihood of the two components of a tilt; one mean is fitted
+    left = {role: 2.0 * (count - 1) * math.log(1e-12 + scatter + weight * float(np.sum(
+        (now.mean(axis=0) @ turn - then.mean(axis=0)) ** 2)))
+        for role, turn in (("imu", Q), ("dvl", np.eye(3)))}
+    turned, other = sorted(left, key=lambda role: left[role])
+    if left[other] - left[turned] < 2.0 * math.log(AXES_ODDS):
+        return None
+    mend = (Mend("imu", 0, Q.T, turn=True) if turned == "imu" else Mend("dvl", 0, Q))
+    return turned, mend._replace(out_until=at + CUT_STEP)
+
+
+def _means(t: np.ndarray, x: np.ndarray, length: float) -> np.ndarray:
+    """(m, n) means of x (k, n) over stretches of this length [s]."""
+    _, stretch = np.unique(np.floor(t / length), return_inverse=True)
+    return np.column_stack([np.bincount(stretch, column) for column in x.T]) / np.bincount(
+        stretch)[:, None]
+
+
 def _turn_at(before: np.ndarray, after: np.ndarray) -> float:
     """Turn of the axes from one log to the next, in standard errors."""
     fits = [velocity_map(rows) if len(rows) > 1 else None for rows in (before, after)]

@@ -24,7 +24,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from ...model.normal import Z999
-from ...model.rotations import from_down, from_quaternion, to_quaternion
+from ...model.rotations import from_down, from_quaternion, in_turned_axes, to_quaternion
 
 CHANGE_WINDOW = 1.0       # [s] window over which changes of two signals are compared
 MAX_STANDARD_ERROR = 0.12      # of a fit's entry; less certain entries are not judged
@@ -69,8 +69,9 @@ class Mend(NamedTuple):
 
     of_thrust: the commands stay, and the thrust of each thruster is that which they ask for, times
     the diagonal of the matrix. quaternion: the matrix (4, 4) is of the quaternion in an IMU's
-    message, in these axes. late [s]: how much older these values are than the others of a reading;
-    negative: the others are older."""
+    message, in these axes. turn: the matrix (3, 3) turns the axes of all of an IMU's values. late
+    [s]: how much older these values are than the others of a reading; negative: the others are
+    older. out_until [s]: readings up to then are left out, since some are right and some wrong."""
 
     role: str
     first: int
@@ -79,9 +80,13 @@ class Mend(NamedTuple):
     of_thrust: bool = False
     quaternion: QuaternionAxes | None = None
     late: float = 0.0
+    turn: bool = False
+    out_until: float = -math.inf
 
     def mended(self, values: Sequence[float]) -> list[float]:
         """The values of a reading, put right."""
+        if self.turn:
+            return in_turned_axes(values, self.matrix)
         if self.quaternion is not None:
             R = self.quaternion.reordered(from_down(values[:3], values[9]), self.matrix)
             return [*R[2].tolist(), *values[3:9], math.atan2(R[1, 0], R[0, 0])]

@@ -31,7 +31,7 @@ import numpy as np
 from ...config import Config
 from ...model.robot import RobotModel
 from ...model.sample import WEAK_THRUSTER, Misread
-from .dvl_check import turned_since
+from .dvl_check import CUT_STEP, of_turn, turned_since
 from .effort_scale import MOUNT
 from .finding import CHANGE_WINDOW, UNDECIDED, CheckResult, Finding, Harm, Mend
 from .joint_velocity_check import JOINT_WINDOW
@@ -64,6 +64,7 @@ MOST_DOUBTED = 0.3
 # rows alone.
 OF_ARM, OF_EFFORT = ("joint", MOUNT), "joint effort"
 OF_ATTITUDE = "imu"
+OF_TURN = "dvl.rpy"
 # Commands whose delay changes now and then look like another wiring for a single check.
 OF_THRUST = "thrusters"
 
@@ -379,11 +380,13 @@ class FrameChecks:
                         continue
                     found[finding.setting] = (self._right_before(t - waited)
                                               if finding.since is None else finding.since)
-                elif (name in self._consistent and finding.setting == "dvl.rpy"
-                        and "dvl" in logs):
+                elif name in self._consistent and finding.setting == OF_TURN and "dvl" in logs:
                     turned_at = yield from turned_since(logs["dvl"])
                     if turned_at is not None:
-                        found[finding.setting] = turned_at
+                        found[finding.setting] = turned_at - CUT_STEP
+        if OF_TURN in found and "dvl" in logs:
+            self._results["DVL"] = _with_turn(self._results["DVL"], logs["dvl"],
+                                              found[OF_TURN] + CUT_STEP)
         return found, waits
 
     def _onsets(self, t: float, elapsed: float) -> list[float]:
@@ -434,6 +437,20 @@ class FrameChecks:
     def add_command(self, saturated: bool) -> None:
         """See `SensorChecks.add_command`."""
         self._checks.add_command(saturated)
+
+
+def _with_turn(result: CheckResult, dvl: np.ndarray, at: float) -> CheckResult:
+    """The DVL's result on axes that turned by an angle at about `at` [s], with the sensor that did,
+    if known."""
+    turn = of_turn(dvl, at)
+    if turn is None:
+        return result
+    role, mend = turn
+    tilt = "turned with them" if role == "imu" else "did not turn"
+    return result._replace(findings=[one._replace(mend=mend, sentence=(
+        f"{one.sentence}; the vehicle's mean tilt {tilt}, so it is the {role.upper()}"))
+        if one.setting == OF_TURN and one.harm is Harm.FOLLOWED else one
+        for one in result.findings])
 
 
 def _windows(rows: np.ndarray | None, t: float) -> int:

@@ -27,7 +27,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from ...model.rotations import from_down, turned
+from ...model.rotations import from_down, in_turned_axes, turned
 from .imu_integral import N3, R_GB, YAW, ImuIntegral
 
 MIN_KNOCK = math.radians(5.0)
@@ -78,9 +78,7 @@ class MountRotation:
         """A reading [down (3), rates (3), force (3), heading] in the IMU's original axes."""
         if self._turn is None:
             return reading
-        R_nb = from_down(reading[:3], reading[9]) @ self._turn.T
-        vectors = np.reshape(reading[:9], (3, 3)) @ self._turn.T
-        return [*vectors.ravel().tolist(), math.atan2(R_nb[1, 0], R_nb[0, 0])]
+        return in_turned_axes(reading, self._turn)
 
     def note_step(self, t: float, begin: float, before: Sequence[float], imu: ImuIntegral) -> None:
         """Note a step of the attitude at `begin` [s], after the integral's row `before` (28,), now
