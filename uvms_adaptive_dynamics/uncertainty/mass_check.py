@@ -64,8 +64,9 @@ def mass_findings(table: ParameterTable, pi: np.ndarray, covariance: ParameterCo
         "robot.dry_mass",
         f"{axis}: mass plus added mass is estimated as {mass:.3g} +- {stddev:.2g} kg, less than "
         f"{source} ({dry_mass:.3g} kg), although added mass is positive: the true thrust "
-        "is probably larger than the thrust curve says (thrusters.voltage, battery), or the true "
-        "acceleration smaller than measured (imu, DVL's scale)" + lighter)
+        "is probably larger than the thrust curve says (thrusters.voltage, battery), the true "
+        "acceleration smaller than measured (imu, DVL's scale), or a force that the model lacks "
+        "(a tether, a current) goes with the thrust" + lighter)
         for (_, axis), mass, stddev, usable in zip(TRANSLATION, masses, stddevs, explained)
         if usable and mass + Z999_ABOVE * stddev < dry_mass)]
 

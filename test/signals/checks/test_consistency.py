@@ -171,7 +171,21 @@ def test_dvl_and_depth_are_both_named_where_the_imu_does_not_tell(seed):
     log[:, 7:10] += np.cumsum(np.random.default_rng(seed).normal(size=(len(log), 3))
                               / np.sqrt(20.0), axis=0)
     found, = check_depth({"dvl": log, "depth": level}, Config(), np.eye(3)).findings
-    assert "1.43" in found.sentence and "check the DVL's scale" in found.sentence
+    gain = float(found.sentence.partition("changes by ")[2].split()[0])
+    assert gain == pytest.approx(1 / 0.7, abs=0.02) and "check the DVL's scale" in found.sentence
+
+
+@pytest.mark.parametrize("seed", range(5))
+def test_a_dvl_that_leans_has_no_wrong_scale(seed):
+    """By 1.7 degrees, on a vehicle that goes ahead as it descends and back as it rises: a part of
+    what it goes ahead counts as descent."""
+    log, nu, _ = dvl_log(seed, rate=20.0)
+    level = np.column_stack([log[:, 0], 5.0 + np.cumsum(nu[:, 2]) / 20.0])
+    ahead = 5.0 * nu[:, 2]
+    log[:, 1] += ahead
+    log[:, 7] += np.cumsum(np.gradient(ahead))
+    found = check_depth({"dvl": log, "depth": level}, Config(), from_rpy(0.0, 0.03, 0.0)).findings
+    assert found == []
 
 
 @pytest.mark.parametrize("seed", range(10))

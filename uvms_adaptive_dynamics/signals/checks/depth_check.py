@@ -50,8 +50,9 @@ class DepthFit(NamedTuple):
     """Regression of the depth rate on n3 * v.
 
     by_axis (3,), errors (3,): coefficient of each axis and its standard error; gain, error: the
-    same for all axes together; explained: share of the depth's power that this explains. Errors are
-    infinite without heave, or if too much of the heave is DVL noise."""
+    same for all axes together, beside a small rotation of the DVL; explained: share of the depth's
+    power that this explains. Errors are infinite without heave, or if too much of the heave is DVL
+    noise."""
 
     by_axis: np.ndarray
     errors: np.ndarray
@@ -88,16 +89,21 @@ def depth_fit(logs: dict[str, np.ndarray], turn: np.ndarray, config: Config) -> 
     dvl, depth = logs["dvl"], logs["depth"]
     t, v, w, n3 = dvl[:, 0], dvl[:, 1:4] @ turn.T, dvl[:, 4:7], dvl[:, 19:22]
     lever = FRD_FROM_FLU @ (np.array(config.imu.xyz) - np.array(config.depth.xyz))
-    path = integral(t, n3 * (v - np.cross(w, lever)))
+    at_depth = v - np.cross(w, lever)
+    # A small rotation d between DVL and gravity adds d . (v x n3): free, since mounts are off by a
+    # degree, and what is level then descends.
+    path = integral(t, np.hstack([n3 * at_depth, np.cross(at_depth, n3)]))
     lag = rows_in(t, CHANGE_WINDOW)
     inside = ((t[:-lag] >= depth[0, 0]) & (t[lag:] <= depth[-1, 0])
               & (t[lag:] - t[:-lag] < 1.5 * CHANGE_WINDOW))
     if inside.sum() < MIN_DEPTH_WINDOWS:
         return None
     level = np.interp(t, depth[:, 0], depth[:, 1])
-    change, by_velocity = (level[lag:] - level[:-lag])[inside], (path[lag:] - path[:-lag])[inside]
+    change, moved_by = (level[lag:] - level[:-lag])[inside], (path[lag:] - path[:-lag])[inside]
+    by_velocity, by_turn = np.hsplit(moved_by, [3])
     by_axis, covariance, _ = regression(by_velocity, change, lag)
-    whole, variance, explained = regression(by_velocity.sum(axis=1, keepdims=True), change, lag)
+    whole, variance, explained = regression(
+        np.column_stack([by_velocity.sum(axis=1), by_turn]), change, lag)
     power = float(np.mean(by_velocity[:, 2] ** 2))
     real = power - _noise_of_path(dvl, turn, lag)
     moved = real > max(MIN_DEPTH_RMS ** 2, (1 - LARGEST_NOISE) * power)
