@@ -93,3 +93,4 @@ def test_a_masked_effort_is_not_judged_and_does_not_keep_the_others_from_it():
     assert found.joint == "three" and found.is_of_sign
     found, = check_joints(log, NAMES, -FAR, FAR, limits).findings
     assert found.joint == "one"
+    assert not check_joints(log, NAMES, -FAR, FAR, limits, masked=NAMES).findings

@@ -24,7 +24,7 @@ import math
 
 import numpy as np
 
-from .fits import solve
+from .fits import overlap_of, solve
 from .joint_order import ORDER_ODDS
 
 ROWS_PER_WINDOW = 5       # of a joint's error that are used
@@ -34,13 +34,15 @@ SIGN_STEPS = 10           # refits with the signs of the last one; they settle w
 def magnitudes_since(t: np.ndarray, features: list[np.ndarray], moving: np.ndarray,
                      effort: np.ndarray, window: float) -> float | None:
     """Time [s] of the last negative effort, if those since then are magnitudes with odds of a
-    thousand; minus infinity if there is none, None if they are not.
+    thousand; minus infinity if there is none, None if they are not, or without a joint.
 
     features: of each of n joints those (k, p) of its load and friction at times t (k,) [s]; moving
     (k, n): rows to judge; effort (k, n); window [s]: rows this near share their error."""
+    if not features:
+        return None
     negative = np.flatnonzero((effort < 0.0).any(axis=1))
     begin = int(negative[-1]) + 1 if negative.size else 0
-    thin = max(1, round(window / ROWS_PER_WINDOW / float(np.median(np.diff(t)))))
+    thin = max(1, round(overlap_of(t, window) / ROWS_PER_WINDOW))
     evidence = np.zeros(2)
     for j, x in enumerate(features):
         rows = np.flatnonzero(moving[:, j])[::thin]
