@@ -373,10 +373,13 @@ def test_of_causes_that_are_alike_the_simplest_is_accepted():
 def test_thrusters_that_fail_at_once_must_be_far_likelier_than_a_line_that_pulls(
         several, pull, named):
     """Else the line is compensated, and nothing is unlearnt. A pull that would not be accepted by
-    itself stands for nothing."""
+    itself stands for nothing. Five nats against grown noise suffice for the pull alone."""
     @dataclass(frozen=True)
     class Several(Cause):
         is_conjunction = True
+
+        def evidence(self, rows, columns=None, rival=None):
+            return (5.0 if rival is GrownNoise else self.odds), self.stddev
 
     @dataclass(frozen=True)
     class Pull(LoadHypothesis):
@@ -389,8 +392,10 @@ def test_thrusters_that_fail_at_once_must_be_far_likelier_than_a_line_that_pulls
     _, detector = settled_detector()
     detector._hypotheses = (Several("several", np.ones(8), several),
                             Pull("external force", np.ones(12)))
-    found = detector._likely_cause(recent_rows(np.random.default_rng(0)))
+    rows = recent_rows(np.random.default_rng(0))
+    found = detector._likely_cause(rows)
     assert found.hypothesis.name == named
+    assert found.beats_grown_noise(rows) == (named == "external force")
 
 
 @pytest.mark.parametrize("varied, believed", [(0.0, False), (1.0, True)])

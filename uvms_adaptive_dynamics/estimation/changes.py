@@ -134,9 +134,11 @@ class _Suspect(NamedTuple):
 
 
 class _Cause(NamedTuple):
-    """The hypothesis to accept, all that explain the rows as well, and their evidence in words."""
+    """The hypothesis to accept, the one that explains the rows (unless a pull stands for it, the
+    same), all that explain them as well, and their evidence in words."""
 
     hypothesis: Hypothesis
+    explains: Hypothesis
     alike: list[Hypothesis]
     odds: str
 
@@ -145,7 +147,7 @@ class _Cause(NamedTuple):
         as much as any change must be than none: a factor on each thruster fits whatever the model
         lacks in a manoeuvre."""
         least = CHANGE_EVIDENCE_NATS if self.hypothesis.is_conjunction else CONFIRMED_NATS
-        return self.hypothesis.evidence(then, rival=GrownNoise)[0] > least
+        return self.explains.evidence(then, rival=GrownNoise)[0] > least
 
 
 class EvidenceChangeDetector:
@@ -291,13 +293,13 @@ class EvidenceChangeDetector:
         alike = [one for one in alike if not any(one.holds(other) for other in alike)]
         odds = "; ".join(f"{self._hypotheses[k].name} 10^{found[k] / np.log(10):.0f} : 1"
                          for k in order[:3] if found[k] > 0)
-        simplest = min(alike, key=lambda one: (one.preference, one.stddev.size))
+        simplest = explains = min(alike, key=lambda one: (one.preference, one.stddev.size))
         pull = next((k for k in order if isinstance(self._hypotheses[k], LoadHypothesis)), None)
         if pull is not None and simplest.is_conjunction and found[pull] > CHANGE_EVIDENCE_NATS and (
                 found[pull] > found[order[0]] - CHANGE_EVIDENCE_NATS):
             simplest = self._hypotheses[pull]
             alike = [simplest, *(one for one in alike if one is not simplest)]
-        return _Cause(simplest, alike, odds)
+        return _Cause(simplest, explains, alike, odds)
 
     def _gain_since(self, suspect: _Suspect, checks: int, check: _Check) -> float:
         """ln likelihood ratio of the change that was suspected so many checks ago, on the rows
