@@ -302,6 +302,14 @@ def test_late_values_of_an_imu_are_brought_to_the_time_of_the_others(late, place
         assert np.abs(error).max() < 1e-3
 
 
+def test_without_a_late_value_every_reading_is_given_at_once():
+    """Also one whose stamp is not later than the last one's: the gates judge those."""
+    right = PutRight()
+    for t in (1.0, 1.0, 0.9, 1.1):
+        reading = Reading("imu", t, imu_values(t))
+        assert right.add(reading) is reading
+
+
 def test_what_is_late_no_more_is_not_put_off():
     """A driver that has been set right: what undoes the mend is composed with it."""
     late = [Mend("imu", 3, np.eye(3), late=size) for size in (0.15, -0.14)]

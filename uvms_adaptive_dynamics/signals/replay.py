@@ -155,17 +155,17 @@ class PutRight:
         if right.role != "imu":
             return right
         mend = next((one for one in self.mends.at(right.t) if one.late), None)
-        late = 0.0 if mend is None else abs(mend.late)
-        t = right.t - late
+        if mend is None:
+            self._imu, self._given = deque([right]), max(self._given, right.t)
+            return right
+        t = right.t - abs(mend.late)
         self._imu.append(right)
         while len(self._imu) > 1 and self._imu[1].t <= t:
             self._imu.popleft()
         before, after = self._imu[0], self._imu[min(1, len(self._imu) - 1)]
-        if not max(before.t, self._given + 1e-9) <= t or after.t - before.t > late:
+        if not max(before.t, self._given + 1e-9) <= t or after.t - before.t > abs(mend.late):
             return None
         self._given = t
-        if mend is None:
-            return right
         then = _between(before, after, t)
         late_values, others = (right.values, then) if mend.late > 0.0 else (then, right.values)
         places = range(mend.first, mend.first + len(mend.matrix))
