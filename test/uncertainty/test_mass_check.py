@@ -17,6 +17,7 @@ import numpy as np
 import pytest
 
 from uvms_adaptive_dynamics.config import Config
+from uvms_adaptive_dynamics.model.parameter_set import CAUSES
 from uvms_adaptive_dynamics.model.robot import RobotModel
 from uvms_adaptive_dynamics.uncertainty.mass_check import mass_findings
 
@@ -65,6 +66,17 @@ def test_no_finding_without_evidence(table, surge, stddev, dry_mass):
     difference; the full covariance is never used."""
     pi, covariance = estimate(table, surge, stddev)
     assert mass_findings(table, pi, covariance, weighed(dry_mass)) == [] and covariance.asked
+
+
+def test_what_no_residual_shows_counts(table):
+    """A vehicle that hardly moves has little scatter in its mass, but noise of the motion may be
+    what makes it small: no finding within 3.1 deviations of both."""
+    pi, covariance = estimate(table, 9.0, 0.1)
+    for shift, found in ((0.1, 1), (1.0, 0)):
+        systematic = np.zeros((CAUSES, table.size))
+        systematic[-1, 0] = shift
+        assert len(mass_findings(table, pi, covariance, weighed(12.0),
+                                 systematic=systematic)) == found
 
 
 def test_an_axis_whose_efforts_are_not_explained_tells_no_mass(table):

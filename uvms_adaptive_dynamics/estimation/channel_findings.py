@@ -24,9 +24,9 @@ from ..model.robot import RobotModel
 from ..model.sample import Misread
 from ..uncertainty.constant_residual import ResidualMean, noise_findings
 from ..uncertainty.mass_check import mass_findings
-from ..uncertainty.parameter_covariance import ParameterCovariance
 from ..uncertainty.trust import TRUST_OK, TRUST_STATES, ChannelTrust
 from ..uncertainty.trust_cause import likely_cause
+from .estimate_uncertainty import StatedUncertainty
 from .information import InformationState
 from .learned import wrong_channels
 from .prediction import Prediction
@@ -106,12 +106,12 @@ class ChannelFindings:
                                  noise.at_most, np.sqrt(self.trust.effort_power),
                                  self._config.estimation.adapt_noise))
 
-    def of_masses(self, pi: np.ndarray, covariance: ParameterCovariance) -> list[tuple[str, str]]:
+    def of_masses(self, pi: np.ndarray, stated: StatedUncertainty) -> list[tuple[str, str]]:
         """Masses of the estimate pi (p,) that contradict the robot's own: (setting, sentence)
         each."""
-        return mass_findings(self._robot.table, pi, covariance, self._config,
+        return mass_findings(self._robot.table, pi, stated.covariance, self._config,
                              self.trust.levels[:3] == TRUST_OK,
-                             np.sqrt(self.trust.effort_power[:3]).tolist())
+                             np.sqrt(self.trust.effort_power[:3]).tolist(), stated.systematic)
 
     def trust_cause(self) -> str:
         """The likely cause if a channel is neither `ok` nor left out, in a sentence; else ''."""

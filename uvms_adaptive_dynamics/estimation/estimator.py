@@ -533,7 +533,7 @@ class Estimator:
 
     def mass_findings(self) -> list[tuple[str, str]]:
         """Estimated masses that contradict the robot's own: (setting, sentence) each."""
-        return self.findings.of_masses(self.pi, self.knowledge.recent.covariance)
+        return self.findings.of_masses(self.pi, self.knowledge.recent)
 
     def parameter_set(self, described: bool = True) -> ParameterSet:
         """The estimate with all that predictions with intervals and a restart need.

@@ -34,15 +34,17 @@ TRANSLATION = (("m_X_du", "surge"), ("m_Y_dv", "sway"), ("m_Z_dw", "heave"))
 
 def mass_findings(table: ParameterTable, pi: np.ndarray, covariance: ParameterCovariance,
                   config: Config, explained: Sequence[bool] = (True,) * len(TRANSLATION),
-                  thrust: Sequence[float] = (0.0,) * len(TRANSLATION)) -> list[tuple[str, str]]:
+                  thrust: Sequence[float] = (0.0,) * len(TRANSLATION),
+                  systematic: np.ndarray | None = None) -> list[tuple[str, str]]:
     """(setting, sentence) for each axis whose mass is below the robot's mass in air, and one for
     all axes whose mass or, failing that, whose thrust is too large for the weight allowed.
 
-    pi (p,) with its covariance; thrust (3,): standard deviation of the measured force [N];
-    explained (3,): axes whose efforts the estimate explains, since an axis that a tether moves
-    seems to need no effort. The mass in air is `robot.dry_mass` or, without it, that of the
-    lightest vehicle allowed (`weight_limits`). The links' mass is added, except with coupling
-    'none', where the vehicle's parameters include it."""
+    pi (p,) with its covariance and systematic (CAUSES, p), its shift by errors that no residual
+    shows; thrust (3,): standard deviation of the measured force [N]; explained (3,): axes whose
+    efforts the estimate explains, since an axis that a tether moves seems to need no effort. The
+    mass in air is `robot.dry_mass` or, without it, that of the lightest vehicle allowed
+    (`weight_limits`). The links' mass is added, except with coupling 'none', where the vehicle's
+    parameters include it."""
     if not table.vehicle:
         return []
     dry_mass, source, lighter = config.robot.dry_mass, "robot.dry_mass", ""
@@ -59,7 +61,10 @@ def mass_findings(table: ParameterTable, pi: np.ndarray, covariance: ParameterCo
     for row, (name, _) in zip(sums, TRANSLATION):
         row[table.places([name, *links])] = 1.0
     masses = sums @ pi
-    stddevs = np.sqrt(np.maximum(np.diagonal(covariance.of_rows(sums)), 0.0))
+    variances = np.maximum(np.diagonal(covariance.of_rows(sums)), 0.0)
+    if systematic is not None:
+        variances = variances + np.sum((sums @ systematic.T) ** 2, axis=1)
+    stddevs = np.sqrt(variances)
     return [*_too_heavy(masses, stddevs, thrust, config), *((
         "robot.dry_mass",
         f"{axis}: mass plus added mass is estimated as {mass:.3g} +- {stddev:.2g} kg, less than "
