@@ -49,7 +49,7 @@ def test_a_scale_that_may_be_less_than_any_cause_explains_is_not_shown(stddev, s
     nothing and infinity, of which no interval is printed (its end is no float)."""
     monkeypatch.setattr(
         "uvms_adaptive_dynamics.uncertainty.thrust_scale.scale_of_all",
-        lambda fit, joints: Scale(1.0, Coefficient(0.0, stddev, 30), 0.0))
+        lambda fit, joints: Scale(1.0, Coefficient(0.0, stddev, 30), 0.0, False))
     fit = SimpleNamespace(predicted=np.zeros((1, 10)))
     found = thrust_scale(fit, 4)
     assert (found is not None) == shown

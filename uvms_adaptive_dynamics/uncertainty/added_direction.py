@@ -133,19 +133,36 @@ class RobustFit:
 
     def added(self, directions: np.ndarray) -> list[Coefficient]:
         """The coefficient of each direction (T, C, d), added to Y one at a time."""
-        p, d = self._Y.shape[2], directions.shape[2]
+        p = self._Y.shape[2]
         N, b = self._sums(directions)
-        found = []
-        for k in range(d):
-            places = np.r_[0:p, p + k]
-            own, right = N[:, places[:, None], places], b[:, places]
-            whole, y = own.sum(axis=0), right.sum(axis=0)
-            without = np.array([self._solved(whole - a, y - c)[-1] for a, c in zip(own, right)])
-            x = self._solved(whole, y)
-            gain = float(x @ y - np.linalg.solve(whole[:p, :p] + self._ridge(0), y[:p]) @ y[:p])
-            found.append(Coefficient(float(x[-1]), math.sqrt(variance_of_series(without))
-                                     if len(without) else math.inf, len(without), gain))
-        return found
+        places = (np.r_[0:p, p + k] for k in range(directions.shape[2]))
+        return [self._coefficient(N[:, at[:, None], at], b[:, at]) for at in places]
+
+    def confirmed(self, direction: np.ndarray, judges: np.ndarray, before: float = 0.0) -> bool:
+        """Whether the 95 % interval of `before` plus the coefficient of a direction (T, C) keeps
+        its sign without the rows of any one of the channels `judges` (C,).
+
+        What the model lacks is alike in all rows of a channel, so a jackknife over time does not
+        show it, but it is another on each channel."""
+        channels = np.arange(len(judges))
+        by_channel = [self._sums(direction[:, :, None], channels == c) for c in channels]
+        whole, right = (np.sum(parts, axis=0) for parts in zip(*by_channel))
+        value = before + self._coefficient(whole, right).value
+        for c in np.flatnonzero(judges & self._used.any(axis=0)):
+            N, b = by_channel[c]
+            one = self._coefficient(whole - N, right - b)
+            if math.copysign(1.0, value) * (before + one.value) <= one.half_width(0.975):
+                return False
+        return True
+
+    def _coefficient(self, N: np.ndarray, b: np.ndarray) -> Coefficient:
+        """The last unknown of clusters' normal equations N (K, q, q), b (K, q)."""
+        whole, y = N.sum(axis=0), b.sum(axis=0)
+        without = np.array([self._solved(whole - a, y - c)[-1] for a, c in zip(N, b)])
+        x, p = self._solved(whole, y), len(y) - 1
+        gain = float(x @ y - np.linalg.solve(whole[:p, :p] + self._ridge(0), y[:p]) @ y[:p])
+        return Coefficient(float(x[-1]), math.sqrt(variance_of_series(without))
+                           if len(without) else math.inf, len(without), gain)
 
     def between_channels(self, direction: np.ndarray) -> tuple[float, int]:
         """(variance, K): how far the K channels that judge a direction (T, C) disagree on its
@@ -166,17 +183,20 @@ class RobustFit:
                             for (N, b), judge in zip(sums, judges) if judge])
         return float(variance(without)) if len(without) > 1 else math.inf, len(without)
 
-    def _sums(self, directions: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-        """Normal equations (K, p + d, p + d), (K, p + d) of the clusters that have rows."""
+    def _sums(self, directions: np.ndarray, channels: np.ndarray | slice = slice(None)
+              ) -> tuple[np.ndarray, np.ndarray]:
+        """Normal equations (K, p + d, p + d), (K, p + d) of some channels, by clusters that have
+        rows."""
         found = []
-        for piece in np.unique(self._piece):
+        for piece in np.unique(self._piece[self._used.any(axis=1)]):
             rows = self._piece == piece
-            used = self._used[rows]
-            A = np.concatenate([self._Y[rows] * self._scale, directions[rows]],
-                               axis=2) * self._weight[:, None]
-            A, y = A[used], (self._residual[rows] * self._weight)[used]
-            if len(y):
-                found.append((A.T @ A, A.T @ y))
+            used = self._used[rows][:, channels]
+            A = np.concatenate([self._Y[rows][:, channels] * self._scale,
+                                directions[rows][:, channels]],
+                               axis=2) * self._weight[channels, None]
+            y = (self._residual[rows] * self._weight)[:, channels]
+            A, y = A[used], y[used]
+            found.append((A.T @ A, A.T @ y))
         size = self._Y.shape[2] + directions.shape[2]
         return (np.array([N for N, _ in found]).reshape(-1, size, size),
                 np.array([b for _, b in found]).reshape(-1, size))

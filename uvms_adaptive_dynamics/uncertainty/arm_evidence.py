@@ -58,16 +58,13 @@ class ArmFault(NamedTuple):
 
 class Scale(NamedTuple):
     """The factor on an effort, its logarithm with standard error (`added`), and by how much
-    dividing the effort by it lowers the cost of the fit."""
+    dividing the effort by it lowers the cost of the fit. matters: whether the factor is beyond the
+    tolerance with 99.9 % confidence, up or down, also without any one of the other channels."""
 
     factor: float
     added: Coefficient
     gain: float
-
-    @property
-    def matters(self) -> bool:
-        """Whether the factor is beyond the tolerance with 99.9 % confidence, up or down."""
-        return self.added.exceeds(math.log(1.0 + MIN_EFFORT_SHARE))
+    matters: bool
 
 
 def arm_findings(fit: RobustFit, late: np.ndarray, turned: np.ndarray, joints: Sequence[str],
@@ -94,41 +91,49 @@ def arm_findings(fit: RobustFit, late: np.ndarray, turned: np.ndarray, joints: S
 
 def _found(fit: RobustFit, late: np.ndarray, turned: np.ndarray, joints: Sequence[str],
            settings: Joints, room: np.ndarray, drag_gain: float) -> list[ArmFault]:
-    """All faults that are beyond doubt, each tested alone."""
+    """All faults that are beyond doubt, each tested alone: certain by the rows of all channels, and
+    without those of any one that the fault does not change (without any, if it changes all), since
+    a model that is wrong on one axis of the vehicle accuses any joint."""
     n, C = len(joints), fit.predicted.shape[1]
     rows = np.vstack([np.eye(n, dtype=bool), np.ones(n, bool)])
     which = np.hstack([np.zeros((n + 1, C - n), bool), rows])
     scaled = fit.predicted[:, :, None] * which.T
     constant = np.broadcast_to(which[:n].T.astype(float), (len(late), C, n))
     directions = np.concatenate([late[:, :, None], scaled, turned, constant], axis=2)
-    lag, *others = fit.added(directions)
+    every = np.ones((1, C), bool)
+    judges = np.vstack([every, ~which, *(every,) * n, ~which[:n]])
+    added = fit.added(directions)
 
     def gain(k: int) -> float:
         return fit.cost - fit.beside(directions[:, :, k:k + 1]).cost
 
-    scales, offsets, constants = others[:n + 1], others[n + 1:2 * n + 1], others[2 * n + 1:]
-    found = [ArmFault(_late(lag, settings.delay), gain(0))] if lag.exceeds(MIN_ARM_LAG) else []
-    for name, added, own in zip((*joints, ""), scales, which):
-        if not added.exceeds(0.0):
+    def exceeds(k: int, least: float) -> bool:
+        return added[k].exceeds(least) and fit.confirmed(directions[:, :, k], judges[k])
+
+    found = []
+    if exceeds(0, MIN_ARM_LAG):
+        found.append(ArmFault(_late(added[0], settings.delay), gain(0)))
+    for k, (name, own) in enumerate(zip((*joints, ""), which), start=1):
+        if not added[k].exceeds(0.0):
             continue
         scale = scale_of(fit, own) if name else scale_of_all(fit, n)
-        if added.exceeds(MIN_EFFORT_SHARE) if scale is None else scale.matters:
-            found.append(ArmFault(_scaled(scale, name), added.gain) if scale is None else
+        if exceeds(k, MIN_EFFORT_SHARE) if scale is None else scale.matters:
+            found.append(ArmFault(_scaled(scale, name), added[k].gain) if scale is None else
                          ArmFault(_scaled(scale, name), scale.gain,
                                   f"{name or 'all'} {scale.factor:.2f} times"))
-    for k, (name, offset, one) in enumerate(zip(joints, offsets, room), start=n + 2):
-        if not offset.exceeds(MIN_OFFSET):
+    for k, (name, one) in enumerate(zip(joints, room), start=n + 2):
+        if not exceeds(k, MIN_OFFSET):
             continue
-        if _is_possible(offset, one):
-            found.append(ArmFault(_moved(offset, name), gain(k)))
+        if _is_possible(added[k], one):
+            found.append(ArmFault(_moved(added[k], name), gain(k)))
         elif drag_gain > gain(k):
             # The parameters have absorbed the drag, so their change with position looks like it.
             found.append(ArmFault(_dragged(name), gain(k)))
     power = [np.std(fit.tau[rows, c]) if (rows := fit.valid[:, c]).any() else math.inf
              for c in range(C - n, C)]
-    found += [ArmFault(_shifted(constant, j, joints, settings), gain(2 * n + 2 + j))
-              for j, constant in enumerate(constants)
-              if constant.exceeds(MIN_EFFORT_SHARE * power[j])]
+    found += [ArmFault(_shifted(added[k], j, joints, settings), gain(k))
+              for j, k in enumerate(range(2 * n + 2, 3 * n + 2))
+              if exceeds(k, MIN_EFFORT_SHARE * power[j])]
     return found
 
 
@@ -168,7 +173,10 @@ def scale_of(fit: RobustFit, which: np.ndarray, judged_by_channels: bool = False
                 return None
             if judged_by_channels:
                 added = added.with_variance(*own.between_channels(direction))
-            return Scale(factor, added._replace(value=math.log(factor)), fit.cost - cost)
+            found, least = added._replace(value=math.log(factor)), math.log(1.0 + MIN_EFFORT_SHARE)
+            matters = (found.exceeds(least)
+                       and own.confirmed(direction, ~which, before=found.value))
+            return Scale(factor, found, fit.cost - cost, matters)
         # The fit adapts to an effort that is too small, so a coefficient of -1 means one half.
         factor *= 1.0 + added.value if added.value > 0.0 else 1.0 / (1.0 - added.value)
     return None
