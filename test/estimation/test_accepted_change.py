@@ -160,6 +160,17 @@ def test_a_thruster_loses_no_more_than_all_its_thrust(changed, share, said):
     np.testing.assert_array_equal(back.follow(state, PI, lost_scales).scales.thruster, [1.0, 1.0])
 
 
+@pytest.mark.parametrize("now, share, followed", [
+    (1.0, .96, False), (.2, .96, True), (-.1, 1.1, True), (1.0, .2, True)])
+def test_no_thruster_becomes_stronger_than_new(changed, now, share, followed):
+    """"Thrust up by 96 %" explained a manoeuvre that the model did not. A recovery is one, also
+    where the curve says too little by a tenth."""
+    state, noise = changed
+    scales = UNITY._replace(thruster=np.array([1.0, now]))
+    change = ThrusterChange("thruster 2", 40, noise, np.array([1]), np.array([share]), "")
+    assert (change.follow(state, PI, scales) is not None) == followed
+
+
 def test_sentences_name_part_time_and_evidence(changed):
     """What happened, to what, since when, and what is done about it."""
     _, noise = changed

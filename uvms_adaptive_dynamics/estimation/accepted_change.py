@@ -34,6 +34,9 @@ EXTERNAL_FORCE = "external force"
 FACTOR_UNDONE = 0.03                # a factor this close to one becomes one
 # Lost share of a thruster's thrust from which it rather pushes backwards (2) than not at all (1).
 REVERSED_SHARE = 1.5
+# Largest factor on a thruster's nominal thrust: nothing that happens to it makes it stronger than
+# new, and thrust curves are right to a third.
+STRONGEST_THRUSTER = 1.33
 
 
 class Checkpoint(NamedTuple):
@@ -200,6 +203,13 @@ class ThrusterChange(ScaleChange):
     thrusters: np.ndarray
     share: np.ndarray
     odds: str
+
+    def follow(self, information: InformationState, pi: np.ndarray,
+               scales: Scales) -> Followed | None:
+        """See `Change.follow`; None also if a thruster would be stronger than any is."""
+        if (scales.thruster[self.thrusters] + self.share > STRONGEST_THRUSTER).any():
+            return None
+        return super().follow(information, pi, scales)
 
     def _corrected(self, scales: Scales) -> Scales:
         corrected = scales.thruster.copy()
