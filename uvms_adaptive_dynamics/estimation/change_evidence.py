@@ -27,6 +27,7 @@ the noise of each channel has an unknown level, with the change as without it.
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
 from typing import NamedTuple, Protocol
 
 import numpy as np
@@ -57,12 +58,13 @@ def bayes_factor(A: np.ndarray, b: np.ndarray, stddev: np.ndarray) -> tuple[floa
     """(ln Bayes factor against zero, posterior mean (k,)) of an unknown with normal equations
     A (k, k), b (k,) and a normal prior about zero with stddev (k,). Raises LinAlgError."""
     D = stddev
+    if D.size == 1:     # most hypotheses are scales: numbers need no LAPACK
+        d = D.item()
+        m, db = d * A.item() * d + 1.0, d * b.item()
+        if m > 0:
+            return 0.5 * (db ** 2 / m - math.log(m)), np.array([d * db / m])
     M = D[:, None] * A * D
     M.flat[::D.size + 1] += 1.0
-    if D.size == 1 and M[0, 0] > 0:     # most hypotheses are scales: numbers need no LAPACK
-        m = float(M[0, 0])
-        evidence = 0.5 * (float(D[0] * b[0]) ** 2 / m - math.log(m))
-        return evidence, D * (D * b) / m
     # M is symmetric; its transpose has the memory order in which LAPACK factorizes in place.
     L, info = dpotrf(M.T, lower=1, clean=0, overwrite_a=1)
     if info:
@@ -100,6 +102,28 @@ class Unchanged(NamedTuple):
     def odds(self, stddev: np.ndarray) -> tuple[float, np.ndarray]:
         """See `Rival.odds`."""
         return bayes_factor(self.A, self.b, stddev)
+
+
+class Spans:
+    """Several spans of rows that end together, tested at once. longest: the rows of the longest."""
+
+    def __init__(self, spans: Sequence[RecentRows]):
+        """spans: the longest comes last."""
+        self._spans, self.longest = spans, spans[-1]
+        # zero for rows before a span's own
+        weight = np.zeros((len(spans), *self.longest.residual.shape))
+        for mine, rows in zip(weight, spans):
+            mine[-len(rows.residual):] = rows.weight
+        self._weight = weight.reshape(len(spans), -1)
+        self._weighted = self._weight * self.longest.residual.ravel()
+
+    def unchanged(self, columns: np.ndarray) -> list[Unchanged]:
+        """`Unchanged` of each span; columns (T, C, k): of the longest."""
+        if columns.shape[2] > 1:
+            return [Unchanged.of(columns[-len(rows.residual):], rows) for rows in self._spans]
+        column = columns.ravel()
+        A, b = self._weight @ column ** 2, self._weighted @ column
+        return [Unchanged(A[k:k + 1, None], b[k:k + 1]) for k in range(len(A))]
 
 
 class GrownNoise(NamedTuple):

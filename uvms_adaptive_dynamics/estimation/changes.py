@@ -43,7 +43,7 @@ from .accepted_change import (
     Restoration,
     RobotChange,
 )
-from .change_evidence import GrownNoise, log_likelihood_ratio
+from .change_evidence import GrownNoise, Spans, log_likelihood_ratio
 from .hypotheses import (
     ALIKE_NATS,
     Hypothesis,
@@ -122,6 +122,7 @@ class _Check:
     """One check of the rows of the last seconds, spread over several ticks."""
 
     since: dict[int, RecentRows]        # by number of rows
+    spans: Spans                        # the same
     noise: PastNoise                    # from before them
     variance: SpanVariance
     found: list[tuple[float, int, np.ndarray]]      # (evidence, rows, change) of each hypothesis
@@ -238,15 +239,14 @@ class EvidenceChangeDetector:
             by_motion=lambda rows: information.sudden_variance(pi, rows * self._spacing))
         lengths = [rows for rows in self._since if rows <= self._rows.filled]
         since = self._rows.newest_of_each(lengths, variance)
-        return _Check(since, noise, variance, [])
+        return _Check(since, Spans(list(since.values())), noise, variance, [])
 
     def _best_since(self, hypothesis: Hypothesis, check: _Check) -> tuple[float, int, np.ndarray]:
-        longest = max(check.since)
-        columns = hypothesis.columns(check.since[longest])
-        lengths = [longest] if hypothesis.from_start else check.since
-        tried = [(*hypothesis.evidence(check.since[length], columns[-length:]), length)
-                 for length in lengths]
-        best, change, length = max(tried, key=lambda one: one[0])
+        if hypothesis.from_start:
+            best, change = hypothesis.evidence(check.spans.longest)
+            return best, max(check.since), change
+        tried = zip(hypothesis.evidence_since(check.spans), check.since)
+        (best, change), length = max(tried, key=lambda one: one[0][0])
         return best, length, change
 
     def _accepted(self, check: _Check) -> Change | None:

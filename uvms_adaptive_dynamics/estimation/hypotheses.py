@@ -22,9 +22,11 @@ it is accepted.
 """
 from __future__ import annotations
 
+import math
 from abc import ABC, abstractmethod
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
+from functools import reduce
 from typing import ClassVar, NamedTuple
 
 import numpy as np
@@ -41,7 +43,14 @@ from .accepted_change import (
     ThrusterChange,
     VelocityChange,
 )
-from .change_evidence import LoadSums, Rival, Unchanged, bayes_factor, log_likelihood_ratio
+from .change_evidence import (
+    LoadSums,
+    Rival,
+    Spans,
+    Unchanged,
+    bayes_factor,
+    log_likelihood_ratio,
+)
 from .information import PastNoise
 from .recent_rows import RecentRows
 
@@ -107,11 +116,15 @@ class Hypothesis(ABC):
         """Whether this hypothesis contains the other one."""
         return False
 
-    def evidence(self, rows: RecentRows, columns: np.ndarray | None = None,
+    def evidence(self, rows: RecentRows,
                  rival: type[Rival] = Unchanged) -> tuple[float, np.ndarray]:
         """(ln Bayes factor against the rival, the change's posterior mean (k,) with the likelier
-        size); columns (T, C, k): those of these rows, if already computed."""
-        return self._odds(rival.of(self.columns(rows) if columns is None else columns, rows))
+        size)."""
+        return self._odds(rival.of(self.columns(rows), rows))
+
+    def evidence_since(self, spans: Spans) -> list[tuple[float, np.ndarray]]:
+        """`evidence` of each span, against no change."""
+        return [self._odds(rival) for rival in spans.unchanged(self.columns(spans.longest))]
 
     def _odds(self, rival: Rival) -> tuple[float, np.ndarray]:
         """`evidence` against a rival that knows the rows."""
@@ -119,8 +132,8 @@ class Hypothesis(ABC):
             return rival.odds(self.sizes[0] * self.stddev)
         found = [rival.odds(size * self.stddev) for size in self.sizes]
         odds = [one for one, _ in found]
-        mixed = float(np.logaddexp.reduce(odds) - np.log(len(odds)))
-        return mixed, found[int(np.argmax(odds))][1]
+        mixed = float(reduce(np.logaddexp, odds)) - math.log(len(odds))
+        return mixed, found[odds.index(max(odds))][1]
 
     def gain(self, change: np.ndarray, rows: RecentRows) -> float:
         """ln likelihood ratio of the rows with a given change (k,) against no change."""
@@ -244,16 +257,29 @@ class ThrustScale(EffortScale):
     It must hold in both regressions, of needed efforts on thrust and of thrust on needed efforts:
     no factor explains efforts of a vehicle that moves while its thrusters rest."""
 
-    def evidence(self, rows: RecentRows, columns: np.ndarray | None = None,
+    def evidence(self, rows: RecentRows,
                  rival: type[Rival] = Unchanged) -> tuple[float, np.ndarray]:
         """See `Hypothesis.evidence`: that of the less likely of the two regressions."""
-        forward, change = super().evidence(rows, columns, rival)
+        forward, change = super().evidence(rows, rival)
         if rows.measured is None:
             return forward, change
-        column = np.zeros(rows.residual.shape)
-        column[:, self.channels] = -rows.measured[:, self.channels]
-        backward, _ = self._odds(rival.of(column[..., None], rows))
+        backward, _ = self._odds(rival.of(self._backward(rows.measured), rows))
         return min(forward, backward), change
+
+    def evidence_since(self, spans: Spans) -> list[tuple[float, np.ndarray]]:
+        """See `Hypothesis.evidence_since`."""
+        forward, measured = super().evidence_since(spans), spans.longest.measured
+        if measured is None:
+            return forward
+        backward = map(self._odds, spans.unchanged(self._backward(measured)))
+        return [(min(one, other), change)
+                for (one, change), (other, _) in zip(forward, backward)]
+
+    def _backward(self, measured: np.ndarray) -> np.ndarray:
+        """(T, C, 1) columns of the regression on needed efforts."""
+        column = np.zeros(measured.shape)
+        column[:, self.channels] = -measured[:, self.channels]
+        return column[..., None]
 
 
 @dataclass(frozen=True)

@@ -135,6 +135,8 @@ class HorizonProblem:
     @cached_property
     def is_frozen(self) -> bool:
         """Whether no parameter is free; freezing one parameter of a tied pair freezes both."""
+        if self.free.all():
+            return False
         free = self.free.copy()
         for a, b in self.physical.table.equal_pairs:
             free[a] = free[b] = free[a] and free[b]

@@ -22,7 +22,7 @@ measures no faster because it is read in batches: where the rate has risen, a se
 from __future__ import annotations
 
 import math
-from bisect import bisect_left
+from bisect import bisect_left, insort
 from collections import deque
 from collections.abc import Sequence
 from statistics import fmean, median_high, pstdev  # (median_high is one of the values)
@@ -67,7 +67,8 @@ class StampIntervals:
     def reset(self) -> None:
         """Forget everything."""
         self.period: float | None = None
-        self._intervals: deque[float] = deque(maxlen=PERIOD_INTERVALS)
+        self._intervals: deque[float] = deque()
+        self._ordered: list[float] = []     # the same, ascending
         self._of_stamps: deque[float] = deque(maxlen=JITTER_INTERVALS)
         self.batches: Batches | None = None
         self._even: float | None = None         # [s] mean interval while they were even
@@ -79,13 +80,17 @@ class StampIntervals:
         """Add an interval [s] of stamps or of times of reception; others than positive ones are
         ignored."""
         if math.isfinite(interval) and interval > 0.0:
+            ordered = self._ordered
+            if len(ordered) == PERIOD_INTERVALS:
+                del ordered[bisect_left(ordered, self._intervals.popleft())]
             self._intervals.append(interval)
+            insort(ordered, interval)
             if of_stamps:
                 self._of_stamps.append(interval)
             if self.batches:
                 self.period = self.batches.period
-            elif len(self._intervals) > 1:
-                self.period = median_high(self._intervals)
+            elif len(ordered) > 1:
+                self.period = ordered[len(ordered) // 2]    # the median
 
     def note_values(self, alternate: bool) -> None:
         """Note whether the values alternate between two nodes' ones."""
@@ -169,4 +174,4 @@ class StampIntervals:
 def _are_even(intervals: Sequence[float]) -> bool:
     """Whether intervals [s] differ from their mean by a small share of it."""
     mean = fmean(intervals)
-    return fmean(abs(each - mean) for each in intervals) < UNEVEN * mean
+    return fmean([abs(each - mean) for each in intervals]) < UNEVEN * mean

@@ -35,17 +35,20 @@ class Resolution:
     def add(self, row: Sequence[float]) -> bool:
         """Add the next reading (W,), NaN where there is none; returns whether `stddev` changed."""
         changed = False
-        for k, (x, last) in enumerate(zip(row, self._last)):
-            change = abs(x - last)
+        for k, (x, last, step, before) in enumerate(zip(row, self._last, self._step,
+                                                        self._multiples)):
+            change = x - last if x > last else last - x
             if not (NEGLIGIBLE < change < math.inf and change > NEGLIGIBLE * abs(x)):
                 continue
-            before, steps = self._multiples[k], change / self._step[k]
+            steps = change / step
             if steps < 1.0 - OFF_GRID:
                 self._step[k], self._multiples[k] = change, 1
-            elif abs((steps + 0.5) % 1.0 - 0.5) <= OFF_GRID:
+            elif -OFF_GRID <= (steps + 0.5) % 1.0 - 0.5 <= OFF_GRID:
                 self._multiples[k] = min(before + 1, 4 * MIN_CHANGES)
-            else:       # a spike, two changes off the grid, must not discard a well-known step
+            elif before:    # a spike, two changes off the grid, must not discard a well-known step
                 self._multiples[k] = before // 2
+            else:
+                continue
             changed |= (before >= MIN_CHANGES) != (self._multiples[k] >= MIN_CHANGES)
         self._last = list(row)
         return changed

@@ -133,7 +133,7 @@ class SpikeGate:
             # only if this row is; the mean of the neighbours also if the next one is.
             curvature = [0.5 * abs(x - 2.0 * a + b) for x, a, b in zip(row, before, rows[c - 2])]
             self._scale.add(curvature)
-            size = list(map(max, size, curvature))
+            size = [d if d > s else s for s, d in zip(size, curvature)]
         for s, v in zip(size, scale):
             if s > SPIKE_SIGMAS * v:
                 return self._compare_with_median(c, half, np.array(size), np.array(scale))

@@ -85,8 +85,8 @@ class Cones:
     def fit(self, physical: PhysicalSet, free: np.ndarray, pi: np.ndarray) -> bool:
         """Whether these are the cones of the object `physical` with parameters `free` (p,) bool and
         the others at pi (p,)."""
-        return (physical is self.physical and np.array_equal(free, self._free)
-                and np.array_equal(pi[~free], self._frozen_pi))
+        return (physical is self.physical and (free == self._free).all()
+                and (not self._frozen_pi.size or np.array_equal(pi[~free], self._frozen_pi)))
 
     def tightened(self, margin: float) -> Cones:
         """The cones shrunk by a (scaled) margin: s - margin >= 0, F_k - margin I positive

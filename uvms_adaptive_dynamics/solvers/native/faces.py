@@ -40,11 +40,12 @@ class Faces:
     directions with a multiplier; kept_identity: their diagonal; free: pairs without multipliers;
     others: their diagonal. null: pairs of null directions, except pairs that have both lost their
     multiplier. regular, across: entries of F22 and F21; added: shift that keeps F22 invertible;
-    regular_diagonal (K, 4) bool. on_a_face: whether a null direction has lost its multiplier.
+    regular_diagonal (K, 4) bool; regular_places: its places in all flattened matrices. on_a_face:
+    whether a null direction has lost its multiplier.
 
     Per condition: inequality (c,); column (c,): place in the flattened matrix; entry, mirrored
     (c,): place, and transposed place, in all flattened matrices; double (c,): entries of the
-    symmetric multiplier that it represents, 1 or 2."""
+    symmetric multiplier that it represents, 1 or 2; diagonal: the conditions that represent one."""
 
     def __init__(self, rank: np.ndarray, null: np.ndarray):
         """rank, null (K,): numbers of directions with a multiplier, and of null directions."""
@@ -57,13 +58,15 @@ class Faces:
         self.kept_identity, self.others = kept[:, None, :] * EYE, ~kept[:, None, :] * EYE
         self.regular = _pairs(~first)
         self.regular_diagonal = ~first
+        inequality, direction = self.regular_diagonal.nonzero()
+        self.regular_places = SIDE ** 2 * inequality + (SIDE + 1) * direction
         self.across = (~first[:, :, None] & first[:, None, :]).astype(float)
         self.added = np.where(first[:, :, None], 1.0, FLAT) * EYE
         k, i, j = np.nonzero(_UPPER & kept[:, :, None] & first[:, None, :])
         self.inequality, self.column = k, SIDE * i + j
         self.entry, self.mirrored = SIDE ** 2 * k + self.column, SIDE ** 2 * k + SIDE * j + i
         # An off-diagonal condition represents two entries of the symmetric multiplier.
-        self.double = np.where(i == j, 1.0, 2.0)
+        self.double, self.diagonal = np.where(i == j, 1.0, 2.0), np.flatnonzero(i == j)
         for value in vars(self).values():
             if isinstance(value, np.ndarray):
                 value.setflags(write=False)

@@ -225,14 +225,14 @@ class Conditions:
 
     def doubtful(self, state: Iterate, active_bounds: np.ndarray) -> bool:
         """Whether a multiplier or a constraint has the wrong sign, as far as diagonals show."""
-        b = self.bounds.size
-        if (state.multipliers[:b] < 0).any() or (state.slacks[~active_bounds] < 0).any():
+        if (state.slacks[~active_bounds] < 0).any():
             return True
-        if not self._cones.count:
-            return False
-        below = state.F.diagonal(axis1=1, axis2=2) < 0
-        return bool((state.L.diagonal(axis1=1, axis2=2) < 0).any()
-                    or (below & self._faces.regular_diagonal).any())
+        signed = state.multipliers
+        if self._cones.count:
+            faces, b = self._faces, self.bounds.size
+            signed = np.concatenate([signed[:b], signed[b:][faces.diagonal],
+                                     state.F.ravel()[faces.regular_places]])
+        return bool((signed < 0).any())
 
     @staticmethod
     def violation(state: Iterate) -> float:
