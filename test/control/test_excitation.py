@@ -15,6 +15,7 @@
 """Designed motions: the gradient of the search, the limits that they keep, the standard deviations
 that they promise, and refusals."""
 from dataclasses import replace
+from functools import cache
 
 import numpy as np
 import pytest
@@ -52,7 +53,10 @@ def designed(move=("*",), free=FREE, **more):
     return design(ROBOT, PRIOR, NOISE, free, move, LIMITS, T, 1, config=CONFIG, **more)
 
 
-WHOLE = designed()
+@cache
+def whole():
+    """A design that moves everything. (Not at import: each process of a run collects all tests.)"""
+    return designed()
 
 
 def objective(moves=np.ones(10, bool)):
@@ -81,7 +85,7 @@ def test_the_derivative_is_that_of_the_value():
 def test_no_limit_is_exceeded_for_what_is_believed():
     """All drawn parameters keep the limits less margins at twenty instants a second."""
     draws = Knowledge(ROBOT, PRIOR, FREE, CONFIG).draws(LIMITS, CONFIG, 1)
-    uses = largest_uses(WHOLE, ROBOT, LIMITS.with_margins(CONFIG, T), draws)
+    uses = largest_uses(whole(), ROBOT, LIMITS.with_margins(CONFIG, T), draws)
     assert len(uses) == 4 + 3 + 4 + 4 + 8 + 4 and max(uses.values()) <= 1.0
     # and the motion is not trivial
     assert max(uses.values()) > 0.7 and uses["tilt"] > 0.05 and uses["axis_d speed"] > 0.05
@@ -100,10 +104,10 @@ def test_what_may_be_true_is_physical():
 def test_the_same_seed_is_the_same_motion():
     """The search ends by iterations, not time; another seed gives another motion."""
     again = designed()
-    np.testing.assert_array_equal(again.sine, WHOLE.sine)
-    np.testing.assert_array_equal(again.promise.promised, WHOLE.promise.promised)
+    np.testing.assert_array_equal(again.sine, whole().sine)
+    np.testing.assert_array_equal(again.promise.promised, whole().promise.promised)
     other = design(ROBOT, PRIOR, NOISE, FREE, ["*"], LIMITS, T, 2, config=CONFIG)
-    assert np.abs(other.sine - WHOLE.sine).max() > 1e-3
+    assert np.abs(other.sine - whole().sine).max() > 1e-3
 
 
 def test_seconds_end_the_search_with_a_motion_that_keeps_its_limits():
@@ -133,7 +137,7 @@ def test_tilts_are_slow():
     tilt = designed(["roll", "pitch"], ROBOT.table.match(["*gW_*", "W", "B"]), kind="tilt")
     t = np.linspace(0, T, 200)
     assert tilt.frequencies.max() <= max(CONFIG.excitation.tilt_band[1], 1 / T)
-    assert np.abs(tilt.motions(t).nu_dot).max() < 0.3 * np.abs(WHOLE.motions(t).nu_dot).max()
+    assert np.abs(tilt.motions(t).nu_dot).max() < 0.3 * np.abs(whole().motions(t).nu_dot).max()
 
 
 @pytest.mark.parametrize("base_motion", ["full", "tilt"])
@@ -142,7 +146,7 @@ def test_drag_of_the_links_is_found_for_all_instants_of_a_motion_at_once(monkeyp
     one instant as for dozens."""
     robot = RobotModel.from_config(CONFIG.with_values({
         "robot.terms": ["off_axis_damping", "link_drag"], "estimation.base_motion": base_motion}))
-    motion, calls = WHOLE.motions(np.arange(0.0, T, 0.5)), []
+    motion, calls = whole().motions(np.arange(0.0, T, 0.5)), []
     monkeypatch.setattr(link_geometry, "strip_drag",
                         lambda *of: calls.append(of) or strip_drag(*of))
     Y = regressors(robot, motion)[0]
@@ -162,12 +166,12 @@ def test_promised_deviations_are_those_of_estimates():
     knowledge = Knowledge(ROBOT, PRIOR, free, config)
     frozen = np.flatnonzero(~free)
     knowledge.covariance[np.ix_(frozen, frozen)] = 0.0     # nothing but noise, in this test
-    A, B = information(WHOLE, ROBOT, NOISE, config, knowledge)
+    A, B = information(whole(), ROBOT, NOISE, config, knowledge)
     promise = knowledge.promise(A, B)
     kernel = gaussian_kernel(config.filter)
     assert knowledge.overlap == correlation_length(kernel)
     t = np.arange(0.0, T, config.filter.period)
-    motion = WHOLE.motions(t)
+    motion = whole().motions(t)
     Y = regressors(ROBOT, motion)[0][:, :, free]
     Y[:, 6:][np.abs(motion.mu_dot) < config.joint_states.rest_velocity] = 0.0
     # per unit of the noise behind the low-pass, which is self-adjoint
@@ -187,7 +191,9 @@ def noisy_rows(noise, seconds, still):
     rng, kernel = np.random.default_rng(3), gaussian_kernel(CONFIG.filter)
     knowledge = Knowledge(ROBOT, PRIOR, FREE, CONFIG)
     t = np.arange(0.0, seconds, CONFIG.filter.period)
-    motion = replace(WHOLE, sine=0 * WHOLE.sine, cosine=0 * WHOLE.cosine) if still else WHOLE
+    motion = whole()
+    if still:
+        motion = replace(motion, sine=0 * motion.sine, cosine=0 * motion.cosine)
     Y = regressors(ROBOT, motion.motions(t))[0]
     off = knowledge.root @ rng.standard_normal(len(knowledge.root))
     white = rng.standard_normal(Y.shape[:2]) / np.sqrt(kernel @ kernel) * noise
@@ -231,7 +237,7 @@ def test_frozen_parameters_keep_their_deviation_and_move_the_others():
     free = ROBOT.table.match(["X_u"])
     surge = ROBOT.table.index["X_u"]
     alone = Knowledge(ROBOT, PRIOR, free, CONFIG)
-    A, B = information(WHOLE, ROBOT, NOISE, CONFIG, alone)
+    A, B = information(whole(), ROBOT, NOISE, CONFIG, alone)
     doubtful = alone.promise(A, B)
     np.testing.assert_array_equal(doubtful.promised[~free], doubtful.present[~free])
     alone.covariance[np.ix_(~free, ~free)] = 0.0
@@ -245,7 +251,7 @@ def test_the_next_motion_asks_what_the_last_did_not_tell():
     stddev = np.ones(ROBOT.table.size)
     covariance = np.diag(stddev ** 2)
     first = Knowledge(ROBOT, replace(PRIOR, covariance=covariance), free, CONFIG)
-    A, B = information(WHOLE, ROBOT, NOISE, CONFIG, first)
+    A, B = information(whole(), ROBOT, NOISE, CONFIG, first)
     known = ROBOT.table.places(["X_u", "X_uu"])
     covariance[known, known] = 1e-6
     second = Knowledge(ROBOT, replace(PRIOR, covariance=covariance), free, CONFIG)

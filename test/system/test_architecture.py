@@ -19,6 +19,7 @@ cycle hidden in a function still cannot be understood, tested or replaced separa
 """
 import ast
 import sys
+from functools import cache
 from graphlib import CycleError, TopologicalSorter
 from importlib.util import find_spec
 from pathlib import Path
@@ -124,7 +125,10 @@ def imported(name):
     return own - {name}, others
 
 
-IMPORTS = {name: imported(name) for name in MODULES}
+@cache
+def imports():
+    """`imported` of every module. (Not at import: each process of a run collects all tests.)"""
+    return {name: imported(name) for name in MODULES}
 
 
 def room(name):
@@ -133,7 +137,7 @@ def room(name):
 
 def crossings():
     """(importing module, imported module) of every import from one room to another."""
-    return {(name, target) for name, (own, _) in IMPORTS.items() for target in own
+    return {(name, target) for name, (own, _) in imports().items() for target in own
             if target and room(target) != room(name) and name}
 
 
@@ -145,7 +149,7 @@ def reachable(start):
         if name not in seen:
             seen.add(name)
             parents = {name.rsplit(".", k)[0] for k in range(1, name.count(".") + 1)}
-            waiting += IMPORTS[name][0] | parents
+            waiting += imports()[name][0] | parents
     return seen
 
 
@@ -154,7 +158,7 @@ def test_no_module_imports_itself_in_a_circle():
 
     A package's `__init__` that collects names from its modules comes after them.
     """
-    graph = {name: {target for target in own if target} for name, (own, _) in IMPORTS.items()}
+    graph = {name: {target for target in own if target} for name, (own, _) in imports().items()}
     try:
         list(TopologicalSorter(graph).static_order())
     except CycleError as error:
@@ -176,14 +180,14 @@ def test_every_room_has_its_place():
 @pytest.mark.parametrize("distribution", WAYS_IN)
 def test_distributions_have_one_way_in(distribution):
     """Heavy, optional and ROS-bound distributions are imported only by the modules listed here."""
-    wrong = [name for name, (_, others) in IMPORTS.items()
+    wrong = [name for name, (_, others) in imports().items()
              if distribution in others and not name.startswith(WAYS_IN[distribution])]
     assert not wrong, f"{distribution} is imported by {', '.join(wrong)}"
 
 
 def test_messages_of_ros_are_imported_by_its_room_alone():
     """All other code gets plain numbers, so that it runs without ROS."""
-    wrong = {name: top for name, (_, others) in IMPORTS.items() for top in others
+    wrong = {name: top for name, (_, others) in imports().items() for top in others
              if top.endswith(ROS_MESSAGES) and room(name) != "ros"}
     assert not wrong, wrong
 
@@ -203,7 +207,7 @@ def test_third_parties_are_declared():
     root = FOLDER.parent
     declared = (root / "setup.py").read_text() + (root / "package.xml").read_text()
     names = {"yaml": "pyyaml"}
-    others = {top for _, tops in IMPORTS.values() for top in tops} - {"rosbag2_py"}
+    others = {top for _, tops in imports().values() for top in tops} - {"rosbag2_py"}
     missing = [top for top in others - set(sys.stdlib_module_names)
                if names.get(top, top) not in declared]
     assert not missing, missing

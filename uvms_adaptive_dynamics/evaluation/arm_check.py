@@ -120,13 +120,16 @@ def _low_passed(samples: Sequence[Sample], pi: np.ndarray, config: Config,
     row_filter = RowFilter(replace(config.filter, period=period), len(robot.channels), columns)
     zero, found = np.zeros(len(robot.channels)), []
     exchanged = _ExchangedArms(pi, robot)
+    drags = whole.links_drag(*(np.array([getattr(one, name) for one in samples])
+                               for name in ("mu", "mu_dot", "R_nb", "nu")))
     for k, (before, sample, after) in enumerate(zip(samples, samples[1:], samples[2:])):
         if max(abs(sample.t - before.t - period),
                abs(after.t - sample.t - period)) > 0.5 * period:     # a gap or another recording
             row_filter.reset()
             continue
         Y = np.column_stack([_late(before, sample, after, exchanged, robot) / (2 * period),
-                             _turned(sample, pi, robot), whole.raw_rows(sample).Y[:, places],
+                             _turned(sample, pi, robot),
+                             whole.raw_rows(sample, drag=drags[k + 1]).Y[:, places],
                              _own_loads(sample, robot)])
         # Without known motion of vehicle and arm in the neighbours there is no derivative.
         known = all(each.valid[robot.vehicle_rows].all() for each in (before, after))

@@ -158,11 +158,16 @@ class PhysicalSet:
         """Distance of pi outside P, 0 inside: the largest violation of bounds and equalities
         (relative to each parameter's scale) and of the matrix inequalities (blocks of M_v unscaled,
         pseudo-inertias scaled)."""
+        usual = epsilon is None
         epsilon = self.epsilon if epsilon is None else epsilon
+        if usual and self._judged is not None and self._judged[0] is pi:
+            return self._judged[1]
         G, fixed, per_epsilon = self._linear
         excess = float(np.max(G @ pi + (fixed + epsilon * per_epsilon), initial=0.0))
         if self.inequalities:
             excess = max(excess, epsilon - float(self._eigenvalues(pi)[:, 0].min()))
+        if usual:
+            self._judged = None if pi.flags.writeable else (pi, excess)
         return excess
 
     @cached_property
@@ -191,15 +196,15 @@ class PhysicalSet:
         """Places of M_v's entries that no other entry couples to."""
         return self.table.places(ALONE)
 
+    # of the last read-only array: a tick asks several times for the same estimate
     _seen: tuple[np.ndarray, np.ndarray] | None = None
+    _judged: tuple[np.ndarray, float] | None = None
 
     def _eigenvalues(self, pi: np.ndarray) -> np.ndarray:
         """Eigenvalues (K, 4), ascending, of all matrix inequalities at pi; padding has eigenvalues
         of one.
 
-        A tick asks several times for the same estimate, so the result for the last read-only array
-        is cached.
-        """
+        The result for the last read-only array is cached."""
         if self._seen is not None and self._seen[0] is pi:
             return self._seen[1]
         found = np.linalg.eigvalsh(self._matrices(pi))

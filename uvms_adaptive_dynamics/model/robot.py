@@ -189,7 +189,7 @@ class RobotModel:
 
         mu, mu_dot (T, n); R_nb (T, 3, 3); nu (T, 6). Takes a fraction of the time of T instants.
         """
-        if self._links is None:
+        if self._links is None or not len(nu):
             return [None] * len(nu)
         return list(zip(*self._links.drag_at(mu, mu_dot, R_nb, 0 * nu if self._tilt_only else nu)))
 

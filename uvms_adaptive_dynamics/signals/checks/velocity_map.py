@@ -219,8 +219,9 @@ def _likeliest(hats: np.ndarray, kinks: np.ndarray, X: np.ndarray,
     XX, Xy, yy = flat.T @ flat, flat.T @ y.ravel(), float(np.sum(y ** 2))
     free = max(y.size - p - 3 * (J - len(kinks)), 1)
     best, least = None, math.inf
+    least_G = 1e-9 * np.trace(G) / J * np.eye(J)
     for stiffness in STIFFNESSES if len(kinks) else STIFFNESSES[:1]:
-        L = np.linalg.cholesky(G + stiffness * roughness + 1e-9 * np.trace(G) / J * np.eye(J))
+        L = np.linalg.cholesky(G + stiffness * roughness + least_G)
         ZX, Zy = np.linalg.solve(L, GX), np.linalg.solve(L, Gy)
         Z = ZX.reshape(3 * J, p)
         N, b = XX - Z.T @ Z, Xy - Z.T @ Zy.ravel()
@@ -233,12 +234,12 @@ def _likeliest(hats: np.ndarray, kinks: np.ndarray, X: np.ndarray,
         cost = (free * math.log(variance) + 6.0 * np.log(np.diagonal(L)).sum()
                 - 3 * len(kinks) * math.log(stiffness) + np.linalg.slogdet(N)[1])
         if best is None or cost < least:
-            knots = np.linalg.solve(L.T, Zy - ZX.reshape(J, 3, p) @ x)
-            own = X - np.tensordot(hats, np.linalg.solve(L.T, ZX).reshape(J, 3, p), (1, 0))
-            best, least = _Solution(x, knots, variance * np.linalg.inv(N), variance, own,
-                                    cost), cost
+            best, least = (L, ZX, Zy, N, x, variance), cost
     assert best is not None
-    return best
+    L, ZX, Zy, N, x, variance = best
+    knots = np.linalg.solve(L.T, Zy - ZX.reshape(J, 3, p) @ x)
+    own = X - np.tensordot(hats, np.linalg.solve(L.T, ZX).reshape(J, 3, p), (1, 0))
+    return _Solution(x, knots, variance * np.linalg.inv(N), variance, own, least)
 
 
 def _result(log: VelocityLog, fit: _Fit, lag: float) -> VelocityMap:
