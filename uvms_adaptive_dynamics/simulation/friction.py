@@ -26,22 +26,35 @@ def joint_friction(robot: TrueRobot, speed: np.ndarray) -> tuple[np.ndarray, np.
     The slope is for the implicit step of `physics`; it omits the falling part of the Stribeck curve
     and is therefore never negative.
     """
-    viscous, coulomb, breakaway = robot.friction
-    height = coulomb + breakaway * np.exp(-(speed / robot.stribeck_speed) ** 2)
-    sign = np.tanh(speed / robot.stiction_speed)
+    viscous, _, _ = robot.friction
+    height, sign = _height_and_sign(robot, speed)
     slope = viscous + height * (1.0 - sign * sign) / robot.stiction_speed
     return viscous * speed + height * sign, slope
 
 
+def friction_torque(robot: TrueRobot, speed: np.ndarray) -> np.ndarray:
+    """The torque (n,) of `joint_friction` alone."""
+    viscous, _, _ = robot.friction
+    height, sign = _height_and_sign(robot, speed)
+    return viscous * speed + height * sign
+
+
+def _height_and_sign(robot: TrueRobot, speed: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """(n,) each: friction of the Stribeck curve without viscous friction [N m]; its smooth sign."""
+    _, coulomb, breakaway = robot.friction
+    height = coulomb + breakaway * np.exp(-(speed / robot.stribeck_speed) ** 2)
+    return height, np.tanh(speed / robot.stiction_speed)
+
+
 def joint_stops(robot: TrueRobot, lower: np.ndarray, upper: np.ndarray, angle: np.ndarray,
-                speed: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+                speed: np.ndarray) -> tuple[np.ndarray, np.ndarray] | None:
     """Resisting torque (n,) [N m] of the stops (positive: against upward motion), and its slope
-    (n,).
+    (n,); None if no joint is at one.
 
     `lower`, `upper`, `angle` (n,) [rad], `speed` (n,) [rad/s]. Stops only push.
     """
     if not np.logical_or(angle > upper, angle < lower).any():
-        return np.zeros(angle.size), np.zeros(angle.size)
+        return None
     beyond = np.maximum(angle - upper, 0.0) + np.minimum(angle - lower, 0.0)
     torque = robot.stop_stiffness * beyond + robot.stop_damping * speed * (beyond != 0.0)
     pushes = torque * beyond > 0.0

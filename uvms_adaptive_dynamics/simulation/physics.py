@@ -36,7 +36,7 @@ from ..disk.reading import read_text
 from ..errors import ConfigError
 from ..model.rotations import FRD_FROM_FLU, cross
 from ..model.urdf import LARGEST_URDF
-from .friction import joint_friction, joint_stops
+from .friction import friction_torque, joint_friction, joint_stops
 from .mishaps import PulledWater
 from .rough import RoughWater, StillWater, Surroundings
 from .true_robot import TrueRobot, inertia_matrix
@@ -145,6 +145,10 @@ class Physics:
         self.model, arm = build_model(robot)
         self.data = self.model.createData()
         links = robot.loaded_links
+        # references to the data's entries: looking them up takes as long as using them
+        joints = range(2, self.model.njoints)
+        self._places = [self.data.oMi[j] for j in joints]
+        self._twists = [self.data.v[j] for j in joints]
         self._cob = [pin.SE3(np.eye(3), np.array(k.cob)) for k in links]
         self._drag = [tuple(map(float, k.drag)) for k in links]
         self._lift = [robot.water_density * robot.gravity * k.volume for k in links]
@@ -210,10 +214,10 @@ class Physics:
         model, data, external = self.model, self.data, self._external
         surroundings = None if self._water is None else self._water.at(self.t)
         pin.forwardKinematics(model, data, q, v)
-        links = zip(self._cob, self._drag, self._lift)
-        for j, (cob, (drag_x, drag_y, drag_z), lift) in enumerate(links, start=2):
-            R_nl = data.oMi[j].rotation
-            flow = cob.actInv(data.v[j]).linear
+        links = zip(self._cob, self._drag, self._lift, self._places, self._twists)
+        for j, (cob, (drag_x, drag_y, drag_z), lift, place, twist) in enumerate(links, start=2):
+            R_nl = place.rotation
+            flow = cob.actInv(twist).linear
             if surroundings is not None:
                 flow = flow - R_nl.T @ surroundings.current
             (x, y, z), (down_x, down_y, down_z) = flow.tolist(), R_nl[2].tolist()
@@ -252,11 +256,13 @@ class Physics:
     def acceleration(self, wrench: np.ndarray, joint_torque: np.ndarray) -> np.ndarray:
         """(6+n,) acceleration under a thruster wrench (6,) FRD and motor torques (n,)."""
         effort = np.concatenate([wrench, joint_torque]) - self.bias(self.q, self.v)
-        friction, stops = joint_friction(self.robot, self.mu_dot), self._stops(self.mu, self.mu_dot)
-        effort[6:] -= friction[0] + stops[0]
+        resistance = friction_torque(self.robot, self.mu_dot)
+        if (stops := self._stops(self.mu, self.mu_dot)) is not None:
+            resistance = resistance + stops[0]
+        effort[6:] -= resistance
         return self._solved(self.q, effort, 0.0)
 
-    def _stops(self, mu: np.ndarray, mu_dot: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    def _stops(self, mu: np.ndarray, mu_dot: np.ndarray) -> tuple[np.ndarray, np.ndarray] | None:
         return joint_stops(self.robot, self.lower, self.upper, mu, mu_dot)
 
     def step(self, wrench: np.ndarray, joint_torque: np.ndarray) -> Instant:
@@ -266,8 +272,10 @@ class Physics:
         middle = pin.integrate(model, self.q, 0.25 * dt * (self.v + guess))
         effort = np.concatenate([wrench, joint_torque]) - self.bias(middle, guess)
         R_nb = self.data.oMi[1].rotation.copy()
-        stops, stop_slope = self._stops(middle[7:], guess[6:])
-        effort[6:] -= stops + stop_slope * (self.v[6:] - guess[6:])
+        stop_slope: np.ndarray | float = 0.0
+        if (stops := self._stops(middle[7:], guess[6:])) is not None:
+            stop_slope = stops[1]
+            effort[6:] -= stops[0] + stop_slope * (self.v[6:] - guess[6:])
         self._a = a = self._slowed(middle, effort, stop_slope, guess[6:])
         speed = self.v + 0.5 * dt * a
         instant = Instant(self.t + 0.5 * dt, middle[:3], R_nb, speed[:6], a[:6], middle[7:],
@@ -277,7 +285,7 @@ class Physics:
         self.t += dt
         return instant
 
-    def _slowed(self, q: np.ndarray, effort: np.ndarray, stop_slope: np.ndarray,
+    def _slowed(self, q: np.ndarray, effort: np.ndarray, stop_slope: np.ndarray | float,
                 guess: np.ndarray) -> np.ndarray:
         """(6+n,) acceleration due to an effort (6+n,) and the joints' friction at the midpoint's
         speed, by Newton's method from a guess (n,) of that speed.
@@ -295,7 +303,7 @@ class Physics:
             a = self._solved(q, left, half * (slope + stop_slope))
             speed = before + half * a[6:]
             assumed = friction + slope * (speed - guess)
-            if np.abs(joint_friction(self.robot, speed)[0] - assumed).max(
+            if np.abs(friction_torque(self.robot, speed) - assumed).max(
                     initial=0.0) < FRICTION_ERROR:
                 break
             guess = np.where(speed * guess < 0.0, 0.0, speed)

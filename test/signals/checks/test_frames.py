@@ -17,6 +17,7 @@ test/frame_cases.py 10)."""
 
 import copy
 import math
+from functools import cache
 
 import numpy as np
 import pytest
@@ -74,11 +75,26 @@ def test_correct_recording_gives_no_warning(minute):
     assert warned(minute, {}, None) == []
 
 
+@pytest.fixture(scope="module")
+def judged(messages):
+    """Function from a case's name to (warnings, first and last sample) of its front end."""
+    @cache
+    def run(name):
+        settings, change, _ = CASES[name]
+        config = Config().with_values(settings)
+        front, samples = SignalFrontEnd(config, RobotModel.from_config(config)), []
+        for role, message, t in messages:
+            front.add_message(role, message if change is None else change(role, message), t)
+            samples += front.samples()
+        return front.warnings, samples[0], samples[-1]
+
+    return run
+
+
 @pytest.mark.parametrize("name", HERE)
-def test_what_is_set_wrong_is_named(name, messages):
+def test_what_is_set_wrong_is_named(name, judged):
     """The first warning concerns the sensor or the setting, and one warning names the setting."""
-    settings, change, begin = CASES[name]
-    said = warned(messages, settings, change, MINUTE)
+    begin, (said, *_) = CASES[name][2], judged(name)
     assert said and said[0].startswith(begin.split()[0]), said
     assert any(sentence.startswith(begin) for sentence in said), said
 
@@ -234,17 +250,12 @@ def test_checks_hold_no_message_up(messages, monkeypatch):
         ("depth's sign", set()),
     ],
 )
-def test_samples_say_which_channels_take_in_what_is_wrong(name, concerned, messages):
+def test_samples_say_which_channels_take_in_what_is_wrong(name, concerned, judged):
     """A wrong attitude also concerns the arm; the depth enters no row, nor does a velocity that is
     left out."""
-    settings, change, _ = CASES[name]
-    config = Config().with_values(settings)
-    front, samples = SignalFrontEnd(config, RobotModel.from_config(config)), []
-    for role, message, t in messages:
-        front.add_message(role, message if change is None else change(role, message), t)
-        samples += front.samples()
-    assert samples[0].misread == ()
-    assert {place for one in samples[-1].misread for place in one.places} == concerned
+    _, first, last = judged(name)
+    assert first.misread == ()
+    assert {place for one in last.misread for place in one.places} == concerned
 
 
 @pytest.mark.parametrize("case, seconds, begin", [

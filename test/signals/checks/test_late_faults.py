@@ -43,15 +43,15 @@ ROBOT = RobotModel.from_config(CONFIG)
 G = CONFIG.robot.gravity
 
 
-def followed(dvl=np.eye(3), depth=1.0, until=LENGTH, onset=ONSET, mended=math.inf,
-             silent=math.inf):
-    """The checks after `until` [s] of a level vehicle that moves on all axes, whose DVL is off by
-    the matrix `dvl` and whose depth sensor by the factor `depth` from `onset` [s] on. From `mended`
-    [s] on they are right, and the DVL measures half as often; it is silent from `silent` [s] on.
-    """
+def following(times, dvl=np.eye(3), depth=1.0, onset=ONSET, mended=math.inf, silent=math.inf):
+    """Yields the checks after each of these times [s, ascending] of a level vehicle that moves on
+    all axes, whose DVL is off by the matrix `dvl` and whose depth sensor by the factor `depth` from
+    `onset` [s] on. From `mended` [s] on they are right, and the DVL measures half as often; it is
+    silent from `silent` [s] on."""
     frames, rng = FrameChecks(CONFIG, ROBOT), np.random.default_rng(3)
     level, R = np.array([0.0, 0.0, 1.0]), np.eye(3).ravel()
-    for k, t in enumerate(np.arange(0.0, until, PERIOD)):
+    ends = [len(np.arange(0.0, until, PERIOD)) for until in times]
+    for k, t in enumerate(np.arange(0.0, times[-1], PERIOD)):
         faulty = onset < t < mended
         v = 0.25 * np.sin([0.9 * t, 0.7 * t + 1.0, 0.5 * t + 2.0])
         z = -0.5 * np.cos(0.5 * t + 2.0)
@@ -62,7 +62,13 @@ def followed(dvl=np.eye(3), depth=1.0, until=LENGTH, onset=ONSET, mended=math.in
         measured = (dvl @ v if faulty else v) + 0.01 * rng.standard_normal(3)
         if t < silent and (t < mended or k % 2 == 0):
             frames.add("dvl", t, measured, np.zeros(3), v, R, level)
-    return frames
+        if k + 1 in ends:
+            yield frames
+
+
+def followed(dvl=np.eye(3), depth=1.0, until=LENGTH, **faults):
+    """The checks after `until` [s]; see `following`."""
+    return next(following((until,), dvl, depth, **faults))
 
 
 def checked(dvl=np.eye(3), depth=1.0, until=LENGTH):
@@ -86,14 +92,16 @@ def changed_settings(frames, *given):
             return end.value
 
 
-@pytest.mark.parametrize("until", [125.0, 145.0, 185.0])
-def test_silence_does_not_withdraw_a_finding(until):
+def test_silence_does_not_withdraw_a_finding():
     """A turn of 2.6 degrees is certain in a minute of velocities. In the fewer ones that are left
     while the DVL has lost the bottom it would not be, which does not prove that the DVL is right.
     """
-    frames = followed(rolled(2.6), until=until, onset=0.0, silent=105.0)
-    assert [finding.setting for finding, _ in frames.findings] == ["dvl.rpy"]
-    assert frames.consistent_at("dvl.rpy") < 60.0
+    seen = 0
+    for frames in following((125.0, 145.0, 185.0), rolled(2.6), onset=0.0, silent=105.0):
+        assert [finding.setting for finding, _ in frames.findings] == ["dvl.rpy"]
+        assert frames.consistent_at("dvl.rpy") < 60.0
+        seen += 1
+    assert seen == 3
 
 
 def test_a_finding_is_withdrawn_though_the_sensor_has_become_slower():
