@@ -202,7 +202,8 @@ class InformationState:
     def add_row(self, prediction: Prediction, excited: Excited) -> None:
         """Learn from an instant's rows, predicted before they enter."""
         Y, residual, learnt = prediction.regressor, prediction.residual, excited.learnt
-        rows = np.column_stack([Y, prediction.measured - prediction.tau_known])
+        rows = np.empty((Y.shape[0], Y.shape[1] + 1))
+        rows[:, :-1], rows[:, -1] = Y, prediction.measured - prediction.tau_known
         rows[~learnt] = 0.0
         if learnt.any() or not self.arrival.directional:
             self.window.tick()

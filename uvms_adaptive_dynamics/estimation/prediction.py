@@ -67,7 +67,7 @@ class Prediction:
     @cached_property
     def parameter_variance(self) -> np.ndarray:
         """(C,) variance of the prediction due to the parameters."""
-        return read_only(np.maximum(np.diagonal(self.parameter_covariance), 0.0))
+        return read_only(np.maximum(self.parameter_covariance.diagonal(), 0.0))
 
     @cached_property
     def predicted_stddev(self) -> np.ndarray:
@@ -86,7 +86,7 @@ def predict(row: Row, pi: np.ndarray, covariance: ParameterCovariance, noise: Ch
     trust (C,) must be those known before this row."""
     predicted = row.Y @ pi + row.tau_known
     of_rows = covariance.of_rows(row.Y)
-    unlearnt = np.maximum(np.diagonal(of_rows) - covariance.by_noise(row.Y), 0.0)
+    unlearnt = np.maximum(of_rows.diagonal() - covariance.by_noise(row.Y), 0.0)
     return Prediction(
         row.t, pi, predicted, parameter_covariance=of_rows, noise_stddev=noise.interval_stddev,
         unlearnt_variance=unlearnt, measured=row.tau, residual=row.tau - predicted, valid=row.valid,

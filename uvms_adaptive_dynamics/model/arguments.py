@@ -35,6 +35,9 @@ def is_real(numbers: np.ndarray) -> bool:
 
 def array(name: str, value: Any, shape: tuple[int, ...]) -> np.ndarray:
     """The value as floats of this shape; raises ParameterError for anything else."""
+    # (of every regressor, hence checked first)
+    if type(value) is np.ndarray and value.shape == shape and value.dtype == float:
+        return value
     try:
         found = np.asarray(value, float)
         if found.shape == shape and not np.iscomplexobj(value):     # float() drops imaginary parts

@@ -163,7 +163,7 @@ class PhysicalSet:
         if usual and self._judged is not None and self._judged[0] is pi:
             return self._judged[1]
         G, fixed, per_epsilon = self._linear
-        excess = float(np.max(G @ pi + (fixed + epsilon * per_epsilon), initial=0.0))
+        excess = float((G @ pi + (fixed + epsilon * per_epsilon)).max(initial=0.0))
         if self.inequalities:
             excess = max(excess, epsilon - float(self._eigenvalues(pi)[:, 0].min()))
         if usual:

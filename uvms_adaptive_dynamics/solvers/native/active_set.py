@@ -160,7 +160,7 @@ class _Search:
         multipliers = self._multipliers(conditions, state)
         violated = (state.slacks < -SLACK_ROUNDING) & ~old.bounds
         bounds = (old.bounds & (multipliers >= 0)) | violated
-        wrong = conditions.on_a_face or not np.array_equal(bounds, old.bounds)
+        wrong = conditions.on_a_face or bool((bounds != old.bounds).any())
         Z, rank = old.Z, old.rank
         if cones.count:
             Z, kept = conditions.multiplier_matrices(state)

@@ -158,7 +158,7 @@ class Cones:
     def violation(self, x: np.ndarray, margin: float = 0.0) -> float:
         """Largest violation of bounds and matrix inequalities; 0 if x is at least `margin` inside.
         """
-        worst = float(np.max(margin - self.slacks(x), initial=0.0))
+        worst = float((margin - self.slacks(x)).max(initial=0.0))
         if self.count:
             worst = max(worst, margin - float(np.linalg.eigvalsh(self.matrices(x))[:, 0].min()))
         return max(worst, 0.0)

@@ -75,7 +75,7 @@ class HuberGroups:
         return (problem.source is not None and problem.source is self._source
                 and problem.grouping == self._grouping
                 and (problem.quantile, problem.rho) == self._threshold
-                and np.array_equal(problem.scale, self._scale))
+                and bool((problem.scale == self._scale).all()))
 
     def _allocate(self, problem: HorizonProblem) -> None:
         N, C = problem.valid.shape

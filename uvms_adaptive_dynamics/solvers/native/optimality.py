@@ -97,7 +97,7 @@ class Conditions:
 
     def __init__(self, cones: Cones, active: ActiveSet):
         self._cones = cones
-        self.bounds = np.flatnonzero(active.bounds)
+        self.bounds, = active.bounds.nonzero()
         self._sign, self._places = cones.sign[self.bounds], cones.places[self.bounds]
         self._start = active.multipliers[self.bounds]
 
@@ -261,7 +261,7 @@ def _null_sorted(F: np.ndarray, active: ActiveSet, null: np.ndarray) -> np.ndarr
     first null (K,) ones, those with the largest multiplier come first."""
     values, V = np.linalg.eigh(F)
     flat = np.maximum((values < NEARLY_ZERO).sum(axis=1), null)
-    for k in np.flatnonzero((flat > active.rank) & (active.rank > 0)):
+    for k in ((flat > active.rank) & (active.rank > 0)).nonzero()[0]:
         N = V[k][:, : flat[k]]
         N[:] = N @ np.linalg.eigh(N.T @ active.Z[k] @ N)[1][:, ::-1]
     return V
