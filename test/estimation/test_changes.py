@@ -34,6 +34,7 @@ from uvms_adaptive_dynamics.estimation.changes import (
 from uvms_adaptive_dynamics.estimation.estimator import Estimator
 from uvms_adaptive_dynamics.estimation.hypotheses import (
     SHARES_OF_ROBOT,
+    CommandOrder,
     EffortScale,
     Hypothesis,
     LoadHypothesis,
@@ -50,6 +51,7 @@ from uvms_adaptive_dynamics.model.prior import perturbed, prior_from_config
 from uvms_adaptive_dynamics.model.robot import RobotModel
 from uvms_adaptive_dynamics.model.scales import Scales
 from uvms_adaptive_dynamics.model.vehicle import load_columns
+from uvms_adaptive_dynamics.model.wiring import driven, rewired
 from uvms_adaptive_dynamics.solvers import choose_solver
 from uvms_adaptive_dynamics.studies.linear_data import linear_samples, true_parameters
 
@@ -126,7 +128,7 @@ def test_a_factor_on_all_efforts_is_one_cause_and_not_one_a_joint():
                       predicted * np.repeat([0.0, -0.6], [6, 4]), np.full(predicted.shape, 4.0),
                       np.full(table.channels, 50.0))
     found = {one.name: one.evidence(rows) for one in hypotheses(
-        table, np.ones(table.size, bool), np.ones(table.size), 9810.0, 0)
+        table, np.ones(table.size, bool), np.ones(table.size), 9810.0, np.zeros((6, 0)))
         if isinstance(one, EffortScale)}
     best = max(found, key=lambda name: found[name][0])
     assert best == "effort scale" and found[best][1][0] == pytest.approx(-0.6, abs=0.05)
@@ -171,7 +173,7 @@ def new_detector(table, rows_known, thrusters=0):
     """A detector of changes of all parameters."""
     return EvidenceChangeDetector(
         table, np.ones(table.size, bool), Config().filter.period, 20.0,
-        np.maximum(table.scale, 1.0), rows_known, 9810.0, thrusters)
+        np.maximum(table.scale, 1.0), rows_known, 9810.0, np.eye(6)[:, [0] * thrusters])
 
 
 def settled_detector(thrusters=0):
@@ -248,6 +250,23 @@ def test_residuals_of_other_predictions_and_factors():
     assert rows.residual_of(others, other, present) == pytest.approx(measured(other) - moved)
     assert rows.residual_of(others, present, present) == pytest.approx(
         measured(present) - others)
+
+
+def test_residuals_of_another_order_of_the_commands():
+    """Those of the wrench that the thrusters of the other order would have given."""
+    rng = np.random.default_rng(7)
+    allocation, sent = rng.normal(size=(6, 3)), rng.normal(size=(20, 1, 3))
+    present, other = (Scales(np.ones(6), 1.0, rng.uniform(.5, 2, 3), drives)
+                      for drives in ((2, 3, 1), (-1, 3, 2)))
+
+    def by_thruster(scales):
+        return rewired(allocation, allocation * sent, scales.drives)
+    predicted = rng.normal(size=(20, 6))
+    measured, others = (by_thruster(one) @ one.thruster for one in (present, other))
+    rows = RecentRows(np.zeros((20, 6, 1)), predicted, measured - predicted, np.ones((20, 6)),
+                      np.full(6, 20.0), by_thruster=by_thruster(present), measured=measured,
+                      allocation=allocation)
+    assert rows.residual_of(predicted, other, present) == pytest.approx(others - predicted)
 
 
 def test_the_oldest_knowledge_is_kept():
@@ -482,14 +501,15 @@ def test_what_moves_a_vehicle_that_nothing_drives_may_be_anything():
 def test_hypotheses_are_parts_and_factors_of_what_is_estimated():
     """Twelve parts, fewer if some are frozen; thrust, DVL, all efforts and each joint's."""
     table = RobotModel.from_config(Config()).table
-    free, stddev = np.ones(table.size, bool), np.ones(table.size)
-    names = [one.name for one in hypotheses(table, free, stddev, 9810.0, 2)]
-    assert {"external force", "thruster 2", "several thrusters", "vehicle inertia and restoring",
+    free, stddev, pair = np.ones(table.size, bool), np.ones(table.size), np.eye(6)[:, :2]
+    names = [one.name for one in hypotheses(table, free, stddev, 9810.0, pair)]
+    assert {"external force", "thruster 2", "several thrusters", "order of the commands",
+            "vehicle inertia and restoring",
             "axis_b link"} < set(names)
     assert names[-6:] == ["DVL scale", "effort scale"] + [
         f"{joint} effort scale" for joint in table.joints]
     free[table.match(["axis_b.*"])] = False
-    fewer = [one.name for one in hypotheses(table, free, stddev, 9810.0, 2)]
+    fewer = [one.name for one in hypotheses(table, free, stddev, 9810.0, pair)]
     assert set(names) - set(fewer) == {"axis_b link", "axis_b friction"}
 
 
@@ -788,6 +808,55 @@ def test_thrusters_that_fail_are_named_and_no_parameter_follows_them(setup, give
     sound, _ = run(setup, {}, seconds=45.0)
     (share, largest), (share_of_sound, _) = (errors(setup, one) for one in (estimator, sound))
     assert share >= share_of_sound and largest < 4
+
+
+@pytest.mark.parametrize("drives, told", [
+    ((1, 3, 2, 4, 5, 6, 7, 8), "thrusters 2, 3 drives 3, 2 since"),
+    ((2, 1, 4, 3, 5, 6, 7, 8), "thrusters 1, 2, 3, 4 drives 2, 1, 4, 3 since"),
+    ((4, 5, 6, 7, 8, 1, 2, 3), " drives "),
+    ((-1, 2, -3, 4, 5, 6, 7, 8), "thrusters 1, 3 drives 1, 3, of which 1, 3 push backwards since")])
+def test_commands_that_come_in_another_order_are_named_and_put_right(setup, drives, told):
+    """A driver that restarts with another mapping: no parameter follows it, and the corrected
+    wrench is what acts; of eight in another order some may be found later than others. When the
+    order returns, the wrench is corrected again."""
+    allocation = np.reshape(setup.config.thrusters.allocation, (6, -1))
+    pinv, returns = np.linalg.pinv(allocation), 45.0
+    begin = next(setup.samples(setup.truth, AT)).t
+
+    def spoil(sample):
+        sent = pinv @ sample.wrench
+        if sample.t < begin + returns:
+            sent = np.sign(drives) * sent[np.abs(drives) - 1]
+        return replace(sample, wrench=allocation @ sent, by_thruster=allocation * sent)
+
+    estimator, off = run(setup, {}, seconds=returns, spoil=spoil)
+    assert estimator.changes <= 2 and (off < 1.5).all(), off
+    assert estimator.last_change.startswith("order of the commands") and (
+        told in estimator.last_change)
+    assert estimator.scales.drives == drives
+    back, off = run(setup, {}, seconds=LONGEST, spoil=spoil)
+    assert back.changes > estimator.changes and (off < 1.5).all(), off
+
+
+def test_another_wiring_of_no_thrusters_that_move_is_no_evidence():
+    """Commands of zero may come in any order; noise is none, and of a single thruster that is
+    reversed the factor is the simpler cause."""
+    rng, allocation = np.random.default_rng(8), np.eye(6)[:, [0, 1, 5]]
+    wiring = CommandOrder("order of the commands", np.ones(3), allocation)
+    still = RecentRows(np.zeros((50, 6, 1)), np.zeros((50, 6)), rng.normal(size=(50, 6)),
+                       np.ones((50, 6)), np.full(6, 50.0), by_thruster=np.zeros((50, 6, 3)))
+    assert wiring.evidence(still)[0] == -np.inf
+    thrust = 5.0 * rng.normal(size=(50, 3))
+    found = []
+    for drives in ((1, 2, 3), (1, 2, -3), (2, 1, 3)):
+        moved = driven(allocation, drives) - allocation
+        rows = replace(still, by_thruster=allocation * thrust[:, None],
+                       residual=rng.normal(size=(50, 6)) - thrust @ moved.T)
+        found.append(wiring.evidence(rows))
+        assert GrownNoise.of(np.zeros((50, 6, 1)), rows).gain(np.ones(1)) == 0.0
+    assert [odds for odds, _ in found[:2]] == [-np.inf, -np.inf]
+    assert found[2][0] > CHANGE_EVIDENCE_NATS and tuple(found[2][1]) == (2, 1, 3)
+    assert wiring.gain(found[2][1], rows) == pytest.approx(found[2][0] + np.log(6))
 
 
 @pytest.mark.parametrize("factor", [1 / 1.15, 1.3])

@@ -24,7 +24,7 @@ C, P = 2, 3
 def test_the_newest_rows_are_the_last_ones_added():
     """Oldest first, also after the ring has turned; shorter spans are the ends of longer ones."""
     variance = SpanVariance(np.ones(C), np.ones(C), np.ones(C))
-    history = RowHistory(8, 1, C, P, 0)
+    history = RowHistory(8, 1, C, P, np.zeros((6, 0)))
     for k in range(21):
         history.add(prediction_of(np.full((C, P), float(k)), np.full(C, 100.0 + k), np.zeros(P)),
                     np.ones(C, bool), np.ones(C, bool))

@@ -35,9 +35,13 @@ def test_factors_are_read_and_told():
     np.testing.assert_array_equal(none.thruster, np.ones(2))
     assert none.velocity == 1.0 and none.words(CHANNELS) == []
     some = Scales.saved({"effort_factor": {"heave": 0.8}, "velocity_factor": 1.25,
-                         "thruster_factor": [1, -0.5]}, CHANNELS, 2, "file")
+                         "thruster_factor": [1, -0.5], "thruster_order": [-2, 1]}, CHANNELS, 2,
+                        "file")
     assert some.words(CHANNELS) == ["heave times 0.8", "thruster 1 (from 0) times -0.5",
-                                    "the vehicle's velocity times 1.25"]
+                                    "the vehicle's velocity times 1.25",
+                                    "commands for thrusters [-2, 1] (from 1)"]
+    assert some.any and not some.none().any
+    assert Scales.saved({"thruster_order": [2, 1]}, CHANNELS, 2, "file").any
 
 
 @pytest.mark.parametrize(("key", "value", "said"), (
@@ -55,6 +59,10 @@ def test_factors_are_read_and_told():
     ("effort_size", [1.0], "to positive numbers"),
     ("velocity_factor", -2.0, "is -2.0; expected a number from 0.001 to 5"),
     ("velocity_factor", [1.0], r"is \[1.0\]; expected a number"),
+    ("thruster_order", "half", "is 'half'; expected a list"),
+    ("thruster_order", [1, 1], "each thruster's number, from 1, once"),
+    ("thruster_order", [0, 1], "each thruster's number, from 1, once"),
+    ("thruster_order", [1.0, 2.0], "each thruster's number, from 1, once"),
     ("thruster_factor", "half", "is 'half'; expected a list"),
     ("thruster_factor", [0.5, float("nan")], "of size up to 5"),
     ("thruster_factor", [0.5, -1e9], "of size up to 5"),

@@ -27,6 +27,7 @@ from typing import NamedTuple
 import numpy as np
 
 from ..model.scales import Scales
+from ..model.wiring import then_driven
 from .change_evidence import LoadSums
 from .information import InformationRecord, InformationState, PastNoise
 
@@ -228,6 +229,28 @@ class ThrusterChange(ScaleChange):
                  if (np.abs(self.share) > REVERSED_SHARE).any()
                  else "propeller, rope, speed controller?")
         return (f"{self.part}: thrust {sizes} of nominal since {since:.1f} s ({cause}); corrected. "
+                f"Evidence: {self.odds}")
+
+
+@dataclass(frozen=True)
+class WiringChange(ScaleChange):
+    """The commands that drove thrusters 1, 2, .. before drive those of `drives`, negative if they
+    push backwards; odds: the evidence, in words."""
+
+    drives: tuple[int, ...]
+    odds: str
+
+    def _corrected(self, scales: Scales) -> Scales:
+        return scales._replace(drives=then_driven(scales.drives, self.drives))
+
+    def sentence(self, since: float) -> str:
+        """See `Change.sentence`."""
+        moved = [k for k, thruster in enumerate(self.drives, 1) if thruster != k]
+        backwards = ", ".join(str(-thruster) for thruster in self.drives if thruster < 0)
+        return (f"{self.part}: what was sent to thrusters {', '.join(map(str, moved))} drives "
+                f"{', '.join(str(abs(self.drives[k - 1])) for k in moved)}"
+                f"{f', of which {backwards} push backwards' * bool(backwards)} since {since:.1f} s "
+                "(driver, mixer, cables?); corrected. Check thrusters.allocation. "
                 f"Evidence: {self.odds}")
 
 

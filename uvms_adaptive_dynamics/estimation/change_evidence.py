@@ -85,6 +85,9 @@ class Rival(Protocol):
         """(ln Bayes factor of the change against this, the change's posterior mean (k,)); stddev
         (k,): prior deviation of such a change. Raises LinAlgError."""
 
+    def gain(self, change: np.ndarray) -> float:
+        """ln likelihood ratio of a given change (k,) against this."""
+
 
 class Unchanged(NamedTuple):
     """Nothing has changed, and the noise is what it was. Normal equations A (k, k), b (k,)."""
@@ -103,13 +106,18 @@ class Unchanged(NamedTuple):
         """See `Rival.odds`."""
         return bayes_factor(self.A, self.b, stddev)
 
+    def gain(self, change: np.ndarray) -> float:
+        """See `Rival.gain`."""
+        return float(self.b @ change - 0.5 * change @ self.A @ change)
+
 
 class Spans:
-    """Several spans of rows that end together, tested at once. longest: the rows of the longest."""
+    """Several spans of rows that end together, tested at once. each: their rows; longest: those of
+    the longest."""
 
     def __init__(self, spans: Sequence[RecentRows]):
         """spans: the longest comes last."""
-        self._spans, self.longest = spans, spans[-1]
+        self.each, self.longest = spans, spans[-1]
         # zero for rows before a span's own
         weight = np.zeros((len(spans), *self.longest.residual.shape))
         for mine, rows in zip(weight, spans):
@@ -120,7 +128,7 @@ class Spans:
     def unchanged(self, columns: np.ndarray) -> list[Unchanged]:
         """`Unchanged` of each span; columns (T, C, k): of the longest."""
         if columns.shape[2] > 1:
-            return [Unchanged.of(columns[-len(rows.residual):], rows) for rows in self._spans]
+            return [Unchanged.of(columns[-len(rows.residual):], rows) for rows in self.each]
         column = columns.ravel()
         A, b = self._weight @ column ** 2, self._weighted @ column
         return [Unchanged(A[k:k + 1, None], b[k:k + 1]) for k in range(len(A))]
@@ -157,6 +165,11 @@ class GrownNoise(NamedTuple):
         prior = 0.5 * mean @ (b - A @ mean)         # of its size, by the optimality of the mean
         occam = explained - 0.5 * b @ mean
         return float((likelihood - self._of_squares(self.square)[0]).sum() - prior + occam), mean
+
+    def gain(self, change: np.ndarray) -> float:
+        """See `Rival.gain`."""
+        left = np.maximum(self.square + (self.A @ change - 2 * self.b) @ change, 0.0)
+        return float((self._of_squares(left)[0] - self._of_squares(self.square)[0]).sum())
 
     def _of_squares(self, square: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
         """(ln likelihood (C,) of residuals with sums of squares (C,), up to a constant; their

@@ -46,6 +46,7 @@ from .accepted_change import (
 from .change_evidence import GrownNoise, Spans, log_likelihood_ratio
 from .hypotheses import (
     ALIKE_NATS,
+    CommandOrder,
     Hypothesis,
     LoadHypothesis,
     Onset,
@@ -146,8 +147,9 @@ class _Cause(NamedTuple):
     def beats_grown_noise(self, then: RecentRows) -> bool:
         """Whether it is likelier than that the noise has grown. For several parts that fail at once
         as much as any change must be than none: a factor on each thruster fits whatever the model
-        lacks in a manoeuvre."""
-        least = CHANGE_EVIDENCE_NATS if self.hypothesis.is_conjunction else CONFIRMED_NATS
+        lacks in a manoeuvre. Another wiring has nothing to fit."""
+        least = CHANGE_EVIDENCE_NATS if self.hypothesis.is_conjunction else (
+            RESTORED_NATS if isinstance(self.hypothesis, CommandOrder) else CONFIRMED_NATS)
         return self.explains.evidence(then, rival=GrownNoise)[0] > least
 
 
@@ -156,18 +158,18 @@ class EvidenceChangeDetector:
 
     def __init__(self, table: ParameterTable, free: np.ndarray, period: float, overlap: float,
                  prior_stddev: np.ndarray, rows_known: float, weight_density: float,
-                 thrusters: int):
+                 allocation: np.ndarray):
         """free (p,): estimated parameters; period [s]; overlap: neighbouring rows that carry the
         information of one independent row; prior_stddev (p,); rows_known: rows per channel learnt
-        from before; weight_density [N/m^3] of water; thrusters: their number."""
-        self._hypotheses = hypotheses(table, free, prior_stddev, weight_density, thrusters)
+        from before; weight_density [N/m^3] of water; allocation (6, N): of the thrusters."""
+        self._hypotheses = hypotheses(table, free, prior_stddev, weight_density, allocation)
         self._rows_known = rows_known
         if rows_known:
             self._hypotheses += another_robot(free, prior_stddev),
         stride = max(1, round(overlap / 4))
         self._spacing = period * stride     # [s] of the rows
         self._since = sorted({max(1, round(seconds / self._spacing)) for seconds in SINCE})
-        self._rows = RowHistory(self._since[-1], stride, table.channels, table.size, thrusters)
+        self._rows = RowHistory(self._since[-1], stride, table.channels, table.size, allocation)
         # at least three: the first tick begins a check, the last one ends it
         self._check_ticks = max(round(CHANGE_CHECK_PERIOD / period), 3)
         self._at_once = math.ceil(len(self._hypotheses) / (self._check_ticks - 2))
@@ -365,5 +367,5 @@ def change_detector(config: Config, robot: RobotModel, free: np.ndarray, directi
     if directional and config.estimation.follow_changes and free.any():
         return EvidenceChangeDetector(
             robot.table, free, config.filter.period, overlap, prior_stddev, rows_known,
-            config.robot.water_density * config.robot.gravity, robot.thrusters)
+            config.robot.water_density * config.robot.gravity, robot.allocation)
     return NoChangeDetection()

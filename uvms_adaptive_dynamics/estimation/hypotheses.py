@@ -33,6 +33,7 @@ import numpy as np
 
 from ..model.parameters import ParameterTable
 from ..model.vehicle import load_columns
+from ..model.wiring import thrusts
 from .accepted_change import (
     EXTERNAL_FORCE,
     Change,
@@ -42,6 +43,7 @@ from .accepted_change import (
     RobotChange,
     ThrusterChange,
     VelocityChange,
+    WiringChange,
 )
 from .change_evidence import (
     LoadSums,
@@ -370,19 +372,115 @@ def thruster_scale(thrusters: np.ndarray) -> ThrusterScale:
     return ThrusterScale(name, np.full(thrusters.size, THRUSTER_STDDEV), thrusters)
 
 
+@dataclass(frozen=True)
+class CommandOrder(Hypothesis):
+    """The commands drive other thrusters, or some backwards. The change (N,) is the thruster that
+    each drives instead, as in `driven`. allocation (6, N).
+
+    It has no size to fit: of the wirings, each exchange of two and each reversal on the way to it
+    is as likely as any other. One thruster that is reversed is left to `ThrusterScale`."""
+
+    allocation: np.ndarray
+
+    preference = 2          # a pull, which may look alike, is more common
+
+    def columns(self, rows: RecentRows) -> np.ndarray:
+        """See `Hypothesis.columns`: (T, C, N) the thrust behind each command."""
+        found = np.zeros((*rows.residual.shape, self.stddev.size))
+        if rows.by_thruster is not None:
+            found[:, :6] = thrusts(self.allocation, rows.by_thruster)[:, None]
+        return found
+
+    def evidence(self, rows: RecentRows,
+                 rival: type[Rival] = Unchanged) -> tuple[float, np.ndarray]:
+        """See `Hypothesis.evidence`: that of the likeliest wiring."""
+        return self._of_likeliest(self.columns(rows), rows, rival)
+
+    def evidence_since(self, spans: Spans) -> list[tuple[float, np.ndarray]]:
+        """See `Hypothesis.evidence_since`."""
+        thrust = self.columns(spans.longest)
+        return [self._of_likeliest(thrust[-len(rows.residual):], rows, Unchanged)
+                for rows in spans.each]
+
+    def _of_likeliest(self, thrust: np.ndarray, rows: RecentRows,
+                      rival: type[Rival]) -> tuple[float, np.ndarray]:
+        """`evidence` of rows with the columns thrust (T, C, N)."""
+        drives, steps = self._likeliest(thrust, rows)
+        if np.count_nonzero(drives != self._as_set) < 2:
+            return -math.inf, self._as_set.astype(float)
+        effect = thrust[:, 0] @ self._moved(drives[None])[0].T
+        column = np.zeros((*rows.residual.shape, 1))
+        column[:, :6, 0] = -effect
+        gain = rival.of(column, rows).gain(np.ones(1))
+        return gain - steps * math.log(len(self._steps(drives))), drives.astype(float)
+
+    def gain(self, change: np.ndarray, rows: RecentRows) -> float:
+        """See `Hypothesis.gain`."""
+        moved = self._moved(change[None].astype(int))[0]
+        residual = rows.residual.copy()
+        residual[:, :6] += self.columns(rows)[:, 0] @ moved.T
+        return log_likelihood_ratio(rows, residual)
+
+    def accepted(self, onset: Onset, alike: Sequence[Hypothesis]) -> Change:
+        """See `Hypothesis.accepted`."""
+        drives = self.evidence(onset.rows)[1].astype(int)
+        return WiringChange(_names(alike), onset.ticks, onset.noise, tuple(drives.tolist()),
+                            onset.odds)
+
+    def holds(self, other: Hypothesis) -> bool:
+        """See `Hypothesis.holds`: a single thruster is a simpler cause."""
+        return isinstance(other, ThrusterScale) and not other.is_conjunction
+
+    @property
+    def _as_set(self) -> np.ndarray:
+        return np.arange(1, self.stddev.size + 1)
+
+    def _moved(self, drives: np.ndarray) -> np.ndarray:
+        """(m, 6, N) by how much the columns of the allocation differ for drives (m, N)."""
+        found = self.allocation[:, np.abs(drives) - 1].swapaxes(0, 1) * np.sign(drives)[:, None]
+        return found - self.allocation
+
+    def _steps(self, drives: np.ndarray) -> np.ndarray:
+        """(m, N) the wirings one exchange or reversal away from drives (N,)."""
+        N = self.stddev.size
+        first, second = np.triu_indices(N, 1)
+        found = np.tile(drives, (first.size + N, 1))
+        each = np.arange(first.size)
+        found[each, first], found[each, second] = drives[second], drives[first]
+        found[first.size + np.arange(N), np.arange(N)] *= -1
+        return found
+
+    def _likeliest(self, thrust: np.ndarray, rows: RecentRows) -> tuple[np.ndarray, int]:
+        """(the wiring (N,) that no further step makes likelier, the number of steps to it)."""
+        u, weight = thrust[:, 0], rows.weight[:, :6]
+        A = np.einsum("tc,tm,tn->cmn", weight, u, u, optimize=True)
+        b = (weight * rows.residual[:, :6]).T @ u
+        drives, best, steps = self._as_set, 0.0, 0
+        while True:
+            others = self._steps(drives)
+            moved = self._moved(others)
+            gains = -np.sum(moved * b, axis=(1, 2)) - 0.5 * np.einsum(
+                "pcm,cmn,pcn->p", moved, A, moved, optimize=True)
+            k = int(np.argmax(gains))
+            if gains[k] <= best + math.log(len(others)):
+                return drives, steps
+            drives, best, steps = others[k], float(gains[k]), steps + 1
+
+
 def _names(alike: Sequence[Hypothesis]) -> str:
     return " or ".join(one.name for one in alike)
 
 
 def hypotheses(table: ParameterTable, free: np.ndarray, prior_stddev: np.ndarray,
-               weight_density: float, thrusters: int) -> tuple[Hypothesis, ...]:
+               weight_density: float, allocation: np.ndarray) -> tuple[Hypothesis, ...]:
     """All hypotheses: each link, each joint's friction, the vehicle's restoring (alone and with its
     inertia) and damping; an external force; factors on the thrust as a whole, on each thruster
-    alone, on several thrusters, on the DVL's velocity, on all joint efforts and on each.
+    alone, on several thrusters, another order of the commands, factors on the DVL's velocity, on
+    all joint efforts and on each.
 
-    free (p,): estimated parameters; prior_stddev (p,); weight_density [N/m^3] of water; thrusters:
-    their number."""
-    every = np.arange(table.channels)
+    free (p,): estimated parameters; prior_stddev (p,); weight_density [N/m^3] of water; allocation
+    (6, N): of the thrusters."""
+    every, thrusters = np.arange(table.channels), allocation.shape[1]
     parts = table.merged(WHOLES)
     if table.vehicle:
         # Trim, ballast, a float, a pulling line: keep what is known about the inertia.
@@ -401,6 +499,7 @@ def hypotheses(table: ParameterTable, free: np.ndarray, prior_stddev: np.ndarray
         found += [thruster_scale(np.array([k])) for k in range(thrusters)]
         if thrusters > 1:
             found.append(replace(thruster_scale(np.arange(thrusters)), name="several thrusters"))
+            found.append(CommandOrder("order of the commands", np.ones(thrusters), allocation))
         found.append(VelocityScale("DVL scale", factor))
     first_joint = table.channels - table.n
     if table.n > 1:

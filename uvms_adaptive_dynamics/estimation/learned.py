@@ -72,7 +72,8 @@ def learned_entries(rows: int, directions: int, config: Config, spans: LearnedSp
         EFFORT_SIZE: dict(zip(channels, effort.tolist())),
         "effort_factor": efforts,
         "velocity_factor": scales.velocity if scales.velocity != 1.0 else None,
-        "thruster_factor": scales.thruster.tolist() if (scales.thruster != 1.0).any() else None
+        "thruster_factor": scales.thruster.tolist() if (scales.thruster != 1.0).any() else None,
+        "thruster_order": list(scales.drives)
     }
     return {"rows": rows, "directions": directions, "settings": measuring_settings(config),
             "spans": spans.lists(), "marks": spans.mark_lists(),

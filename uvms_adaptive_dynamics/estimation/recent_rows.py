@@ -23,6 +23,7 @@ from typing import NamedTuple
 import numpy as np
 
 from ..model.scales import Scales
+from ..model.wiring import between, rewired
 from ..uncertainty.noise_scale import WINSOR
 from .information import InformationState
 from .prediction import Prediction
@@ -39,7 +40,7 @@ class RecentRows:
     by_velocity (T, C, 2): change of the predictions with the scale of the linear velocity; R_nb
     (T, 3, 3): attitudes; load (T, 12): external force assumed in each prediction; by_thruster
     (T, C, N): contribution of each thruster to the efforts; measured (T, C): the efforts, less
-    known loads."""
+    known loads; allocation (6, N): of the thrusters."""
 
     Y: np.ndarray
     predicted: np.ndarray
@@ -51,6 +52,7 @@ class RecentRows:
     load: np.ndarray | None = None
     by_thruster: np.ndarray | None = None
     measured: np.ndarray | None = None
+    allocation: np.ndarray | None = None
 
     def residual_of(self, predicted: np.ndarray, scales: Scales, present: Scales) -> np.ndarray:
         """(T, C) residuals of other predictions (T, C), or the same, if the factors on measurements
@@ -61,12 +63,21 @@ class RecentRows:
             change -= self.measured
             measured = self.measured.copy()
             if self.by_thruster is not None:
-                measured += self.by_thruster @ (scales.thruster - present.thruster)
+                measured += (self._by_thruster(scales, present) @ scales.thruster
+                             - self.by_thruster @ present.thruster)
             change += measured * (scales.effort / present.effort)
         if self.by_velocity is not None:
             faster = scales.velocity / present.velocity - 1.0
             change -= self.by_velocity @ np.array([faster, faster ** 2])
         return self.residual + self.predicted - predicted + change
+
+    def _by_thruster(self, scales: Scales, present: Scales) -> np.ndarray:
+        """`by_thruster` if the commands drove those of `scales`."""
+        assert self.by_thruster is not None
+        if scales.drives == present.drives or self.allocation is None:
+            return self.by_thruster
+        return rewired(self.allocation, self.by_thruster, between(
+            present.drives, scales.drives, self.by_thruster.shape[2]))
 
 
 class SpanVariance(NamedTuple):
@@ -102,14 +113,16 @@ class SpanVariance(NamedTuple):
 class RowHistory:
     """The last `length` rows, of every `stride`-th tick; `filled`: how many it holds."""
 
-    def __init__(self, length: int, stride: int, channels: int, size: int, thrusters: int):
-        self.stride, self._length = stride, length
+    def __init__(self, length: int, stride: int, channels: int, size: int,
+                 allocation: np.ndarray):
+        """allocation (6, N): of the thrusters."""
+        self.stride, self._length, self._allocation = stride, length, allocation
         self._Y = np.zeros((length, channels, size))
         # measured, predicted, residual, variance due to the parameters, counts, drifts
         self._values = np.zeros((6, length, channels))
         self._by_velocity = np.zeros((length, channels, 2))
         self._R_nb, self._load = np.zeros((length, 3, 3)), np.zeros((length, 12))
-        self._by_thruster = np.zeros((length, channels, thrusters))
+        self._by_thruster = np.zeros((length, channels, allocation.shape[1]))
         self._pi = np.zeros((length, size))
         self.clear()
 
@@ -160,7 +173,7 @@ class RowHistory:
                                  *self._weights(rows, variance, predicted[-rows:], counts[-rows:],
                                                 drifts[-rows:], parameter_variance[-rows:]),
                                  by_velocity[-rows:], R_nb[-rows:], load[-rows:],
-                                 by_thruster[-rows:], measured[-rows:])
+                                 by_thruster[-rows:], measured[-rows:], self._allocation)
                 for rows in lengths}
 
     def _weights(self, rows: int, variance: SpanVariance, predicted: np.ndarray, counts: np.ndarray,

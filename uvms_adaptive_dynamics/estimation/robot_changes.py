@@ -31,6 +31,7 @@ from ..config import Config
 from ..model.robot import RawRows, RobotModel
 from ..model.sample import Sample
 from ..model.scales import Scales
+from ..model.wiring import rewired
 from .accepted_change import (
     Change,
     Checkpoint,
@@ -113,11 +114,15 @@ class RobotChanges:
 
     def corrected(self, sample: Sample) -> Sample:
         """The sample with its linear velocity and wrench corrected by the factors."""
-        velocity, thruster = self.scales.velocity, self.scales.thruster
+        velocity, thruster, drives = self.scales[1:]
         if velocity != 1.0:
             nu = sample.nu.copy()
             nu[:3] *= velocity
             sample = replace(sample, nu=nu)
+        if sample.by_thruster is not None and drives:
+            contributions = rewired(self._robot.allocation, sample.by_thruster, drives)
+            sample = replace(sample, by_thruster=contributions, wrench=sample.wrench
+                             + (contributions - sample.by_thruster).sum(axis=1))
         if sample.by_thruster is not None and (thruster != 1.0).any():
             sample = replace(sample, wrench=sample.wrench + sample.by_thruster @ (thruster - 1.0))
         return sample

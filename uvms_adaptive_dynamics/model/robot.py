@@ -79,6 +79,7 @@ class RobotModel:
         self.joints = robot.joints
         commanded = robot.vehicle and config.thrusters.source == "thrusters"
         self.thrusters = len(config.thrusters.signs) if commanded else 0
+        self.allocation = np.reshape(config.thrusters.allocation, (6, -1))[:, :self.thrusters]
         self.coupled = config.estimation.coupling != "none"
         self._tilt_only = config.estimation.base_motion == "tilt"
         self.table = _table(config, arm)

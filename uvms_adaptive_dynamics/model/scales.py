@@ -32,11 +32,14 @@ EFFORT_SIZE = "effort_size"         # the entry of `ParameterSet.learned`
 
 class Scales(NamedTuple):
     """Factors that correct measurements: effort (C,) on the efforts, velocity on the vehicle's
-    linear velocity, thruster (N,) on each thruster's contribution to the wrench."""
+    linear velocity, thruster (N,) on each thruster's contribution to the wrench; drives (N,): the
+    thruster that each command drives, counted from 1 and negative if it pushes backwards; () if
+    they are those of the settings."""
 
     effort: np.ndarray
     velocity: float = 1.0
     thruster: np.ndarray = np.ones(0)
+    drives: tuple[int, ...] = ()
 
     @classmethod
     def saved(cls, learned: Mapping, channels: Sequence[str], thrusters: int, what: str) -> Scales:
@@ -55,8 +58,15 @@ class Scales(NamedTuple):
                 f"{what}: thruster_factor has {len(by_thruster)} entries, expected one for each of "
                 f"the {thrusters} thrusters in thrusters.allocation. Correct the settings. "
                 f"{_otherwise('thruster_factor')}")
+        drives = _thruster_order(learned, what)
+        if len(drives) not in (0, thrusters):
+            raise ParameterError(
+                f"{what}: thruster_order has {len(drives)} entries, expected one for each of the "
+                f"{thrusters} thrusters in thrusters.allocation. Correct the settings. "
+                f"{_otherwise('thruster_order')}")
         return cls(np.array([by_channel.get(channel, 1.0) for channel in channels]),
-                   _velocity_factor(learned, what), np.array(by_thruster or [1.0] * thrusters))
+                   _velocity_factor(learned, what), np.array(by_thruster or [1.0] * thrusters),
+                   drives)
 
     def none(self) -> Scales:
         """Factors of one, for the same measurements."""
@@ -65,7 +75,8 @@ class Scales(NamedTuple):
     @property
     def any(self) -> bool:
         """Whether a factor is not one."""
-        return bool((self.effort != 1).any() or self.velocity != 1 or (self.thruster != 1).any())
+        return bool((self.effort != 1).any() or self.velocity != 1 or (self.thruster != 1).any()
+                    or self.drives)
 
     @property
     def usable(self) -> bool:
@@ -78,7 +89,8 @@ class Scales(NamedTuple):
         named = (*zip(channels, self.effort),
                  *((f"thruster {k} (from 0)", factor) for k, factor in enumerate(self.thruster)),
                  ("the vehicle's velocity", self.velocity))
-        return [f"{name} times {factor:.3g}" for name, factor in named if factor != 1.0]
+        return [f"{name} times {factor:.3g}" for name, factor in named if factor != 1.0] + (
+            [f"commands for thrusters {list(self.drives)} (from 1)"] if self.drives else [])
 
 
 def check_scales(learned: Mapping, what: str) -> None:
@@ -89,6 +101,7 @@ def check_scales(learned: Mapping, what: str) -> None:
     stated_efforts(learned, what)
     _velocity_factor(learned, what)
     _thruster_factors(learned, what)
+    _thruster_order(learned, what)
 
 
 def stated_factors(learned: Mapping, key: str, what: str) -> dict[str, float]:
@@ -127,6 +140,16 @@ def _thruster_factors(learned: Mapping, what: str) -> list[float]:
         raise _unusable("thruster_factor", found, "a list of numbers of size up to "
                         f"{LARGEST_CORRECTION:g}", what)
     return [float(one) for one in found]
+
+
+def _thruster_order(learned: Mapping, what: str) -> tuple[int, ...]:
+    """The thruster that each command drives, as in `Scales`; () if none are stated."""
+    found = learned.get("thruster_order", [])
+    if not (isinstance(found, list) and all(type(one) is int for one in found)
+            and sorted(map(abs, found)) == list(range(1, len(found) + 1))):
+        raise _unusable("thruster_order", found, "a list with each thruster's number, from 1, once",
+                        what)
+    return tuple(found)
 
 
 _RANGE = f"from {LEAST_CORRECTION:g} to {LARGEST_CORRECTION:g}"

@@ -19,13 +19,14 @@ from scipy.spatial.transform import Rotation
 
 from uvms_adaptive_dynamics.config import Config
 from uvms_adaptive_dynamics.model.robot import RobotModel
+from uvms_adaptive_dynamics.model.wiring import driven
 from uvms_adaptive_dynamics.signals.checks.dvl_check import check_velocity
 from uvms_adaptive_dynamics.signals.checks.fits import SIGNED_AXES
 from uvms_adaptive_dynamics.signals.checks.imu_check import check_rates
 from uvms_adaptive_dynamics.signals.checks.joint_effort_check import check_efforts
 from uvms_adaptive_dynamics.signals.checks.joint_velocity_check import check_velocities
 from uvms_adaptive_dynamics.signals.checks.suite import SensorChecks
-from uvms_adaptive_dynamics.signals.checks.wirings import _driven, _reordered
+from uvms_adaptive_dynamics.signals.checks.wirings import _reordered
 from uvms_adaptive_dynamics.signals.filters.thrusters import ThrusterModel
 
 RNG = np.random.default_rng(0)
@@ -71,7 +72,7 @@ def test_commands_that_drive_other_thrusters(drives, unit):
             model.add_command(t, commands)
         return model.wrench(1.5).wrench
     wired = config.with_values({
-        "thrusters.allocation": _driven(allocation, np.abs(drives)).ravel().tolist(),
+        "thrusters.allocation": driven(allocation, np.abs(drives)).ravel().tolist(),
         "thrusters.signs": (np.array([1.0, -1.0] * 4) * np.sign(drives)).tolist()})
     true = wrench(commands, wired)
     assert np.abs(wrench(commands) - true).max() > 1.0

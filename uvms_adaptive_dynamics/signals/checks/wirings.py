@@ -27,6 +27,7 @@ from typing import NamedTuple
 import numpy as np
 from scipy.optimize import linear_sum_assignment
 
+from ...model.wiring import driven
 from .finding import Finding, Mend
 from .thrust_fit import Deviation, ThrustFit, allocation_deviations, deviation_of, masses
 
@@ -67,7 +68,7 @@ def wirings(allocation: np.ndarray, fit: ThrustFit) -> Iterator[Wiring]:
     as_set = range(1, allocation.shape[1] + 1)
     orders = [_swapped(as_set, a, b) for a, b in swaps]
     for (a, b), drives, deviation in zip(swaps, orders, _of_orders(allocation, fit, orders)):
-        yield Wiring(_driven(allocation, drives), deviation, certain, _reordered(
+        yield Wiring(driven(allocation, drives), deviation, certain, _reordered(
             allocation, drives, f"thrusters {a + 1} and {b + 1} seem to be swapped"))
     candidates = math.factorial(len(places))
     ordered = _ordered(allocation, fit, _best_order(allocation, fit, places), candidates)
@@ -108,7 +109,7 @@ def _ordered(allocation: np.ndarray, fit: ThrustFit, drives: Sequence[int],
     seen = (f"commands 1 to {len(drives)} seem to drive thrusters "
             + ", ".join(str(abs(thruster)) for thruster in drives)
             + (f", of which {backwards} push backwards" if backwards else ""))
-    wired = _driven(allocation, drives)
+    wired = driven(allocation, drives)
     return Wiring(wired, deviation_of(wired, fit), certain_gain(candidates),
                    _reordered(allocation, drives, seen))
 
@@ -127,15 +128,9 @@ def _reordered(allocation: np.ndarray, drives: Sequence[int], seen: str) -> Find
                    mend=Mend("thrusters", 0, mend))
 
 
-def _driven(allocation: np.ndarray, drives: Sequence[int]) -> np.ndarray:
-    """The allocation (6, N) of commands that drive these thrusters (N,), counted from 1; negative
-    for a thruster that pushes backwards."""
-    return allocation[:, np.abs(drives) - 1] * np.sign(drives)
-
-
 def _best_order(allocation: np.ndarray, fit: ThrustFit, places: Sequence[int],
                 reversing: bool = False) -> list[int]:
-    """The thruster (N,) behind each command as in `_driven`, for the order that fits best; with
+    """The thruster (N,) behind each command as in `driven`, for the order that fits best; with
     `reversing`, any of them may push backwards.
 
     A controller that allocates a wrench by the pseudo-inverse drives each thruster in proportion to
@@ -163,7 +158,7 @@ def _exchanged(allocation: np.ndarray, fit: ThrustFit, places: Sequence[int], dr
                reversing: bool) -> tuple[float, list[int]]:
     """(deviation, drives) after swapping pairs, and with `reversing` turning thrusters about, until
     nothing reduces the deviation."""
-    best = deviation_of(_driven(allocation, drives), fit).total, drives
+    best = deviation_of(driven(allocation, drives), fit).total, drives
     while True:
         others = [_swapped(best[1], a, b) for a, b in itertools.combinations(places, 2)]
         if reversing:
@@ -187,6 +182,6 @@ def _swapped(order: Sequence[int], a: int, b: int) -> list[int]:
 
 def _of_orders(allocation: np.ndarray, fit: ThrustFit,
                orders: Sequence[Sequence[int]]) -> list[Deviation]:
-    """`allocation_deviations` for each of these orders of the thrusters, as in `_driven`."""
-    return allocation_deviations(np.array([_driven(allocation, order) for order in orders]),
+    """`allocation_deviations` for each of these orders of the thrusters, as in `driven`."""
+    return allocation_deviations(np.array([driven(allocation, order) for order in orders]),
                                   fit) if orders else []

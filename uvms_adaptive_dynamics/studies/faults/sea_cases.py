@@ -219,6 +219,9 @@ def _changes(onset: float) -> list[Case]:
          Expected("joint effort", ("without its sign",))),
         ("a thruster reversed from then on", altered("commands", one_of(2, _mirrored), onset),
          Expected("thrusters", ("3",))),
+        ("commands exchanged in pairs from then on",
+         altered("commands", _in_pairs, onset),
+         Expected("change|thrusters", ("order|swapped|drive thrusters",))),
         ("a thruster gives 60 % from then on", altered("commands", one_of(2, _weak(0.6)), onset),
          Expected("thrusters", ("3",))),
         ("a thruster gives 30 % from then on", altered("commands", one_of(2, _weak(0.3)), onset),
@@ -293,6 +296,11 @@ def _sizes(values: np.ndarray, rng: np.random.Generator) -> np.ndarray:
 
 def _mirrored(values: np.ndarray, rng: np.random.Generator) -> np.ndarray:
     return 3000.0 - values
+
+
+def _in_pairs(values: np.ndarray, rng: np.random.Generator) -> np.ndarray:
+    """The first four numbers exchanged in pairs."""
+    return values[[1, 0, 3, 2, *range(4, values.size)]]
 
 
 def _weak(share: float) -> Any:
