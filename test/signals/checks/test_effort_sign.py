@@ -12,12 +12,13 @@
 # See the License for the specific language governing permissions and
 # limitations under the License.
 
-"""Efforts without their sign are told from a load that has changed, and since when."""
+"""Efforts without their sign, or with another one, are told from a changed load, and since when."""
 import numpy as np
 import pytest
 
 from uvms_adaptive_dynamics.config import Config
 from uvms_adaptive_dynamics.model.robot import RobotModel
+from uvms_adaptive_dynamics.signals.checks.effort_sign import sign_changed_at
 from uvms_adaptive_dynamics.signals.checks.finding import UNDECIDED
 from uvms_adaptive_dynamics.signals.checks.frames import FrameChecks
 from uvms_adaptive_dynamics.signals.checks.joint_check import check_joints
@@ -100,3 +101,66 @@ def test_rows_since_the_last_negative_effort_are_not_learnt_from():
         frames.add("joints", row[0], row[1:])
     assert frames.arm_is_wrong and not frames.vehicle_is_wrong
     assert ONSET - 5.0 < frames.right_until <= ONSET
+
+
+def turned(begin):
+    """The second effort with the other sign from `begin` [s] on."""
+    return lambda t, effort: np.where((t > begin)[:, None] & (np.arange(4) == 1), -effort, effort)
+
+
+def checked(seed, change):
+    """The checks after 72 s of a log, whose efforts are in half N m."""
+    config = Config().with_values({"joint_states.effort_scale": [0.5, -0.5, 0.5, 0.5]})
+    frames = FrameChecks(config, RobotModel.from_config(config))
+    log, noise = log_of(seed, 72.0), np.random.default_rng(seed).normal(size=(3600, 4))
+    t, mu, speed = log[:, 0], log[:, 1:5], log[:, 5:9]
+    log[:, 9:] = change(t, 0.3 * np.sin(mu) + 0.1 * np.sign(speed) + 0.4 * speed + 0.03 * noise)
+    for row in log:
+        frames.add("joints", row[0], row[1:])
+    return frames
+
+
+@pytest.mark.parametrize("seed", range(4))
+def test_a_sign_that_changes_is_put_right_since_then(seed):
+    """A driver that restarts with other settings: the setting is named as before, and the readings
+    since the onset are multiplied by -1; the vehicle's rows go on meanwhile."""
+    frames = checked(seed, turned(ONSET))
+    ((finding, _),) = frames.findings
+    assert finding.joint == NAMES[1] and ONSET - 2.5 < finding.since < ONSET + 0.5
+    assert finding.values == {"joint_states.effort_scale": (0.5, 0.5, 0.5, 0.5)}
+    (mend,) = frames.mends
+    assert mend.role == "joint_states" and finding.since < mend.out_until < ONSET + 2.5
+    np.testing.assert_allclose(mend.mended(np.arange(12.0)), [*range(9), -9.0, 10.0, 11.0])
+    assert frames.arm_is_wrong and not frames.vehicle_is_wrong
+    assert ONSET - 2.5 < frames.right_until < ONSET + 0.5
+
+
+@pytest.mark.parametrize("seed", range(4))
+@pytest.mark.parametrize("begin", [-1.0, 1.0])
+def test_a_sign_that_was_wrong_from_the_start_is_left_to_the_operator(seed, begin):
+    """Its rows are consistent: a change of them would be the fault."""
+    frames = checked(seed, turned(begin))
+    assert {finding.joint for finding, _ in frames.findings} <= {NAMES[1]}
+    assert frames.mends == () and not frames.arm_is_wrong
+
+
+@pytest.mark.parametrize("after, said", [
+    (lambda load, friction: -load - friction, True),
+    (lambda load, friction: load + friction, False),
+    (lambda load, friction: -load + friction, False),      # a payload heavier than a float was
+    (lambda load, friction: 3.0 * load + friction, False),
+    (lambda load, friction: 0.0 * load, False)])
+def test_a_load_that_changes_turns_no_friction_about(after, said):
+    """Nor does a sign change where there are too few rows from before or since."""
+    log = log_of(1)
+    t, load, speed = log[:, 0], np.column_stack([np.ones(3000), np.sin(log[:, 2])]), log[:, 6]
+    friction = np.column_stack([speed, np.sign(speed)])
+    before = load @ [0.1, 0.5], friction @ [0.5, 0.2]
+    y = np.where(t > ONSET, after(*before), sum(before))
+    y = y + 0.05 * np.random.default_rng(0).normal(size=3000)
+    cuts = np.arange(0.0, 60.0, 1.0).tolist()
+    found = sign_changed_at(t, friction, load, y, 0.5, cuts)
+    assert found is None or abs(found - ONSET) <= 1.0
+    assert (found is not None) == said
+    for part in (t > ONSET - 0.5, t < ONSET + 0.5):
+        assert sign_changed_at(t[part], friction[part], load[part], y[part], 0.5, cuts) is None

@@ -21,6 +21,7 @@ the rows since then follow from b, which is fitted to both together.
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
 
 import numpy as np
 
@@ -50,6 +51,30 @@ def magnitudes_since(t: np.ndarray, features: list[np.ndarray], moving: np.ndarr
     if evidence.min() < 2.0 * math.log(ORDER_ODDS * effort.shape[1]):
         return None
     return float(t[begin - 1]) if begin else -math.inf
+
+
+def sign_changed_at(t: np.ndarray, friction: np.ndarray, load: np.ndarray, y: np.ndarray,
+                    window: float, cuts: Sequence[float]) -> float | None:
+    """The likeliest of the times `cuts` [s] since which efforts y (k,) at times t (k,) [s] have the
+    other sign, with odds of a thousand against one sign throughout, and against another load since
+    then, which turns no friction about. friction (k, 2), load (k, q): what the efforts depend on;
+    window [s]: rows this near share their error."""
+    thin = max(1, round(overlap_of(t, window) / ROWS_PER_WINDOW))
+    t, friction, load, y = t[::thin], friction[::thin], load[::thin], y[::thin]
+    x = np.hstack([friction, load])
+    cuts = [cut for cut in cuts if min(_windows(t[t <= cut], window),
+                                       _windows(t[t > cut], window)) > x.shape[1]]
+    if not cuts:
+        return None
+    left, cut = min((_left(x, np.where(t > cut, -y, y)), cut) for cut in cuts)
+    after = (t > cut)[:, None]
+    turned = np.where(after[:, 0], -y, y)
+    other_load = _left(np.hstack([friction, load * ~after, load * after]), y)
+    share = _independent(t, turned - x @ solve(x, turned), window)
+    gain = share * _windows(t, window) * np.log(np.array([_left(x, y), other_load]) / left)
+    # (each coefficient of another load is expected to fit noise)
+    gain[1] += 2.0 * load.shape[1]
+    return cut if gain.min() > 2.0 * math.log(ORDER_ODDS * len(cuts)) else None
 
 
 def _evidence(t: np.ndarray, x: np.ndarray, y: np.ndarray, lost: np.ndarray,

@@ -34,6 +34,7 @@ from ...model.sample import WEAK_THRUSTER, Misread
 from .dvl_check import CUT_STEP, of_turn, turned_since
 from .effort_scale import MOUNT
 from .finding import CHANGE_WINDOW, UNDECIDED, CheckResult, Finding, Harm, Mend
+from .joint_effort_check import OF_EFFORTS, SCALES, with_changed_signs
 from .joint_velocity_check import JOINT_WINDOW
 from .suite import SensorChecks
 
@@ -60,9 +61,8 @@ WITHIN_SENSOR = tuple(logs[0] for logs in COMPARED.values() if len(logs) == 1)
 # Largest share of doubted rows since the last check at which the sensors can be found right: rows
 # left out because they fit badly would hide a misfit.
 MOST_DOUBTED = 0.3
-# Prefixes of findings that spoil the arm's rows, and of those among them that leave the vehicle's
-# rows alone.
-OF_ARM, OF_EFFORT = ("joint", MOUNT), "joint effort"
+# Prefixes of findings that spoil the arm's rows; those on efforts leave the vehicle's alone.
+OF_ARM = "joint", MOUNT
 OF_ATTITUDE = "imu"
 OF_TURN = "dvl.rpy"
 # Commands whose delay changes now and then look like another wiring for a single check.
@@ -192,7 +192,7 @@ class FrameChecks:
     @property
     def vehicle_is_wrong(self) -> bool:
         """Whether a sensor that the vehicle's rows need was right before and is wrong now."""
-        return any(setting != OF_EFFORT for setting in self._changed)
+        return any(setting not in (OF_EFFORTS, SCALES) for setting in self._changed)
 
     @property
     def arm_is_wrong(self) -> bool:
@@ -321,6 +321,12 @@ class FrameChecks:
             standing["thrusters"] = self._checks.with_share(standing["thrusters"], logs,
                                                             self._onsets(t, elapsed))
             yield
+        if "joints" in logs and "joints" in self._consistent:
+            settings = self._config.joint_states
+            standing["joints"] = with_changed_signs(
+                standing["joints"], self._config.robot.joints, logs["joints"], CHANGE_WINDOW,
+                settings.effort_masked, settings.effort_scale)
+        yield
         found = {finding.setting: self._consistent.get(name)
                  for name, result in standing.items() for finding in result.findings}
         # (in one step: whoever asks for the findings meanwhile finds both as they were)

@@ -24,8 +24,8 @@ from scipy.optimize import linear_sum_assignment
 from ...model.normal import Z999
 from ..gates.joint_consistency import JUMP_SPEED
 from ..gates.joint_gates import MOST_EFFORT
-from .effort_sign import magnitudes_since
-from .finding import SIGN, CheckResult, Finding, Harm
+from .effort_sign import magnitudes_since, sign_changed_at
+from .finding import SIGN, CheckResult, Finding, Harm, Mend
 from .fits import lag_of, overlap_of, regression
 from .joint_order import certain_order, order_sentence
 
@@ -40,6 +40,7 @@ MIN_EFFORT_LAG = 0.03
 # published velocity is not needed
 SPEED_SPAN = 0.2
 MAGNITUDES = "as magnitudes"
+OF_EFFORTS, SCALES = "joint effort", "joint_states.effort_scale"
 
 
 def speed_of(t: np.ndarray, mu: np.ndarray) -> np.ndarray:
@@ -63,17 +64,13 @@ def speed_of(t: np.ndarray, mu: np.ndarray) -> np.ndarray:
 def with_scales(findings: list[Finding], names: Sequence[str],
                  effort_scale: Sequence[float]) -> list[Finding]:
     """The findings, each with the scales that correct all wrong signs at once."""
-    wrong = {name for name in names for finding in findings
-             if finding.sentence.startswith(_goes_with_speed(name))}
+    wrong = {finding.joint for finding in findings
+             if finding.is_of_sign and finding.setting == SCALES}
     if not wrong:
         return findings
     scales = tuple((-scale if name in wrong else scale)
                    for name, scale in zip(names, effort_scale or (1.0,) * len(names)))
     return [finding._replace(values={"joint_states.effort_scale": scales}) for finding in findings]
-
-
-def _goes_with_speed(name: str) -> str:
-    return f"the effort of {name} changes with its speed by "
 
 
 def impossible_efforts(names: Sequence[str], effort: np.ndarray, limits: np.ndarray,
@@ -115,7 +112,7 @@ def check_efforts(names: Sequence[str], t: np.ndarray, mu: np.ndarray, speed: np
     order = _effort_order(speed, effort, posture, overlap)
     if order is not None:
         # (no mend: with rows from before the fault, friction and load can resemble another order)
-        return [Finding("joint effort", order_sentence("efforts", names, order))], True
+        return [Finding(OF_EFFORTS, order_sentence("efforts", names, order))], True
     findings, complete = [], True
     for j, name in enumerate(names):
         moving = np.abs(speed[:, j]) > MOVING_SPEED
@@ -125,13 +122,48 @@ def check_efforts(names: Sequence[str], t: np.ndarray, mu: np.ndarray, speed: np
         x = np.column_stack([speed[moving, j], posture[moving]])
         b, covariance, _ = regression(x, effort[moving, j], overlap)
         if b[0] + Z999 * np.sqrt(covariance[0, 0]) < 0:
-            findings.append(Finding("joint_states.effort_scale", (
-                f"{_goes_with_speed(name)}{b[0]:.2g} +- "
+            findings.append(Finding(SCALES, (
+                f"the effort of {name} changes with its speed by {b[0]:.2g} +- "
                 f"{np.sqrt(covariance[0, 0]):.1g} N m s/rad, which friction forbids: {SIGN}, or "
                 "the joint's position and velocity do; change the sign of its "
                 "joint_states.effort_scale, or reverse position and velocity in the driver"),
                 harm=Harm.FOLLOWED, joint=name))
     return findings or _late_efforts(t, speed, effort, posture, overlap), complete
+
+
+def with_changed_signs(result: CheckResult, names: Sequence[str], log: np.ndarray,
+                       step: float, masked: Sequence[str], scale: Sequence[float]) -> CheckResult:
+    """The joints' result, with each effort that has the other sign since some time of the log, to a
+    `step` [s], and what puts it right. log (k, 1 + 3 n), masked, scale (n,): as in `check_joints`;
+    the log with rows from before."""
+    if any(finding.since is not None or finding.setting not in (OF_EFFORTS, SCALES)
+           for finding in result.findings):
+        return result
+    n, t, mu, effort = len(names), log[:, 0], log[:, 1:1 + len(names)], log[:, 1 + 2 * len(names):]
+    cuts = np.arange(t[0], t[-1], step).tolist()
+    speed = speed_of(t, mu)
+    posture = np.hstack([np.ones((len(t), 1)), np.cos(mu), np.sin(mu)])
+    found = []
+    for j, name in enumerate(names):
+        rows = ((np.abs(speed[:, j]) > MOVING_SPEED) & np.isfinite(effort[:, j])
+                & np.isfinite(speed).all(axis=1))
+        if name in masked or rows.sum() < MANY_MOVING_READINGS:
+            continue
+        friction = np.column_stack([speed[:, j], np.sign(speed[:, j])])
+        cut = sign_changed_at(t[rows], friction[rows], posture[rows], effort[rows, j],
+                              EFFORT_WINDOW, cuts)
+        if cut is not None:
+            mend = Mend("joint_states", 2 * n + j, np.array([[-1.0]]), out_until=cut + step)
+            found.append(Finding(SCALES, (
+                f"the effort of {name} is the opposite of what load and friction made it before: "
+                f"{SIGN}, or the joint's position and velocity do; change the sign of its "
+                "joint_states.effort_scale, or reverse position and velocity in the driver"),
+                joint=name, mend=mend, since=cut - step))
+    if not found:
+        return result
+    named = {"", *(finding.joint for finding in found)}     # (one sign may look like another order)
+    others = [finding for finding in result.findings if finding.joint not in named]
+    return result._replace(findings=with_scales([*others, *found], names, scale))
 
 
 def _without_sign(names: Sequence[str], t: np.ndarray, speed: np.ndarray, effort: np.ndarray,
@@ -153,7 +185,7 @@ def _without_sign(names: Sequence[str], t: np.ndarray, speed: np.ndarray, effort
 def still_unsigned(standing: CheckResult, names: Sequence[str], effort: np.ndarray) -> bool:
     """Whether efforts are found without their sign, and those (k, n) of a log, times the signs of
     their scales, do not show that it is back: none is negative."""
-    found = [finding.joint for finding in standing.findings if finding.setting == "joint effort"
+    found = [finding.joint for finding in standing.findings if finding.setting == OF_EFFORTS
              and MAGNITUDES in finding.sentence]
     judged = [j for j, name in enumerate(names) if "" in found or name in found]
     return bool(found) and not (effort[:, judged] < 0.0).any()
@@ -161,7 +193,7 @@ def still_unsigned(standing: CheckResult, names: Sequence[str], effort: np.ndarr
 
 def _unsigned_finding(which: str, begin: float, joint: str = "") -> Finding:
     """The finding on these joints; begin [s]: of the last negative effort."""
-    return Finding("joint effort", (
+    return Finding(OF_EFFORTS, (
         f"the efforts of {which} fit load and friction only {MAGNITUDES}, so each is published "
         "without its sign (a current's magnitude?); publish it with its sign"),
         joint=joint, since=begin if begin > -math.inf else None)
@@ -180,7 +212,7 @@ def _late_efforts(t: np.ndarray, speed: np.ndarray, effort: np.ndarray, posture:
                         [[j, n + j, *common] for j in used.tolist()])
     if lag - Z999 * error < MIN_EFFORT_LAG:
         return []
-    return [Finding("joint effort", (
+    return [Finding(OF_EFFORTS, (
         f"the efforts are {lag:.2f} +- {error:.2f} s late compared with the joints' motion; make "
         "the driver publish positions and efforts for the same instant, with the same filter or "
         "none"),
