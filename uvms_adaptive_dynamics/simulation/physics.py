@@ -145,10 +145,6 @@ class Physics:
         self.model, arm = build_model(robot)
         self.data = self.model.createData()
         links = robot.loaded_links
-        # references to the data's entries: looking them up takes as long as using them
-        joints = range(2, self.model.njoints)
-        self._places = [self.data.oMi[j] for j in joints]
-        self._twists = [self.data.v[j] for j in joints]
         self._cob = [pin.SE3(np.eye(3), np.array(k.cob)) for k in links]
         self._drag = [tuple(map(float, k.drag)) for k in links]
         self._lift = [robot.water_density * robot.gravity * k.volume for k in links]
@@ -214,10 +210,10 @@ class Physics:
         model, data, external = self.model, self.data, self._external
         surroundings = None if self._water is None else self._water.at(self.t)
         pin.forwardKinematics(model, data, q, v)
-        links = zip(self._cob, self._drag, self._lift, self._places, self._twists)
-        for j, (cob, (drag_x, drag_y, drag_z), lift, place, twist) in enumerate(links, start=2):
-            R_nl = place.rotation
-            flow = cob.actInv(twist).linear
+        links = zip(self._cob, self._drag, self._lift)
+        for j, (cob, (drag_x, drag_y, drag_z), lift) in enumerate(links, start=2):
+            R_nl = data.oMi[j].rotation
+            flow = cob.actInv(data.v[j]).linear
             if surroundings is not None:
                 flow = flow - R_nl.T @ surroundings.current
             (x, y, z), (down_x, down_y, down_z) = flow.tolist(), R_nl[2].tolist()

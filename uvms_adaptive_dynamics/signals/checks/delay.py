@@ -31,7 +31,7 @@ from ...model.kernel import gaussian_kernel
 from ...model.normal import CERTAIN, Z95
 from ...model.robot import RobotModel
 from ...model.sample import VEHICLE_CHANNELS, Misread, Sample
-from .fits import STRETCHES
+from .fits import STRETCHES, vertex
 
 SETTING = "thrusters.delay"
 MIN_SHIFT, MAX_SHIFT, SHIFT_STEP = -0.4, 0.8, 0.02     # [s] shifts that are tried
@@ -269,12 +269,10 @@ def _likeliest(left: np.ndarray) -> Delay | None:
     """
     cost = np.log(np.maximum(left, 1e-12)) / left.shape[1]      # (S, K, m)
     of_axes = cost.sum(axis=1)                                  # (S, m), -2 log L per row
-    delay, curvature = _vertex(of_axes.sum(axis=1))
-    if not np.isfinite(delay):
-        return None
+    delay, curvature = vertex(SHIFTS, of_axes.sum(axis=1))
     without = (of_axes[:, None] - cost).sum(axis=2)
-    parts = np.array([_vertex(one)[0] for one in without.T])
-    if not np.isfinite(parts).all():
+    parts, curvatures = np.transpose([vertex(SHIFTS, one) for one in without.T])
+    if curvature == 0.0 or (curvatures == 0.0).any():   # an end of the tried shifts
         return None
     disagreement = sum(_disagreement(costs, delay) for costs in (of_axes, cost.sum(axis=2)))
     return Delay(delay, float(np.sqrt(variance(parts) + disagreement / curvature)))
@@ -285,15 +283,3 @@ def _disagreement(costs: np.ndarray, delay: float) -> float:
     """
     at_delay = [np.interp(delay, SHIFTS, one) for one in costs.T]
     return 2.0 * float(np.sum(at_delay - costs.min(axis=0))) / max(costs.shape[1] - 1, 1)
-
-
-def _vertex(cost: np.ndarray) -> tuple[float, float]:
-    """(shift of the smallest cost (S,), refined by a parabola; the parabola's curvature). The shift
-    is infinite if it is at the edge."""
-    k = int(np.argmin(cost))
-    if k in (0, len(SHIFTS) - 1):
-        return np.inf, 0.0
-    before, here, after = cost[k - 1:k + 2]
-    curvature = max(before - 2.0 * here + after, 1e-12)
-    return (float(SHIFTS[k] + SHIFT_STEP * 0.5 * (before - after) / curvature),
-            float(curvature / SHIFT_STEP ** 2))

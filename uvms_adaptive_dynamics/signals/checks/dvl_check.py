@@ -36,7 +36,7 @@ from .finding import (
     mismatch,
     outside,
 )
-from .fits import SIGNED_AXES, axis_name, degrees, nearest_axes, to_rpy
+from .fits import SIGNED_AXES, axis_name, degrees, nearest_axes, stretch_means, to_rpy
 from .thruster_check import turned_sensor
 from .velocity_map import VelocityMap, velocity_map
 
@@ -222,12 +222,12 @@ def of_turn(dvl: np.ndarray, at: float) -> tuple[str, Mend] | None:
     if fit is None or len(before) == 0 or np.linalg.det(fit.Q) <= 0:
         return None
     Q = _axes_of(fit.Q)
-    then, now = (_means(rows[:, 0], rows[:, 19:22], CUT_STEP) for rows in (before, after))
+    then, now = (stretch_means(rows[:, 0], rows[:, 19:22], CUT_STEP) for rows in (before, after))
+    if min(len(then), len(now)) < 2:
+        return None
     count, scatter = len(then) + len(now), sum(
         float(np.sum((means - means.mean(axis=0)) ** 2)) for means in (then, now))
     weight = len(then) * len(now) / count
-    if min(len(then), len(now)) < 2:
-        return None
     # -2 log likelihood of the two components of a tilt; one mean is fitted
     left = {role: 2.0 * (count - 1) * math.log(1e-12 + scatter + weight * float(np.sum(
         (now.mean(axis=0) @ turn - then.mean(axis=0)) ** 2)))
@@ -237,13 +237,6 @@ def of_turn(dvl: np.ndarray, at: float) -> tuple[str, Mend] | None:
         return None
     mend = (Mend("imu", 0, Q.T, turn=True) if turned == "imu" else Mend("dvl", 0, Q))
     return turned, mend._replace(out_until=at + CUT_STEP)
-
-
-def _means(t: np.ndarray, x: np.ndarray, length: float) -> np.ndarray:
-    """(m, n) means of x (k, n) over stretches of this length [s]."""
-    _, stretch = np.unique(np.floor(t / length), return_inverse=True)
-    return np.column_stack([np.bincount(stretch, column) for column in x.T]) / np.bincount(
-        stretch)[:, None]
 
 
 def _turn_at(before: np.ndarray, after: np.ndarray) -> float:

@@ -51,9 +51,8 @@ def regression(x: np.ndarray, y: np.ndarray,
     residual = y - x @ b
     # independent rows less the degrees of freedom that the fit takes
     free = max(len(y) / overlap - x.shape[1], 1.0)
-    variance = residual @ residual / TRIMMED_VARIANCE / free
     N = x.T @ x
-    covariance = variance * np.linalg.inv(N + _ridge(N))
+    covariance = residual @ residual / TRIMMED_VARIANCE / free * np.linalg.inv(N + _ridge(N))
     left = float(residual @ residual) / len(y) / TRIMMED_VARIANCE
     return b, covariance, 1.0 - min(1.0, left / power)
 
@@ -63,8 +62,8 @@ def relation(x: np.ndarray, y: np.ndarray, overlap: float) -> tuple[np.ndarray, 
     in `regression`."""
     A = solve(x, y)
     N = x.T @ x
-    variance = overlap * np.mean((y - x @ A) ** 2, axis=0)
-    return A, np.sqrt(np.outer(np.diagonal(np.linalg.inv(N + _ridge(N))), variance))
+    of_row = overlap * np.mean((y - x @ A) ** 2, axis=0)
+    return A, np.sqrt(np.outer(np.diagonal(np.linalg.inv(N + _ridge(N))), of_row))
 
 
 def rows_in(t: np.ndarray, window: float) -> int:
@@ -103,24 +102,38 @@ def lag_of(t: np.ndarray, features: np.ndarray, values: np.ndarray, overlap: flo
     squares = _left(_earlier(t, features, t[inside] - TRIED_SHIFTS[:, None]), values[inside], uses)
     parts = np.array_split(np.arange(squares.shape[1]), STRETCHES)
     sums = np.stack([squares[:, part].sum(axis=1) for part in parts], axis=1)   # (s, K, m)
-    counts = np.array([part.size for part in parts])
-    lag, error = _vertex(sums.sum(axis=1), inside.sum(), overlap)
-    without = [_vertex(sums.sum(axis=1) - sums[:, k], inside.sum() - counts[k], overlap)[0]
-               for k in range(STRETCHES)]
+    whole, rows = sums.sum(axis=1), int(inside.sum())
+    lag, error = _likeliest_lag(whole, rows, overlap)
+    without = [_likeliest_lag(whole - sums[:, k], rows - part.size, overlap)[0]
+               for k, part in enumerate(parts)]
     return lag, math.hypot(error, math.sqrt(variance(np.array(without))))
 
 
-def _vertex(squares: np.ndarray, count: int, overlap: float) -> tuple[float, float]:
+def _likeliest_lag(squares: np.ndarray, count: int, overlap: float) -> tuple[float, float]:
     """(lag [s], its error by the likelihood's curvature) from the sums (s, m) of `count` squared
     residuals at TRIED_SHIFTS."""
     cost = np.log(np.maximum(squares / count, 1e-300)).sum(axis=1) * count / overlap
+    lag, curvature = vertex(TRIED_SHIFTS, cost)
+    return lag, math.sqrt(2.0 / curvature) if curvature > 0.0 else math.inf
+
+
+def vertex(grid: np.ndarray, cost: np.ndarray) -> tuple[float, float]:
+    """(place of the smallest cost (S,) on an even grid (S,), refined by a parabola; the parabola's
+    curvature per squared unit of the grid, zero if the place is an end of the grid)."""
     k = int(np.argmin(cost))
-    if k in (0, len(TRIED_SHIFTS) - 1):
-        return float(TRIED_SHIFTS[k]), math.inf
+    if k in (0, len(grid) - 1):
+        return float(grid[k]), 0.0
     before, here, after = cost[k - 1:k + 2]
-    curvature, step = max(before - 2.0 * here + after, 1e-12), TRIED_SHIFTS[1] - TRIED_SHIFTS[0]
-    lag = TRIED_SHIFTS[k] + step * 0.5 * (before - after) / curvature
-    return float(lag), float(step * math.sqrt(2.0 / curvature))
+    curvature, step = max(before - 2.0 * here + after, 1e-12), grid[1] - grid[0]
+    return (float(grid[k] + step * 0.5 * (before - after) / curvature),
+            float(curvature / step ** 2))
+
+
+def stretch_means(t: np.ndarray, x: np.ndarray, length: float) -> np.ndarray:
+    """(m, n) means of x (k, n) at times t (k,) over stretches of this length [s]."""
+    _, stretch = np.unique(np.floor(t / length), return_inverse=True)
+    return np.column_stack([np.bincount(stretch, column) for column in x.T]) / np.bincount(
+        stretch)[:, None]
 
 
 def _earlier(t: np.ndarray, x: np.ndarray, when: np.ndarray) -> np.ndarray:

@@ -34,7 +34,7 @@ from .finding import (
     mismatch,
     outside,
 )
-from .fits import axis_name, lag_of, nearest_axes, relation, rows_in
+from .fits import axis_name, lag_of, nearest_axes, relation, rows_in, stretch_means
 
 TURNS = ("roll", "pitch", "yaw")
 FIRST_RATE = 3                 # place of the rates among an IMU's values
@@ -113,8 +113,7 @@ def _force_scale(imu: np.ndarray, g: float) -> Finding | None:
 
     Whatever the motion, the mean acceleration over T is at most the change of velocity over T."""
     t, up = imu[:, 0], -np.sum(imu[:, 7:10] * imu[:, 1:4], axis=1) / g
-    _, batch = np.unique(np.floor(t / FORCE_BATCH), return_inverse=True)
-    means = np.bincount(batch, up) / np.bincount(batch)
+    means = stretch_means(t, up[:, None], FORCE_BATCH)[:, 0]
     scale, error = float(means.mean()), float(means.std(ddof=1) / np.sqrt(len(means)))
     if not outside(scale, scale, error, FORCE_GAIN):
         return None

@@ -32,7 +32,7 @@ PUBLISHED = "(x, y, z, w)"
 # What drivers put in the places of x, y, z, w, and the matrix (4, 4) that puts it right: the order
 # of other libraries, or converted twice; and the rotation from world to body.
 QUATERNION_ORDERS = {PUBLISHED: np.eye(4), "(w, x, y, z)": np.eye(4)[[1, 2, 3, 0]],
-          "(y, z, w, x)": np.eye(4)[[3, 0, 1, 2]]}
+                     "(y, z, w, x)": np.eye(4)[[3, 0, 1, 2]]}
 TRIED_ORDERS = {**QUATERNION_ORDERS, **{f"the inverse's {order}": INVERTED @ matrix
                                         for order, matrix in QUATERNION_ORDERS.items()}}
 
