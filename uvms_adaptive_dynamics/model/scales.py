@@ -52,18 +52,13 @@ class Scales(NamedTuple):
             raise ParameterError(
                 f"{what}: effort_factor names {brief(others[0])}; expected channels of this robot "
                 f"({', '.join(channels)}). {_otherwise('effort_factor')}")
-        by_thruster = _thruster_factors(learned, what)
-        if len(by_thruster) not in (0, thrusters):
-            raise ParameterError(
-                f"{what}: thruster_factor has {len(by_thruster)} entries, expected one for each of "
-                f"the {thrusters} thrusters in thrusters.allocation. Correct the settings. "
-                f"{_otherwise('thruster_factor')}")
-        drives = _thruster_order(learned, what)
-        if len(drives) not in (0, thrusters):
-            raise ParameterError(
-                f"{what}: thruster_order has {len(drives)} entries, expected one for each of the "
-                f"{thrusters} thrusters in thrusters.allocation. Correct the settings. "
-                f"{_otherwise('thruster_order')}")
+        by_thruster, drives = _thruster_factors(learned, what), _thruster_order(learned, what)
+        for key, found in (("thruster_factor", by_thruster), ("thruster_order", drives)):
+            if len(found) not in (0, thrusters):
+                raise ParameterError(
+                    f"{what}: {key} has {len(found)} entries, expected one for each of the "
+                    f"{thrusters} thrusters in thrusters.allocation. Correct the settings. "
+                    f"{_otherwise(key)}")
         return cls(np.array([by_channel.get(channel, 1.0) for channel in channels]),
                    _velocity_factor(learned, what), np.array(by_thruster or [1.0] * thrusters),
                    drives)

@@ -144,8 +144,7 @@ class RobustFit:
 
         What the model lacks is alike in all rows of a channel, so a jackknife over time does not
         show it, but it is another on each channel."""
-        channels = np.arange(len(judges))
-        by_channel = [self._sums(direction[:, :, None], channels == c) for c in channels]
+        by_channel = self._sums_by_channel(direction)
         whole, right = (np.sum(parts, axis=0) for parts in zip(*by_channel))
         value = before + self._coefficient(whole, right).value
         for c in np.flatnonzero(judges & self._used.any(axis=0)):
@@ -170,18 +169,17 @@ class RobustFit:
 
         What the model lacks is alike in all rows of a channel, so a jackknife over time does not
         show it; this one leaves out channels. The variance is infinite for K < 2."""
-        A = np.concatenate([self._Y * self._scale, direction[:, :, None]],
-                           axis=2) * self._weight[:, None]
-        y = self._residual * self._weight
-        sums, judges = [], []
-        for c, used in enumerate(self._used.T):
-            rows = A[used, c]
-            sums.append((rows.T @ rows, rows.T @ y[used, c]))
-            judges.append(len(rows) > 0 and not rows[:, -1].any())
-        whole, right = (sum(parts) for parts in zip(*sums))
+        sums = [(N.sum(axis=0), b.sum(axis=0)) for N, b in self._sums_by_channel(direction)]
+        whole, right = (np.sum(parts, axis=0) for parts in zip(*sums))
         without = np.array([self._solved(whole - N, right - b)[-1]
-                            for (N, b), judge in zip(sums, judges) if judge])
+                            for (N, b), used, own in zip(sums, self._used.T, direction.T)
+                            if used.any() and not own[used].any()])
         return float(variance(without)) if len(without) > 1 else math.inf, len(without)
+
+    def _sums_by_channel(self, direction: np.ndarray) -> list[tuple[np.ndarray, np.ndarray]]:
+        """`_sums` of each channel with one direction (T, C)."""
+        channels = np.arange(direction.shape[1])
+        return [self._sums(direction[:, :, None], channels == c) for c in channels]
 
     def _sums(self, directions: np.ndarray, channels: np.ndarray | slice = slice(None)
               ) -> tuple[np.ndarray, np.ndarray]:
