@@ -33,7 +33,7 @@ import numpy as np
 
 from ..model.parameters import ParameterTable
 from ..model.vehicle import load_columns
-from ..model.wiring import thrusts
+from ..model.wiring import driven, thrusts
 from .accepted_change import (
     EXTERNAL_FORCE,
     Change,
@@ -437,8 +437,7 @@ class CommandOrder(Hypothesis):
 
     def _moved(self, drives: np.ndarray) -> np.ndarray:
         """(m, 6, N) by how much the columns of the allocation differ for drives (m, N)."""
-        found = self.allocation[:, np.abs(drives) - 1].swapaxes(0, 1) * np.sign(drives)[:, None]
-        return found - self.allocation
+        return driven(self.allocation, drives).swapaxes(0, 1) - self.allocation
 
     def _steps(self, drives: np.ndarray) -> np.ndarray:
         """(m, N) the wirings one exchange or reversal away from drives (N,)."""

@@ -27,9 +27,9 @@ def thrusts(allocation: np.ndarray, by_thruster: np.ndarray) -> np.ndarray:
     return np.asarray(along / np.maximum(np.sum(allocation ** 2, axis=0), 1e-12))
 
 
-def driven(allocation: np.ndarray, drives: Sequence[int]) -> np.ndarray:
-    """The allocation (6, N) of commands that drive these thrusters (N,), counted from 1; negative
-    for a thruster that pushes backwards."""
+def driven(allocation: np.ndarray, drives: Sequence[int] | np.ndarray) -> np.ndarray:
+    """The allocation (6, ..., N) of commands that drive these thrusters (..., N), counted from 1;
+    negative for a thruster that pushes backwards."""
     return np.asarray(allocation[:, np.abs(drives) - 1] * np.sign(drives))
 
 
