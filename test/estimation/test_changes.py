@@ -521,7 +521,8 @@ class Runs:
     """Robots that are identical until AT: the estimator runs until then once and is copied."""
 
     def __init__(self):
-        self.config = Config()
+        # the model lacks nothing of these data
+        self.config = Config().with_values({"uncertainty.lacking_share": 0.0})
         self.robot = RobotModel.from_config(self.config)
         self.truth = self.estimator(self.config, 1).prior.values
         self._known, self._samples = {}, {}

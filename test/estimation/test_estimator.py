@@ -702,8 +702,8 @@ def test_rank_counts_directions_after_the_symmetry_equalities(robot, data):
 
 def test_what_is_known_from_where_is_said(robot, data, tmp_path):
     """Mass along x is 'measured', W alone is 'prior' (only W - B acts), frozen parameters are
-    'frozen'; the file says the same."""
-    config = settings(estimation__frozen=["axis_e.m"])
+    'frozen'; the file says the same. The data are those of the model."""
+    config = settings(estimation__frozen=["axis_e.m"], uncertainty__lacking_share=0.0)
     estimator = Estimator(config, robot=robot)
     assert set(estimator.known_from()) == {"prior", "frozen"}
     for sample in data[:800]:

@@ -137,11 +137,14 @@ def test_what_timing_and_calibration_may_be_off_comes_back(tmp_path):
                                np.diag(given_set.covariance) + np.sum(off ** 2, axis=0))
     document = yaml.safe_load((tmp_path / "p.yaml").read_text())
     for wrong in (3, [[1.0]], document["systematic"][:3], "abcd"):
-        assert f"expected {CAUSES} lists of" in refusal(tmp_path, {**document, "systematic": wrong})
-    document["systematic"].pop()     # saved by a version without the noise of motion
-    (tmp_path / "older.yaml").write_text(yaml.safe_dump(document, sort_keys=False))
-    older = load_parameters(tmp_path / "older.yaml").for_table(TABLE)
-    np.testing.assert_array_equal(older.systematic, np.vstack([off[:-1], np.zeros(TABLE.size)]))
+        assert f"expected {CAUSES} or more lists of" in refusal(
+            tmp_path, {**document, "systematic": wrong})
+    for known in (5, 4):    # saved by a version without unseen forces; nor the noise of motion
+        document["systematic"].pop()
+        (tmp_path / "older.yaml").write_text(yaml.safe_dump(document, sort_keys=False))
+        older = load_parameters(tmp_path / "older.yaml").for_table(TABLE)
+        np.testing.assert_array_equal(
+            older.systematic, np.vstack([off[:known], np.zeros((CAUSES - known, TABLE.size))]))
     document["systematic"][0][0] = float("nan")
     assert "systematic has entries that are not finite" in refusal(tmp_path, document)
 

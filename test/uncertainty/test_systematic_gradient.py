@@ -21,6 +21,7 @@ import pytest
 from uvms_adaptive_dynamics.config import Config, Uncertainty
 from uvms_adaptive_dynamics.estimation.estimator import Estimator
 from uvms_adaptive_dynamics.model.parameter_file import load_parameters, save_parameters
+from uvms_adaptive_dynamics.model.parameter_set import CAUSES
 from uvms_adaptive_dynamics.model.prior import perturbed
 from uvms_adaptive_dynamics.model.robot import RobotModel
 from uvms_adaptive_dynamics.studies.linear_data import linear_samples, true_parameters
@@ -51,7 +52,7 @@ def test_sums_are_the_gradient_of_a_shifted_and_of_a_scaled_effort():
     weighted = rows * weights[:, None]
     late, more = (np.einsum("tcp,tc->cp", weighted, changed - effort(t))
                   for changed in (effort(t - .01), 1.05 * effort(t)))
-    expected = np.stack([late[0], more[0], late[1], more[1], np.zeros(3)])
+    expected = np.stack([late[0], more[0], late[1], more[1], *np.zeros((2, 3))])
     np.testing.assert_allclose(sums.of_one_deviation(weights), expected,
                                atol=.02 * np.abs(expected).max())
 
@@ -64,7 +65,7 @@ def test_what_is_forgotten_and_mapped_is_forgotten_and_mapped():
     for _ in range(3):
         fading.add_row(Y, tau, np.ones(2, bool), np.ones(2))
     assert fading.of_one_deviation(np.ones(2))[1] == pytest.approx(.05 * np.full(3, 1.75))
-    mapped.restart(np.ones((5, 3)))
+    mapped.restart(np.ones((CAUSES, 3)))
     mapped.add_row(Y, tau, np.ones(2, bool), np.ones(2))
     mapped.mapped(T, close=True)        # from now on the row is old
     mapped.mapped(T, close=False)
@@ -78,8 +79,8 @@ def test_what_is_forgotten_and_mapped_is_forgotten_and_mapped():
 def runs():
     """(estimator, estimate) for the same forty seconds of a vehicle: as measured; with held
     commands, which are half a period late; and with a thrust that is 5 % off."""
-    config = Config()
-    config = replace(config, robot=replace(config.robot, joints=(), urdf=""))
+    config = Config().with_values({"robot.joints": (), "robot.urdf": "",
+                                   "uncertainty.lacking_share": 0.0})
     robot = RobotModel.from_config(config)
     truth = true_parameters(config, robot, np.random.default_rng(10_003))
     samples = list(linear_samples(config, robot, truth.values, 40.0, 3))

@@ -242,3 +242,8 @@ class Uncertainty(Section):
               "intervals allow for, one standard deviation. A T200 loses 5 to 10 % of its thrust "
               "from 16 to 15.2 V.",
         "", 0.0, 1.0)
+    lacking_share: float = setting(
+        1.0, "Size of effects that every vehicle in water may have and the model lacks, of which "
+             "docs/terms.md has the list, relative to their typical sizes; parameter intervals "
+             "allow for them. 0: the model is complete.",
+        "", 0.0, 100.0)

@@ -44,8 +44,8 @@ REFRESHED_GROWTH = 0.02
 
 
 class StatedUncertainty(NamedTuple):
-    """Of one estimate: its covariance; systematic (CAUSES, p), read-only: its shift by one
-    deviation of each cause that no residual shows; inverse: of half its cost's Hessian, None if no
+    """Of one estimate: its covariance; systematic (k, p), read-only: its shift by one deviation of
+    each cause that no residual shows; inverse: of half its cost's Hessian, None if no
     solve has determined it."""
 
     covariance: ParameterCovariance
@@ -86,10 +86,11 @@ class EstimateUncertainty:
 
     def restart(self, covariance: np.ndarray, systematic: np.ndarray | None) -> None:
         """Start again with the covariance (p, p) of a prior or of a saved estimate, the latter with
-        its systematic (CAUSES, p)."""
+        its systematic (k, p)."""
         if systematic is None:
             systematic = np.zeros((CAUSES, len(covariance)))
-        self.recent = StatedUncertainty(MatrixCovariance(covariance), systematic)
+        self.recent = StatedUncertainty(MatrixCovariance(covariance),
+                                        self._information.systematic.padded(systematic))
         self._increments = IncrementCovariance(self._settings, self._floor)
         self._solved = self._present = None
 
@@ -143,8 +144,9 @@ class EstimateUncertainty:
 
     def _sandwich(self, solved: _Solved) -> StatedUncertainty:
         free, equalities = self._free_set.free, len(self._physical.table.equal_pairs)
-        B = solved.of_rows + solved.of_prior
-        inverse = ConstrainedInverse(solved.A, B, self._physical.active_normals(solved.pi),
+        B, off = solved.of_rows + solved.of_prior, self._information.systematic_gradient()
+        inverse = ConstrainedInverse(solved.A, B + off.T @ off,
+                                     self._physical.active_normals(solved.pi),
                                      equalities, solved.A @ solved.pi - solved.g, free)
         systematic = self._information.systematic_shift(inverse, solved.pi)
         if not free.all():

@@ -29,6 +29,7 @@ from typing import NamedTuple
 import numpy as np
 
 from ..config import Config
+from ..model.lacking_terms import LackingTerms
 from ..model.physical_set import PhysicalSet
 from ..model.robot import RobotModel
 from ..model.sample import Sample
@@ -59,6 +60,10 @@ REWEIGH_EVERY = 25      # ticks between checks of that ratio
 LIMITED_BY_NOISE = 0.25
 # what numpy and SciPy raise for sums that are not positive definite or not finite
 UNUSABLE = (np.linalg.LinAlgError, ValueError)
+TILTS = (3, 4)      # axes that weight and buoyancy turn back
+# Least inertia, damping and righting moment in the response to unseen forces, relative to those of
+# a typical robot: an estimate may be near zero before it has learnt.
+LEAST_RESPONSE = 0.25
 
 
 class PastNoise(NamedTuple):
@@ -95,13 +100,14 @@ class InformationState:
     """
 
     def __init__(self, config: Config, physical: PhysicalSet, kernel: np.ndarray,
-                 noise: np.ndarray, presumed: np.ndarray):
+                 noise: np.ndarray, presumed: np.ndarray, lacking: LackingTerms | None = None):
         """kernel (K,): the rows' low-pass; noise (C,): initial assumption [N, N m]; presumed (p,):
-        typical parameters of such a robot (see `RowExcitation`)."""
+        typical parameters of such a robot (see `RowExcitation`); lacking: effects that intervals
+        allow for, None for a complete model."""
         self._settings, self._physical, self._table = config.estimation, physical, physical.table
         self._uncertainty = config.uncertainty
         self._kernel, self._period = kernel, config.filter.period
-        self._presumed = presumed
+        self._presumed, self._lacking = presumed, lacking
         self._current_time = config.robot.current_time
         settings = config.estimation
         self._memory = 1 / max(1 - settings.forgetting, 1e-6)       # [ticks]
@@ -117,7 +123,7 @@ class InformationState:
                 residual_products: np.ndarray | None = None, rows_learned: int = 0) -> None:
         """Start again from a prior or a saved estimate; if that raises, nothing has changed.
 
-        Of a saved estimate, if it has them: its noise; systematic (CAUSES, p), its shift by one
+        Of a saved estimate, if it has them: its noise; systematic (k, p), its shift by one
         deviation of each error that no residual shows; residual_products (2, L, C), see
         `ResidualAutocovariance.products`. rows_learned: rows behind the prior that were learnt
         since the estimator's restart."""
@@ -138,7 +144,8 @@ class InformationState:
             gradient.autocovariance.go_on_from(residual_products)
         calibration = SystematicGradient(self._uncertainty, 6 if table.vehicle else 0,
                                          table.channels, table.size, self._period, decay,
-                                         self._kernel, self._memory)
+                                         self._kernel, self._memory,
+                                         len(self._lacking.names) if self._lacking else 0)
         if systematic is not None:
             # an error that moves the estimate by d moves half the gradient by A d, A = root^T root
             root = prior.rows[:, :-1]
@@ -170,9 +177,14 @@ class InformationState:
 
     def observe_motion(self, sample: Sample, valid: np.ndarray, robot: RobotModel,
                        pi: np.ndarray) -> None:
-        """Learn the noise of the measured motion from a sample before the low-pass. valid (C,): of
-        its rows; pi (p,): the present estimate."""
-        motion = self.systematic.motion
+        """Learn the noise of the measured motion, and what effects that the model lacks would do,
+        from a sample before the low-pass. valid (C,): of its rows; pi (p,): the present estimate.
+        """
+        lacking, motion = self.systematic.lacking, self.systematic.motion
+        if lacking.next_instant() and self._lacking is not None:
+            columns = self._lacking.columns(sample, pi)
+            columns[~valid] = 0.0
+            lacking.add_columns(columns)
         if motion is None:
             return
         if not valid[robot.vehicle_rows].all():
@@ -180,7 +192,19 @@ class InformationState:
             return
         axis = motion.add_motion(sample.nu_dot, sample.nu, sample.velocity_stddev)
         if axis is not None:
-            motion.set_columns(axis, robot.by_own_motion(sample, pi, axis, motion.speed[axis]))
+            columns = robot.by_own_motion(sample, pi, axis, motion.speed[axis])
+            motion.set_columns(axis, columns)
+            self._set_response(axis, columns, pi)
+
+    def _set_response(self, axis: int, columns: np.ndarray, pi: np.ndarray) -> None:
+        """Set how an axis of the vehicle responds to forces, as the estimate pi (p,) says."""
+        driven = self.systematic.driven
+        if driven is None:
+            return
+        known = np.array([pi, LEAST_RESPONSE * self._presumed])
+        inertia, damping = (known @ columns.T).max(axis=0)
+        stiffness = known[:, self._table.index["zgW_zbB"]].max() if axis in TILTS else 0.0
+        driven.set_response(axis, inertia, damping, stiffness)
 
     def sudden_variance(self, pi: np.ndarray, seconds: float) -> np.ndarray:
         """(C,) variance of the efforts predicted by pi (p,) since the vehicle's motion has been
@@ -364,8 +388,13 @@ class InformationState:
         """(p, p) covariance of half the cost's gradient at the truth, prior included."""
         return self.gradient.covariance + self.arrival.gradient_covariance()
 
+    def systematic_gradient(self) -> np.ndarray:
+        """(k, p) shift of half the cost's gradient by one deviation of each error that no residual
+        shows, except for noise of the motion."""
+        return self.systematic.of_one_deviation(self.scale ** 2)
+
     def systematic_shift(self, inverse: ConstrainedInverse, pi: np.ndarray) -> np.ndarray:
-        """(CAUSES, p) shift of the estimate pi (p,) by one deviation of each error that no residual
+        """(k, p) shift of the estimate pi (p,) by one deviation of each error that no residual
         shows; inverse: of half the cost's Hessian."""
         return self.systematic.shift(inverse, pi, self.scale ** 2, self.prior.stddev)
 
@@ -400,6 +429,9 @@ class InformationState:
         self.gradient.add_row(Y, residual * weight, informative, self.scale ** 2,
                               self.noise.long_run ** 2)
         self.systematic.add_row(Y, prediction.measured, prediction.valid, weight)
+        if self.systematic.driven is not None:
+            # What the estimate has yet to learn is no unseen force.
+            self.systematic.driven.add_row((residual * weight * informative)[:AXES])
 
     def _map_gradients(self, row_map: RowMap, factors: Iterator[None], close: bool) -> None:
         """Map the gradient's noise as its rows are mapped."""

@@ -27,6 +27,7 @@ import numpy as np
 from ..config import Config
 from ..model.arguments import read_only
 from ..model.covariance import semidefinite
+from ..model.lacking_terms import LackingTerms
 from ..model.parameter_set import ParameterSet
 from ..model.physical_set import PhysicalSet
 from ..model.robot import RobotModel
@@ -70,7 +71,8 @@ class RobotKnowledge:
         self._physical, self._overlap = physical, low_pass.correlation_length
         self.free_set = FreeSet(robot.table, config.estimation.frozen)
         self.information = InformationState(config, physical, low_pass.kernel,
-                                            robot.default_noise(config), presumed)
+                                            robot.default_noise(config), presumed,
+                                            LackingTerms(config, robot))
         self.uncertainty = EstimateUncertainty(config, physical, self.information, self.free_set)
 
     # --- changes ----------------------------------------------------------------------------------

@@ -34,6 +34,7 @@ from .parameter_checks import check_numbers
 from .parameter_set import CAUSES, ParameterSet
 
 PARAMETER_SCHEMA = 1
+OLDER_CAUSES = 4, 5     # rows of `systematic` in files of earlier versions
 # [bytes] The file of a robot with 30 joints has 3.3 MB, mostly covariance and information.
 LARGEST_PARAMETER_FILE = 4_000_000
 PARAMETER_LINE_WIDTH = 110  # of a line in the file [characters]
@@ -223,11 +224,11 @@ def _systematic(document: Mapping, size: int, what: str) -> np.ndarray | None:
         return None
     rows = [] if not isinstance(found, list) else [
         _numbers(row, f"{what}: systematic") for row in found]
-    if len(rows) == CAUSES - 1:     # saved by a version without the last cause
-        rows.append(np.zeros(size))
-    if len(rows) != CAUSES or any(row.size != size for row in rows):
-        raise ParameterError(f"{what}: systematic is {brief(found)}; expected {CAUSES} lists of "
-                             f"{size} numbers. Save the parameters again, or delete it.")
+    if len(rows) in OLDER_CAUSES:
+        rows += [np.zeros(size)] * (CAUSES - len(rows))
+    if len(rows) < CAUSES or any(row.size != size for row in rows):
+        raise ParameterError(f"{what}: systematic is {brief(found)}; expected {CAUSES} or more "
+                             f"lists of {size} numbers. Save the parameters again, or delete it.")
     return np.array(rows)
 
 

@@ -27,9 +27,10 @@ from .parameter_checks import check_numbers, check_robot
 from .parameter_kinds import check_kinds
 from .parameters import ParameterTable
 
-# rows of `ParameterSet.systematic`: delay and scale of the wrench, delay and scale of the joints'
-# efforts, noise of the vehicle's measured motion
-CAUSES = 5
+# first rows of `ParameterSet.systematic`: delay and scale of the wrench, delay and scale of the
+# joints' efforts, noise of the vehicle's measured motion, unseen forces that move the vehicle;
+# further rows: what the model lacks
+CAUSES = 6
 
 
 @dataclass(frozen=True)
@@ -37,8 +38,9 @@ class ParameterSet:
     """Unknown arrays are None, unknown mappings and tuples are empty.
 
     For predictions: values (p,) in the order of `names`; covariance (p, p); noise_stddev (C,) per
-    channel; systematic (CAUSES, p): shift of the values per standard deviation of each error that
-    residuals do not show. robot: the robot it belongs to ('joints', 'vehicle', 'channels').
+    channel; systematic (k, p), k >= CAUSES: shift of the values per standard deviation of each
+    error that residuals do not show. robot: the robot it belongs to ('joints', 'vehicle',
+    'channels').
 
     To resume an estimation as if it had not been interrupted: information (p, p) and gradient (p,):
     half the Hessian and half the gradient, at the values, of the minimized cost;

@@ -31,7 +31,7 @@ from .body_functions import (
     inertia_coefficients,
 )
 from .parameters import INERTIA_PLACES, VEHICLE_DAMPING, VEHICLE_INERTIA, VEHICLE_PARAMETERS
-from .rotations import skew
+from .rotations import cross, skew
 
 _KM = len(VEHICLE_INERTIA)
 _W, _B, _H = _KM + len(VEHICLE_DAMPING) + np.array([0, 1, 2])
@@ -55,7 +55,7 @@ def through_water(nu: np.ndarray, nu_dot: np.ndarray, R_nb: np.ndarray,
     """(nu_r (6,), its derivative (6,)): velocity relative to the water of a vehicle in a steady,
     irrotational current (3,) NED [m/s]. All of Fossen's terms depend on nu_r then."""
     drift = R_nb.T @ current
-    linear = np.cross(nu[3:], drift)    # the current rotates in body axes
+    linear = cross(nu[3:], drift)    # the current rotates in body axes
     return (np.concatenate([nu[:3] - drift, nu[3:]]),
             np.concatenate([nu_dot[:3] + linear, nu_dot[3:]]))
 

@@ -79,8 +79,10 @@ def _rigid(J: np.ndarray) -> np.ndarray:
 
 
 def perfectly_measured(config: Config) -> Config:
-    """The settings for these samples, whose efforts have neither delay nor scale error."""
-    return config.with_values({"uncertainty.delay_stddev": 0.0, "uncertainty.scale_stddev": 0.0})
+    """The settings for these samples, whose efforts have neither delay nor scale error, nor a part
+    that the model lacks."""
+    return config.with_values({f"uncertainty.{name}": 0.0 for name in (
+        "delay_stddev", "scale_stddev", "lacking_share")})
 
 
 def noise_stddev(table: ParameterTable) -> np.ndarray:

@@ -47,10 +47,10 @@ class ConstrainedInverse:
     def __init__(self, information: np.ndarray, gradient_covariance: np.ndarray,
                  normals: np.ndarray, equalities: int, gradient: np.ndarray, free: np.ndarray):
         """information A (p, p): half the Hessian of the cost, prior included; gradient_covariance B
-        (p, p): of half its gradient; normals (k, p): gradients of the active constraints, of which
-        the first `equalities` are equalities; gradient (p,): half the cost's gradient at the
-        estimate, which balances the constraints' multipliers; free (p,) bool. Raises SolverError if
-        A is singular."""
+        (p, p): of half its gradient, with all that may move it; normals (k, p): gradients of the
+        active constraints, of which the first `equalities` are equalities; gradient (p,): half the
+        cost's gradient at the estimate, which balances the constraints' multipliers; free (p,)
+        bool. Raises SolverError if A is singular."""
         self._free = None if free.all() else np.flatnonzero(free)
         self._size = free.size
         A, B = self._part(information), self._part(gradient_covariance)

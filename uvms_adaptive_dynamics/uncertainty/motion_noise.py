@@ -62,6 +62,7 @@ NOISIER = [math.inf, *map(_by_chance, range(1, 1 + round(RECENT / BLOCK)))]
 class MotionNoise:
     """Noise of the vehicle's measured motion, and how far it moves the estimate.
 
+    columns (12, p): derivatives of each axis' row by its own acceleration, then by its velocity;
     variance (12,): noise of the low-passed accelerations, then of the velocities, by axis; speed
     (6,): mean absolute velocities. The noise is an upper bound: any motion left in third
     differences counts as noise."""
@@ -79,7 +80,7 @@ class MotionNoise:
         self._usual = np.zeros(2 * AXES)        # of squares without bursts
         self._recent: deque[np.ndarray] = deque(maxlen=round(RECENT / BLOCK))
         self._velocity_variance = 0.0
-        self._columns = np.zeros((2 * AXES, size))
+        self.columns = np.zeros((2 * AXES, size))
         self._new = np.zeros(AXES)              # robust weights of rows since the last mapping
         self._old = np.zeros((2 * AXES, size))  # earlier weights times their columns, mapped
         self._differences = 0
@@ -106,7 +107,7 @@ class MotionNoise:
         now = np.mean(list(self._recent)[-count:], axis=0)
         usual = self._usual / max(self._blocks, 1.0)
         excess = np.where(now > NOISIER[count] * usual, now - usual, 0.0) * self._to_row
-        change = (self._columns @ pi) ** 2 * excess
+        change = (self.columns @ pi) ** 2 * excess
         return change[:AXES] + change[AXES:]
 
     @property
@@ -144,7 +145,7 @@ class MotionNoise:
 
     def set_columns(self, axis: int, columns: np.ndarray) -> None:
         """Set the columns (2, p) of an axis: its `RobotModel.by_own_motion`."""
-        self._columns[[axis, AXES + axis]] = columns
+        self.columns[[axis, AXES + axis]] = columns
 
     def add_row(self, weight: np.ndarray) -> None:
         """Add the robust weights (6,) of the vehicle's rows at a tick, zero for masked rows."""
@@ -158,7 +159,7 @@ class MotionNoise:
         """
         self._old = self._old @ T.T
         if close:
-            self._old += np.tile(self._new, 2)[:, None] * self._columns
+            self._old += np.tile(self._new, 2)[:, None] * self.columns
             self._new = np.zeros(AXES)
 
     def bias(self, inverse: ConstrainedInverse, pi: np.ndarray, weights: np.ndarray,
@@ -169,7 +170,7 @@ class MotionNoise:
         If noise may be all of an axis' motion, the data say nothing about its inertia, and the bias
         is limited to the prior's deviation, either way. Independent motions therefore add in
         quadrature, so that none hides another."""
-        columns, variance = self._columns, prior_stddev ** 2
+        columns, variance = self.columns, prior_stddev ** 2
         # number of rows that forgetting has left, in the directions that they inform
         own = np.einsum("kp,kp,p->k", columns, columns, variance)
         left = np.einsum("kp,kp,p->k", self._old, columns, variance)
