@@ -70,6 +70,27 @@ def test_what_the_model_lacks_may_last_longer_than_a_cluster():
     assert 0.8 < np.median(errors) / np.std(values) < 1.25
 
 
+def test_few_pieces_of_time_that_tell_count_as_few():
+    """A joint that moves for 10 s of a minute, beside effort that the model lacks: the 95 %
+    intervals hold the coefficient in at least 93 % of 400 recordings; with all 24 pieces counted it
+    would be less."""
+    rng, of_all, held = np.random.default_rng(7), 0, 0
+    moves = slice(200, 300)
+    for _ in range(400):
+        fit, direction = problem(rng)
+        still = np.ones(len(direction), bool)
+        still[moves] = False
+        direction[still] = 0.0
+        lacked = 0.3 * wandering(rng, direction.shape, 2.0)
+        fit = fit.of(fit.tau + lacked)
+        found, = fit.added(direction[:, :, None])
+        freedom = fit.freedom(direction)
+        assert freedom < 6.0 < found.clusters
+        held += abs(found.value) < found._replace(freedom=freedom).half_width(0.975)
+        of_all += abs(found.value) < found.half_width(0.975)
+    assert held >= 372 > of_all, (held, of_all)
+
+
 def wandering(rng, shape, seconds=5.0):
     """Gauss-Markov processes of unit deviation with this correlation time."""
     kept = np.exp(-1 / (RATE * seconds))

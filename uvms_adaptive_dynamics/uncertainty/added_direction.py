@@ -74,15 +74,18 @@ class RobustFit:
     """Least squares whose channels are weighted by the noise that the fit leaves.
 
     Y (T, C, p), tau (T, C), valid (T, C), t (T,) [s]; cluster: length [s] of the pieces that the
-    jackknife leaves out, over which errors of the model may be correlated. `solution` (p,) are the
-    coefficients, `predicted` (T, C) the efforts they predict, and `cost` is twice the negative log
-    likelihood of the residuals, for independent rows and up to a constant.
+    jackknife leaves out, over which errors of the model may be correlated; witness (C,): number of
+    the witness that each channel belongs to, for channels that share errors of the model (None: of
+    its own). `solution` (p,) are the coefficients, `predicted` (T, C) the efforts they predict, and
+    `cost` is twice the negative log likelihood of the residuals, for independent rows and up to a
+    constant.
     """
 
     def __init__(self, Y: np.ndarray, tau: np.ndarray, valid: np.ndarray, t: np.ndarray,
-                 cluster: float = CLUSTER_LENGTH):
+                 cluster: float = CLUSTER_LENGTH, witness: np.ndarray | None = None):
         self.tau, self.valid, self._t = tau, valid, t
         self._Y, self._cluster = Y, cluster
+        self._witness = np.arange(tau.shape[1]) if witness is None else witness
         self._piece = pieces_of(t, cluster)
         power = np.sqrt(np.maximum(np.mean(Y ** 2, axis=(0, 1)), 1e-300))
         self._scale = 1.0 / np.maximum(power, 1e-9 * power.max())
@@ -100,12 +103,12 @@ class RobustFit:
 
     def of(self, tau: np.ndarray) -> RobustFit:
         """The same rows fitted to other efforts tau (T, C)."""
-        return RobustFit(self._Y, tau, self.valid, self._t, self._cluster)
+        return RobustFit(self._Y, tau, self.valid, self._t, self._cluster, self._witness)
 
     def beside(self, columns: np.ndarray) -> RobustFit:
         """The fit with further columns (T, C, k)."""
         return RobustFit(np.concatenate([self._Y, columns], axis=2), self.tau, self.valid, self._t,
-                         self._cluster)
+                         self._cluster, self._witness)
 
     def unseen(self, length: float) -> np.ndarray:
         """(T, C) cross-validated predictions: each piece of `length` [s] by a fit to the rest."""
@@ -140,15 +143,15 @@ class RobustFit:
 
     def confirmed(self, direction: np.ndarray, judges: np.ndarray, before: float = 0.0) -> bool:
         """Whether the 95 % interval of `before` plus the coefficient of a direction (T, C) keeps
-        its sign without the rows of any one of the channels `judges` (C,).
+        its sign without the rows of any one witness among the channels `judges` (C,).
 
-        What the model lacks is alike in all rows of a channel, so a jackknife over time does not
-        show it, but it is another on each channel."""
-        by_channel = self._sums_by_channel(direction)
-        whole, right = (np.sum(parts, axis=0) for parts in zip(*by_channel))
+        What the model lacks is alike in all rows of a witness, so a jackknife over time does not
+        show it, but it is another on each."""
+        judges = judges & self._used.any(axis=0)
+        whole, right = self._sums(direction[:, :, None])
         value = before + self._coefficient(whole, right).value
-        for c in np.flatnonzero(judges & self._used.any(axis=0)):
-            N, b = by_channel[c]
+        for witness in np.unique(self._witness[judges]):
+            N, b = self._sums(direction[:, :, None], judges & (self._witness == witness))
             one = self._coefficient(whole - N, right - b)
             if math.copysign(1.0, value) * (before + one.value) <= one.half_width(0.975):
                 return False
@@ -163,23 +166,29 @@ class RobustFit:
         return Coefficient(float(x[-1]), math.sqrt(variance_of_series(without))
                            if len(without) else math.inf, len(without), gain)
 
+    def freedom(self, direction: np.ndarray) -> float:
+        """Degrees of freedom, at least one, of the standard error of a direction's coefficient: one
+        less than the number of clusters that would tell as much of it if all told alike (Carter,
+        Schnepel and Steigerwald 2017). direction (T, C)."""
+        N, _ = self._sums(direction[:, :, None])
+        of_last = self._solved(N.sum(axis=0), np.eye(N.shape[1])[-1])
+        told = np.einsum("i,kij,j->k", of_last, N, of_last)
+        return max(float(told.sum() ** 2 / max(float(told @ told), 1e-300)) - 1.0, 1.0)
+
     def between_channels(self, direction: np.ndarray) -> tuple[float, int]:
         """(variance, K): how far the K channels that judge a direction (T, C) disagree on its
         coefficient; these are the channels that it does not change, but whose parameters it shares.
 
         What the model lacks is alike in all rows of a channel, so a jackknife over time does not
         show it; this one leaves out channels. The variance is infinite for K < 2."""
-        sums = [(N.sum(axis=0), b.sum(axis=0)) for N, b in self._sums_by_channel(direction)]
+        channels = np.arange(direction.shape[1])
+        sums = [tuple(part.sum(axis=0) for part in self._sums(direction[:, :, None], channels == c))
+                for c in channels]
         whole, right = (np.sum(parts, axis=0) for parts in zip(*sums))
         without = np.array([self._solved(whole - N, right - b)[-1]
                             for (N, b), used, own in zip(sums, self._used.T, direction.T)
                             if used.any() and not own[used].any()])
         return float(variance(without)) if len(without) > 1 else math.inf, len(without)
-
-    def _sums_by_channel(self, direction: np.ndarray) -> list[tuple[np.ndarray, np.ndarray]]:
-        """`_sums` of each channel with one direction (T, C)."""
-        channels = np.arange(direction.shape[1])
-        return [self._sums(direction[:, :, None], channels == c) for c in channels]
 
     def _sums(self, directions: np.ndarray, channels: np.ndarray | slice = slice(None)
               ) -> tuple[np.ndarray, np.ndarray]:

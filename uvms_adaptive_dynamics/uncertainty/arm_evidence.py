@@ -108,7 +108,11 @@ def _found(fit: RobustFit, late: np.ndarray, turned: np.ndarray, joints: Sequenc
         return fit.cost - fit.beside(directions[:, :, k:k + 1]).cost
 
     def exceeds(k: int, least: float) -> bool:
-        return added[k].exceeds(least) and fit.confirmed(directions[:, :, k], judges[k])
+        if not added[k].exceeds(least):
+            return False
+        direction = directions[:, :, k]
+        added[k] = added[k]._replace(freedom=fit.freedom(direction))
+        return added[k].exceeds(least) and fit.confirmed(direction, judges[k])
 
     found = []
     if exceeds(0, MIN_ARM_LAG):
@@ -171,8 +175,8 @@ def scale_of(fit: RobustFit, which: np.ndarray, judged_by_channels: bool = False
             cost = own.cost + 2.0 * math.log(factor) * float(fit.valid[:, which].sum())
             if factor < LEAST_FACTOR:
                 return None
-            if judged_by_channels:
-                added = added.with_variance(*own.between_channels(direction))
+            added = (added.with_variance(*own.between_channels(direction)) if judged_by_channels
+                     else added._replace(freedom=own.freedom(direction)))
             found, least = added._replace(value=math.log(factor)), math.log(1.0 + MIN_EFFORT_SHARE)
             matters = (found.exceeds(least)
                        and own.confirmed(direction, ~which, before=found.value))
