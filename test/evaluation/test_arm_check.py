@@ -146,6 +146,23 @@ def test_what_no_scale_can_mend_is_told_by_its_likelihood(change, said):
     assert said in found.sentence
 
 
+def exchanged_by_the_tilt_alone(sample):
+    """Only the efforts of roll and pitch are off, as if axis_d and axis_c were exchanged, times
+    eight; the arm's own rows do not count."""
+    there, here = (ROBOT.raw_rows(one).Y[3:5] @ PI for one in (exchanged(sample), sample))
+    wrench, valid = sample.wrench.copy(), sample.valid.copy()
+    wrench[3:5] += 8.0 * (there - here)
+    valid[6:] = False
+    return replace(sample, wrench=wrench, valid=valid)
+
+
+def test_what_one_witness_says_alone_exchanges_no_joints():
+    """Roll and pitch explain the arm's weight by the same tilt, so the model's errors are common.
+    """
+    samples, log = recorded(change=exchanged_by_the_tilt_alone)
+    assert arm_check(samples, log, PI, CONFIG, ROBOT, sign_doubted=True).findings == []
+
+
 def test_a_doubt_about_signs_is_no_finding_by_itself():
     """Correct rows give no finding."""
     samples, log = recorded()

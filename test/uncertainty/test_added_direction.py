@@ -99,6 +99,24 @@ def wandering(rng, shape, seconds=5.0):
     return lfilter([1.0], [1.0, -kept], steps, axis=0)
 
 
+def test_a_fit_explains_more_if_it_does_so_all_the_time_and_on_several_channels():
+    """Two channels whose noise is halved: all the time, or where it counts as much for a tenth of
+    it, or on one channel."""
+    rng = np.random.default_rng(8)
+    t = np.arange(0.0, 60.0, 1 / RATE)
+    Y, noise = rng.normal(size=(len(t), 3, 2)), rng.normal(size=(len(t), 3))
+
+    def more(share, witness=(0, 1, 2)):
+        fits = [RobustFit(Y, Y @ [1.0, 2.0] + each, np.ones(noise.shape, bool), t,
+                          witness=np.array(witness)) for each in (noise, share * noise)]
+        return fits[1].explains_more(fits[0], np.ones(3, bool), 20.0)
+
+    assert more([0.5, 0.5, 1.0])
+    assert not more([0.5, 0.5, 1.0], (0, 0, 1))
+    assert not more([0.5, 1.0, 1.0])
+    assert not more(np.where(t[:, None] < 6.0, 0.01, 1.0) * np.ones(3))
+
+
 def test_a_direction_that_the_parameters_have_gets_nothing():
     """An unexcited direction gets nothing either; each direction is judged by itself."""
     fit, direction = problem(np.random.default_rng(2), coefficient=0.5)

@@ -25,10 +25,10 @@ import numpy as np
 from ..config import Config
 from ..estimation.low_pass import RowFilter
 from ..model.robot import RawRows, RobotModel
-from ..model.sample import VEHICLE_CHANNELS, Sample
+from ..model.sample import Sample
 from ..signals.filters.joints import joint_limits
 from ..uncertainty.added_direction import RobustFit
-from ..uncertainty.arm_evidence import arm_findings
+from ..uncertainty.arm_evidence import arm_findings, witnesses
 from ..uncertainty.evidence import ReportedFinding
 from ..uncertainty.thrust_scale import UNSHOWN, thrust_scale
 from .arm_exchange import EXCHANGE_STRIDE, mistaken_joint
@@ -79,13 +79,10 @@ def arm_check(samples: Sequence[Sample], log: RunLog, pi: np.ndarray, config: Co
     loads = _own_load_count(robot)
     late, turned, drag, across, own = np.split(
         columns, np.cumsum([1, n, drags, columns.shape[2] - 1 - n - drags - loads]), axis=2)
-    # Roll and pitch balance the arm's weight by the same tilt, so they are one witness of it.
-    witness = np.arange(len(robot.channels))
-    witness[VEHICLE_CHANNELS.index("pitch")] = VEHICLE_CHANNELS.index("roll")
     # Drag looks like a delay, and moments across the axes like an arm of another weight, so what
     # the model lacks is fitted along with the faults.
     without = RobustFit(log.regressors(places), (rows.measured - rows.tau_known)[places], valid,
-                        t, witness=witness).beside(across)
+                        t, witness=witnesses(len(robot.channels))).beside(across)
     fit = without.beside(drag)
     drag_gain = without.cost - fit.cost
     low, high = joint_limits(config, robot)

@@ -33,7 +33,7 @@ from ..estimation.low_pass import RowFilter
 from ..model.robot import RawRows, RobotModel
 from ..model.sample import Sample
 from ..uncertainty.added_direction import RobustFit
-from ..uncertainty.arm_evidence import LEAST_COST_GAIN
+from ..uncertainty.arm_evidence import LEAST_COST_GAIN, witnesses
 from ..uncertainty.evidence import ReportedFinding
 
 COMPARED_SAMPLES = 600  # samples compared: half a minute
@@ -46,7 +46,8 @@ SampleChange = Callable[[Sample], Sample]
 def mistaken_joint(samples: Sequence[Sample], config: Config, robot: RobotModel, period: float,
                    room: np.ndarray, gain: float) -> ReportedFinding | None:
     """The exchange or mirrored joint that best explains the rows, or None. It must lower the cost
-    per row by more than `gain`, and have odds of 1000 against the unchanged rows.
+    per row by more than `gain`, and have odds of 1000 against the unchanged rows, also without the
+    other witness that speaks for it most, and beyond what they vary by over time.
 
     samples: `period` [s] apart; robot: with all fitted terms; room (n, 2): how far the joints'
     positions may move down (negative) and up within their limits.
@@ -60,35 +61,39 @@ def mistaken_joint(samples: Sequence[Sample], config: Config, robot: RobotModel,
     if as_it_is is None:
         return None
     count = float(as_it_is.valid.sum())
-    least = max(gain, LEAST_COST_GAIN / count)
-    best: tuple[float, ReportedFinding | None] = (least, None)
-    for change, findings in _guesses(samples, robot, room):
+    best: tuple[float, ReportedFinding | None] = (gain, None)
+    for change, joints, findings in _guesses(samples, robot, room):
         changed = as_it_is if change is None else fit(change)
         if changed is None:
             continue
+        judges = ~np.isin(np.arange(len(robot.channels)) - robot.arm_rows.start, joints)
         for finding, sign in findings:
             own = changed if sign is None else changed.of(changed.tau * sign)
-            best = max(best, ((as_it_is.cost - own.cost) / count, finding), key=lambda one: one[0])
+            if own.explains_more(as_it_is, judges, LEAST_COST_GAIN):
+                best = max(best, ((as_it_is.cost - own.cost) / count, finding),
+                           key=lambda one: one[0])
     return best[1]
 
 
 def _guesses(samples: Sequence[Sample], robot: RobotModel, room: np.ndarray) -> Iterator[
-        tuple[SampleChange | None, list[tuple[ReportedFinding, np.ndarray | None]]]]:
-    """Yield (change of the samples, [(finding, signs (C,) of the efforts)]); None: unchanged."""
+        tuple[SampleChange | None, tuple[int, ...],
+              list[tuple[ReportedFinding, np.ndarray | None]]]]:
+    """Yield (change of the samples, the joints that are mistaken, [(finding, signs (C,) of the
+    efforts)]); None: unchanged."""
     joints, C = robot.joints, len(robot.channels)
     for i, j in combinations(range(len(joints)), 2):
-        yield partial(_exchanged, i=i, j=j), [(_exchange(joints[i], joints[j]), None)]
+        yield partial(_exchanged, i=i, j=j), (i, j), [(_exchange(joints[i], joints[j]), None)]
     mu = np.array([sample.mu for sample in samples])
     for j, name in enumerate(joints):
         sign = np.ones(C)
         sign[C - len(joints) + j] = -1.0
-        yield None, [(_effort_sign(name), sign)]
+        yield None, (j,), [(_effort_sign(name), sign)]
         # Mirror the positions about their own middle, then shift them within the limits.
         middle = mu[:, j].min() + mu[:, j].max()
         if not np.isfinite(room[j]).all():
             continue
         for shift in np.linspace(room[j, 0], room[j, 1], ZEROS):
-            yield (partial(_mirrored, j=j, total=middle + shift),
+            yield (partial(_mirrored, j=j, total=middle + shift), (j,),
                    [(_mirror(name, False), None), (_mirror(name, True), sign)])
 
 
@@ -113,7 +118,7 @@ def _mirrored(sample: Sample, j: int, total: float) -> Sample:
 def _fit(samples: Sequence[Sample], robot: RobotModel, settings: Filter) -> RobustFit | None:
     """The fit to the samples' low-passed rows; None without valid rows."""
     t, Y, tau, valid = low_passed(samples, settings, robot.raw_rows)
-    return RobustFit(Y, tau, valid, t) if valid.any() else None
+    return RobustFit(Y, tau, valid, t, witness=witnesses(tau.shape[1])) if valid.any() else None
 
 
 def low_passed(samples: Sequence[Sample], settings: Filter, make: Callable[[Sample], RawRows]

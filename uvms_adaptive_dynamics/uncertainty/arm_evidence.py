@@ -29,6 +29,7 @@ from typing import NamedTuple
 import numpy as np
 
 from ..config.sensors import Joints
+from ..model.sample import VEHICLE_CHANNELS
 from .added_direction import Coefficient, RobustFit
 from .evidence import ReportedFinding
 
@@ -65,6 +66,14 @@ class Scale(NamedTuple):
     added: Coefficient
     gain: float
     matters: bool
+
+
+def witnesses(channels: int) -> np.ndarray:
+    """(C,) the witness of the arm that each channel of a vehicle with an arm belongs to: roll and
+    pitch balance its weight by the same tilt, so they are one."""
+    found = np.arange(channels)
+    found[VEHICLE_CHANNELS.index("pitch")] = VEHICLE_CHANNELS.index("roll")
+    return found
 
 
 def arm_findings(fit: RobustFit, late: np.ndarray, turned: np.ndarray, joints: Sequence[str],
