@@ -43,15 +43,17 @@ def test_the_interval_is_that_of_the_logarithm():
     assert "1.20 times" in said and "(95 %: 1.08 to 1.33)" in said
 
 
-@pytest.mark.parametrize("stddev, shown", [(0.1, True), (0.7, True), (0.9, False), (1e3, False)])
-def test_a_scale_that_may_be_less_than_any_cause_explains_is_not_shown(stddev, shown, monkeypatch):
+@pytest.mark.parametrize("factor, stddev, shown", [
+    (1.0, 0.1, True), (1.0, 0.7, True), (1.0, 0.9, False), (1.0, 1e3, False),
+    (3.0, 0.1, True), (3.0, 0.4, False), (0.3, 0.4, False)])
+def test_a_scale_beyond_what_any_cause_explains_is_not_shown(factor, stddev, shown, monkeypatch):
     """An arm that hangs still beside a vehicle that keeps its station: the factor is between
     nothing and infinity, of which no interval is printed (its end is no float)."""
     monkeypatch.setattr(
         "uvms_adaptive_dynamics.uncertainty.thrust_scale.scale_of_all",
-        lambda fit, joints: Scale(1.0, Coefficient(0.0, stddev, 30), 0.0, False))
+        lambda fit, joints: Scale(factor, Coefficient(math.log(factor), stddev, 30), 0.0, False))
     fit = SimpleNamespace(predicted=np.zeros((1, 10)))
     found = thrust_scale(fit, 4)
     assert (found is not None) == shown
     if found is not None:
-        assert "(95 %: 0." in found.sentence()
+        assert f"is {factor:.2f} times" in found.sentence()

@@ -64,9 +64,10 @@ class ThrustRatio(NamedTuple):
 
 def thrust_scale(fit: RobustFit, joints: int) -> ThrustRatio | None:
     """The scale from a fit whose last `joints` channels are efforts of joints; None if the fit does
-    not bound it to plausible factors."""
+    not bound it to plausible factors, from below and above: an arm whose weight seems a fifth of
+    what its efforts say is explained as well by axes that do not feel it."""
     found = scale_of_all(fit, joints)
     if found is None or found.added.clusters < MIN_PIECES:
         return None
     ratio = ThrustRatio(found.factor, found.added)
-    return ratio if found.added.value - ratio.error > math.log(LEAST_FACTOR) else None
+    return ratio if abs(found.added.value) + ratio.error < -math.log(LEAST_FACTOR) else None
