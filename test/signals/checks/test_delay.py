@@ -23,7 +23,14 @@ from frame_cases import recording
 
 from uvms_adaptive_dynamics.config import Config
 from uvms_adaptive_dynamics.model.robot import RobotModel
-from uvms_adaptive_dynamics.signals.checks.delay import DelayMonitor, thruster_delay
+from uvms_adaptive_dynamics.signals.checks.delay import (
+    SHIFTS,
+    DelayMonitor,
+    _least,
+    _likeliest,
+    thruster_delay,
+)
+from uvms_adaptive_dynamics.signals.checks.fits import STRETCHES
 from uvms_adaptive_dynamics.signals.front_end import SignalFrontEnd
 
 
@@ -150,3 +157,16 @@ def test_a_noisy_imu_tells_of_no_delay(seed):
     would seem to act before it, as heave's does, which a controller moves."""
     monitor = monitored(0.0, seed, shaken=(0.0, 61.0), noise=(0.0, 1.0))
     assert not monitor.warning and not monitor.misread
+
+
+@pytest.mark.parametrize("against, told", [(np.full(STRETCHES, 0.1), True),
+                                           (np.tile([0.0, 0.4], STRETCHES // 2), False)])
+def test_a_delay_that_half_of_the_time_denies_is_not_told(against, told):
+    """Each stretch's likelihood has a sharp maximum at .6 s, and a second one at the configured
+    delay, which is the larger one in every other stretch."""
+    def peak(place):
+        return np.exp(-((SHIFTS - place) / 0.1) ** 2)[:, None, None]
+    cost = -0.3 * peak(0.6) - against[:, None] * peak(0.0)
+    found = _likeliest(np.exp(np.repeat(cost, 2, axis=2) * STRETCHES * 2))
+    assert found.delay == pytest.approx(0.6, abs=0.01) and 5.0 * found.stddev < 0.6
+    assert bool(_least(found)) == told

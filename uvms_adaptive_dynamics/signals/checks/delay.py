@@ -20,6 +20,7 @@ recordings have delays of 0.1 to 0.6 s.
 """
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from typing import NamedTuple
 
@@ -48,10 +49,12 @@ FIRST_ESTIMATE, ESTIMATE_PERIOD, MONITORED = 30.0, 30.0, 60.0    # [s]
 
 class Delay(NamedTuple):
     """`delay` [s] of the motion behind the wrench in addition to the configured one, and its
-    standard error `stddev` [s]."""
+    standard error `stddev` [s]. steady: whether the odds against the configured delay exceed what
+    they vary by from one stretch of time to another, with 95 % confidence (Vuong 1989)."""
 
     delay: float
     stddev: float = 0.0
+    steady: bool = True
 
 
 def thruster_delay(samples: Sequence[Sample], robot: RobotModel, config: Config) -> Delay | None:
@@ -138,8 +141,9 @@ class DelayMonitor:
 
 
 def _least(found: Delay | None) -> float:
-    """[s] Of the delays that 99.9 % certainty allows, the one nearest to none."""
-    if found is None:
+    """[s] Of the delays that 99.9 % certainty allows, the one nearest to none. A controller that
+    follows slow water gives a sharp estimate, but as many stretches of time deny it as say so."""
+    if found is None or not found.steady:
         return 0.0
     margin = student_quantile(CERTAIN, STRETCHES) * found.stddev
     return found.delay - float(np.clip(found.delay, -margin, margin))
@@ -274,8 +278,13 @@ def _likeliest(left: np.ndarray) -> Delay | None:
     parts, curvatures = np.transpose([vertex(SHIFTS, one) for one in without.T])
     if curvature == 0.0 or (curvatures == 0.0).any():   # an end of the tried shifts
         return None
-    disagreement = sum(_disagreement(costs, delay) for costs in (of_axes, cost.sum(axis=2)))
-    return Delay(delay, float(np.sqrt(variance(parts) + disagreement / curvature)))
+    by_stretch = cost.sum(axis=2)
+    disagreement = sum(_disagreement(costs, delay) for costs in (of_axes, by_stretch))
+    gain = np.array([np.interp(0.0, SHIFTS, one) - np.interp(delay, SHIFTS, one)
+                     for one in by_stretch.T])
+    varies = math.sqrt(STRETCHES * float(np.var(gain, ddof=1)))
+    return Delay(delay, float(np.sqrt(variance(parts) + disagreement / curvature)),
+                 bool(gain.sum() > student_quantile(0.975, STRETCHES) * varies))
 
 
 def _disagreement(costs: np.ndarray, delay: float) -> float:
