@@ -23,6 +23,7 @@ from uvms_adaptive_dynamics.evaluation.causes import (
     missing_messages,
     partly_masked,
     remedies,
+    remedy,
 )
 from uvms_adaptive_dynamics.signals.decode.input_state import InputState
 from uvms_adaptive_dynamics.signals.decode.joint_parts import NOT_LATER
@@ -89,6 +90,12 @@ def test_a_large_share_of_rows_masked_for_one_reason_is_told():
                             {"joint_states": joints})
     assert said.startswith("rows of surge, sway do not count 30% of the time, from 4.0 s after")
     assert "do not fit each other: axis_d" in said and "joint_states.timeout" in said
+
+
+def test_a_stalled_joint_may_carry_a_payload():
+    """Its effort at the drive's limit does not tell a load from a jam, so both are named."""
+    said = remedy("joint stalled", {})
+    assert "payload" in said and "free the joint" in said
 
 
 def test_efforts_of_another_unit_are_told_to_be_scaled():

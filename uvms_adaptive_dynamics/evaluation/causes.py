@@ -62,7 +62,10 @@ ADVICE_FOR_REASON = {
                          "joint_states.position_offset",
     FILTERS_START: "record for longer",
     JOINT_AT_REST: "move the joint faster than joint_states.rest_velocity",
-    "joint stalled": "free the joint, or check joint_states.effort_scale",
+    # The effort of a drive at its limit does not tell a load from a jam.
+    "joint stalled": "its drive is at its limit and does not move it, held by a payload, a contact "
+                     "or a jam: take off the load or free the joint, or check "
+                     "joint_states.effort_scale",
 }
 
 
