@@ -134,6 +134,13 @@ def test_a_force_that_wanders_is_no_drift_of_the_thrust(seed):
     assert not any("thrust" in fact for fact in facts)
 
 
+@pytest.mark.parametrize("seed", [1, 36, 39])
+def test_the_ends_of_a_trend_do_not_count_as_all_of_its_pieces(seed):
+    """A random walk that ends elsewhere by little: with all 16 pieces counted, it would be told."""
+    found, facts = said(wander=3.0, seed=seed)
+    assert found == [] and not any("in water" in fact for fact in facts)
+
+
 def test_a_robot_without_a_vehicle_has_nothing_to_drift():
     """Nor has one whose rows do not count."""
     t, Y, tau, known, valid = rows(60.0)

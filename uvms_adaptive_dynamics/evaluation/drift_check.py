@@ -97,8 +97,10 @@ def _trends(log: RunLog, robot: RobotModel) -> tuple[Coefficient, Coefficient] |
     # compared within pieces.
     of_motion, change, efforts = (_within(one, valid, pieces_of(t, length))
                                   for one in (Y, thrust, tau[:, :, None]))
+    beside = fit.beside(thrust)
+    # The first and last pieces tell most of a trend between pieces.
     return (RobustFit(of_motion, efforts[:, :, 0], valid, t, length).added(change)[0],
-            fit.beside(thrust).added(weight)[0])
+            beside.added(weight)[0]._replace(freedom=beside.freedom(weight[:, :, 0])))
 
 
 def _within(values: np.ndarray, valid: np.ndarray, pieces: np.ndarray) -> np.ndarray:
