@@ -32,11 +32,13 @@ from typing import Any
 from ..config import Config
 from ..model.robot import RobotModel
 from ..model.sample import Sample
+from .attitude_rates import AttitudeRates
 from .checks.delay import DelayMonitor
 from .checks.frames import FrameChecks
 from .decode.clocks import Handling
 from .decode.input_state import SILENCE_TIMEOUTS, InputStatus, input_status
 from .decode.readings import ClockJump, MessageReader, Reading
+from .decode.sensor_clock import SensorClock
 from .filter_chain import FilterChain, FoundWrong
 from .filters.pace import slow_sensors
 from .gates.choose import frozen_sensor_gate, publisher_gate
@@ -70,6 +72,7 @@ class SignalFrontEnd:
         self.inputs = self._reader.inputs
         self._frozen_gate = _frozen_gate(config)
         self._publisher_gate = _publisher_gate(config)
+        self._rates = AttitudeRates(config, self._reader.clocks.sensors.get("imu", SensorClock()))
         self.frames = FrameChecks(config, robot, self._reader.clocks.drifts, self._reader.wrapped,
                                   lambda: self._filters.tried_log())
         self._filters = FilterChain(config, robot, self._reader.clocks, self._count_outlier,
@@ -83,6 +86,7 @@ class SignalFrontEnd:
         self._left_out = FoundWrong()       # what the samples learnt again were without
         self._replay: Replay | None = None
         self._again: tuple[tuple[Sample, Sample], ...] = ()     # to be learnt again
+        self._wrong_since = math.inf
         self.resets: Counter = Counter()
 
     def change_settings(self, config: Config) -> None:
@@ -91,6 +95,7 @@ class SignalFrontEnd:
         gates_change = config.filter.gates != self.config.filter.gates
         if gates_change:
             self._publisher_gate = _publisher_gate(config)
+            self._rates.change_settings(config)
         if gates_change or (config.joint_states.rest_velocity
                             != self.config.joint_states.rest_velocity):
             self._frozen_gate = _frozen_gate(config)
@@ -118,11 +123,12 @@ class SignalFrontEnd:
         self._right = PutRight(NO_MENDS.then(-math.inf, self._right.mends.now))
 
     def _drop_signals(self) -> None:
-        for part in (self._reader, self._frozen_gate, self._publisher_gate, self._filters,
-                     self._grid, self._masks, self.delay):
+        for part in (self._reader, self._frozen_gate, self._publisher_gate, self._rates,
+                     self._filters, self._grid, self._masks, self.delay):
             part.reset()
         self._kept.clear()
         self._replay, self._again = None, ()
+        self._wrong_since = math.inf        # [s since the epoch] of readings that were left out
 
     # --- messages ---------------------------------------------------------------------------------
 
@@ -160,10 +166,13 @@ class SignalFrontEnd:
                 "nodes publish on this topic: stop one of them, or rename its topic"))
             return
         self.inputs[role].count_used()
-        right = self._right.add(reading)
-        if right is not None:
-            self._filters.add(right)
-        self._keep(reading)
+        for one in self._rates.add(reading) if role == "imu" else (reading,):
+            right = self._right.add(one)
+            if right is not None:
+                self._filters.add(right)
+            self._keep(one)
+        if role == "imu" and self._rates.found is not None:
+            self._leave_out_imu(self._rates.found)
 
     def _cut_off(self, role: str, since: float, reason: str, explanation: str) -> None:
         """Count the reading as rejected, and discard the data since the fault began at `since` [s].
@@ -171,6 +180,18 @@ class SignalFrontEnd:
         self.inputs[role].count_rejected(reason, explanation, proven=True)
         self._filters.discard_after(role, since)
         self._keep(CutOff(role, since))
+
+    def _leave_out_imu(self, since: float) -> None:
+        """Discard the IMU's readings since `since` [s], and let what was learnt with them be undone
+        and learnt again without."""
+        self._filters.discard_after("imu", since)
+        self._keep(CutOff("imu", since))
+        origin = self._reader.origin
+        if not self._again and origin is not None:
+            # (a sample uses the readings up to its latency later)
+            self._wrong_since = origin + since - self.latency
+            self._again = self._kept.without(self.robot, FoundWrong(attitude=True),
+                                             self._wrong_since)
 
     # --- readings put right -----------------------------------------------------------------------
 
@@ -229,7 +250,7 @@ class SignalFrontEnd:
     def _latency_with(self, mends: Mends) -> float:
         """The latency [s] with readings that are put right by these mends."""
         return max(self.config.filter.latency,
-                   min(self._filters.wait() + mends.late, LONGEST_WAIT))
+                   min(self._filters.wait() + mends.late + self._rates.late, LONGEST_WAIT))
 
     def flush(self) -> list[Sample]:
         """The samples up to the last message, at the end of a recording."""
@@ -270,8 +291,13 @@ class SignalFrontEnd:
         if self._replay is not None:
             self._replay.add_sample(tick, sample)
         again, self._again = self._again, ()
-        return replace(sample, right_until=origin + frames.right_until,
-                       found_wrong=wrong.vehicle or wrong.arm,
+        right_until, out_since = origin + frames.right_until, self._wrong_since
+        if out_since < math.inf:
+            # (before the first check, nothing speaks against the readings before)
+            right_until = min(right_until, out_since) if right_until > -math.inf else out_since
+            self._wrong_since = math.inf
+        return replace(sample, right_until=right_until,
+                       found_wrong=wrong.vehicle or wrong.arm or out_since < math.inf,
                        misread=frames.misread + self.delay.misread, again=again)
 
     # --- reports ----------------------------------------------------------------------------------
@@ -298,7 +324,8 @@ class SignalFrontEnd:
         """Sentences for the operator, each with the setting to change; empty if all is well."""
         slow = slow_sensors(self._reader.clocks.sensors, self.config.filter.lowpass)
         return signal_warnings(
-            [*self._reader.clocks.sentences(), *slow, *self._filters.sentences()],
+            [*self._reader.clocks.sentences(), *slow, *self._rates.sentences(),
+             *self._filters.sentences()],
             self.frames, self.delay, self._filters.inertial.motion_sentences(),
             self._filters.inertial.dvl_gate.restarts)
 

@@ -72,12 +72,14 @@ class Kept:
         while self.samples[0][1].t < sample.t - KEPT_SECONDS:
             self.samples.popleft()
 
-    def without(self, robot: RobotModel, wrong: FoundWrong) -> tuple[tuple[Sample, Sample], ...]:
-        """The samples, each as it was and without the rows that depend on a wrong sensor."""
+    def without(self, robot: RobotModel, wrong: FoundWrong,
+                since: float = -math.inf) -> tuple[tuple[Sample, Sample], ...]:
+        """The samples, each as it was and, from the stamp `since` [s] on, without the rows that
+        depend on a wrong sensor."""
         spoilt = np.full(len(robot.channels), wrong.attitude)
         spoilt[robot.vehicle_rows] |= wrong.vehicle
         spoilt[robot.arm_rows] |= wrong.arm
-        return tuple((sample, replace(sample, valid=sample.valid & ~spoilt))
+        return tuple((sample, replace(sample, valid=sample.valid & ~(spoilt & (sample.t >= since))))
                      for _, sample in self.samples)
 
     def clear(self) -> None:

@@ -81,7 +81,7 @@ class Decoder:
 
     def __init__(self, config: Config):
         self.change_settings(config)
-        self._imu_axes = _flat(to_frd(config.imu.frame) @ from_rpy(*config.imu.rpy))
+        self._imu_axes = imu_axes(config)
         self._left, self._right = map(_flat, orientation_axes(config))
         self._dvl_axes = _flat(to_frd(config.dvl.frame) @ from_rpy(*config.dvl.rpy))
         self._dvl_axes_back = _flat(np.reshape(self._dvl_axes, (3, 3)).T)
@@ -310,6 +310,11 @@ class Decoder:
                                f"of {what}, expected {count})")
         check_finite([values[k] for k in self._order if k is not None], f"joint_states: {what}")
         return [math.nan if k is None else values[k] for k in self._order]
+
+
+def imu_axes(config: Config) -> tuple[float, ...]:
+    """(9,) rotation from the axes of an IMU's rates and forces to the body's."""
+    return _flat(to_frd(config.imu.frame) @ from_rpy(*config.imu.rpy))
 
 
 def orientation_axes(config: Config) -> tuple[np.ndarray, np.ndarray]:

@@ -145,6 +145,8 @@ class InertialFilter:
         """Remove the IMU's readings after t, from a frozen IMU; the integral continues from t."""
         self._gate.reset()
         self._imu.discard_after(t)
+        if not len(self._imu.series):       # what was compared with it means nothing any more
+            self.reset()
 
     def _longest_step(self) -> float:
         """[s] Longest step between readings that is integrated."""

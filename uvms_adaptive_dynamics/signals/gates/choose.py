@@ -20,6 +20,7 @@ from collections.abc import Mapping, Sequence
 
 import numpy as np
 
+from .dead_axes import DeadAxes
 from .frozen import FrozenSensorGate
 from .imu_consistency import ImuConsistency
 from .innovations import InnovationGate
@@ -103,6 +104,14 @@ class NoFrozenSensorGate(FrozenSensorGate):
         return None
 
 
+class NoDeadAxes(DeadAxes):
+    """See `DeadAxes`; no axis is ever found dead."""
+
+    def add(self, t: float, values: Sequence[float]) -> bool:
+        """See `DeadAxes.add`."""
+        return False
+
+
 class NoPublisherGate(PublisherGate):
     """See `PublisherGate`; no topic is ever reported to have two publishers."""
 
@@ -156,6 +165,11 @@ def frozen_sensor_gate(gates: bool, rest_velocity: float) -> FrozenSensorGate:
     """A `FrozenSensorGate`, with gates=False one that accepts everything; rest_velocity as there.
     """
     return (FrozenSensorGate if gates else NoFrozenSensorGate)(rest_velocity)
+
+
+def dead_axes(gates: bool, axes: Sequence[float]) -> DeadAxes:
+    """A `DeadAxes`, with gates=False one that finds none; axes as there."""
+    return (DeadAxes if gates else NoDeadAxes)(axes)
 
 
 def publisher_gate(gates: bool, far: Mapping[str, Sequence[float]]) -> PublisherGate:

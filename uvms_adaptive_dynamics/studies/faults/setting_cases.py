@@ -25,6 +25,7 @@ from ...simulation.faults.values import (
     Rewritten,
     altered,
     cut_below,
+    filled,
     one_of,
     plus,
     reordered,
@@ -34,6 +35,7 @@ from ...simulation.faults.values import (
     without_dead_zone,
 )
 from .case import TOUCHES_ALL, Allowed, Case, Expected
+from .change_cases import CORRECTED
 
 # Found from the motion; the checks need 30 s of it. Meanwhile the estimate is wrong, and is
 # reported as such.
@@ -56,6 +58,8 @@ def setting_cases() -> list[Case]:
          IMPOSSIBLE),
         ("gyro in deg/s", altered("gyro", times(math.degrees(1.0))),
          Expected("imu", ("deg",)), SETTING_FOUND),
+        ("gyro's yaw rate zero", altered("gyro", one_of(2, filled(0.0))),
+         Expected("imu", ("yaw rate",)), CORRECTED),
         ("two thrusters swapped", altered("commands", swapped(1, 2)),
          Expected("thrusters", ("swapped|order|2.*3",)), SETTING_FOUND),
         ("all thrusters permuted", altered("commands", rolled(3)),
