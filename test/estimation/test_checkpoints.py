@@ -113,6 +113,24 @@ def test_samples_that_have_been_put_right_are_learnt_again(samples, missing, mon
     np.testing.assert_allclose(estimator.pi, never.pi, rtol=0.02, atol=0.02)
 
 
+def test_what_a_sensor_spoilt_that_was_always_wrong_is_learnt_again_from_the_start(samples):
+    """The samples put right stand for both kinds, and a checkpoint in between does not count."""
+    right = [replace(sample, wrench=sample.wrench / 3.0 if k >= WRONG else sample.wrench,
+                     valid=np.ones_like(sample.valid), found_wrong=False)
+             for k, sample in enumerate(samples)]
+    never, estimator = Estimator(CONFIG), Estimator(CONFIG)
+    for k, sample in enumerate(right):
+        never.step(sample)
+        again = tuple((one, one) for one in right[:k]) if k == FOUND else ()
+        factor = 3.0 if k < FOUND else 1.0
+        estimator.step(replace(sample, wrench=factor * sample.wrench, again=again))
+        if k == FOUND - 1:
+            assert np.abs(estimator.pi - never.pi).max() > 1.0
+    assert estimator.undone.startswith("after 0 s a sensor became faulty")
+    # (solved at other rows)
+    np.testing.assert_allclose(estimator.pi, never.pi, rtol=0.1, atol=0.1)
+
+
 def test_samples_that_begin_after_the_checkpoint_are_not_learnt_again(samples):
     """What was learnt before them would be lost."""
     estimator = Estimator(CONFIG)

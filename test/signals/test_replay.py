@@ -18,6 +18,7 @@ import pytest
 from analytic import START, AnalyticMotion, stream
 from signal_runs import make
 
+from uvms_adaptive_dynamics.model.rotations import NED_FROM_ENU, from_rpy
 from uvms_adaptive_dynamics.signals import replay
 from uvms_adaptive_dynamics.signals.checks.finding import Mend, mismatch
 from uvms_adaptive_dynamics.signals.decode.readings import Reading
@@ -139,6 +140,19 @@ def test_a_reading_is_put_right_by_what_was_in_force_at_its_time():
     assert [mends.mended(one).values for one in given] == [
         [1.0, 2.0, 3.0], [1.0, -2.0, -3.0], [-1.0, 2.0, 3.0]]
     assert mends.mended(Reading("imu", 15.0, [1.0])).values == [1.0]
+
+
+def test_a_velocity_in_the_worlds_axes_is_turned_by_the_attitude_nearby():
+    """Without one it is left out."""
+    R = from_rpy(0.3, -0.2, 2.0)
+    right = PutRight(Mends().then(2.0, (Mend("dvl", 0, NED_FROM_ENU, of_world=True),)))
+    imu = Reading("imu", 2.9, [*R[2], *np.zeros(6), 2.0])
+    v = np.array([0.4, -0.1, 0.2])
+    east = Reading("dvl", 2.93, (NED_FROM_ENU @ R @ v).tolist())
+    assert right.add(east._replace(t=1.9)).values == east.values and right.add(east) is None
+    right.add(imu)
+    np.testing.assert_allclose(right.add(east).values, v, atol=1e-12)
+    assert right.add(east._replace(t=3.5)) is None
 
 
 def test_the_thrust_is_put_right_beside_the_commands():

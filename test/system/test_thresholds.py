@@ -106,7 +106,7 @@ NO_THRESHOLDS = {
                             "NORMALIZED_SQUARES EXPECTED_SQUARES M P MM PP MP",
     "signals/filter_chain.py": "THRUST_LOG_TICKS",
     "signals/front_end.py": "LONGEST_WAIT",
-    "signals/replay.py": "KEPT_SECONDS MOST_KEPT AT_ONCE",
+    "signals/replay.py": "KEPT_SECONDS MOST_KEPT AT_ONCE ATTITUDES_KEPT ATTITUDE_AGE",
     "signals/latest_state.py": "VELOCITY_HISTORY ZERO",
     "signals/ticks.py": "MAX_TICKS_AT_ONCE",
     "signals/checks/delay.py": "MIN_SHIFT MAX_SHIFT SHIFT_STEP SHIFTS ROW_STRIDE "

@@ -279,7 +279,8 @@ class Estimator:
 
     def _learn_again(self, sample: Sample) -> None:
         """Learn from earlier samples that have been put right, from before the fault on."""
-        found = self._robot_changes.begin_again(sample.again[0][0].t, sample.t)
+        always_wrong = all(before is after for before, after in sample.again)
+        found = self._robot_changes.begin_again(sample.again[0][0].t, sample.t, always_wrong)
         if found is None:
             return
         until, back = found

@@ -194,13 +194,16 @@ class RobotChanges:
         restarted = change.places if isinstance(change, PartChange) else np.zeros(0, int)
         return Revision(followed.pi, sentence, jumps, self._standing, restarted)
 
-    def begin_again(self, since: float, now: float) -> tuple[float, Revision] | None:
+    def begin_again(self, since: float, now: float,
+                    always_wrong: bool) -> tuple[float, Revision] | None:
         """Return once more to the checkpoint of the fault that lasts, since all samples from stamp
         `since` [s] on can be learnt again; its stamp [s] and the consequence, None if it is older
-        or of another clock. now [s]: stamp of the sample."""
-        if self._returned_to is None or not since <= self._returned_to[0] <= now:
+        or of another clock. now [s]: stamp of the sample; always_wrong: it has lasted from the
+        first sample on."""
+        kept = self._checkpoints.first if always_wrong else self._returned_to
+        if kept is None or not since <= kept[0] <= now:
             return None
-        until, known = self._returned_to
+        until, known = kept
         return until, self._undo(until, known, now)
 
     def _undo(self, until: float, known: Checkpoint, now: float) -> Revision:

@@ -214,6 +214,8 @@ class SignalFrontEnd:
     def _go_on_with(self, replay: Replay) -> None:
         """Let a replay that has arrived at the present take the place of the filters."""
         self._replay, self._again = None, replay.finish()
+        if self.frames.always_wrong:
+            self._again = tuple((after, after) for _, after in self._again)
         self.frames.note_mended(replay.logs)
         for role in _roles(self._right.mends) - _roles(replay.right.mends):
             self.frames.end_mends(role)

@@ -30,6 +30,7 @@ import numpy as np
 
 from ..config import Config
 from ..model.robot import RobotModel
+from ..model.rotations import from_down
 from ..model.sample import Sample
 from .checks.finding import Mend
 from .checks.imu_check import MIN_ORIENTATION_LAG
@@ -44,6 +45,9 @@ KEPT_SECONDS = 80.0
 MOST_KEPT = 50_000      # readings, of all sensors but one of some kilohertz
 # Readings replayed with each new one: they catch up within seconds.
 AT_ONCE = 40
+# IMU readings kept for the attitude at the time of a late velocity, and how far from it one may be
+# [s], in which a vehicle turns little.
+ATTITUDES_KEPT, ATTITUDE_AGE = 500, 0.1
 
 
 class CutOff(NamedTuple):
@@ -112,13 +116,16 @@ class Mends(NamedTuple):
         """The mends in force at t [s]."""
         return next((mends for since, mends in reversed(self.steps) if t > since), ())
 
-    def mended(self, reading: Reading) -> Reading:
-        """The reading, put right but for the times of its values."""
+    def mended(self, reading: Reading, R_nb: np.ndarray | None = None) -> Reading | None:
+        """The reading, put right but for the times of its values; None if that needs the attitude
+        R_nb (3, 3) and it is unknown."""
         for mend in self.at(reading.t):
+            if mend.of_world and mend.role == reading.role and R_nb is None:
+                return None
             if mend.role == reading.role and mend.of_thrust:
                 reading = reading._replace(thrust_shares=tuple(np.diag(mend.matrix).tolist()))
             elif mend.role == reading.role:
-                reading = reading._replace(values=mend.mended(reading.values))
+                reading = reading._replace(values=mend.mended(reading.values, R_nb))
         return reading
 
 
@@ -128,14 +135,14 @@ NO_MENDS = Mends()
 def composed(mends: Sequence[Mend]) -> tuple[Mend, ...]:
     """The mends, applied in order, with one for each place; those that change nothing are left out.
     """
-    found: dict[tuple[str, int, int, bool, bool], Mend] = {}
+    found: dict[tuple[str, int, int, bool, bool, bool], Mend] = {}
     for mend in mends:
-        place = mend.role, mend.first, len(mend.matrix), mend.of_thrust, mend.turn
+        place = (mend.role, mend.first, len(mend.matrix), mend.of_thrust, mend.turn, mend.of_world)
         before = found.get(place)
         found[place] = mend if before is None else mend._replace(
             matrix=mend.matrix @ before.matrix, late=mend.late + before.late)
     return tuple(mend for mend in found.values()
-                 if abs(mend.late) > MIN_ORIENTATION_LAG
+                 if mend.of_world or abs(mend.late) > MIN_ORIENTATION_LAG
                  or not np.array_equal(mend.matrix, np.eye(len(mend.matrix))))
 
 
@@ -146,6 +153,7 @@ class PutRight:
         self.mends = mends
         self._imu: deque[Reading] = deque()     # as far back as its late values belong to
         self._given = -math.inf                 # [s] of the last IMU reading that was returned
+        self._attitudes: deque[Reading] = deque(maxlen=ATTITUDES_KEPT)
 
     def add(self, reading: Reading) -> Reading | None:
         """The reading, put right; of an IMU with late values, the earlier one that they belong to.
@@ -153,9 +161,11 @@ class PutRight:
         if any(mend.role == reading.role and reading.t <= mend.out_until
                for mend in self.mends.at(reading.t)):
             return None
-        right = self.mends.mended(reading)
-        if right.role != "imu":
+        right = self.mends.mended(reading, self._attitude(reading.t))
+        if right is None or right.role != "imu":
             return right
+        if not math.isnan(right.values[0]):
+            self._attitudes.append(right)
         mend = next((one for one in self.mends.at(right.t) if one.late), None)
         if mend is None:
             self._imu, self._given = deque([right]), max(self._given, right.t)
@@ -173,6 +183,15 @@ class PutRight:
         places = range(mend.first, mend.first + len(mend.matrix))
         return right._replace(t=t, values=[late_values[k] if k in places else others[k]
                                            for k in range(len(others))])
+
+    def _attitude(self, t: float) -> np.ndarray | None:
+        """R_nb (3, 3) at about t [s]; None if it is unknown, or not needed."""
+        if not any(mend.of_world for mend in self.mends.at(t)):
+            return None
+        near = min(self._attitudes, key=lambda one: abs(one.t - t), default=None)
+        if near is None or abs(near.t - t) > ATTITUDE_AGE:
+            return None
+        return from_down(near.values[:3], near.values[9])
 
 
 def _between(before: Reading, after: Reading, t: float) -> list[float]:

@@ -254,8 +254,9 @@ def test_a_misfit_of_any_map_does_not_put_the_dvl_in_the_worlds_axes():
     log[:, 7:10] = np.einsum("kij,kj->ki", R, log[:, 7:10])
     log[:, 10:19] = R.reshape(-1, 9)
     fit = velocity_map(log)
-    assert fit.misfit < velocity_map(log, of_world=True).misfit
-    assert not _is_of_world(fit._replace(inflation=2.0), log)
+    world = velocity_map(log, np.zeros(3))
+    assert fit.misfit < world.misfit
+    assert not _is_of_world(fit._replace(inflation=2.0), world)
 
 
 @pytest.mark.parametrize("seed", range(5))

@@ -19,6 +19,7 @@ import math
 from collections.abc import Generator, Iterable, Sequence
 
 import numpy as np
+from scipy.spatial.transform import Rotation
 
 from ...config import Config
 from ...model.normal import Z999, chi_squared
@@ -37,8 +38,9 @@ from .finding import (
     outside,
 )
 from .fits import SIGNED_AXES, axis_name, degrees, nearest_axes, stretch_means, to_rpy
+from .imu_check import attitudes
 from .thruster_check import turned_sensor
-from .velocity_map import VelocityMap, velocity_map
+from .velocity_map import LEAST_KNOWN, VelocityMap, any_map, velocity_map
 
 VELOCITY_AXES = ("surge", "sway", "heave")
 MIN_VELOCITY_RMS = 0.05   # [m/s] RMS change over CHANGE_WINDOW on a judged axis
@@ -67,14 +69,12 @@ def check_velocity(logs: dict[str, np.ndarray], config: Config,
 
     `upside_down`: the IMU has already been found upside down. `logs` as in `frames`.
     """
-    fit = velocity_map(logs["dvl"])
-    if fit is None:
+    fit, world = any_map(logs["dvl"]), velocity_map(
+        logs["dvl"], FRD_FROM_FLU @ np.subtract(config.dvl.xyz, config.imu.xyz))
+    if fit is not None and world is not None and _is_of_world(fit, world):
+        return CheckResult([_in_world(world, logs.get("imu"))], True), None
+    if fit is None or fit.known < LEAST_KNOWN:
         return UNDECIDED, None
-    if _is_of_world(fit, logs["dvl"]):
-        return mismatch(OF_WORLD, (
-            "velocities do not turn with the robot, so they are in the world's axes; make the "
-            "driver publish them in the body's axes (dvl.frame), or a nav_msgs/msg/Odometry with "
-            "its twist in the body's axes. No dvl.rpy is right on two headings")), None
     Q, error = fit.Q, fit.errors
     turned = Q @ FRD_FROM_FLU if upside_down else Q
     judged = _judged(fit)
@@ -114,15 +114,31 @@ def _judged(fit: VelocityMap) -> np.ndarray:
             & (fit.moved > MIN_VELOCITY_RMS))
 
 
-def _is_of_world(fit: VelocityMap, dvl: np.ndarray) -> bool:
-    """Whether velocities in world axes explain the integrated IMU better, with odds of a thousand,
-    than velocities in axes that turn with the robot (`fit`). If the robot keeps its heading, or has
-    turned once about it, both explain it equally well."""
-    world = velocity_map(dvl, of_world=True)
-    if world is None or not _judged(world).all():
-        return False
-    return (fit.misfit - world.misfit
-            > 2 * math.log(AXES_ODDS) * max(fit.inflation, world.inflation))
+def _is_of_world(fit: VelocityMap, world: VelocityMap) -> bool:
+    """Whether velocities in world axes (map `world`) explain the integrated IMU better, with odds
+    of a thousand, than velocities in axes that turn with the robot (`fit`). If the robot keeps its
+    heading, or has turned once about it, both explain it equally well."""
+    return bool(_judged(world).all()) and (
+        fit.misfit - world.misfit
+        > 2 * math.log(AXES_ODDS) * max(fit.inflation, world.inflation))
+
+
+def _in_world(fit: VelocityMap, imu: np.ndarray | None) -> Finding:
+    """The finding on velocities in world axes, with their map to the gyro's frame G; `imu` rows as
+    in `frames`, which tell the world's axes."""
+    finding = Finding(OF_WORLD, (
+        "velocities do not turn with the robot, so they are in the world's axes; make the driver "
+        "publish them in the body's axes (dvl.frame), or a nav_msgs/msg/Odometry with its twist in "
+        "the body's axes. No dvl.rpy is right on two headings"))
+    if imu is None:
+        return finding
+    R_Gb = Rotation.from_matrix(imu[:, 10:19].reshape(-1, 3, 3))
+    R_Gn = (R_Gb * attitudes(imu).inv()).mean().as_matrix()
+    axes = _axes_of(R_Gn.T @ fit.Q)
+    clean, off_axes = nearest_axes(axes)
+    if clean is not None and off_axes < CERTAIN_SIZE * float(fit.errors[:9].max()):
+        axes = clean
+    return finding._replace(mend=Mend("dvl", 0, axes, of_world=True), lasting=True)
 
 
 def _clear_axes(Q: np.ndarray, error: np.ndarray) -> np.ndarray | None:

@@ -71,7 +71,9 @@ class Mend(NamedTuple):
     the diagonal of the matrix. quaternion: the matrix (4, 4) is of the quaternion in an IMU's
     message, in these axes. turn: the matrix (3, 3) turns the axes of all of an IMU's values. late
     [s]: how much older these values are than the others of a reading; negative: the others are
-    older. out_until [s]: readings up to then are left out, since some are right and some wrong."""
+    older. out_until [s]: readings up to then are left out, since some are right and some wrong.
+    of_world: the matrix (3, 3) takes a DVL's velocity to NED, from where the attitude turns it to
+    the body."""
 
     role: str
     first: int
@@ -82,9 +84,13 @@ class Mend(NamedTuple):
     late: float = 0.0
     turn: bool = False
     out_until: float = -math.inf
+    of_world: bool = False
 
-    def mended(self, values: Sequence[float]) -> list[float]:
-        """The values of a reading, put right."""
+    def mended(self, values: Sequence[float], R_nb: np.ndarray | None = None) -> list[float]:
+        """The values of a reading, put right; R_nb (3, 3): the attitude at that time, if needed."""
+        if self.of_world:
+            assert R_nb is not None
+            return (R_nb.T @ self.matrix @ values).tolist()
         if self.turn:
             return in_turned_axes(values, self.matrix)
         if self.quaternion is not None:
@@ -104,7 +110,8 @@ class Finding(NamedTuple):
     driver that is wrong; sentence: for the operator; values: settings by dotted name that would fix
     it, where the data determine them; harm: see `Harm`; joint: the joint whose effort alone is
     concerned, '' otherwise; mend: what puts the readings right, None if that is not known; since:
-    time [s] of the last row that was right, where rows from before and after the fault tell."""
+    time [s] of the last row that was right, where rows from before and after the fault tell;
+    lasting: no setting puts it right, so the mend does, even if it has always been wrong."""
 
     setting: str
     sentence: str
@@ -113,6 +120,7 @@ class Finding(NamedTuple):
     joint: str = ""
     mend: Mend | None = None
     since: float | None = None
+    lasting: bool = False
 
     @property
     def is_of_sign(self) -> bool:

@@ -215,8 +215,16 @@ class FrameChecks:
     def mend_since(self) -> float:
         """Time [s] since which readings are to be put right: `right_until`, else that of the oldest
         remembered check that found everything right, to which the estimate returns as well."""
-        return self.right_until if self.right_until > -math.inf else next(
-            (at for at in self._right if at > -math.inf), -math.inf)
+        if self.always_wrong or self.right_until > -math.inf:
+            return self.right_until
+        return next((at for at in self._right if at > -math.inf), -math.inf)
+
+    @property
+    def always_wrong(self) -> bool:
+        """Whether a sensor is put right that has been wrong from the start."""
+        checks = {name for name, result in self._results.items() for finding in result.findings
+                  if finding.lasting and finding.setting in self._changed}
+        return bool(checks - self._consistent.keys())
 
     def has_changed(self, setting: str) -> bool:
         """Whether the setting was right before it was found wrong."""
@@ -386,6 +394,8 @@ class FrameChecks:
                         continue
                     found[finding.setting] = (self._right_before(t - waited)
                                               if finding.since is None else finding.since)
+                elif finding.lasting and name not in self._consistent:
+                    found[finding.setting] = -math.inf
                 elif name in self._consistent and finding.setting == OF_TURN and "dvl" in logs:
                     turned_at = yield from turned_since(logs["dvl"])
                     if turned_at is not None:

@@ -48,16 +48,23 @@ class VelocityLog(NamedTuple):
     kinks: np.ndarray
 
     @classmethod
-    def of(cls, dvl: np.ndarray, of_world: bool) -> VelocityLog | None:
-        t, C, R = dvl[:, 0], dvl[:, 7:10], dvl[:, 10:19].reshape(-1, 3, 3)
+    def of(cls, dvl: np.ndarray, of_world: np.ndarray | None = None) -> VelocityLog | None:
+        """The log of the rows of `dvl`, as in `frames`; None if too few have neighbours. of_world
+        (3,) [m]: place of a DVL in world axes relative to the IMU; v is at that place then."""
+        t, v, C, R = dvl[:, 0], dvl[:, 1:4], dvl[:, 7:10], dvl[:, 10:19].reshape(-1, 3, 3)
+        axes = R
+        if of_world is not None:
+            # (the rows count its velocity as if in the body's axes)
+            turning = np.cross(dvl[:, 4:7], of_world)
+            v, C = v + turning, C + np.einsum("kij,kj->ki", R, turning)
+            axes = np.broadcast_to(np.eye(3), R.shape)
         period = float(np.median(np.diff(t)))
         a, near = _slope(t, C, 3 * period)
         if near.sum() < max(MIN_VELOCITIES, SHORTEST_LOG * rows_in(t, CHANGE_WINDOW)):
             return None
         longest = max(3 * period, CHANGE_WINDOW)
         hats, kinks = _pieces(t[near], longest)
-        axes = np.broadcast_to(np.eye(3), R.shape) if of_world else R
-        log = cls(t[near], axes[near], dvl[near, 1:4], dvl[near, 4:7],
+        log = cls(t[near], axes[near], v[near], dvl[near, 4:7],
                   _joined(t[near], C[near], longest), a[near], integral(t, R)[near], hats, kinks)
         return log if len(log.changes(log.C)) else None
 

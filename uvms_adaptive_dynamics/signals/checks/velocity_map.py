@@ -104,20 +104,25 @@ class VelocityMap(NamedTuple):
         return float(s.mean()) * self.known, float(s.mean()), error
 
 
-def velocity_map(dvl: np.ndarray, of_world: bool = False) -> VelocityMap | None:
+def velocity_map(dvl: np.ndarray, of_world: np.ndarray | None = None) -> VelocityMap | None:
     """Fit the map to the rows of `dvl` (as in `frames`); None if too few of them have neighbours,
-    or if the integral shows its own errors rather than the motion. `of_world`: assume a velocity in
-    world axes, with Q v instead of R Q v."""
-    log = VelocityLog.of(dvl, of_world)
-    found = None if log is None else _result(*_settled(log))
+    or if the integral shows its own errors rather than the motion. `of_world` (3,) [m]: assume a
+    velocity in world axes at this place relative to the IMU, with Q v instead of R Q v."""
+    found = any_map(dvl, of_world)
     return None if found is None or found.known < LEAST_KNOWN else found
+
+
+def any_map(dvl: np.ndarray, of_world: np.ndarray | None = None) -> VelocityMap | None:
+    """`velocity_map`, whatever the integral shows."""
+    log = VelocityLog.of(dvl, of_world)
+    return None if log is None else _result(*_settled(log))
 
 
 def fused(dvl: np.ndarray) -> np.ndarray:
     """The rows of `dvl` (as in `frames`) that have neighbours, with the velocity of the integral
     and the offset, which is less noisy than the DVL's; all rows as they are if these are too few.
     """
-    log = VelocityLog.of(dvl, of_world=False)
+    log = VelocityLog.of(dvl)
     if log is None:
         return dvl
     _, fit, _ = _settled(log)

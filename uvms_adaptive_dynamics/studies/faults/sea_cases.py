@@ -22,6 +22,7 @@ from typing import Any
 
 import numpy as np
 
+from ...model.rotations import FRD_FROM_FLU
 from ...simulation.faults.clocks import JitteringStamps
 from ...simulation.faults.delivery import Late, Lost, OnChange, Repeated, Thinned
 from ...simulation.faults.kinds import Slipping, TurnedImu, WithAltitude
@@ -50,6 +51,7 @@ from ...simulation.faults.values import (
 )
 from .case import NONE, TOUCHES_ALL, TOUCHES_ARM, TOUCHES_VEHICLE, Allowed, Case, Expected
 from .change_cases import CHANGE_UNDONE, MEANWHILE
+from .setting_cases import to_world
 
 LONG_FAULT, SHORT_FAULT = 10.0, 5.0  # [s]
 # Costs only its own time, like any burst.
@@ -191,7 +193,7 @@ def _changes(onset: float) -> list[Case]:
              "finding tells how, else left out; what was learnt since its onset is undone, and "
              "learnt again where that is right")
     found: list[tuple[str, Fault, Expected]] = [
-        ("dvl in the world's axes from then on", InWorld("dvl", onset, change=_to_world),
+        ("dvl in the world's axes from then on", InWorld("dvl", onset, change=to_world),
          Expected("dvl|imu", DOUBTED)),
         ("dvl's sway reversed from then on",
          altered("velocity", times(1.0, -1.0, 1.0), onset), Expected("dvl", ("sway|mirror|sign",))),
@@ -264,13 +266,8 @@ def _several(onset: float) -> list[Case]:
 # --- changes of numbers and messages --------------------------------------------------------------
 
 def _current(velocity: np.ndarray, R_wb: np.ndarray) -> np.ndarray:
-    """Velocity relative to water that flows east."""
-    return velocity - R_wb.T @ np.array([0.3, 0.0, 0.0])
-
-
-def _to_world(velocity: np.ndarray, R_wb: np.ndarray) -> np.ndarray:
-    """A driver that outputs north, east and down."""
-    return np.array([[0.0, 1.0, 0.0], [1.0, 0.0, 0.0], [0.0, 0.0, -1.0]]) @ R_wb @ velocity
+    """Velocity, FRD, relative to water that flows east."""
+    return velocity - FRD_FROM_FLU @ R_wb.T @ np.array([0.3, 0.0, 0.0])
 
 
 def _without_gravity(message: Any) -> None:

@@ -16,11 +16,16 @@
 from __future__ import annotations
 
 import math
+from dataclasses import replace
 
+import numpy as np
+
+from ...model.rotations import FRD_FROM_FLU, NED_FROM_ENU
 from ...signals.filters.thrust_curve import NEUTRAL_PWM_US
 from ...simulation.faults.kinds import TurnedImu
 from ...simulation.faults.stream import Fault
 from ...simulation.faults.values import (
+    InWorld,
     LaggingField,
     Rewritten,
     altered,
@@ -43,6 +48,11 @@ SETTING_FOUND = Allowed(loss=None, wrong=None, detect=45.0, recover=None)
 # Physically impossible values: recognized from the first message.
 IMPOSSIBLE = Allowed(loss=None, wrong=0.02, detect=1.0, recover=None)
 SURFACE = 101325.0      # [Pa]
+
+
+def to_world(velocity: np.ndarray, R_wb: np.ndarray) -> np.ndarray:
+    """A driver of a DVL in FRD that outputs north, east and down."""
+    return NED_FROM_ENU @ R_wb @ FRD_FROM_FLU @ velocity
 
 
 def setting_cases() -> list[Case]:
@@ -81,6 +91,8 @@ def setting_cases() -> list[Case]:
          SETTING_FOUND),
         ("dvl's sway reversed", altered("velocity", times(1.0, -1.0, 1.0)),
          Expected("dvl", ("sway|sign|frame|mirror",)), SETTING_FOUND),
+        ("dvl in the world's axes", InWorld("dvl", change=to_world),
+         Expected("dvl", ("world's axes",)), replace(SETTING_FOUND, loss=0.02)),
         ("accelerometer in g", altered("accelerometer", times(1 / 9.80665)),
          Expected("imu", ("probably g;",)), SETTING_FOUND),
         ("efforts 0.15 s late", LaggingField("joint_states", field="effort", lag=0.15),
