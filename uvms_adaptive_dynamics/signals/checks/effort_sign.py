@@ -62,16 +62,16 @@ def sign_changed_at(t: np.ndarray, friction: np.ndarray, load: np.ndarray, y: np
     thin = max(1, round(overlap_of(t, window) / ROWS_PER_WINDOW))
     t, friction, load, y = t[::thin], friction[::thin], load[::thin], y[::thin]
     x = np.hstack([friction, load])
-    cuts = [cut for cut in cuts if min(_windows(t[t <= cut], window),
-                                       _windows(t[t > cut], window)) > x.shape[1]]
+    cuts = [cut for cut in cuts if min(windows(t[t <= cut], window),
+                                       windows(t[t > cut], window)) > x.shape[1]]
     if not cuts:
         return None
     left, cut = min((_left(x, np.where(t > cut, -y, y)), cut) for cut in cuts)
     after = (t > cut)[:, None]
     turned = np.where(after[:, 0], -y, y)
     other_load = _left(np.hstack([friction, load * ~after, load * after]), y)
-    share = _independent(t, turned - x @ solve(x, turned), window)
-    gain = share * _windows(t, window) * np.log(np.array([_left(x, y), other_load]) / left)
+    share = independent(t, turned - x @ solve(x, turned), window)
+    gain = share * windows(t, window) * np.log(np.array([_left(x, y), other_load]) / left)
     # (each coefficient of another load is expected to fit noise)
     gain[1] += 2.0 * load.shape[1]
     return cut if gain.min() > 2.0 * math.log(ORDER_ODDS * len(cuts)) else None
@@ -86,7 +86,7 @@ def _evidence(t: np.ndarray, x: np.ndarray, y: np.ndarray, lost: np.ndarray,
     the signs by, one of some (e N / p)^p ways to split N windows in p dimensions has been chosen.
     """
     p, known = x.shape[1], ~lost
-    before, after = (_windows(t[rows], window) for rows in (known, lost))
+    before, after = (windows(t[rows], window) for rows in (known, lost))
     if before > 2.0 * p and after >= 1.0:
         one_load = _left(x, y)
         other_load = _left(x[known], y[known]) + _left(x[lost], y[lost])
@@ -102,7 +102,7 @@ def _evidence(t: np.ndarray, x: np.ndarray, y: np.ndarray, lost: np.ndarray,
     return np.full(2, max(share * after * math.log(_left(x, y) / magnitudes) - least, 0.0))
 
 
-def _windows(t: np.ndarray, window: float) -> int:
+def windows(t: np.ndarray, window: float) -> int:
     """Number of windows with rows at t (k,) [s]."""
     return np.unique(np.floor(t / window)).size
 
@@ -124,10 +124,10 @@ def _magnitudes(t: np.ndarray, x: np.ndarray, y: np.ndarray, lost: np.ndarray,
             predicted = x @ (fitted @ signed)
         found.append((_left(x, signed), signed - predicted))
     left, error = min(found, key=lambda one: one[0])
-    return left, _independent(t, error, window)
+    return left, independent(t, error, window)
 
 
-def _independent(t: np.ndarray, error: np.ndarray, window: float) -> float:
+def independent(t: np.ndarray, error: np.ndarray, window: float) -> float:
     """How many independent errors a window counts for, from the correlation r of those (k,) that
     are a window apart: (1 - r) / (1 + r), at most 1."""
     later = np.searchsorted(t, t + window)

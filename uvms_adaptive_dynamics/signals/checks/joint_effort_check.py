@@ -24,10 +24,11 @@ from scipy.optimize import linear_sum_assignment
 from ...model.normal import Z999
 from ..gates.joint_consistency import JUMP_SPEED
 from ..gates.joint_gates import MOST_EFFORT
+from .effort_order import order_changed_at
 from .effort_sign import magnitudes_since, sign_changed_at
 from .finding import SIGN, CheckResult, Finding, Harm, Mend
 from .fits import lag_of, overlap_of, regression
-from .joint_order import certain_order, order_sentence
+from .joint_order import ORDER, certain_order, order_sentence, reordered
 
 MOVING_SPEED = 0.05          # [rad/s]
 MIN_MOVING_READINGS = 100    # below which a joint's effort is not judged
@@ -40,6 +41,9 @@ MIN_EFFORT_LAG = 0.03
 # published velocity is not needed
 SPEED_SPAN = 0.2
 MAGNITUDES = "as magnitudes"
+UNCLEAR = ("the efforts no longer go with the joints' motion as before, and it is not clear yet "
+           "whether one of them has another unit or sign, the arm another load, or all another "
+           "order; check the driver and joint_states.effort_scale")
 OF_EFFORTS, SCALES = "joint effort", "joint_states.effort_scale"
 
 
@@ -131,11 +135,13 @@ def check_efforts(names: Sequence[str], t: np.ndarray, mu: np.ndarray, speed: np
     return findings or _late_efforts(t, speed, effort, posture, overlap), complete
 
 
-def with_changed_signs(result: CheckResult, names: Sequence[str], log: np.ndarray,
-                       step: float, masked: Sequence[str], scale: Sequence[float]) -> CheckResult:
-    """The joints' result, with each effort that has the other sign since some time of the log, to a
-    `step` [s], and what puts it right. log (k, 1 + 3 n), masked, scale (n,): as in `check_joints`;
-    the log with rows from before."""
+def with_changed_wires(result: CheckResult, names: Sequence[str], log: np.ndarray,
+                       step: float, masked: Sequence[str], scale: Sequence[float],
+                       was_right: bool = True) -> CheckResult:
+    """The joints' result, with the efforts that come in another order or with another sign since
+    some time of the log, to a `step` [s], and what puts them right. log (k, 1 + 3 n), masked, scale
+    (n,): as in `check_joints`. was_right: the log has rows from before, by which no other order
+    than one that is found with its onset has begun."""
     if any(finding.since is not None or finding.setting not in (OF_EFFORTS, SCALES)
            for finding in result.findings):
         return result
@@ -143,6 +149,15 @@ def with_changed_signs(result: CheckResult, names: Sequence[str], log: np.ndarra
     cuts = np.arange(t[0], t[-1], step).tolist()
     speed = speed_of(t, mu)
     posture = np.hstack([np.ones((len(t), 1)), np.cos(mu), np.sin(mu)])
+    rows = (np.abs(speed) > MOVING_SPEED) & np.isfinite(speed) & np.isfinite(effort)
+    if not masked and rows.sum(axis=0).min() >= MANY_MOVING_READINGS:
+        order = _changed_order(names, t, posture, speed, effort, step, cuts, scale)
+        if order is not None:
+            return result._replace(findings=[order])
+        if was_right:
+            result = result._replace(findings=[
+                finding._replace(sentence=UNCLEAR) if ORDER in finding.sentence else finding
+                for finding in result.findings])
     found = []
     for j, name in enumerate(names):
         rows = ((np.abs(speed[:, j]) > MOVING_SPEED) & np.isfinite(effort[:, j])
@@ -164,6 +179,26 @@ def with_changed_signs(result: CheckResult, names: Sequence[str], log: np.ndarra
     named = {"", *(finding.joint for finding in found)}     # (one sign may look like another order)
     others = [finding for finding in result.findings if finding.joint not in named]
     return result._replace(findings=with_scales([*others, *found], names, scale))
+
+
+def _changed_order(names: Sequence[str], t: np.ndarray, posture: np.ndarray, speed: np.ndarray,
+                   effort: np.ndarray, step: float, cuts: Sequence[float],
+                   scale: Sequence[float]) -> Finding | None:
+    """The finding on efforts (k, n) that come in another order since some time of the log."""
+    rows = (np.isfinite(speed).all(axis=1) & np.isfinite(effort).all(axis=1)
+            & (np.abs(speed) > MOVING_SPEED).any(axis=1))
+    scales = np.array(scale or np.ones(len(names)))
+    friction = [np.column_stack([one, np.sign(one) * (np.abs(one) > MOVING_SPEED)])
+                for one in speed[rows].T]
+    found = order_changed_at(t[rows], friction, posture[rows], effort[rows], scales,
+                             EFFORT_WINDOW, cuts)
+    if found is None:
+        return None
+    mend = reordered(2 * len(names), found.order)
+    mend = mend._replace(matrix=scales[:, None] * mend.matrix / scales,
+                         out_until=found.cut + step)
+    return Finding(OF_EFFORTS, order_sentence("efforts", names, found.order), mend=mend,
+                   since=found.cut - step)
 
 
 def _without_sign(names: Sequence[str], t: np.ndarray, speed: np.ndarray, effort: np.ndarray,

@@ -23,6 +23,7 @@ import numpy as np
 from .finding import Mend
 
 ORDER_ODDS = 1000.0     # required odds of another order
+ORDER = "in the order of the message's names"
 
 
 def certain_order(joints: int) -> float:
@@ -33,8 +34,8 @@ def certain_order(joints: int) -> float:
 def order_sentence(what: str, names: Sequence[str], order: Sequence[int] | np.ndarray) -> str:
     """What to report where the value in place j is that of joint order[j]."""
     here, come = (", ".join(names[k] for k in places) for places in (range(len(names)), order))
-    return (f"the {what} of {here} are those of {come}; publish them in the order of the message's "
-            f"names, which for these {what} is [{come}]")
+    return (f"the {what} of {here} are those of {come}; publish them {ORDER}, which for these "
+            f"{what} is [{come}]")
 
 
 def reordered(first: int, order: Sequence[int] | np.ndarray) -> Mend:
