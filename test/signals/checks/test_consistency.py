@@ -66,6 +66,24 @@ def test_scale_and_rotation_come_with_their_errors(rate):
         assert low - 3.3 * scale_error < 0.8 < high + 3.3 * scale_error
 
 
+@pytest.mark.parametrize("seed", range(5))
+@pytest.mark.parametrize("mirror", [np.diag([1.0, -1.0, 1.0]), np.diag([-1.0, 1.0, 1.0]),
+                                    np.eye(3)[[1, 0, 2]]])
+def test_a_mirror_image_is_found_on_a_vehicle_that_turns(mirror, seed):
+    """No small corrections of the identity lead to it: the axes to begin with are those whose
+    velocities change as the integral's do."""
+    log, *_ = dvl_log(seed, mirror)
+    phi = 1.2 * np.sin(np.outer(log[:, 0], [0.3, 0.4, 0.25]) + seed)
+    R = np.array([from_rotation_vector(one) for one in phi])
+    by_body = log[:, 7:10].copy()
+    log[:, 7:10], log[:, 10:19] = np.einsum("kij,kj->ki", R, by_body), R.reshape(-1, 9)
+    fit = velocity_map(log)
+    assert fit.known > 0.9 and np.abs(fit.Q - mirror).max() < 0.15, fit.Q
+    (finding,) = check_velocity({"dvl": log}, Config(), False)[0].findings
+    assert finding.setting == "dvl.frame" and finding.lasting
+    np.testing.assert_array_equal(finding.mend.matrix, mirror)
+
+
 def test_a_dvl_that_loses_most_of_its_velocities_is_judged_by_the_rest():
     """Hardly a window of a second has all of its rows; of half a second at a time nothing is said.
     """

@@ -114,7 +114,7 @@ def test_a_finding_is_withdrawn_though_the_sensor_has_become_slower():
     "dvl, onset, changed",
     [
         (np.diag([1.0, -1.0, 1.0]), 50.0, True),  # a sign, in mid-run
-        (np.diag([1.0, -1.0, 1.0]), 0.0, False),  # the same from the beginning
+        (np.diag([1.0, -1.0, 1.0]), 0.0, True),  # from the beginning, and no setting puts it right
         (rolled(12.0), 50.0, True),
         (rolled(12.0), 0.0, False),
         (1.15 * np.eye(3), 50.0, False),  # found, but rows can bear it
@@ -126,8 +126,11 @@ def test_a_sensor_has_changed_where_it_was_right_before(dvl, onset, changed):
     assert frames.findings
     assert frames.vehicle_is_wrong == changed and not frames.arm_is_wrong
     assert {place for one in frames.misread for place in one.places} == set(range(6))
-    if changed:
+    if changed and onset:
         assert 30.0 < frames.right_until < onset + 5.0
+    assert frames.always_wrong == (changed and not onset)
+    if frames.always_wrong:
+        assert frames.right_until == frames.mend_since == -np.inf and len(frames.mends) == 1
 
 
 def test_a_fault_may_be_unseen_at_two_checks():

@@ -40,13 +40,10 @@ from .finding import (
 from .fits import SIGNED_AXES, axis_name, degrees, nearest_axes, stretch_means, to_rpy
 from .imu_check import attitudes
 from .thruster_check import turned_sensor
-from .velocity_map import LEAST_KNOWN, VelocityMap, any_map, velocity_map
+from .velocity_map import KNOWN_ENOUGH, LEAST_KNOWN, VelocityMap, any_map, velocity_map
 
 VELOCITY_AXES = ("surge", "sway", "heave")
 MIN_VELOCITY_RMS = 0.05   # [m/s] RMS change over CHANGE_WINDOW on a judged axis
-# Share of the integral's power that must be motion for the DVL to be found right: else the offset
-# between them may hide that it was wrong for a part of the time.
-KNOWN_ENOUGH = 0.8
 DVL_GAIN = 0.6, 1.6       # range of the velocities' gain if their unit is right
 AXES_ODDS = 1000.0        # required odds of signed axes, or of world axes, against each alternative
 MAX_OFF_AXES = 0.35       # distance from signed axes beyond which the axes are tilted
@@ -335,9 +332,9 @@ def _other_axes(logs: dict[str, np.ndarray], config: Config, axes: np.ndarray) -
         signs = [VELOCITY_AXES[k] for k in range(3) if axes[k, k] < 0]
         seen = (f"the DVL's {' and '.join(signs)} velocity has the wrong sign" if signs
                 else "the DVL's axes are swapped")
-        return mismatch("dvl.frame", (
+        return CheckResult([Finding("dvl.frame", (
             f"{seen}, a mirror image that no rotation of the sensor produces; check the driver's "
-            "axes and dvl.frame"), mend=mend)
+            "axes and dvl.frame"), mend=mend, lasting=True)], True)
     turned = "dvl"
     if "thrust" in logs:
         allocation = np.reshape(config.thrusters.allocation, (6, -1))

@@ -165,7 +165,10 @@ class SensorChecks:
         usable = all(finding.setting not in ("dvl unit", OF_WORLD)
                      for result in results.values() for finding in result.findings)
         if "dvl" in logs and "depth" in logs and usable and not upside_down:
-            results["depth"] = check_depth(logs, self._config, np.eye(3) if turn is None else turn)
+            depth = check_depth(logs, self._config, np.eye(3) if turn is None else turn)
+            # (the slopes of the path may be those of a DVL that is not yet known to be right)
+            unsure = "DVL" in results and not results["DVL"].complete
+            results["depth"] = UNDECIDED if unsure and depth.is_harmful else depth
         return results, turn
 
     def _check_thrusters(self, logs: dict[str, np.ndarray],

@@ -50,6 +50,9 @@ TRIMMED_VECTORS = 0.797
 CORRECTIONS, SETTLED = 5, 2e-3
 NEARLY_SINGULAR = 1e-6           # singular values of a map, relative to its largest, that are none
 LEAST_KNOWN = 0.3         # share of the integral's power that must be motion
+# Share from which the DVL may be found right, or a mirror image: else the offset between them may
+# hide that it was wrong for a part of the time.
+KNOWN_ENOUGH = 0.8
 MOST_LAG = 1.0            # [s] that is followed
 LEAST = 1e-12             # share of the squares below which a residual is rounding
 
@@ -115,7 +118,24 @@ def velocity_map(dvl: np.ndarray, of_world: np.ndarray | None = None) -> Velocit
 def any_map(dvl: np.ndarray, of_world: np.ndarray | None = None) -> VelocityMap | None:
     """`velocity_map`, whatever the integral shows."""
     log = VelocityLog.of(dvl, of_world)
-    return None if log is None else _result(*_settled(log))
+    if log is None:
+        return None
+    found = _result(*_settled(log))
+    if found.known < KNOWN_ENOUGH:      # corrections of the identity do not reach a mirror image
+        other = _result(*_settled(log, _likely_axes(log)))
+        return other if other.known > KNOWN_ENOUGH else found
+    return found
+
+
+def _likely_axes(log: VelocityLog) -> np.ndarray:
+    """(3, 3) orthogonal Q with which the changes of R Q v go best with those of the integral."""
+    def rows(k: int) -> np.ndarray:
+        turned_axes = log.R[:, :, k, None] * log.v[:, None, :]      # by R's column and v
+        return log.changes(turned_axes.reshape(len(log.t), 9))
+    by_imu = log.changes(log.C)
+    M = np.array([np.einsum("ki,kij->j", by_imu, rows(k).reshape(-1, 3, 3)) for k in range(3)])
+    U, _, Vt = np.linalg.svd(M)
+    return U @ Vt
 
 
 def fused(dvl: np.ndarray) -> np.ndarray:
@@ -131,11 +151,12 @@ def fused(dvl: np.ndarray) -> np.ndarray:
     return rows
 
 
-def _settled(log: VelocityLog) -> tuple[VelocityLog, _Fit, float]:
-    """(the log, its fit once map and lag have settled, the lag [s])."""
+def _settled(log: VelocityLog, start: np.ndarray | None = None) -> tuple[VelocityLog, _Fit, float]:
+    """(the log, its fit once map and lag have settled, the lag [s]); start (3, 3): axes to begin
+    with, None: the identity."""
     # of any unit, and in any axes
     by_imu, by_dvl = (np.sqrt(np.mean(log.changes(x) ** 2)) for x in (log.C, log.v))
-    Q = np.eye(3) * by_imu / max(by_dvl, 1e-9)
+    Q = (np.eye(3) if start is None else start) * by_imu / max(by_dvl, 1e-9)
     last, lag, keep, offset = Q, 0.0, np.ones(len(log.t), bool), None
     for _ in range(CORRECTIONS):
         fit = _corrected(log.earlier(lag), Q, keep, offset)
