@@ -411,3 +411,26 @@ def test_the_mean_tilt_tells_which_sensor_has_turned(rpy, seed):
     mended = Mend("imu", 0, turn, turn=True).mended(given)
     np.testing.assert_allclose(mended[:3], level, atol=1e-12)
     np.testing.assert_allclose(mended[6:9], [0.0, 0.0, -9.8], atol=1e-12)
+
+
+@pytest.mark.parametrize("seed", range(3))
+@pytest.mark.parametrize("onset", [0.0, 30.0])
+def test_a_gyro_whose_signs_change_is_found_by_its_latest_readings(seed, onset):
+    """A mixture of turns before and after fits no gains. From the start it is put right as well,
+    since no setting does it."""
+    frames = FrameChecks(Config(), RobotModel.from_config(Config()))
+    rng = np.random.default_rng(seed)
+    R, R_Gb, phase = Rotation.identity(), Rotation.identity(), rng.uniform(0.0, 6.0, 3)
+    for t in np.arange(0.0, 44.0, 0.1):
+        w = [0.08, 0.4, 0.4] * np.sin([1.1, 0.9, 0.7] * np.array(t) + phase)
+        gyro = w * ([1.0, -1.0, -1.0] if t >= onset else [1.0, 1.0, 1.0])
+        R = R * Rotation.from_rotvec(0.1 * w)
+        R_Gb = R_Gb * Rotation.from_rotvec(0.1 * gyro)
+        n = (R * Rotation.from_rotvec(1e-3 * rng.normal(size=3))).as_matrix()
+        frames.add("imu", t, n[2], gyro, -9.81 * n[2], R_Gb.as_matrix().ravel(),
+                   [np.arctan2(n[1, 0], n[0, 0])])
+    ((finding, _),) = frames.findings
+    assert finding.sentence.startswith("pitch and yaw rate has the wrong sign")
+    (mend,) = frames.mends
+    np.testing.assert_array_equal(mend.matrix, np.diag([1.0, -1.0, -1.0]))
+    assert frames.attitude_is_wrong and frames.always_wrong == (onset == 0.0)

@@ -48,13 +48,15 @@ CHECK_STEP_PERIOD = 0.02
 LOG_LENGTH = 60.0                       # [s] of the newest data that a check uses
 RECENT_DATA = 30.0                      # [s] of the newest data that are also checked alone
 ONSET_STEP = 5.0                        # [s] between onsets of a weak thruster that are tried
-LATEST_DATA = 10.0                      # [s] of them that suffice for a DVL with little noise
+LATEST_DATA = 10.0      # [s] of them that suffice for a gyro, or for a DVL with little noise
 MOTION_SENSORS = ("imu", "dvl")
 DELAYS = tuple(f"{role}.delay" for role in MOTION_SENSORS)
 LOGS = ("imu", "dvl", "depth", "joints", "thrust", "tried", "doubted")
 # Check -> the logs that it compares.
 COMPARED = {"IMU": ("imu",), "DVL": ("imu", "dvl"), "depth": ("dvl", "depth"),
             "joints": ("joints",), "thrusters": ("dvl", "thrust")}
+# Checks that fit a map, to which rows from before and after a change do not fit.
+MIXED = "IMU", "DVL"
 # Logs whose check compares no others: the windows of joints and turns are shorter than those of
 # velocities.
 WITHIN_SENSOR = tuple(logs[0] for logs in COMPARED.values() if len(logs) == 1)
@@ -304,9 +306,9 @@ class FrameChecks:
             before, begin = standing[name], -math.inf       # begin: of the rows of `new`
             if not new.findings and recent.get(name, UNDECIDED).findings:
                 new, begin = recent[name], t - RECENT_DATA
-            if (name == "DVL" and name in self._consistent
+            if (name in MIXED and name in self._consistent
                     and not (new.complete or new.findings)):
-                latest = yield from self._of_latest_velocities(logs, t, standing)
+                latest = yield from self._of_latest(name, logs, t, standing)
                 new, begin = (new, begin) if latest is None else (latest, t - LATEST_DATA)
             # (what is found by one check may have begun any time since the one before)
             if (new.findings and all(finding.since is None for finding in new.findings)
@@ -441,14 +443,13 @@ class FrameChecks:
             shown += [result] if result.findings else []
         return shown[0] if shown else None
 
-    def _of_latest_velocities(self, logs: dict[str, np.ndarray], t: float,
-                              standing: dict[str, CheckResult]
-                              ) -> Generator[None, None, CheckResult | None]:
-        """The DVL's result on the latest rows alone if it is complete and shows a mismatch, else
-        None: a mixture of rows before and after a change fits no map."""
-        logs = {name: logs[name] for name in COMPARED["DVL"] if name in logs}
+    def _of_latest(self, name: str, logs: dict[str, np.ndarray], t: float,
+                   standing: dict[str, CheckResult]) -> Generator[None, None, CheckResult | None]:
+        """The result of check `name` on the latest rows alone if it is complete and shows a
+        mismatch, else None: a mixture of rows before and after a change fits no map."""
+        logs = {log: logs[log] for log in COMPARED[name] if log in logs}
         latest = yield from self._checks.steps(_since(logs, t - LATEST_DATA), standing)
-        found = latest.get("DVL", UNDECIDED)
+        found = latest.get(name, UNDECIDED)
         return found if found.complete and found.findings else None
 
     def add_command(self, saturated: bool) -> None:
