@@ -21,6 +21,7 @@ from uvms_adaptive_dynamics.estimation.estimator import Estimator
 from uvms_adaptive_dynamics.model.sample import Sample
 from uvms_adaptive_dynamics.uncertainty.driven_motion import STEP, DrivenMotion
 from uvms_adaptive_dynamics.uncertainty.motion_noise import AXES, MotionNoise
+from uvms_adaptive_dynamics.uncertainty.systematic_gradient import DRIVEN
 
 PERIOD = .02
 MASS, DAMPING = 25.0, 12.0      # [kg], [N s/m]
@@ -140,4 +141,4 @@ def test_the_mass_of_a_vehicle_in_waves_is_inside_its_interval():
     assert rough.pi[place] < .8 * MASS
     assert abs(rough.pi[place] - MASS) < 1.96 * rough.stddev[place]
     assert abs(rough.pi[place] - MASS) > 1.96 * np.sqrt(
-        rough.stddev[place] ** 2 - rough.systematic[5, place] ** 2)
+        rough.stddev[place] ** 2 - rough.systematic[DRIVEN, place] ** 2)

@@ -12,8 +12,8 @@
 # See the License for the specific language governing permissions and
 # limitations under the License.
 
-"""Rates about dead gyro axes, from the attitude's own turns (docs/signals.md, "A gyro with a dead
-axis").
+"""Rates about dead gyro axes, from the attitude's own turns (docs/signals.md, "Garbage and
+outages").
 
 The slope of a cubic through the attitudes nearby replaces them, so readings come half a window
 later while an axis is dead."""

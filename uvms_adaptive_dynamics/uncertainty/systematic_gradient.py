@@ -34,6 +34,8 @@ from .motion_noise import AXES, MotionNoise
 
 CALIBRATION = 4         # causes of the efforts' calibration, the first ones
 NOISE, DRIVEN = 4, 5    # places of the motion's noise and of unseen forces
+# Root mean square of the share of the residual that moves the vehicle, which may be none or all.
+UNSEEN_SHARE = 3 ** -0.5
 
 
 class SystematicGradient:
@@ -136,7 +138,7 @@ class SystematicGradient:
         found[:CALIBRATION] += self._deviation[:, None] * sums.transpose(1, 0, 2).reshape(
             CALIBRATION, -1)
         if self.driven is not None:
-            found[DRIVEN] += self.driven.gradient(weights[:AXES])
+            found[DRIVEN] += UNSEEN_SHARE * self.driven.gradient(weights[:AXES])
         found[CAUSES:self._causes] += self.lacking.of_one_deviation(weights)
         return found
 
