@@ -62,7 +62,7 @@ class World:
     def __init__(self, table, fit=None, known_from="measured"):
         self.asked = 0
         self.worker = SimpleNamespace(
-            snapshot=QUIET, knowledge=KnownFromData(62, (known_from,) * table.size), skipped=0,
+            snapshot=QUIET, knowledge=KnownFromData(62, (known_from,) * table.size, ()), skipped=0,
             out_of_time=0, exceptions=0, last_error="", backlog=0, solve_ms=[1.0, 2.0],
             update_ms=[2.0, 3.0], request_knowledge=self._ask)
         self.front_end = SimpleNamespace(status=lambda now: [], masked={}, ticks=0,
@@ -377,7 +377,8 @@ def test_trust_says_which_channel_and_what_is_likely(table):
     """A wrong channel is an error with its likely cause; an implausible value is a warning."""
     world = World(table)
     assert world.report()["trust"].level == OK
-    world.worker.knowledge = KnownFromData(62, ("measured",) * table.size, ("surge: too light",))
+    world.worker.knowledge = KnownFromData(62, ("measured",) * table.size, (),
+                                           ("surge: too light",))
     assert world.report()["trust"][:3:2] == (WARN, "surge: too light")
     world.set(trust=("wrong", "ok"), trust_cause="surge alone wrong")
     status = world.report()["trust"]

@@ -53,6 +53,10 @@ class SlowEstimator:
         return ["measured", "weak"]
 
     @property
+    def knowledge(self):
+        return SimpleNamespace(limited=lambda: (False, True))
+
+    @property
     def findings(self):
         return SimpleNamespace(of_residuals=list)
 
@@ -260,7 +264,8 @@ def test_knowledge_is_published_on_request(made):
     assert made.worker.knowledge is None
     made.worker.request_knowledge()
     finish(made)
-    assert made.worker.knowledge == KnownFromData(62, ("measured", "weak"), ("surge: too light",))
+    assert made.worker.knowledge == KnownFromData(62, ("measured", "weak"), (False, True),
+                                                  ("surge: too light",))
     made.estimator.gate.clear()
     made.worker.submit(tick(1))
     assert made.estimator.solving.wait(10)

@@ -97,6 +97,9 @@ def test_a_block_is_judged_by_half_of_it(table):
     words[table.places(["zgW_zbB"])] = "weak"
     (said,) = block_warnings(table, words)
     assert said.startswith("vehicle restoring: 3 of 5")
+    limited = np.zeros(table.size, bool)
+    limited[table.places(["zgW_zbB"])] = True       # what the model lacks, no motion shows
+    assert block_warnings(table, words, limited) == []
 
 
 def test_links_that_only_their_sum_is_known_of_are_a_note(table):

@@ -159,6 +159,9 @@ def test_it_is_saved_and_gone_on_with(complete, tmp_path):
     # another motion adds its own
     kept, before = (np.linalg.norm(one.systematic, axis=0) for one in (made, last))
     assert (kept > .8 * before).all()
+    limited = {name for name, one in zip(found.names, found.limited) if one}
+    assert {"X_u", "Y_vv"} & limited and not limited & {
+        name for name, word in zip(found.names, found.known_from) if word == "measured"}
     older = Estimator(estimator.config, replace(found, systematic=found.systematic[:CAUSES]),
                       estimator.robot)
     older_set = older.parameter_set()

@@ -180,9 +180,10 @@ class EstimateUncertainty:
         counts as data."""
         return np.where(self._free_set.free, self._information.prior.stddev, 0.0)
 
-    def known_from(self, pi: np.ndarray) -> tuple[tuple[str, ...], bool]:
+    def known_from(self, pi: np.ndarray,
+                   complete: bool = False) -> tuple[tuple[str, ...], bool]:
         """(each parameter of the estimate pi (p,): 'measured', 'weak' or 'prior', by what the data
-        determine; whether there has been a solve)."""
+        determine; whether there has been a solve). complete: as if the model lacked nothing."""
         before, present = self.prior_stddev, self.present()
         if present.inverse is None:
             return known_from(before, np.zeros_like(before), before, before, before), False
@@ -192,7 +193,8 @@ class EstimateUncertainty:
                  else self._information.arrival.gradient_covariance())
         inverse = present.inverse.matrix
         covariance = inverse @ self._information.gradient_covariance() @ inverse
-        systematic = present.systematic.T @ present.systematic
+        causes = present.systematic[:CAUSES] if complete else present.systematic
+        systematic = causes.T @ causes
         return known_from(deviations(covariance), deviations(systematic), before,
                           deviations(inverse @ prior @ inverse),
                           limited_by_physics(self._physical, pi, covariance)), True

@@ -177,6 +177,11 @@ class RobotKnowledge:
         words, solved = self.uncertainty.known_from(self.pi)
         return self.free_set.flags(at_least(self._saved_words, words), solved)
 
+    def limited(self) -> tuple[bool, ...]:
+        """(p,) whether a parameter would be measured if the model were complete, and is not."""
+        complete, _ = self.uncertainty.known_from(self.pi, complete=True)
+        return tuple("measured" == word != now for word, now in zip(complete, self.known_from()))
+
     def identifiability(self) -> Identifiability:
         """What the data so far determine: rank, conditioning, blocks, and a summary with warnings
         in words."""
@@ -203,7 +208,9 @@ class RobotKnowledge:
         words, summary = self.prior.known_from, self.prior.identifiability
         if information.rows_learned or not words:
             words = self.known_from()
-            summary = self.identifiability().for_file() if described else {}
+            summary = {**self.identifiability().for_file(), "limited": [
+                name for name, one in zip(self._table.names, self.limited()) if one]
+                } if described else {}
         learned = learned_entries(
             known_rows(self.prior) + information.rows_learned,
             known_directions(self.covariance, information.prior.stddev), self._config, self._spans,

@@ -60,7 +60,8 @@ def evidence_of(done: Run) -> Evidence:
         channels, HELD_OUT if done.frozen else learnt, learnt=not done.frozen,
         table=done.robot.table, known_from=done.final.known_from, findings=done.findings,
         violations=done.log.violations, update_ms=timing(done.log.cpu_ms)["median"],
-        period_ms=1e3 * period, remedies=done.remedies, explained=done.explained, facts=done.facts)
+        period_ms=1e3 * period, remedies=done.remedies, explained=done.explained, facts=done.facts,
+        limited=done.final.limited)
 
 
 def _last_change(rows: Rows, changes: Sequence[float]) -> int:

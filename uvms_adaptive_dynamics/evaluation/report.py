@@ -125,7 +125,7 @@ def _advisories(run: Run) -> list[str]:
     if run.frozen or run.final.covariance is None or not run.final.known_from:
         return []
     note = link_note(run.robot.table, run.final.known_from)
-    warnings = block_warnings(run.robot.table, run.final.known_from)
+    warnings = block_warnings(run.robot.table, run.final.known_from, run.final.limited)
     return [*warnings, *([note] if note else [])]
 
 

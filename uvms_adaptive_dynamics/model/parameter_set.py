@@ -49,7 +49,8 @@ class ParameterSet:
     L, C): sums of products of residuals at L lags, and of their weights (`ResidualAutocovariance`).
 
     For people: known_from: 'measured', 'weak', 'prior' or 'frozen' for each name; identifiability:
-    rank, conditioning, combinations and warnings (docs/uncertainty.md); learned: the amount of data
+    rank, conditioning, combinations, warnings, parameters limited by what the model lacks
+    (docs/uncertainty.md); learned: the amount of data
     behind the estimate and factors on measurements (`estimation/learned.py`, `scales.py`);
     intervals (2, p): lower and upper ends of the values' 95 % intervals within P, None in a set
     that was read from a file; source: the file it was read from, for messages.
@@ -81,6 +82,13 @@ class ParameterSet:
             return None
         off = 0.0 if self.systematic is None else np.sum(self.systematic ** 2, axis=0)
         return np.sqrt(np.maximum(np.diag(self.covariance), 0.0) + off)
+
+    @property
+    def limited(self) -> tuple[bool, ...]:
+        """(p,) whether a parameter would be measured if the model were complete, and is not
+        (`identifiability`); empty if that is unknown."""
+        names = self.identifiability.get("limited")
+        return () if names is None else tuple(name in names for name in self.names)
 
     def stddev_of(self, J: np.ndarray) -> np.ndarray | None:
         """(k,) standard deviations of the sums J @ values, J (k, p), as `stddev`."""

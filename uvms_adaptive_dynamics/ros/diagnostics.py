@@ -221,10 +221,10 @@ class Diagnostics:
             return Status(OK, "estimate", "no estimate yet: the prior is in use", values)
         # After loading a file, known_from does not reflect the file's knowledge.
         if self._worker.knowledge is not None and not state.started_from_file:
-            words = self._worker.knowledge.known_from
+            words, limited = (self._worker.knowledge.known_from, self._worker.knowledge.limited)
             if note := link_note(self._table, words):
                 values["links"] = note
-            if warnings := block_warnings(self._table, words):
+            if warnings := block_warnings(self._table, words, limited):
                 said = "; ".join(warnings)
                 return Status(OK if self._learning else WARN, "estimate",
                               f"learning: {said}" if self._learning else said, values)

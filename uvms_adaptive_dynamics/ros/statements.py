@@ -127,4 +127,4 @@ class Statements:
             findings=[finding_of(said) for said in (*warnings, *asked.sentences)],
             violations=int(self._physical.is_outside(asked.parameters.values)),
             update_ms=float(np.median(update_ms)) if update_ms else None, period_ms=1e3 * period,
-            failed=asked.failed)
+            failed=asked.failed, limited=asked.parameters.limited)

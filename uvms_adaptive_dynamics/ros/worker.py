@@ -62,11 +62,13 @@ class KnownFromData:
     """What the data determine (docs/uncertainty.md).
 
     identifiable_rank: number of determined directions; known_from: source of each parameter
-    ('measured', 'weak', 'prior' or 'frozen'); findings: messages about implausible values.
+    ('measured', 'weak', 'prior' or 'frozen'); limited: see `ParameterSet`; findings: messages about
+    implausible values.
     """
 
     identifiable_rank: int
     known_from: tuple[str, ...]
+    limited: tuple[bool, ...]
     findings: tuple[str, ...] = ()
 
 
@@ -255,4 +257,5 @@ class Worker:
         findings = (*(said for _, said in estimator.mass_findings()),
                     *estimator.findings.of_residuals())
         self.knowledge = KnownFromData(estimator.identifiable_rank(),
-                                       tuple(estimator.known_from()), findings)
+                                       tuple(estimator.known_from()),
+                                       estimator.knowledge.limited(), findings)

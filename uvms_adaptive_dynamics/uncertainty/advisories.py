@@ -37,6 +37,9 @@ MOTIONS = {
     "vehicle damping": "Move on every axis, slowly and fast, each for seconds",
     "vehicle restoring": "Tilt to several angles of roll and pitch, slowly or at rest",
 }
+# Advice on a part whose uncertainty is that of the model, not of the data.
+FURTHER_TERMS = ("What the model lacks may move them, and no motion shows by how much: add the "
+                 "terms that pay off (command terms), or use their intervals")
 
 
 def channel_warnings(fits: Mapping[str, Mapping[str, Any]], seconds: float,
@@ -60,21 +63,31 @@ def channel_warnings(fits: Mapping[str, Mapping[str, Any]], seconds: float,
     return found
 
 
-def block_warnings(table: ParameterTable, words: Sequence[str]) -> list[str]:
-    """One sentence for each block that is less than half measured; words (p,) as from `known_from`,
-    of which frozen ones do not count.
+def block_warnings(table: ParameterTable, words: Sequence[str],
+                   limited: Sequence[bool] = ()) -> list[str]:
+    """One sentence for each block that is less than half measured, what the model lacks aside: more
+    motion would not help. words (p,) as from `known_from`, of which frozen ones do not count;
+    limited (p,): see `ParameterSet`.
 
     `link_note` covers links: an arm's motion shows only sums over its links.
     """
-    blocks = {name: places for name, places in table.parts.items() if not name.endswith(" link")}
+    blocks = {name: places for name, places in table.parts.items() if not is_link(name)}
+    shown = list(words)
+    for place in np.flatnonzero(limited):
+        shown[place] = "measured"
     found = []
     for block, places in blocks.items():
-        measured, free = _measured(words, places)
+        measured, free = _measured(shown, places)
         if measured < LEAST_MEASURED * free:
             found.append(
                 f"{block}: {free - measured} of {free} parameters still rest mostly on the prior. "
                 f"{motion_for(block)}, before a controller relies on them")
     return found
+
+
+def is_link(block: str) -> bool:
+    """Whether a block is a link's."""
+    return block.endswith(" link")
 
 
 def motion_for(block: str) -> str:

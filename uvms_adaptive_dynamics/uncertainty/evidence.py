@@ -136,7 +136,8 @@ class Evidence:
     """Everything a verdict rests on.
 
     channels: by name; which: the judged rows, in words; learnt: whether parameters were estimated
-    from these rows (otherwise they were held out); known_from (p,): empty if unknown; findings: on
+    from these rows (otherwise they were held out); known_from (p,): empty if unknown; limited (p,):
+    see `ParameterSet`; findings: on
     sensors, settings and masses; violations: number of estimates outside P; update_ms: median
     duration of an update, None if none was timed (recordings use processor time, since they share
     the computer with other programs); period_ms: tick period; remedies: mask reason -> its cause;
@@ -157,6 +158,7 @@ class Evidence:
     explained: Mapping[str, str] = field(default_factory=dict)
     failed: str = ""
     facts: Sequence[str] = ()
+    limited: Sequence[bool] = ()
 
     @property
     def misset(self) -> list[ReportedFinding]:

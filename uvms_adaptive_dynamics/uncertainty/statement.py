@@ -25,7 +25,14 @@ from typing import Any, NamedTuple
 from ..model.metrics import shown
 from ..model.normal import Z95
 from ..model.parameter_set import ParameterSet
-from .advisories import block_warnings, link_note, measured_blocks, motion_for
+from .advisories import (
+    FURTHER_TERMS,
+    block_warnings,
+    is_link,
+    link_note,
+    measured_blocks,
+    motion_for,
+)
 from .evidence import Evidence
 from .verdict import Verdict, verdict
 
@@ -199,10 +206,11 @@ def _combinations(parameters: ParameterSet) -> tuple[KnownValue, ...]:
 def _missing(evidence: Evidence) -> tuple[Missing, ...]:
     if not evidence.known_from:
         return ()
-    warned = {sentence.partition(":")[0] for sentence in block_warnings(evidence.table,
-                                                                        evidence.known_from)}
+    warned = {sentence.partition(":")[0] for sentence in block_warnings(
+        evidence.table, evidence.known_from, evidence.limited)}
     known = measured_blocks(evidence.table, evidence.known_from)
-    return tuple(Missing(part if part in warned else f"{part} (single values)", motion_for(part))
+    return tuple(Missing(part if part in warned else f"{part} (single values)",
+                         motion_for(part) if part in warned or is_link(part) else FURTHER_TERMS)
                  for part, places in evidence.table.parts.items()
                  if part not in known and any(evidence.known_from[k] != "frozen" for k in places))
 

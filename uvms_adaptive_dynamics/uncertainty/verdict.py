@@ -113,12 +113,15 @@ def _identified(evidence: Evidence) -> Answer:
     # Channels without rows have their reason in the answers above, and motion does not help them.
     left_out = tuple(f"{name} " for name, channel in evidence.channels.items()
                      if channel.left_out or channel.faulty)
-    warned = [sentence for sentence in block_warnings(evidence.table, evidence.known_from)
+    warned = [sentence for sentence in block_warnings(evidence.table, evidence.known_from,
+                                                      evidence.limited)
               if not sentence.startswith(left_out)]
     measured = sum(word == "measured" for word in evidence.known_from)
     free = sum(word != "frozen" for word in evidence.known_from)
+    limited = sum(evidence.limited)
+    further = f", {limited} more but for what the model lacks" if limited else ""
     return answered("What is not identified?", [(USABLE, sentence) for sentence in warned],
-                    f"{measured} of {free} parameters are measured individually, "
+                    f"{measured} of {free} parameters are measured individually{further}, "
                     + ("at least half of every vehicle and friction part" if not warned else
                        f"with {len(warned)} part{'s' if len(warned) > 1 else ''} known mostly from "
                        "the prior"))
