@@ -16,6 +16,7 @@
 import numpy as np
 import pytest
 from fleet import draw
+from judge_intervals import true_parameters
 from machines import Drives, curve, pwm_for, thrust_of
 from rigid_tree import Body, Motion, Tree, rpy, skew, turn
 from water import Strips, Waves
@@ -168,3 +169,15 @@ def test_rotations():
     w = np.array([0.3, -0.2, 0.5])
     assert np.allclose(turn(w) @ turn(-w), np.eye(3))
     assert np.allclose(turn(w) @ w, w)
+
+
+@pytest.mark.parametrize("number", [3, 204])
+def test_the_true_parameters_are_those_of_the_hull_without_its_arm(number):
+    """Inertia with the water's as the mass matrix has it; damping that dissipates."""
+    robot, found = draw(number), true_parameters(number)
+    hull = Tree(robot.tree.bodies[:1], robot.tree.rho, robot.tree.g)
+    M = hull.mass_matrix(Motion(hull, np.eye(3), np.zeros(0), np.zeros(6)))
+    for name, i, j, sign in (("m_X_du", 0, 0, 1), ("Iz_N_dr", 5, 5, 1), ("mzg_X_dq", 0, 4, 1),
+                             ("mzg_K_dv", 3, 1, -1)):
+        assert found[name] == pytest.approx(sign * M[i, j])
+    assert all(found[name] < 0.0 for name in ("X_u", "Z_ww", "K_p", "N_rr"))
