@@ -54,7 +54,7 @@ class SlowEstimator:
 
     @property
     def knowledge(self):
-        return SimpleNamespace(limited=lambda: (False, True))
+        return SimpleNamespace(limited=lambda words: (False, True))
 
     @property
     def findings(self):

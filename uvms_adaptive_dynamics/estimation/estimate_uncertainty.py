@@ -148,7 +148,7 @@ class EstimateUncertainty:
         inverse = ConstrainedInverse(solved.A, B + off.T @ off,
                                      self._physical.active_normals(solved.pi),
                                      equalities, solved.A @ solved.pi - solved.g, free)
-        systematic = self._information.systematic_shift(inverse, solved.pi)
+        systematic = self._information.systematic_shift(inverse, off, solved.pi)
         if not free.all():
             systematic[:, ~free] = self.recent.systematic[:, ~free]
         covariance = self.recent.covariance

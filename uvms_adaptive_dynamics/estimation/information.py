@@ -36,6 +36,7 @@ from ..model.sample import Sample
 from ..solvers.problem import HorizonProblem
 from ..uncertainty.channel_noise import NoiseRecord, NoiseStart
 from ..uncertainty.constrained_inverse import ConstrainedInverse
+from ..uncertainty.driven_motion import DrivenMotion
 from ..uncertainty.gradient_covariance import GradientCovariance
 from ..uncertainty.motion_noise import AXES
 from ..uncertainty.recursive_noise import channel_noise
@@ -180,7 +181,8 @@ class InformationState:
         """Learn the noise of the measured motion, and what effects that the model lacks would do,
         from a sample before the low-pass. valid (C,): of its rows; pi (p,): the present estimate.
         """
-        lacking, motion = self.systematic.lacking, self.systematic.motion
+        lacking, motion, driven = (self.systematic.lacking, self.systematic.motion,
+                                   self.systematic.driven)
         if lacking.next_instant() and self._lacking is not None:
             columns = self._lacking.columns(sample, pi)
             columns[~valid] = 0.0
@@ -194,13 +196,12 @@ class InformationState:
         if axis is not None:
             columns = robot.by_own_motion(sample, pi, axis, motion.speed[axis])
             motion.set_columns(axis, columns)
-            self._set_response(axis, columns, pi)
+            assert driven is not None       # there is one wherever there is motion
+            self._set_response(driven, axis, columns, pi)
 
-    def _set_response(self, axis: int, columns: np.ndarray, pi: np.ndarray) -> None:
+    def _set_response(self, driven: DrivenMotion, axis: int, columns: np.ndarray,
+                      pi: np.ndarray) -> None:
         """Set how an axis of the vehicle responds to forces, as the estimate pi (p,) says."""
-        driven = self.systematic.driven
-        if driven is None:
-            return
         known = np.array([pi, LEAST_RESPONSE * self._presumed])
         inertia, damping = (known @ columns.T).max(axis=0)
         stiffness = known[:, self._table.index["zgW_zbB"]].max() if axis in TILTS else 0.0
@@ -393,10 +394,11 @@ class InformationState:
         shows, except for noise of the motion."""
         return self.systematic.of_one_deviation(self.scale ** 2)
 
-    def systematic_shift(self, inverse: ConstrainedInverse, pi: np.ndarray) -> np.ndarray:
+    def systematic_shift(self, inverse: ConstrainedInverse, gradient: np.ndarray,
+                         pi: np.ndarray) -> np.ndarray:
         """(k, p) shift of the estimate pi (p,) by one deviation of each error that no residual
-        shows; inverse: of half the cost's Hessian."""
-        return self.systematic.shift(inverse, pi, self.scale ** 2, self.prior.stddev)
+        shows; inverse: of half the cost's Hessian; gradient (k, p): `systematic_gradient`."""
+        return self.systematic.shift(inverse, gradient, pi, self.scale ** 2, self.prior.stddev)
 
     def data_information(self, pi: np.ndarray) -> np.ndarray:
         """(p, p) information of all remembered rows, without the prior."""

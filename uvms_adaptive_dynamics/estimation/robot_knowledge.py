@@ -177,10 +177,11 @@ class RobotKnowledge:
         words, solved = self.uncertainty.known_from(self.pi)
         return self.free_set.flags(at_least(self._saved_words, words), solved)
 
-    def limited(self) -> tuple[bool, ...]:
-        """(p,) whether a parameter would be measured if the model were complete, and is not."""
+    def limited(self, words: tuple[str, ...]) -> tuple[bool, ...]:
+        """(p,) whether a parameter would be measured if the model were complete, and is not; words
+        (p,): its `known_from`."""
         complete, _ = self.uncertainty.known_from(self.pi, complete=True)
-        return tuple("measured" == word != now for word, now in zip(complete, self.known_from()))
+        return tuple("measured" == word != now for word, now in zip(complete, words))
 
     def identifiability(self) -> Identifiability:
         """What the data so far determine: rank, conditioning, blocks, and a summary with warnings
@@ -209,7 +210,7 @@ class RobotKnowledge:
         if information.rows_learned or not words:
             words = self.known_from()
             summary = {**self.identifiability().for_file(), "limited": [
-                name for name, one in zip(self._table.names, self.limited()) if one]
+                name for name, one in zip(self._table.names, self.limited(words)) if one]
                 } if described else {}
         learned = learned_entries(
             known_rows(self.prior) + information.rows_learned,

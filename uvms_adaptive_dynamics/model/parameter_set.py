@@ -50,10 +50,10 @@ class ParameterSet:
 
     For people: known_from: 'measured', 'weak', 'prior' or 'frozen' for each name; identifiability:
     rank, conditioning, combinations, warnings, parameters limited by what the model lacks
-    (docs/uncertainty.md); learned: the amount of data
-    behind the estimate and factors on measurements (`estimation/learned.py`, `scales.py`);
-    intervals (2, p): lower and upper ends of the values' 95 % intervals within P, None in a set
-    that was read from a file; source: the file it was read from, for messages.
+    (docs/uncertainty.md); learned: the amount of data behind the estimate and factors on
+    measurements (`estimation/learned.py`, `scales.py`); intervals (2, p): lower and upper ends of
+    the values' 95 % intervals within P, None in a set that was read from a file; source: the file
+    it was read from, for messages.
     """
 
     names: tuple[str, ...]

@@ -256,6 +256,6 @@ class Worker:
     def _publish_knowledge(self, estimator: Any) -> None:
         findings = (*(said for _, said in estimator.mass_findings()),
                     *estimator.findings.of_residuals())
-        self.knowledge = KnownFromData(estimator.identifiable_rank(),
-                                       tuple(estimator.known_from()),
-                                       estimator.knowledge.limited(), findings)
+        words = tuple(estimator.known_from())
+        self.knowledge = KnownFromData(estimator.identifiable_rank(), words,
+                                       estimator.knowledge.limited(words), findings)

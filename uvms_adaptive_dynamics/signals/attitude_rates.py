@@ -91,13 +91,11 @@ class AttitudeRates:
         dead = self._is_dead()
         self.found = min(
             since for since in self._dead.since if since is not None) if found else None
+        if found or not any(dead):
+            self._near.clear()
+            self._given = t
         if not any(dead):
-            self._near.clear()
-            self._given = t
             return [reading]
-        if found:
-            self._near.clear()
-            self._given = t
         R = np.full((3, 3), np.nan) if math.isnan(values[0]) else from_down(values[:3], values[9])
         self._near.append(_Oriented(reading, R))
         half = self._half()

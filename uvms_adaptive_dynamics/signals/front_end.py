@@ -86,7 +86,7 @@ class SignalFrontEnd:
         self._left_out = FoundWrong()       # what the samples learnt again were without
         self._replay: Replay | None = None
         self._again: tuple[tuple[Sample, Sample], ...] = ()     # to be learnt again
-        self._wrong_since = math.inf
+        self._wrong_since = math.inf        # [s since the epoch] of readings that were left out
         self.resets: Counter = Counter()
 
     def change_settings(self, config: Config) -> None:
@@ -128,7 +128,7 @@ class SignalFrontEnd:
             part.reset()
         self._kept.clear()
         self._replay, self._again = None, ()
-        self._wrong_since = math.inf        # [s since the epoch] of readings that were left out
+        self._wrong_since = math.inf
 
     # --- messages ---------------------------------------------------------------------------------
 
@@ -178,14 +178,16 @@ class SignalFrontEnd:
         """Count the reading as rejected, and discard the data since the fault began at `since` [s].
         """
         self.inputs[role].count_rejected(reason, explanation, proven=True)
+        self._discard(role, since)
+
+    def _discard(self, role: str, since: float) -> None:
         self._filters.discard_after(role, since)
         self._keep(CutOff(role, since))
 
     def _leave_out_imu(self, since: float) -> None:
         """Discard the IMU's readings since `since` [s], and let what was learnt with them be undone
         and learnt again without."""
-        self._filters.discard_after("imu", since)
-        self._keep(CutOff("imu", since))
+        self._discard("imu", since)
         origin = self._reader.origin
         if not self._again and origin is not None:
             # (a sample uses the readings up to its latency later)

@@ -142,13 +142,13 @@ class SystematicGradient:
         found[CAUSES:self._causes] += self.lacking.of_one_deviation(weights)
         return found
 
-    def shift(self, inverse: ConstrainedInverse, pi: np.ndarray, weights: np.ndarray,
-              prior_stddev: np.ndarray) -> np.ndarray:
+    def shift(self, inverse: ConstrainedInverse, gradient: np.ndarray, pi: np.ndarray,
+              weights: np.ndarray, prior_stddev: np.ndarray) -> np.ndarray:
         """(k, p) shift of the estimate pi (p,) by one deviation of each cause.
 
-        inverse: of half the cost's Hessian; weights (C,) of the rows in the cost; prior_stddev
-        (p,)."""
-        found = inverse.times(self.of_one_deviation(weights).T).T
+        inverse: of half the cost's Hessian; gradient (k, p): `of_one_deviation`; weights (C,) of
+        the rows in the cost; prior_stddev (p,)."""
+        found = inverse.times(gradient.T).T
         if self.motion is not None:
             found[NOISE] += self.motion.bias(inverse, pi, weights[:AXES], prior_stddev)
         # Where all motion may be due to unseen forces, the data say nothing.

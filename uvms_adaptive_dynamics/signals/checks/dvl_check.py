@@ -332,9 +332,9 @@ def _other_axes(logs: dict[str, np.ndarray], config: Config, axes: np.ndarray) -
         signs = [VELOCITY_AXES[k] for k in range(3) if axes[k, k] < 0]
         seen = (f"the DVL's {' and '.join(signs)} velocity has the wrong sign" if signs
                 else "the DVL's axes are swapped")
-        return CheckResult([Finding("dvl.frame", (
+        return mismatch("dvl.frame", (
             f"{seen}, a mirror image that no rotation of the sensor produces; check the driver's "
-            "axes and dvl.frame"), mend=mend, lasting=True)], True)
+            "axes and dvl.frame"), mend=mend, lasting=True)
     turned = "dvl"
     if "thrust" in logs:
         allocation = np.reshape(config.thrusters.allocation, (6, -1))

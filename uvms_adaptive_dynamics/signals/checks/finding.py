@@ -145,9 +145,10 @@ UNDECIDED = CheckResult([], False)
 
 
 def mismatch(setting: str, sentence: str, values: Mapping[str, Any] = NO_VALUES,
-             harm: Harm = Harm.CONTRADICTS, mend: Mend | None = None) -> CheckResult:
+             harm: Harm = Harm.CONTRADICTS, mend: Mend | None = None,
+             lasting: bool = False) -> CheckResult:
     """A complete result with one finding."""
-    return CheckResult([Finding(setting, sentence, values, harm, mend=mend)], True)
+    return CheckResult([Finding(setting, sentence, values, harm, mend=mend, lasting=lasting)], True)
 
 
 def outside(low: float, high: float, error: float, bounds: tuple[float, float]) -> bool:

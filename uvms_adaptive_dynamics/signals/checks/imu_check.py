@@ -240,11 +240,11 @@ def _rate_mismatch(A: np.ndarray, error: np.ndarray, wrong: list[int]) -> CheckR
                 f"all rates are reversed relative to the orientation (gains {gains}); the driver's "
                 "quaternion is probably inverted (world to body): publish body to world"))
         turns = " and ".join(TURNS[k] for k in wrong)
-        return CheckResult([Finding("imu angular velocity", (
+        return mismatch("imu angular velocity", (
             f"{turns} rate has the wrong sign relative to the orientation (gain {gains}); the "
             "driver's gyro and orientation probably use different axes: check imu.frame and the "
             "driver"), mend=Mend("imu", FIRST_RATE, np.diag(
-                [-1.0 if k in wrong else 1.0 for k in range(3)])), lasting=True)], True)
+                [-1.0 if k in wrong else 1.0 for k in range(3)])), lasting=True)
     axes, _ = nearest_axes(A.T)
     seen = "no clean axes" if axes is None else ", ".join(
         f"{TURNS[k]} is the gyro's {axis_name(axes[k])}" for k in wrong)
