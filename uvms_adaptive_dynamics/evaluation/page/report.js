@@ -1,5 +1,5 @@
 "use strict";
-// Plots of the report: reads series from the page, draws one uPlot for each `.plot` once in view.
+// Plots of the report: reads series from the page, draws one uPlot for each `.plot` once unfolded.
 (() => {
 const data = JSON.parse(document.getElementById("data").textContent);
 const PAPER = 690;                       // [px] width of an A4 page within its margins
@@ -237,14 +237,13 @@ if (data.eigenvalues) {
   });
 }
 const boxes = [...document.querySelectorAll(".plot")];
-const watch = new IntersectionObserver(seen => seen.forEach(e => { if (e.isIntersecting) draw(e.target); }),
-                                       {rootMargin: "400px"});
-boxes.forEach(box => watch.observe(box));
+const drawUnfolded = () => boxes.filter(box => box.clientWidth).forEach(draw);
+drawUnfolded();
 
 const resize = () => charts.forEach((u, box) => { if (widthOf(box) !== u.width && (paper || box.clientWidth)) u.setSize({width: widthOf(box), height: u.height}); });
 const redraw = () => charts.forEach(u => u.redraw(false));
 addEventListener("resize", resize);
-document.addEventListener("toggle", resize, true);
+document.addEventListener("toggle", () => { drawUnfolded(); resize(); }, true);
 matchMedia("(prefers-color-scheme: dark)").addEventListener("change", redraw);
 
 const closed = [];
