@@ -25,6 +25,7 @@ from logged_rows import logged_rows
 from uvms_adaptive_dynamics.config import Config
 from uvms_adaptive_dynamics.estimation.low_pass import RowFilter
 from uvms_adaptive_dynamics.evaluation.arm_check import CHECKED_EVERY, arm_check
+from uvms_adaptive_dynamics.evaluation.arm_exchange import mistaken_order
 from uvms_adaptive_dynamics.model.prior import prior_from_config
 from uvms_adaptive_dynamics.model.robot import RobotModel
 from uvms_adaptive_dynamics.uncertainty.thrust_scale import UNSHOWN
@@ -144,6 +145,53 @@ def test_what_no_scale_can_mend_is_told_by_its_likelihood(change, said):
     samples, log = recorded(change=change)
     found, = arm_check(samples, log, PI, CONFIG, ROBOT, sign_doubted=True).findings
     assert said in found.sentence
+
+
+def in_order(*order):
+    """A change of samples: joint j gets all readings of joint order[j]."""
+    here = list(order)
+    return lambda sample: replace(
+        sample, mu=sample.mu[here], mu_dot=sample.mu_dot[here], mu_ddot=sample.mu_ddot[here],
+        joint_torque=sample.joint_torque[here])
+
+
+@pytest.mark.parametrize("change, said", [
+    (in_order(3, 2, 1, 0), "axis_e, axis_d, axis_c, axis_b come in another order, with position, "
+     "velocity and effort; set joint_states.names to [axis_b, axis_c, axis_d, axis_e], or"),
+    (in_order(1, 2, 0, 3), "set joint_states.names to [axis_c, axis_e, axis_d, axis_b], or"),
+    (exchanged, "that axis_d and axis_c are exchanged"),
+    (in_order(0, 1, 2, 3), None), (turned_effort, None), (mirrored, None)])
+def test_another_order_of_the_joints_is_found_and_no_other_fault(change, said):
+    """All joints, or three, in another order; what is wrong with one joint alone is no order."""
+    samples, _ = recorded(change=change)
+    found = mistaken_order(samples, CONFIG, ROBOT, CHECKED_EVERY * PERIOD)
+    assert found is None if said is None else said in found.sentence
+
+
+def test_orders_that_the_rows_do_not_tell_apart_are_all_named():
+    """With five times the noise, the two inner joints may be where they are."""
+    rng = np.random.default_rng(0)
+
+    def noisy(sample):
+        sample = in_order(3, 2, 1, 0)(sample)
+        return replace(
+            sample, joint_torque=sample.joint_torque + rng.normal(0.0, 0.1, 4),
+            wrench=sample.wrench + rng.normal(0.0, [2, 2, 2, .2, .2, .2]))
+    samples, _ = recorded(change=noisy)
+    found = mistaken_order(samples, CONFIG, ROBOT, CHECKED_EVERY * PERIOD)
+    assert ("set joint_states.names to [axis_b, axis_c, axis_d, axis_e] or "
+            "[axis_e, axis_c, axis_d, axis_b], or") in found.sentence
+
+
+def test_efforts_keep_the_scale_of_their_joint():
+    """Names that are put right give each effort the scale of its own joint."""
+    scale = np.array([1.0, 2.0, 0.5, 4.0])
+    samples, _ = recorded(change=lambda sample: replace(
+        in_order(3, 2, 1, 0)(sample),
+        joint_torque=scale * (sample.joint_torque / scale)[[3, 2, 1, 0]]))
+    config = CONFIG.with_values({"joint_states.effort_scale": scale.tolist()})
+    found = mistaken_order(samples, config, ROBOT, CHECKED_EVERY * PERIOD)
+    assert "[axis_b, axis_c, axis_d, axis_e]" in found.sentence
 
 
 def exchanged_by_the_tilt_alone(sample):

@@ -12,7 +12,8 @@
 # See the License for the specific language governing permissions and
 # limitations under the License.
 
-"""Check whether exchanged or mirrored joints explain what looks like a wrong effort or zero.
+"""Check whether joints in another order, or a mirrored one, explain what looks like a wrong effort
+or zero, like a changed robot, or like nothing else.
 
 If two joints have exchanged names, or a joint's position counts the other way, a factor or constant
 on an effort improves the fit but does not correct it. So each exchange and each mirrored joint is
@@ -32,6 +33,7 @@ from ..config.estimation import Filter
 from ..estimation.low_pass import RowFilter
 from ..model.robot import RawRows, RobotModel
 from ..model.sample import Sample
+from ..signals.checks.finding import OF_POSITIONS
 from ..uncertainty.added_direction import RobustFit
 from ..uncertainty.arm_evidence import LEAST_COST_GAIN, witnesses
 from ..uncertainty.evidence import ReportedFinding
@@ -62,7 +64,7 @@ def mistaken_joint(samples: Sequence[Sample], config: Config, robot: RobotModel,
         return None
     count = float(as_it_is.valid.sum())
     best: tuple[float, ReportedFinding | None] = (gain, None)
-    for change, joints, findings in _guesses(samples, robot, room):
+    for change, joints, findings in _guesses(samples, config, robot, room):
         changed = as_it_is if change is None else fit(change)
         if changed is None:
             continue
@@ -75,14 +77,53 @@ def mistaken_joint(samples: Sequence[Sample], config: Config, robot: RobotModel,
     return best[1]
 
 
-def _guesses(samples: Sequence[Sample], robot: RobotModel, room: np.ndarray) -> Iterator[
-        tuple[SampleChange | None, tuple[int, ...],
-              list[tuple[ReportedFinding, np.ndarray | None]]]]:
+def mistaken_order(samples: Sequence[Sample], config: Config, robot: RobotModel, period: float
+                   ) -> ReportedFinding | None:
+    """The finding on joints that come in another order, with all their readings, or None.
+
+    Joints are exchanged two at a time as long as the cost falls. What is found must explain the
+    rows better than the order as it is by as much as `mistaken_joint` demands, and all orders that
+    it does not exceed by as much are named with it. samples: `period` [s] apart.
+    """
+    row_filter = replace(config.filter, period=period)
+    n, start, scale = len(robot.joints), robot.arm_rows.start, _effort_scale(config, robot)
+    fits: dict[tuple[int, ...], RobustFit] = {}
+
+    def add(order: tuple[int, ...]) -> None:
+        if order not in fits and (own := _fit(
+                [_reordered(sample, order, scale) for sample in samples], robot, row_filter)):
+            fits[order] = own
+
+    def exceeds(one: tuple[int, ...], other: tuple[int, ...]) -> bool:
+        moved = [start + j for j, (k, here) in enumerate(zip(one, other)) if k != here]
+        judges = ~np.isin(np.arange(len(robot.channels)), moved)
+        return fits[one].explains_more(fits[other], judges, LEAST_COST_GAIN)
+
+    here, best = None, (as_it_is := tuple(range(n)))
+    add(as_it_is)
+    while fits and here != best:
+        here = best
+        for i, j in combinations(range(n), 2):
+            add(_exchange(here, i, j))
+        best = min(fits, key=lambda order: fits[order].cost)
+    if best == as_it_is or not exceeds(best, as_it_is):
+        return None
+    rivals = [order for order in fits if order not in (best, as_it_is)
+              and exceeds(order, as_it_is) and not exceeds(best, order)]
+    return _order(config.joint_states.names or robot.joints, best, rivals)
+
+
+def _guesses(samples: Sequence[Sample], config: Config, robot: RobotModel, room: np.ndarray
+             ) -> Iterator[tuple[SampleChange | None, tuple[int, ...],
+                                 list[tuple[ReportedFinding, np.ndarray | None]]]]:
     """Yield (change of the samples, the joints that are mistaken, [(finding, signs (C,) of the
     efforts)]); None: unchanged."""
     joints, C = robot.joints, len(robot.channels)
+    names, scale = config.joint_states.names or joints, _effort_scale(config, robot)
     for i, j in combinations(range(len(joints)), 2):
-        yield partial(_exchanged, i=i, j=j), (i, j), [(_exchange(joints[i], joints[j]), None)]
+        order = _exchange(range(len(joints)), i, j)
+        yield (partial(_reordered, order=order, scale=scale), (i, j),
+               [(_order(names, order), None)])
     mu = np.array([sample.mu for sample in samples])
     for j, name in enumerate(joints):
         sign = np.ones(C)
@@ -97,15 +138,24 @@ def _guesses(samples: Sequence[Sample], robot: RobotModel, room: np.ndarray) -> 
                    [(_mirror(name, False), None), (_mirror(name, True), sign)])
 
 
-def _exchanged(sample: Sample, i: int, j: int) -> Sample:
-    """The sample with all readings of two joints exchanged."""
-    order = np.arange(len(sample.mu))
-    order[[i, j]] = j, i
-    valid = sample.valid.copy()
-    valid[len(valid) - len(order):] = valid[len(valid) - len(order):][order]
-    return replace(sample, mu=sample.mu[order], mu_dot=sample.mu_dot[order],
-                   mu_ddot=sample.mu_ddot[order], joint_torque=sample.joint_torque[order],
-                   valid=valid)
+def _exchange(order: Sequence[int], i: int, j: int) -> tuple[int, ...]:
+    """The order with places i and j exchanged."""
+    return tuple(order[{i: j, j: i}.get(k, k)] for k in range(len(order)))
+
+
+def _effort_scale(config: Config, robot: RobotModel) -> np.ndarray:
+    """(n,) factors by which the joints' published efforts have been multiplied."""
+    return np.array(config.joint_states.effort_scale or np.ones(len(robot.joints)))
+
+
+def _reordered(sample: Sample, order: tuple[int, ...], scale: np.ndarray) -> Sample:
+    """The sample whose joint j has all readings of joint order[j]; scale (n,): of each joint's
+    published effort, whatever place that comes in."""
+    here, valid = list(order), sample.valid.copy()
+    valid[len(valid) - len(here):] = valid[len(valid) - len(here):][here]
+    return replace(sample, mu=sample.mu[here], mu_dot=sample.mu_dot[here],
+                   mu_ddot=sample.mu_ddot[here],
+                   joint_torque=scale * (sample.joint_torque / scale)[here], valid=valid)
 
 
 def _mirrored(sample: Sample, j: int, total: float) -> Sample:
@@ -140,11 +190,18 @@ def low_passed(samples: Sequence[Sample], settings: Filter, make: Callable[[Samp
             np.array([row.valid for row in found], bool).reshape(-1, shape[0]))
 
 
-def _exchange(one: str, other: str) -> ReportedFinding:
+def _order(names: Sequence[str], order: Sequence[int], rivals: Sequence[Sequence[int]] = ()
+           ) -> ReportedFinding:
+    """names (n,): of the joints in messages; order (n,): the place of each joint's readings;
+    rivals: orders that are as likely."""
+    moved = [name for name, j, k in zip(names, range(len(order)), order) if j != k]
+    exchanged = f"{' and '.join(moved)} are exchanged" if len(moved) == 2 and not rivals else (
+        f"{', '.join(names)} come in another order")
+    right = " or ".join(f"[{', '.join(names[k] for k in one)}]" for one in (order, *rivals))
     return ReportedFinding("joint_states.names", (
-        f"joint_states.names: the weight of the links shows that {one} and {other} are exchanged, "
-        "with position, velocity and effort; exchange them in joint_states.names, or in the names "
-        "that the driver publishes"))
+        f"joint_states.names: the weight of the links shows that {exchanged}, with position, "
+        f"velocity and effort; set joint_states.names to {right}, or mend the names that the "
+        "driver publishes"))
 
 
 def _effort_sign(name: str) -> ReportedFinding:
@@ -155,7 +212,7 @@ def _effort_sign(name: str) -> ReportedFinding:
 
 def _mirror(name: str, effort: bool) -> ReportedFinding:
     what = "position, velocity and effort" if effort else "position and velocity"
-    return ReportedFinding("joint position", (
+    return ReportedFinding(OF_POSITIONS, (
         f"joint position: the weight of the links shows that {what} of {name} have the wrong sign; "
         "flip them in the driver, or the joint's axis in the URDF"
         + ("" if effort else " and the sign of its joint_states.effort_scale")))

@@ -31,12 +31,13 @@ from ..garbage import ShortCollections
 from ..model.parameter_file import LARGEST_PARAMETER_FILE, save_parameters
 from ..model.parameter_set import ParameterSet
 from ..model.robot import RobotModel
-from ..signals.checks.finding import SIGN
+from ..signals.checks.finding import OF_POSITIONS, SIGN
 from ..signals.topics import inputs
 from ..terminal import progress_on_terminal
-from ..uncertainty.evidence import ReportedFinding
+from ..uncertainty.evidence import MATTERING_SHARE, ReportedFinding
 from ..uncertainty.statement import Statement
-from .arm_check import arm_check, samples_kept
+from .arm_check import CHECKED_EVERY, arm_check, samples_kept
+from .arm_exchange import mistaken_order
 from .bags import BagContents, check_bag
 from .causes import first_time, masked_rows, partly_masked, remedies
 from .drift_check import drifts
@@ -158,14 +159,22 @@ def run(bags: Sequence[str | Path | Piece], config: Config, prior: ParameterSet 
     found = [*signals.findings, *_masked_findings(recorder.log, robot, config, signals, contents)]
     # Do not judge results that rest on a faulty sensor, nor a robot that has changed.
     doubted = signals.doubted or learnt_in_doubt
+    left = recorder.log.left(later=not frozen)
     explained = Explained([], {}) if doubted else explanations(
-        list(recorder.samples), config, robot, recorder.log.left(later=not frozen),
-        recorder.log.held(), frozen)
+        list(recorder.samples), config, robot, left, recorder.log.held(), frozen)
+    # Joints in another order look like a change of the robot, or like nothing that is known.
+    suspect = robot.vehicle and len(robot.joints) > 1 and (
+        not doubted and (recorder.changes or (left > MATTERING_SHARE).any())
+        or any(one.code == OF_POSITIONS for one in signals.findings))
+    order = mistaken_order(list(recorder.samples), config, robot,
+                           CHECKED_EVERY * config.filter.period) if suspect else None
+    if order is not None:
+        found, explained = [order, *found], Explained([], {})
     found += explained.findings
     final, facts = estimator.parameter_set(), []
     if learnt_in_doubt:
         facts = ["the parameters were learnt while a sensor or a setting was found wrong"]
-    if not (doubted or recorder.changes or explained.findings):
+    if not (doubted or recorder.changes or explained.findings or order):
         signs = [one for one in found if SIGN in one.sentence]
         of_arm, scale = arm_check(list(recorder.samples), recorder.log, final.values, config,
                                   robot, bool(signs))

@@ -30,7 +30,7 @@ import numpy as np
 from ...model.normal import Z999, chi_squared
 from ...model.robot import RobotModel
 from ...model.rotations import from_rpy
-from .finding import Finding, Harm
+from .finding import OF_POSITIONS, Finding, Harm
 from .fits import overlap_of, regression
 from .joint_effort_check import EFFORT_WINDOW, MOVING_SPEED
 
@@ -163,7 +163,7 @@ def _opposed_finding(opposed: Sequence[_Ratio], judged: int, names: Sequence[str
             f"{seen}, so gravity points the other way in the arm's base than the setting says; "
             f"correct {MOUNT} (or, if the driver reverses all efforts, "
             "joint_states.effort_scale)"), harm=Harm.FOLLOWED)
-    return Finding("joint position", (
+    return Finding(OF_POSITIONS, (
         f"{seen}, unlike that of the other joints; check the direction and the zero of its "
         "position (driver, joint_states.position_offset), its axis in robot.urdf, and the sign of "
         "its effort"), harm=Harm.FOLLOWED)

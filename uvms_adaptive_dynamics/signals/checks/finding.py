@@ -49,6 +49,7 @@ class Harm(IntEnum):
 
 
 SIGN = "it has the wrong sign"
+OF_POSITIONS = "joint position"
 
 
 class QuaternionAxes(NamedTuple):

@@ -23,7 +23,7 @@ from ..decode.turns import within_turn
 from ..gates.joint_gates import MOST_EFFORT
 from ..gates.velocity_fit import Relation, velocity_relation
 from .effort_band import dead_band_findings
-from .finding import UNDECIDED, CheckResult, Finding, Harm
+from .finding import OF_POSITIONS, UNDECIDED, CheckResult, Finding, Harm
 from .joint_effort_check import (
     MIN_MOVING_READINGS,
     check_efforts,
@@ -95,7 +95,7 @@ def _check_positions(names: Sequence[str], mu: np.ndarray, low: np.ndarray, high
         if (by_velocity is not None and by_velocity.is_scaled
                 and by_velocity.is_of_degrees):
             factor = 1 / by_velocity.factor
-            findings.append(Finding("joint position", (
+            findings.append(Finding(OF_POSITIONS, (
                 f"the position of {name} changes {factor:.3g} +- "
                 f"{factor ** 2 * by_velocity.error:.1g} times as fast as its velocity says, so its "
                 "unit is probably degrees; make its driver publish rad. Until then all rows of the "
@@ -113,7 +113,7 @@ def _check_positions(names: Sequence[str], mu: np.ndarray, low: np.ndarray, high
         advice = ("its unit is probably degrees: set joint_states.unit to 'deg'" if in_degrees else
                   "check its sign, joint_states.position_offset, the order of robot.joints and the "
                   "URDF's limits")
-        findings.append(Finding("joint position", (
+        findings.append(Finding(OF_POSITIONS, (
             f"{name} is outside its limits most of the time (median {middle:.3g} rad, limits "
             f"{low[j]:.3g} to {high[j]:.3g} rad); {advice}"),
             {"joint_states.unit": "deg"} if in_degrees else {}))
