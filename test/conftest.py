@@ -44,7 +44,7 @@ sys.path.insert(0, str(ROOT))
 LONGEST = (
     "signals/checks/test_frames.py", "system/test_acceptance.py", "estimation/test_estimator.py",
     "studies/test_fault_bench.py", "estimation/test_changes.py", "evaluation/test_evaluate.py",
-    "evaluation/test_altered_recordings.py", "evaluation/test_arm_check.py",
+    "evaluation/test_altered_recordings.py", "review/test_arm_check.py",
     "signals/test_odometry.py", "studies/test_intervals.py", "uncertainty/test_identifiability.py",
     "solvers/test_solvers.py", "studies/test_guided.py", "system/test_tutorial.py",
     "ros/test_node.py", "evaluation/inspection/test_inspection.py", "signals/test_front_end.py",
@@ -57,7 +57,7 @@ LONGEST = (
     "evaluation/test_evaluate_stages.py", "ros/test_closed_loop_nodes.py", "studies/test_excite.py",
     "system/test_fuzz.py", "ros/test_memory.py", "studies/test_twin_command.py",
     "signals/test_own_attitude.py", "ros/test_statements.py",
-    "system/test_compare_least_squares.py", "evaluation/test_left_over.py",
+    "system/test_compare_least_squares.py", "review/test_left_over.py",
     "ros/test_feedforward_node.py", "signals/checks/test_thruster_check.py",
     "evaluation/test_prepared.py", "test_kill_campaign.py", "estimation/test_forgetting.py",
     "studies/test_benchmark.py", "ros/test_demo.py", "simulation/test_simulated_robot.py",

@@ -29,9 +29,9 @@ from uvms_adaptive_dynamics.config import Config
 from uvms_adaptive_dynamics.errors import UvmsError
 from uvms_adaptive_dynamics.evaluation import run as run_module
 from uvms_adaptive_dynamics.evaluation.prepared import is_doubted
-from uvms_adaptive_dynamics.evaluation.processes import Stream
 from uvms_adaptive_dynamics.evaluation.recording import Piece
 from uvms_adaptive_dynamics.evaluation.run import run
+from uvms_adaptive_dynamics.processes import Stream
 from uvms_adaptive_dynamics.signals.checks.finding import SIGN, Finding, Harm
 from uvms_adaptive_dynamics.simulation.bag import write_bag
 

@@ -42,11 +42,12 @@ BELOW = {
     "uncertainty": {"config", "model"},
     "estimation": {"config", "model", "solvers", "uncertainty"},
     "control": {"config", "model", "uncertainty"},
+    "review": {"config", "model", "signals", "uncertainty", "estimation"},
     "evaluation": {"config", "model", "signals", "solvers", "uncertainty", "estimation", "control",
-                   "options", "garbage"},
+                   "review", "options", "garbage", "processes"},
     # The demonstration uses a simulated robot; the node does not, see below.
     "ros": {"config", "model", "signals", "solvers", "uncertainty", "estimation", "simulation",
-            "control", "options", "garbage"},
+            "control", "review", "options", "garbage", "processes"},
     # Only URDF paths and rotations of the model: its physics shares no code with the regressors.
     "simulation": {"config", "model", "signals", "options"},
     "studies": {"config", "model", "signals", "solvers", "uncertainty", "estimation", "evaluation",
@@ -56,6 +57,7 @@ BELOW = {
     "errors": set(),
     "disk": set(),
     "garbage": set(),
+    "processes": set(),
     "terminal": set(),
     "completion": {"options"},
     "__main__": {"options"},

@@ -29,7 +29,8 @@ import pytest
 ROOT = Path(__file__).resolve().parents[2]
 PACKAGE = ROOT / "uvms_adaptive_dynamics"
 PAGE = ROOT / "docs/thresholds.md"
-ROOMS = "model", "estimation", "uncertainty", "signals", "control", "evaluation", "solvers", "ros"
+ROOMS = ("model", "estimation", "uncertainty", "signals", "control", "review", "evaluation",
+         "solvers", "ros")
 FILES = [path for room in ROOMS for path in sorted((PACKAGE / room).rglob("*.py"))
          if "demo" not in path.parts]
 
@@ -160,8 +161,8 @@ NO_THRESHOLDS = {
     "signals/gates/repeats.py": "PAIRS_REMEMBERED PRIOR_PAIRS",
     "signals/gates/scale.py": "SCALE_STEP",
     "signals/gates/spikes.py": "SPIKE_NEIGHBOURS LOOKAHEAD CURVATURE_OF_NOISE",
-    "evaluation/arm_check.py": "CHECKED_EVERY CHECKED_SECONDS JOINT_NUDGE",
-    "evaluation/arm_exchange.py": "COMPARED_SAMPLES EXCHANGE_STRIDE ZEROS",
+    "review/arm_check.py": "CHECKED_EVERY CHECKED_SECONDS JOINT_NUDGE",
+    "review/arm_exchange.py": "COMPARED_SAMPLES EXCHANGE_STRIDE ZEROS",
     "evaluation/batch/content.py": "READ_SIZE",
     "evaluation/batch/executors.py": "CONNECT RETRIES",
     "evaluation/batch/plan.py": "LARGEST_PLAN_FILE MOST_VARIANTS",
@@ -171,7 +172,7 @@ NO_THRESHOLDS = {
     "evaluation/convert_command.py": "MESSAGE_BYTES NUMBER_BYTES",
     "evaluation/drift_check.py": "LARGEST_FIT ROWS_APART",
     "evaluation/failures.py": "MOST_KINDS",
-    "evaluation/fitted_current.py": "CURRENT_STEPS",
+    "review/fitted_current.py": "CURRENT_STEPS",
     "evaluation/inspection/motion.py": "CHECK_ROUNDS",
     "evaluation/inspection/raw_values.py": "MOST_ORDERS",
     "evaluation/inspection/survey.py": "SURVEYED_SECONDS MOST_MESSAGES",
@@ -186,7 +187,7 @@ NO_THRESHOLDS = {
     "evaluation/page_data.py": "PARAMETER_POINTS CHANNEL_VALUES",
     "evaluation/parity.py": "POINTS SIZE",
     "evaluation/prepared.py": "SAMPLES_AHEAD",
-    "evaluation/processes.py": "MOST_SAID ITEM END REFUSAL",
+    "processes.py": "MOST_SAID ITEM END REFUSAL",
     "evaluation/recording.py": "MOST_REASON",
     "evaluation/report_tables.py": "PIECES SHORTEST_PIECE",
     "evaluation/rosbag_file.py": "LATEST_NS",

@@ -33,7 +33,7 @@ _ESTIMATE = frozenset((
     "limits.joint_acceleration", "limits.force", "limits.torque",
     "filter.minimum_share", "estimation.follow_changes",
     "output.file", "output.save_period", "output.parameters_period", "output.covariance_period",
-    "output.diagnostics_period"))
+    "output.diagnostics_period", "output.review_period"))
 _FEEDFORWARD = frozenset((
     "feedforward.fallback", "feedforward.timeout", "feedforward.max_age", "feedforward.blend_time",
     "feedforward.max_step", "feedforward.velocity", "feedforward.motion_timeout",

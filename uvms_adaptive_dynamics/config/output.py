@@ -45,3 +45,7 @@ class Output(Section):
              "published at once. 0: publish every estimate.", "s", 0.0, 10.0)
     covariance_period: float = setting(1.0, "Minimum time between covariance messages.", "s", 0.0)
     diagnostics_period: float = setting(1.0, "Time between diagnostics messages.", "s", 0.1)
+    review_period: float = setting(
+        45.0, "Time between reviews of the last three minutes, in a separate process: which "
+              "setting, wire or effect explains what the estimate leaves. 0: none.",
+        "s", 0.0, 3600.0)

@@ -25,7 +25,7 @@ from typing import NamedTuple
 from ..config import Config
 from ..model.robot import RobotModel
 from ..model.sample import Misread, Sample
-from ..signals.checks.finding import Harm
+from ..review.review import is_doubted
 from ..signals.decode.input_state import InputState
 from ..signals.front_end import SignalFrontEnd
 from ..signals.topics import inputs
@@ -115,13 +115,6 @@ def prepared(recordings: Recordings) -> Generator[Batch | Signals, None, None]:
         ticks=front.ticks, states=front.inputs,
         inputs=received_log.figures(), longest_gap=gaps.figures(), mask_spans=masks.spans,
         unusable=nothing_usable(bags, front, received_log.undecodable))
-
-
-def is_doubted(front: SignalFrontEnd) -> bool:
-    """See `Signals.doubted`."""
-    return bool(front.delay.warning) or any(
-        finding.harm is not Harm.SLIGHT and not finding.is_of_sign
-        for finding, _ in front.frames.findings)
 
 
 def _findings(bag: BagContents, front: SignalFrontEnd) -> list[ReportedFinding]:

@@ -31,21 +31,20 @@ from ..garbage import ShortCollections
 from ..model.parameter_file import LARGEST_PARAMETER_FILE, save_parameters
 from ..model.parameter_set import ParameterSet
 from ..model.robot import RobotModel
-from ..signals.checks.finding import OF_POSITIONS, SIGN
+from ..processes import Stream
+from ..review.arm_check import samples_kept
+from ..review.review import Seen, review
+from ..signals.checks.finding import SIGN
 from ..signals.topics import inputs
 from ..terminal import progress_on_terminal
-from ..uncertainty.evidence import MATTERING_SHARE, ReportedFinding
+from ..uncertainty.evidence import ReportedFinding
 from ..uncertainty.statement import Statement
-from .arm_check import CHECKED_EVERY, arm_check, samples_kept
-from .arm_exchange import mistaken_order
 from .bags import BagContents, check_bag
 from .causes import first_time, masked_rows, partly_masked, remedies
 from .drift_check import drifts
 from .failures import FailureLog
 from .judged import statement_of
-from .left_over import Explained, explanations
 from .prepared import Batch, Recordings, Signals, prepared
-from .processes import Stream
 from .recording import Piece
 from .run_files import needed_bytes, write_json, write_samples
 from .run_log import RunLog
@@ -157,32 +156,20 @@ def run(bags: Sequence[str | Path | Piece], config: Config, prior: ParameterSet 
     if not len(recorder.log):
         raise BagError(signals.unusable)
     found = [*signals.findings, *_masked_findings(recorder.log, robot, config, signals, contents)]
-    # Do not judge results that rest on a faulty sensor, nor a robot that has changed.
     doubted = signals.doubted or learnt_in_doubt
-    left = recorder.log.left(later=not frozen)
-    explained = Explained([], {}) if doubted else explanations(
-        list(recorder.samples), config, robot, left, recorder.log.held(), frozen)
-    # Joints in another order look like a change of the robot, or like nothing that is known.
-    suspect = robot.vehicle and len(robot.joints) > 1 and (
-        not doubted and (recorder.changes or (left > MATTERING_SHARE).any())
-        or any(one.code == OF_POSITIONS for one in signals.findings))
-    order = mistaken_order(list(recorder.samples), config, robot,
-                           CHECKED_EVERY * config.filter.period) if suspect else None
-    if order is not None:
-        found, explained = [order, *found], Explained([], {})
-    found += explained.findings
     final, facts = estimator.parameter_set(), []
+    seen = Seen(final.values, recorder.log.left(later=not frozen), recorder.log.held(), frozen,
+                bool(recorder.changes), doubted, found)
+    reviewed = review(list(recorder.samples), recorder.log.checked(), seen, config, robot)
+    if reviewed.settles_sign:
+        found = [one for one in found if SIGN not in one.sentence]
+    found += reviewed.findings
     if learnt_in_doubt:
         facts = ["the parameters were learnt while a sensor or a setting was found wrong"]
-    if not (doubted or recorder.changes or explained.findings or order):
-        signs = [one for one in found if SIGN in one.sentence]
-        of_arm, scale = arm_check(list(recorder.samples), recorder.log, final.values, config,
-                                  robot, bool(signs))
+    if reviewed.sound:
         drifting = drifts(recorder.log, final, config, robot)
-        facts = [scale, *drifting.facts] if scale else drifting.facts
-        if of_arm and len(signs) == 1:
-            found.remove(signs[0])      # the coupling shows which of the two signs is wrong
-        found += [*of_arm, *drifting.findings]
+        facts = [fact for fact in (reviewed.thrust_scale, *drifting.facts) if fact]
+        found += drifting.findings
     notes = (*(one.sentence for one in found), *(stages.schedule.notes if stages else ()),
              *estimator.notes)
     found += recorder.trust_findings()
@@ -201,7 +188,7 @@ def run(bags: Sequence[str | Path | Piece], config: Config, prior: ParameterSet 
         failures=tuple(failures.failures), longest_gap=signals.longest_gap,
         mask_spans=signals.mask_spans, stages=recorder.stage_ends(),
         remedies=remedies(signals.masked, signals.states),
-        standing_change=estimator.standing_change, explained=explained.by_channel,
+        standing_change=estimator.standing_change, explained=reviewed.by_channel,
         facts=tuple(facts), doubted=doubted)
 
 

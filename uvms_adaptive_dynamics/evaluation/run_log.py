@@ -29,6 +29,7 @@ from ..model.metrics import compared
 from ..model.normal import Z95
 from ..model.parameters import ParameterTable
 from ..model.vehicle import load_columns
+from ..review.arm_check import CheckedRows
 
 # Regressors beyond this limit go to an unnamed temporary file (two minutes of the default robot
 # take 36 MB).
@@ -197,6 +198,14 @@ class RunLog:
             inside = places // CHUNK_ROWS == number
             found[inside] = block[places[inside] % CHUNK_ROWS]
         return found
+
+    def checked(self) -> CheckedRows:
+        """The rows of the last recording."""
+        rows = self.rows()
+        last = rows.last_recording
+        last = last[np.argsort(rows.t[last], kind="stable")]
+        return CheckedRows(rows.t[last], (rows.measured - rows.tau_known)[last], rows.valid[last],
+                           lambda places: self.regressors(last[places]))
 
     def trajectory(self) -> ParameterTrajectory:
         """The thinned trajectory, as arrays."""

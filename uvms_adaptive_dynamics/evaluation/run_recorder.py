@@ -26,8 +26,8 @@ from ..control.stage_runner import StageEnd, StageRunner
 from ..estimation.estimator import Estimator
 from ..model.robot import RobotModel
 from ..model.sample import Sample
+from ..review.arm_check import CHECKED_EVERY
 from ..uncertainty.evidence import ReportedFinding
-from .arm_check import CHECKED_EVERY
 from .failures import kind_of
 from .run_log import RunLog
 

@@ -19,7 +19,7 @@ Built from counters of the front end and snapshots of the worker; never accesses
 from __future__ import annotations
 
 from collections import Counter, deque
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 from ..config import Config
@@ -29,6 +29,7 @@ from ..model.metrics import timing
 from ..model.parameters import ParameterTable
 from ..model.sample import JOINT_AT_REST, LEFT_OUT
 from ..uncertainty.advisories import block_warnings, channel_warnings, link_note
+from ..uncertainty.evidence import ReportedFinding
 from .memory import Memory
 from .recent_fit import RecentFit
 from .recorder import Recorder
@@ -64,11 +65,13 @@ class Diagnostics:
     """
 
     def __init__(self, config: Config, table: ParameterTable, worker: Worker, fit: RecentFit,
-                 validity: Callable[[], Validity]):
-        """validity: as published on ~/status."""
+                 validity: Callable[[], Validity],
+                 reviews: Callable[[], Sequence[ReportedFinding] | None] = lambda: None):
+        """validity: as published on ~/status; reviews: returns the last review's findings, None
+        before the first."""
         self._horizon, self._table, self._worker = config.estimation.horizon, table, worker
         self._learning_samples = LEARNING_S / config.filter.period
-        self._fit, self._validity = fit, validity
+        self._fit, self._validity, self._reviews = fit, validity, reviews
         self._before: Counter = Counter()
         self._masked: deque = deque(maxlen=REPORTS)
         self._solves: deque = deque(maxlen=REPORTS)
@@ -89,6 +92,7 @@ class Diagnostics:
         found = [self._input(Status(*status), now_s, topics) for status in front_end.status(now_s)]
         found += [self._rows(front_end), self._solver(state, samples),
                   self._estimate(state), self._predictions(state), self._trust(state),
+                  self._review(),
                   *self._unused.statuses(front_end, state, samples, dropped)]
         if recorder is not None:
             found.append(Status(ERROR if recorder.error else OK, "recorder",
@@ -271,6 +275,14 @@ class Diagnostics:
         if self._learning and "wrong" not in state.trust:
             return Status(OK, "trust", f"learning: {said}", values)
         return Status(ERROR if "wrong" in state.trust else WARN, "trust", said, values)
+
+    def _review(self) -> Status:
+        """What the last review found in the last minutes."""
+        findings = self._reviews()
+        if not findings:
+            return Status(OK, "review", "none yet" if findings is None else "no fault found", {})
+        return Status(WARN, "review", "; ".join(one.sentence for one in findings), {
+            one.code: one.sentence for one in findings})
 
 
 def _late_solves(skipped: int, cut: int, ticks: int) -> str:

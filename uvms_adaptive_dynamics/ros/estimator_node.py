@@ -35,6 +35,7 @@ from ..estimation.snapshot import EstimatorSnapshot
 from ..estimation.validity import FAILED
 from ..model.physical_set import PhysicalSet
 from ..model.robot import RobotModel
+from ..model.sample import Sample
 from ..uncertainty.evidence import telling
 from . import messages
 from .diagnostics import Diagnostics
@@ -47,6 +48,7 @@ from .parameter_outputs import SILENCE_LOOK_S, ParameterOutputs
 from .payload_output import PERIOD_S, PayloadOutput
 from .recent_fit import RecentFit
 from .recorder import recording_path
+from .reviews import Reviews
 from .services import NodeServices, parameter_folder
 from .settings_node import SettingsNode
 from .statements import JUDGED, Statements
@@ -70,6 +72,7 @@ class EstimatorNode(SettingsNode):
         self.worker: Worker | None = None
         self.inputs: NodeInputs | None = None
         self.memory: Memory | None = None
+        self._reviews: Reviews | None = None
         self._announcing: PeriodicThread | None = None
         self._diagnostics_publisher = self.create_publisher(DiagnosticArray, "/diagnostics", 10)
         self._log_handler = RosLogHandler(self)
@@ -108,17 +111,26 @@ class EstimatorNode(SettingsNode):
             self._outputs.publish, PhysicalSet(self.robot.table, config.estimation), validity,
             lambda: self.config.output, node_name)
 
+        reviews = Reviews(self.robot, lambda: self.config, worker, self._judged,
+                          self.get_logger())
+
         def time_jumped() -> None:
+            reviews.clear()
             worker.request(lambda estimator: estimator.break_off())
+
+        def submit(sample: Sample) -> None:
+            reviews.add(sample)
+            worker.submit(sample)
 
         recording = (recording_path(config.output.record, folder) if config.output.record
                      else None)
-        inputs = self.inputs = NodeInputs(self, config, self.robot, worker.submit, time_jumped,
+        inputs = self.inputs = NodeInputs(self, config, self.robot, submit, time_jumped,
                                           recording, kept="estimate")
         self._reporter = Diagnostics(config, self.robot.table, worker, self._fit,
-                                     lambda: validity.latest)
+                                     lambda: validity.latest, lambda: reviews.findings)
         self._statements = Statements(self.robot, lambda: self.config, worker, inputs,
-                                      self._judged, stages, folder, node_name)
+                                      self._judged, stages, folder, node_name,
+                                      lambda: reviews.findings)
         self._answers = NodeServices(self, worker, self.robot.table, lambda: self.config,
                                      inputs.restart_front_end, memory, self._statements, stages,
                                      self._forget_predictions)
@@ -142,6 +154,8 @@ class EstimatorNode(SettingsNode):
         worker.start()
         memory.run(worker.request, lambda: validity.latest.state == FAILED)
         inputs.start()
+        reviews.start(inputs)
+        self._reviews = reviews
         # Not on the executor, which blocks during service calls.
         self._announcing = PeriodicThread(SILENCE_LOOK_S, self._parameter_outputs.announce,
                                           self._report_failed("publishing ~/status"), "status")
@@ -178,6 +192,8 @@ class EstimatorNode(SettingsNode):
     def _forget_predictions(self) -> None:
         self._fit.clear()
         self._judged.clear()
+        if self._reviews is not None:
+            self._reviews.clear()
 
     def _state_stages(self) -> None:
         """Write a statement after each stage, beside the saved state.
@@ -245,6 +261,8 @@ class EstimatorNode(SettingsNode):
         ending.callback(self._list_written_files)
         if self.worker is not None:
             ending.callback(self.worker.stop)
+        if self._reviews is not None:
+            ending.callback(self._reviews.stop)     # its thread asks the worker
         if self.memory is not None:
             ending.callback(self.memory.stop)       # needs an answer of the worker
             ending.callback(self._last_statement)   # needs the worker too

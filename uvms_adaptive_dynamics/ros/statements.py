@@ -17,7 +17,7 @@ beside its state (docs/statement.md)."""
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -31,7 +31,7 @@ from ..model.parameter_set import ParameterSet
 from ..model.physical_set import PhysicalSet
 from ..model.robot import RobotModel
 from ..model.sample import LEFT_OUT
-from ..uncertainty.evidence import HELD_OUT, ChannelEvidence, Evidence, finding_of
+from ..uncertainty.evidence import HELD_OUT, ChannelEvidence, Evidence, ReportedFinding, finding_of
 from ..uncertainty.statement import Statement, statement
 from .inputs import NodeInputs
 from .node_stages import NodeStages
@@ -62,11 +62,13 @@ class Statements:
     """Makes and writes statements; on any thread but the worker's."""
 
     def __init__(self, robot: RobotModel, config: Callable[[], Config], worker: Worker,
-                 inputs: NodeInputs, fit: RecentFit, stages: NodeStages, folder: Path, node: str):
-        """config: returns the present settings; fit: of the last JUDGED seconds in motion."""
+                 inputs: NodeInputs, fit: RecentFit, stages: NodeStages, folder: Path, node: str,
+                 reviews: Callable[[], Sequence[ReportedFinding] | None] = lambda: None):
+        """config: returns the present settings; fit: of the last JUDGED seconds in motion; reviews:
+        returns the findings of the last review."""
         self._robot, self._config, self._worker = robot, config, worker
         self._inputs, self._fit, self._stages = inputs, fit, stages
-        self._folder, self._node = folder, node
+        self._folder, self._node, self._reviews = folder, node, reviews
         self._physical = PhysicalSet(robot.table, config().estimation)
 
     def write(self) -> tuple[Path, Statement]:
@@ -124,7 +126,8 @@ class Statements:
         return Evidence(
             channels, which, learnt=asked.learn, table=self._robot.table,
             known_from=asked.parameters.known_from,
-            findings=[finding_of(said) for said in (*warnings, *asked.sentences)],
+            findings=[*(finding_of(said) for said in (*warnings, *asked.sentences)),
+                      *(self._reviews() or ())],
             violations=int(self._physical.is_outside(asked.parameters.values)),
             update_ms=float(np.median(update_ms)) if update_ms else None, period_ms=1e3 * period,
             failed=asked.failed, limited=asked.parameters.limited)

@@ -20,7 +20,7 @@ from concurrent.futures import ThreadPoolExecutor, as_completed
 from typing import Any, NamedTuple
 
 from ...errors import UvmsError, brief
-from ..processes import Isolated, call_isolated
+from ...processes import Isolated, call_isolated
 
 CONNECT = 10.0      # [s] timeout to connect to a scheduler
 RETRIES = 2         # of a call whose Dask worker was lost, on another worker

@@ -15,19 +15,16 @@
 """Checks of the arm against the vehicle: late data, a wrong scale, a wrong zero, and no fault."""
 from dataclasses import replace
 from functools import cache
-from types import SimpleNamespace
 
 import numpy as np
 import pytest
 from analytic import AnalyticMotion
-from logged_rows import logged_rows
 
 from uvms_adaptive_dynamics.config import Config
-from uvms_adaptive_dynamics.estimation.low_pass import RowFilter
-from uvms_adaptive_dynamics.evaluation.arm_check import CHECKED_EVERY, arm_check
-from uvms_adaptive_dynamics.evaluation.arm_exchange import mistaken_order
 from uvms_adaptive_dynamics.model.prior import prior_from_config
 from uvms_adaptive_dynamics.model.robot import RobotModel
+from uvms_adaptive_dynamics.review.arm_check import CHECKED_EVERY, arm_check, rows_of
+from uvms_adaptive_dynamics.review.arm_exchange import mistaken_order
 from uvms_adaptive_dynamics.uncertainty.thrust_scale import UNSHOWN
 
 CONFIG = Config()
@@ -46,12 +43,11 @@ def moved(lag):
 
 @cache
 def recorded(lag=0.0, scale=1.0, offset=0.0, constant=0.0, change=lambda sample: sample):
-    """(samples, run log) of a robot that the model knows exactly except for noise, with the arm's
+    """(samples, rows) of a robot that the model knows exactly except for noise, with the arm's
     data `lag` [s] late, the effort of axis_d multiplied by `scale` and off by `constant` [N m], the
     position of axis_e off by `offset` [rad], and `change` applied to each sample."""
     rng = np.random.default_rng(1)
-    row_filter = RowFilter(CONFIG.filter, len(ROBOT.channels), ROBOT.table.size)
-    samples, found = [], []
+    samples = []
     for here, arm in zip(moved(0.0), moved(lag)):
         sample = replace(
             here, mu=arm.mu + [offset, 0, 0, 0], mu_dot=arm.mu_dot, mu_ddot=arm.mu_ddot,
@@ -60,14 +56,7 @@ def recorded(lag=0.0, scale=1.0, offset=0.0, constant=0.0, change=lambda sample:
                           + rng.normal(0.0, 0.02, 4)))
         sample = change(sample)
         samples.append(sample)
-        row = row_filter.add_row(sample.t, ROBOT.raw_rows(sample), sample.valid)
-        if row is not None:
-            found.append(row)
-    t, Y, measured, known, valid = (np.array([getattr(row, name) for row in found])
-                                    for name in ("t", "Y", "tau", "tau_known", "valid"))
-    rows = logged_rows(t=t, bag=np.zeros(len(t), int), measured=measured,
-                       tau_known=known, valid=valid)
-    return samples[::CHECKED_EVERY], SimpleNamespace(rows=lambda: rows, regressors=lambda k: Y[k])
+    return samples[::CHECKED_EVERY], rows_of(samples, CONFIG, ROBOT)
 
 
 @pytest.mark.parametrize("wrong, code, said", [
@@ -81,8 +70,8 @@ def recorded(lag=0.0, scale=1.0, offset=0.0, constant=0.0, change=lambda sample:
     ({"offset": 0.2}, "joint_states.position_offset", "axis_e")])
 def test_what_is_wrong_is_named_alone(wrong, code, said):
     """The number is near the truth; without a fault nothing is named."""
-    samples, log = recorded(**wrong)
-    found = arm_check(samples, log, PI, CONFIG, ROBOT).findings
+    samples, rows = recorded(**wrong)
+    found = arm_check(samples, rows, PI, CONFIG, ROBOT).findings
     assert [one.code for one in found] == ([code] if code else [])
     if found:
         sentence = found[0].sentence
@@ -113,8 +102,8 @@ def geared(sample):
 def test_what_the_model_lacks_is_no_fault_of_the_arm(change):
     """Buoyancy of the links looks like a constant on an effort, moments across the vehicle's axes
     like an arm of another weight, a rotor like an effort eight times as large."""
-    samples, log = recorded(change=change)
-    assert arm_check(samples, log, PI, CONFIG, ROBOT).findings == []
+    samples, rows = recorded(change=change)
+    assert arm_check(samples, rows, PI, CONFIG, ROBOT).findings == []
 
 
 def exchanged(sample):
@@ -142,8 +131,8 @@ def turned_effort(sample):
     (turned_effort, "the effort of axis_c has the wrong sign")])
 def test_what_no_scale_can_mend_is_told_by_its_likelihood(change, said):
     """Joints that are exchanged or mirrored look like a wrong effort."""
-    samples, log = recorded(change=change)
-    found, = arm_check(samples, log, PI, CONFIG, ROBOT, sign_doubted=True).findings
+    samples, rows = recorded(change=change)
+    found, = arm_check(samples, rows, PI, CONFIG, ROBOT, sign_doubted=True).findings
     assert said in found.sentence
 
 
@@ -207,47 +196,37 @@ def exchanged_by_the_tilt_alone(sample):
 def test_what_one_witness_says_alone_exchanges_no_joints():
     """Roll and pitch explain the arm's weight by the same tilt, so the model's errors are common.
     """
-    samples, log = recorded(change=exchanged_by_the_tilt_alone)
-    assert arm_check(samples, log, PI, CONFIG, ROBOT, sign_doubted=True).findings == []
+    samples, rows = recorded(change=exchanged_by_the_tilt_alone)
+    assert arm_check(samples, rows, PI, CONFIG, ROBOT, sign_doubted=True).findings == []
 
 
 def test_a_doubt_about_signs_is_no_finding_by_itself():
     """Correct rows give no finding."""
-    samples, log = recorded()
-    assert arm_check(samples, log, PI, CONFIG, ROBOT, sign_doubted=True).findings == []
+    samples, rows = recorded()
+    assert arm_check(samples, rows, PI, CONFIG, ROBOT, sign_doubted=True).findings == []
 
 
 def test_a_robot_without_arm_or_vehicle_has_nothing_to_check():
     """Neither does one whose arm is not coupled to the vehicle."""
-    samples, log = recorded()
+    samples, rows = recorded()
     for settings in ({"robot.joints": ()}, {"estimation.coupling": "none"}):
         config = CONFIG.with_values(settings)
-        assert arm_check(samples, log, PI, config, RobotModel.from_config(config)) == ([], UNSHOWN)
+        assert arm_check(samples, rows, PI, config, RobotModel.from_config(config)) == ([], UNSHOWN)
 
 
 def test_a_gap_breaks_the_rows_off():
     """A missing second does not spoil the result."""
-    samples, log = recorded(lag=0.12)
+    samples, rows = recorded(lag=0.12)
     holed = samples[:200] + samples[217:]
-    found, = arm_check(holed, log, PI, CONFIG, ROBOT).findings
+    found, = arm_check(holed, rows, PI, CONFIG, ROBOT).findings
     assert found.code == "joint_states.delay"
-    # rows of an earlier recording with the same times must not be confused
-    rows = log.rows()
-    twice = logged_rows(
-        t=np.r_[rows.t, rows.t], bag=np.repeat([0, 1], len(rows.t)),
-        **{name: np.concatenate([np.zeros_like(getattr(rows, name)), getattr(rows, name)])
-           for name in ("measured", "tau_known", "valid")})
-    both = SimpleNamespace(rows=lambda: twice,
-                           regressors=lambda k: log.regressors(k - len(rows.t)))
-    again, = arm_check(holed, both, PI, CONFIG, ROBOT).findings
-    assert again == found
 
 
 @pytest.mark.parametrize("share", [1.0, 1.15, 0.9])
 def test_the_scale_of_the_thrust_is_told(share):
     """Within its interval, with all parameters free."""
-    samples, log = recorded(change=lambda sample: replace(sample, wrench=sample.wrench / share))
-    said = arm_check(samples, log, PI, CONFIG, ROBOT).thrust_scale
+    samples, rows = recorded(change=lambda sample: replace(sample, wrench=sample.wrench / share))
+    said = arm_check(samples, rows, PI, CONFIG, ROBOT).thrust_scale
     factor = float(said.partition("thrust is ")[2].split()[0])
     low, high = (float(one) for one in said.partition("(95 %: ")[2].split(")")[0].split(" to "))
     assert low < share < high and factor == pytest.approx(share, rel=0.1)
@@ -256,5 +235,5 @@ def test_the_scale_of_the_thrust_is_told(share):
 
 def test_a_fault_of_the_arm_spoils_the_scale_of_the_thrust():
     """Nothing is told of it then."""
-    samples, log = recorded(scale=0.5)
-    assert arm_check(samples, log, PI, CONFIG, ROBOT).thrust_scale == ""
+    samples, rows = recorded(scale=0.5)
+    assert arm_check(samples, rows, PI, CONFIG, ROBOT).thrust_scale == ""

@@ -15,7 +15,7 @@
 """Run a function in a process of its own, so that a crash costs only one call and libraries use one
 thread; or a generator, which makes items ahead while earlier ones are used.
 
-`python -m uvms_adaptive_dynamics.evaluation.processes` is that process: it reads a function and its
+`python -m uvms_adaptive_dynamics.processes` is that process: it reads a function and its
 argument from stdin, and ends with its parent.
 """
 from __future__ import annotations
@@ -33,7 +33,7 @@ from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
-from ..errors import UvmsError, brief
+from .errors import UvmsError, brief
 
 # Characters kept of a dead process's last words.
 MOST_SAID = 300
@@ -106,7 +106,7 @@ class Isolated:
 
     def __init__(self) -> None:
         self._running: set[subprocess.Popen] = set()
-        self._stopped = False
+        self.stopped = False
 
     def call(self, function: Callable[[Any], Any], argument: Any) -> Any:
         """function(argument), both importable in a new process; raises UvmsError with the reason if
@@ -114,7 +114,7 @@ class Isolated:
         with Stream(_once, (function, argument), _one_thread()) as stream:
             self._running.add(stream.process)
             try:
-                if self._stopped:
+                if self.stopped:
                     stream.process.kill()
                 (value,) = stream
             finally:
@@ -123,7 +123,7 @@ class Isolated:
 
     def stop(self) -> None:
         """Kill all running processes, and any that start later."""
-        self._stopped = True
+        self.stopped = True
         for process in tuple(self._running):
             process.kill()
 
@@ -147,7 +147,7 @@ def _one_thread() -> dict[str, str]:
 
 def _with_package(environment: dict[str, str]) -> dict[str, str]:
     """The variables, with this package first in PYTHONPATH."""
-    root, path = str(Path(__file__).parents[2]), environment.get("PYTHONPATH")
+    root, path = str(Path(__file__).parents[1]), environment.get("PYTHONPATH")
     return {**environment, "PYTHONPATH": os.pathsep.join([root, *([path] if path else [])])}
 
 

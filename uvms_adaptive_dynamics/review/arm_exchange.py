@@ -171,10 +171,11 @@ def _fit(samples: Sequence[Sample], robot: RobotModel, settings: Filter) -> Robu
     return RobustFit(Y, tau, valid, t, witness=witnesses(tau.shape[1])) if valid.any() else None
 
 
-def low_passed(samples: Sequence[Sample], settings: Filter, make: Callable[[Sample], RawRows]
+def low_passed(samples: Sequence[Sample], settings: Filter, make: Callable[[Sample], RawRows],
+               stride: int = EXCHANGE_STRIDE
                ) -> tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray]:
-    """Every EXCHANGE_STRIDE-th low-passed row of the samples, with `make` giving the raw rows: t
-    (T,), Y (T, C, p), efforts minus known loads (T, C), valid (T, C)."""
+    """Every stride-th low-passed row of the samples, with `make` giving the raw rows: t (T,), Y
+    (T, C, p), efforts minus known loads (T, C), valid (T, C)."""
     shape = make(samples[0]).Y.shape
     row_filter, found, last = RowFilter(settings, *shape), [], None
     for k, sample in enumerate(samples):
@@ -182,7 +183,7 @@ def low_passed(samples: Sequence[Sample], settings: Filter, make: Callable[[Samp
             row_filter.reset()
         last = sample.t
         row = row_filter.add_row(sample.t, make(sample), sample.valid)
-        if row is not None and k % EXCHANGE_STRIDE == 0:
+        if row is not None and k % stride == 0:
             found.append(row)
     return (np.array([row.t for row in found]),
             np.array([row.Y for row in found]).reshape(-1, *shape),

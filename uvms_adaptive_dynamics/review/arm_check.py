@@ -12,11 +12,11 @@
 # See the License for the specific language governing permissions and
 # limitations under the License.
 
-"""Check the arm's data against the vehicle's at the end of a run: rows and columns for
-`uncertainty/arm_evidence.py`."""
+"""Check the arm's data against the vehicle's: rows and columns for `uncertainty/arm_evidence.py`.
+"""
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import replace
 from typing import NamedTuple
 
@@ -31,8 +31,7 @@ from ..uncertainty.added_direction import RobustFit
 from ..uncertainty.arm_evidence import arm_findings, witnesses
 from ..uncertainty.evidence import ReportedFinding
 from ..uncertainty.thrust_scale import UNSHOWN, thrust_scale
-from .arm_exchange import EXCHANGE_STRIDE, mistaken_joint
-from .run_log import RunLog
+from .arm_exchange import EXCHANGE_STRIDE, low_passed, mistaken_joint
 
 CHECKED_EVERY = 3   # ticks between checked samples: motion is slower
 CHECKED_SECONDS = 180.0  # [s] length of the checked samples, the newest ones
@@ -49,26 +48,39 @@ class ArmCheck(NamedTuple):
     thrust_scale: str = ""
 
 
+class CheckedRows(NamedTuple):
+    """Low-passed rows of one recording, in order of time: t (T,) [s], efforts minus known loads
+    (T, C), valid (T, C), and a function from indices (k,) to regressors (k, C, p)."""
+
+    t: np.ndarray
+    tau: np.ndarray
+    valid: np.ndarray
+    regressors: Callable[[np.ndarray], np.ndarray]
+
+
+def rows_of(samples: Sequence[Sample], config: Config, robot: RobotModel) -> CheckedRows:
+    """The rows of all samples of a recording."""
+    t, Y, tau, valid = low_passed(samples, config.filter, robot.raw_rows, stride=1)
+    return CheckedRows(t, tau, valid, lambda places: Y[places])
+
+
 def samples_kept(config: Config) -> int:
     """Number of checked samples, each CHECKED_EVERY-th of a run."""
     return round(CHECKED_SECONDS / config.filter.period / CHECKED_EVERY)
 
 
-def arm_check(samples: Sequence[Sample], log: RunLog, pi: np.ndarray, config: Config,
+def arm_check(samples: Sequence[Sample], rows: CheckedRows, pi: np.ndarray, config: Config,
               robot: RobotModel, sign_doubted: bool = False) -> ArmCheck:
-    """The check of the last recording of the log; for a robot without vehicle or arm, and for one
-    whose arm the vehicle does not feel, there is nothing to find.
+    """The check of one recording; for a robot without vehicle or arm, and for one whose arm the
+    vehicle does not feel, there is nothing to find.
 
-    samples: of that recording; pi (p,): the estimate; sign_doubted: an effort goes with its joint's
-    speed, so one of the two has the wrong sign."""
+    samples: each CHECKED_EVERY-th; pi (p,): the estimate; sign_doubted: an effort goes with its
+    joint's speed, so one of the two has the wrong sign."""
     if not (robot.vehicle and robot.joints and robot.coupled):
         return ArmCheck([], UNSHOWN if robot.vehicle else "")
     n, whole = len(robot.joints), with_lacking(config, robot)
     t, columns = _low_passed(samples, pi, config, robot, whole)
-    rows = log.rows()
-    last = rows.last_recording
-    last = last[np.argsort(rows.t[last], kind="stable")]
-    places = last[np.minimum(np.searchsorted(rows.t[last], t), len(last) - 1)]
+    places = np.minimum(np.searchsorted(rows.t, t), len(rows.t) - 1)
     same = np.abs(rows.t[places] - t) < 0.5 * config.filter.period
     t, columns, places = t[same], columns[same], places[same]
     valid = rows.valid[places] & np.isfinite(columns).all(axis=2)
@@ -81,8 +93,8 @@ def arm_check(samples: Sequence[Sample], log: RunLog, pi: np.ndarray, config: Co
         columns, np.cumsum([1, n, drags, columns.shape[2] - 1 - n - drags - loads]), axis=2)
     # Drag looks like a delay, and moments across the axes like an arm of another weight, so what
     # the model lacks is fitted along with the faults.
-    without = RobustFit(log.regressors(places), (rows.measured - rows.tau_known)[places], valid,
-                        t, witness=witnesses(len(robot.channels))).beside(across)
+    without = RobustFit(rows.regressors(places), rows.tau[places], valid, t,
+                        witness=witnesses(len(robot.channels))).beside(across)
     fit = without.beside(drag)
     drag_gain = without.cost - fit.cost
     low, high = joint_limits(config, robot)

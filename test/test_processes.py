@@ -23,7 +23,7 @@ import pytest
 
 from uvms_adaptive_dynamics.errors import UvmsError
 from uvms_adaptive_dynamics.evaluation.batch.executors import in_processes, on_dask
-from uvms_adaptive_dynamics.evaluation.processes import Isolated, Stream, call_isolated
+from uvms_adaptive_dynamics.processes import Isolated, Stream, call_isolated
 
 
 @pytest.mark.parametrize("function, argument, value", [
@@ -96,7 +96,7 @@ def test_a_process_ends_with_its_parent(tmp_path):
     """After a kill -9 of a batch nothing keeps computing next to the following one."""
     mark = tmp_path / "pid"
     parent = subprocess.Popen([sys.executable, "-c", (
-        "from uvms_adaptive_dynamics.evaluation.processes import call_isolated\n"
+        "from uvms_adaptive_dynamics.processes import call_isolated\n"
         "import os\n"
         f"call_isolated(os.system, 'echo $PPID > {mark}; exec sleep 5')")])
     deadline = time.monotonic() + 60.0

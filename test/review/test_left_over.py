@@ -22,11 +22,11 @@ import pytest
 from analytic import AnalyticMotion, MultiSine
 
 from uvms_adaptive_dynamics.config import Config
-from uvms_adaptive_dynamics.evaluation.arm_check import CHECKED_EVERY
-from uvms_adaptive_dynamics.evaluation.left_over import explanations
 from uvms_adaptive_dynamics.model.prior import prior_from_config
 from uvms_adaptive_dynamics.model.robot import RobotModel
 from uvms_adaptive_dynamics.model.vehicle import vehicle_regressor
+from uvms_adaptive_dynamics.review.arm_check import CHECKED_EVERY
+from uvms_adaptive_dynamics.review.left_over import explanations
 
 CONFIG = Config()
 ROBOT = RobotModel.from_config(CONFIG)
