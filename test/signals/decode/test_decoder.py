@@ -76,15 +76,31 @@ def test_joint_order_in_the_message_does_not_matter(clean):
 
 
 def test_one_joint_without_an_effort_leaves_the_others():
-    """NaN or infinity for one joint masks that joint; for all joints, the message has no effort."""
+    """NaN or infinity for one joint masks that joint; for all joints, the message is spoilt."""
     config, _, _ = make()
     message = Message(name=list(config.robot.joints), position=[1.0] * 4, velocity=[0.0] * 4,
                       effort=[0.1, np.nan, np.inf, 0.4])
-    values = Decoder(config).joint_states(message)
+    decoder = Decoder(config)
+    values = decoder.joint_states(message)
     np.testing.assert_array_equal(values[8:], [0.1, np.nan, np.nan, 0.4])
     message.effort = [np.nan] * 4
     with pytest.raises(MessageError, match="effort is not finite"):
-        Decoder(config).joint_states(message)
+        decoder.joint_states(message)
+
+
+def test_joints_without_an_interface_are_nan_and_nothing_is_measured():
+    """What ros2_control's joint_state_broadcaster sends for an arm whose hardware interface has
+    neither efforts nor speeds; infinity is spoilt."""
+    config, _, _ = make()
+    message = Message(name=["jaw", *config.robot.joints], position=[0.01] + [1.0] * 4,
+                      velocity=[np.nan] * 5, effort=[np.nan] * 5)
+    decoder = Decoder(config)
+    np.testing.assert_array_equal(decoder.joint_states(message), [1.0] * 4 + [np.nan] * 8)
+    message.velocity = [0.0] * 5
+    np.testing.assert_array_equal(decoder.joint_states(message)[4:8], [0.0] * 4)
+    message.effort = [np.inf] * 5
+    with pytest.raises(MessageError, match="effort is not finite"):
+        decoder.joint_states(message)
 
 
 def test_effort_may_be_a_current_with_a_scale_per_direction():
@@ -142,6 +158,12 @@ def test_a_mounting_rotation_turns_rates_and_attitude_alike():
      ("battery", Message(voltage=1500.0), "is not a battery voltage"),
      ("thrusters", Message(data=[1500.0] * 6), "got 6 commands, expected 8"),
      ("thrusters", Message(channels=[1500] * 7 + [0]), "released or unchanged"),
+     ("imu", Message(orientation=Message(x=0.0, y=0.0, z=0.0, w=1.0),
+                     angular_velocity=vector(0.1, 0.0, 0.0), linear_acceleration=vector(0, 0, 0),
+                     linear_acceleration_covariance=[-1.0] + [0.0] * 8), "is not measured"),
+     ("dvl", Message(velocity_mode=1, num_good_beams=4, beam_velocities_valid=False,
+                     beam_velocity=[0.1, 0.2, 0.1, 0.2], velocity=vector(0.0, 0.0, 0.0),
+                     velocity_covar=[0.0] * 9), "no bottom lock"),
      ("dvl", Message(velocity_valid=False, velocity=vector(0.0, 0.0, 0.0)), "no bottom lock"),
      ("dvl", Message(twist=Message(linear=vector(30.0, 0.0, 0.0))), "beyond dvl.max_speed"),
      ("wrench", Message(), "does not have the fields of its type")],

@@ -100,6 +100,8 @@ class Decoder:
         self._position_offset = joints.position_offset or (0.0,) * n
         self.turns = WholeTurns(n)
         self._oriented = False     # an Imu message had an orientation, so zeros are an error
+        # indices of joints of which a velocity, or an effort, has been measured
+        self._measured: dict[str, set[int]] = {"velocity": set(), "effort": set()}
         self._last_names: Any = None
         # index of each configured joint among the last names, None if it is not among them
         self._order: list[int | None] = []
@@ -131,6 +133,9 @@ class Decoder:
                        finite_vector(message.linear_acceleration, "imu: linear_acceleration"))
         check_limit(rates, LARGEST_RATE, "imu: angular_velocity", "rad/s")
         check_limit(force, LARGEST_FORCE, "imu: linear_acceleration", "m/s^2")
+        if not any(force) and getattr(message, "linear_acceleration_covariance", (0.0,))[0] == -1.0:
+            raise MessageError("imu: linear_acceleration is not measured, says its covariance of "
+                               "-1; let the driver publish it (behind mavros: request RAW_IMU)")
         return [*down, *rates, *force, heading]
 
     def _imu_of_pose(self, message: Any) -> list[float]:
@@ -180,8 +185,9 @@ class Decoder:
             vector, variance = message.velocity, 3 * float(getattr(message, "fom", 0.0)) ** 2
         elif hasattr(message, "velocity_covar"):                     # marine_acoustic_msgs/Dvl
             # (a driver without data of single beams never sets the flag)
-            if message.velocity_mode == WATER_TRACK or (
-                    not message.beam_velocities_valid and message.num_good_beams < FEWEST_BEAMS):
+            if message.velocity_mode == WATER_TRACK or (not message.beam_velocities_valid and (
+                    message.num_good_beams < FEWEST_BEAMS
+                    or any(floats(getattr(message, "beam_velocity", ()))))):
                 raise MessageError(f"dvl: {NO_LOCK}")
             vector = message.velocity
             variance = float(np.trace(np.reshape(message.velocity_covar, (3, 3))))
@@ -235,7 +241,7 @@ class Decoder:
         check_limit(values, LARGEST_POSITION, "joint_states: position", "rad or m")
         values = self.turns.unwrapped(values)
         speeds = [self._radians * v
-                  for v in self._ordered(velocity, count, "velocity", required=False)]
+                  for v in self._measured_ones(velocity, count, "velocity")]
         check_limit(speeds, LARGEST_SPEED, "joint_states: velocity", "rad/s or m/s")
         values += speeds
         for value, (offset, scale, scale_negative) in zip(efforts, self._effort_scales):
@@ -282,11 +288,23 @@ class Decoder:
         """Efforts of the configured joints; NaN for a joint without one, which masks its rows."""
         values = floats(values)
         if not any(map(math.isfinite, values)):
-            return self._ordered(values, count, "effort", required=False)
-        known = self._ordered([v if math.isfinite(v) else 0.0 for v in values], count, "effort",
-                              required=False)
+            return self._measured_ones(values, count, "effort")
+        known = self._measured_ones([v if math.isfinite(v) else 0.0 for v in values], count,
+                                    "effort")
         return [effort if k is None or math.isfinite(values[k]) else math.nan
                 for effort, k in zip(known, self._order)]
+
+    def _measured_ones(self, values: Any, count: int, what: str) -> list[float]:
+        """Values of an optional field, NaN if it is empty or was never measured: without the
+        interface, ros2_control's joint_state_broadcaster sends NaN for every joint."""
+        values = floats(values)
+        joints = {j for j, k in enumerate(self._order) if k is not None}
+        if all(map(math.isnan, values)) and not joints & self._measured[what]:
+            values = []
+        found = self._ordered(values, count, what, required=False)
+        if values:
+            self._measured[what] |= joints
+        return found
 
     def _order_of(self, names: Sequence[str]) -> list[int | None]:
         """Indices of the configured joints among a message's names, None for joints that it does
