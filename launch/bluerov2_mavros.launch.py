@@ -23,6 +23,7 @@ from launch.conditions import IfCondition
 from launch.launch_description_sources import PythonLaunchDescriptionSource
 from launch.substitutions import LaunchConfiguration, PathJoinSubstitution
 from launch_ros.actions import Node
+from launch_ros.parameter_descriptions import ParameterValue
 from launch_ros.substitutions import FindPackageShare
 
 PACKAGE = "uvms_adaptive_dynamics"
@@ -34,6 +35,9 @@ ARGUMENTS = (
     ("namespace", "", "Namespace of mavros and of the estimator."),
     ("mavros", "true", "Start mavros; false if it is already running."),
     ("fcu_url", "udp://:14550@", "URL at which mavros finds the autopilot."),
+    # mavros names its internal topics after this number, in whatever namespace it is.
+    ("tgt_system", "1", "MAVLink number of the autopilot (SYSID_THISMAV); BlueOS presents it as 1. "
+                        "Two vehicles need two numbers."),
     ("record", "auto", "Record the estimator's inputs: auto, path of a new bag, or none."),
     ("log_level", "info", "Log level of the estimator: debug, info, warn, error or fatal."),
 )
@@ -46,8 +50,12 @@ def generate_launch_description():
         package="mavros", executable="mavros_node", namespace=[namespace, "/mavros"],
         output="screen", respawn=True, respawn_delay=2.0,
         condition=IfCondition(LaunchConfiguration("mavros")),
-        # BlueOS presents its autopilot as system 1, component 1.
-        parameters=[{"fcu_url": LaunchConfiguration("fcu_url"), "tgt_system": 1,
+        # mavros's own files for ArduPilot; without them it does not synchronize the clocks.
+        parameters=[*(PathJoinSubstitution([FindPackageShare("mavros"), "launch", file])
+                      for file in ("apm_pluginlists.yaml", "apm_config.yaml")),
+                    {"fcu_url": LaunchConfiguration("fcu_url"),
+                     "tgt_system": ParameterValue(LaunchConfiguration("tgt_system"),
+                                                  value_type=int),
                      "tgt_component": 1}])
     estimator = IncludeLaunchDescription(
         PythonLaunchDescriptionSource(PathJoinSubstitution([FindPackageShare(PACKAGE), "launch",

@@ -51,10 +51,13 @@ DEFINITIONS = {
         float64 time
         geometry_msgs/Vector3 velocity
         float64 fom
+        float64[] covariance
         float64 altitude
         dvl_msgs/DVLBeam[] beams
         bool velocity_valid
         int64 status
+        int64 time_of_validity
+        int64 time_of_transmission
         string form
     """,
     "marine_acoustic_msgs/msg/Dvl": """
@@ -72,12 +75,12 @@ DEFINITIONS = {
         float32 sound_speed
         bool beam_ranges_valid
         bool beam_velocities_valid
-        geometry_msgs/Vector3[] beam_unit_vec
-        float32[] range
-        float32[] range_covar
-        float32[] beam_quality
-        float32[] beam_velocity
-        float32[] beam_velocity_covar
+        geometry_msgs/Vector3[4] beam_unit_vec
+        float64[4] range
+        float32[4] range_covar
+        float32[4] beam_quality
+        float32[4] beam_velocity
+        float32[4] beam_velocity_covar
     """,
     "mavros_msgs/msg/RCOut": "std_msgs/Header header\nuint16[] channels\n",
     "mavros_msgs/msg/OverrideRCIn": """
@@ -119,7 +122,7 @@ class Maker:
 
     def make(self, role, m, number):
         kind = getattr(self.config, role).type
-        make, none = self.t[kind], np.zeros(0, np.float32)
+        make, four = self.t[kind], np.zeros(4, np.float32)
         if role == "imu":
             q = self.t["geometry_msgs/msg/Quaternion"](m.orientation.x, m.orientation.y,
                                                        m.orientation.z, m.orientation.w)
@@ -127,12 +130,13 @@ class Maker:
             return make(self.header(m), q, zero, self.vector(m.angular_velocity), zero,
                         self.vector(m.linear_acceleration), zero)
         if kind == "dvl_msgs/msg/DVL":
-            return make(self.header(m), 0.0, self.vector(m.twist.twist.linear), 0.005, 2.0, [],
-                        number % 40 != 7, 0, "json_v3")
+            return make(self.header(m), 0.0, self.vector(m.twist.twist.linear), 0.005,
+                        np.zeros(9), 2.0, [], number % 40 != 7, 0, 0, 0, "json_v3")
         if kind == "marine_acoustic_msgs/msg/Dvl":
             covariance = np.eye(3).ravel() * (1e-4 if number % 40 != 7 else 10.0)
             return make(self.header(m), 1, 0, self.vector(m.twist.twist.linear), covariance, 2.0,
-                        0.0, 0.0, 4, 1500.0, False, False, [], none, none, none, none, none)
+                        0.0, 0.0, 4, 1500.0, False, False, [self.vector(m.twist.twist.linear)] * 4,
+                        four.astype(float), four, four, four, four)
         if role == "depth":
             return make(self.header(m), m.fluid_pressure, 0.0)
         value = self.t["control_msgs/msg/InterfaceValue"]
