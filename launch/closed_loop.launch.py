@@ -72,6 +72,14 @@ def generate_launch_description():
         estimator,
         robot,
         controller,
-        RegisterEventHandler(OnProcessExit(
-            target_action=controller, on_exit=[Shutdown(reason="the controller is done")])),
+        *(RegisterEventHandler(OnProcessExit(target_action=node, on_exit=end))
+          for node in (robot, controller)),
     ])
+
+
+def end(event, context):
+    """End everything; the launch fails if the robot or the controller failed."""
+    if event.returncode != 0 and not context.is_shutdown:
+        raise RuntimeError(f"{event.action.name} ended with status {event.returncode}; see the "
+                           "reason above.")
+    return [Shutdown(reason="the controller is done")]

@@ -67,6 +67,13 @@ def generate_launch_description():
           for name, default, meaning in ARGUMENTS),
         estimator,
         robot,
-        RegisterEventHandler(OnProcessExit(
-            target_action=robot, on_exit=[Shutdown(reason="the simulated robot is done")])),
+        RegisterEventHandler(OnProcessExit(target_action=robot, on_exit=end)),
     ])
+
+
+def end(event, context):
+    """End everything; the launch fails if the robot failed."""
+    if event.returncode != 0 and not context.is_shutdown:
+        raise RuntimeError(f"simulated_robot ended with status {event.returncode}; see the reason "
+                           "above.")
+    return [Shutdown(reason="the simulated robot is done")]

@@ -25,7 +25,8 @@ ROOT = Path(__file__).resolve().parents[1]
 PACKAGE = "uvms_adaptive_dynamics"
 EXECUTABLES = {"estimator": "ros.node", "simulated_robot": "ros.demo.simulated_robot",
                "feedforward": "ros.feedforward_node", "twin": "ros.twin_node",
-               "identify": "ros.identification_node"}
+               "identify": "ros.identification_node",
+               "closed_loop_controller": "ros.demo.controller"}
 
 
 def ros2_launch_is_there() -> bool:
@@ -50,17 +51,24 @@ def environment(prefix: Path | None = None, **others: str) -> dict[str, str]:
 
 def make_prefix(folder: Path) -> Path:
     """Make lib/<package>/<executable>, share/<package>/{launch,config,...} and ament's marker."""
-    share = folder / "share" / PACKAGE
-    marks = folder / "share" / "ament_index" / "resource_index" / "packages"
-    lib = folder / "lib" / PACKAGE
-    for path in (share, marks, lib):
-        path.mkdir(parents=True)
-    (marks / PACKAGE).touch()
+    share = add_package(folder, PACKAGE, {
+        name: f"exec {sys.executable} -m {PACKAGE}.{module} \"$@\""
+        for name, module in EXECUTABLES.items()})
     # Copies, since `ros2 launch` does not follow links to folders.
-    for source in (ROOT / "launch", ROOT / "config", ROOT / PACKAGE / "robots"):
+    for source in (ROOT / "launch", ROOT / "config", ROOT / "layouts", ROOT / PACKAGE / "robots"):
         shutil.copytree(source, share / source.name, ignore=shutil.ignore_patterns("__pycache__"))
-    for name, module in EXECUTABLES.items():
-        script = lib / name
-        script.write_text(f"#!/bin/sh\nexec {sys.executable} -m {PACKAGE}.{module} \"$@\"\n")
-        script.chmod(script.stat().st_mode | stat.S_IXUSR)
     return folder
+
+
+def add_package(prefix: Path, package: str, scripts: dict[str, str]) -> Path:
+    """Add a package with shell scripts as executables; returns its share."""
+    share, lib = prefix / "share" / package, prefix / "lib" / package
+    marks = prefix / "share" / "ament_index" / "resource_index" / "packages"
+    for path in (share, lib, marks):
+        path.mkdir(parents=True, exist_ok=True)
+    (marks / package).touch()
+    for name, text in scripts.items():
+        script = lib / name
+        script.write_text(f"#!/bin/sh\n{text}\n")
+        script.chmod(script.stat().st_mode | stat.S_IXUSR)
+    return share

@@ -19,6 +19,7 @@ Arguments and started nodes are checked against the package's names; `test_real_
 files where `ros2 launch` is installed.
 """
 import ast
+import functools
 import importlib.util
 import sys
 import types
@@ -305,8 +306,21 @@ def test_the_closed_loop_ends_with_its_controller(launch_file):
     for node, file in ((robot, "simulated_robot"), (controller, "controller")):
         source = (ROOT / f"uvms_adaptive_dynamics/ros/demo/{file}.py").read_text()
         assert all(f'_declare("{name}"' in source for name in node.kwargs["parameters"][0])
-    handler, = actions(description, "RegisterEventHandler")
-    assert handler.args[0].kwargs["target_action"] is controller
+    handlers = actions(description, "RegisterEventHandler")
+    assert [handler.args[0].kwargs["target_action"] for handler in handlers] == [robot, controller]
+
+
+@pytest.mark.parametrize("file", ["demo", "closed_loop"])
+def test_a_demonstration_that_fails_fails_the_launch(launch_file, file):
+    """One that ends well ends it, and so does one that is stopped."""
+    end = launch_file(f"{file}.launch.py").end
+    ended = functools.partial(types.SimpleNamespace, action=types.SimpleNamespace(name="robot-1"))
+    running = types.SimpleNamespace(is_shutdown=False)
+    for event, context in ((ended(returncode=0), running),
+                           (ended(returncode=-2), types.SimpleNamespace(is_shutdown=True))):
+        assert [type(action).__name__ for action in end(event, context)] == ["Shutdown"]
+    with pytest.raises(RuntimeError, match="ended with status 1"):
+        end(ended(returncode=1), running)
 
 
 def test_the_twin_takes_the_estimator_s_file(launch_file):
