@@ -20,6 +20,7 @@ import time
 
 import pytest
 import ros_bus
+from geometry_msgs.msg import TwistStamped, Wrench, WrenchStamped
 from launch_prefix import (
     PACKAGE,
     add_package,
@@ -27,6 +28,7 @@ from launch_prefix import (
     make_prefix,
     ros2_launch_is_there,
 )
+from rclpy.qos import QoSProfile, ReliabilityPolicy
 
 pytestmark = pytest.mark.skipif(
     not ros2_launch_is_there(), reason="`ros2 launch` is not installed (pip does not have it)")
@@ -170,6 +172,25 @@ def test_the_view_starts_its_tools(launch, prefix):
     said = child.communicate(timeout=60)[0]
     assert child.returncode == 0 and all(f"{name}: " in said for name in tools.values()), said
     assert "view.rviz" in said and "plotjuggler.xml" in said and "--child-frame-id arm_base" in said
+
+
+def test_a_feedforward_publishes_where_another_s_controller_listens(launch):
+    """The remaps of docs/feedforward.md, with the QoS that those controllers ask for."""
+    topics = {"/boat/force_torque": WrenchStamped, "/boat/accelerations": TwistStamped,
+              "/thruster_allocation_matrix_controller/reference": Wrench}
+    with ros_bus.bus() as ros:
+        for topic, kind in topics.items():
+            ros.collect(kind, topic, QoSProfile(depth=10))
+        child = launch("feedforward.launch.py", "namespace:=boat", "arm_reaction:=force_torque",
+                       "accelerations:=accelerations",
+                       "wrench_reference:=/thruster_allocation_matrix_controller/reference")
+        for topic in topics:
+            found = ros.until(lambda topic=topic: ros.operator.get_publishers_info_by_topic(topic),
+                              60.0, what=topic)
+            assert found[0].qos_profile.reliability == ReliabilityPolicy.RELIABLE
+    child.send_signal(signal.SIGINT)
+    said = child.communicate(timeout=30)[0]
+    assert child.returncode == 0, said
 
 
 def test_a_node_that_dies_is_started_again(launch, tmp_path):
