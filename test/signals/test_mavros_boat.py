@@ -76,9 +76,11 @@ def battery(s, k, config):
     return Message(header=stamp(s.t), voltage=15.5)
 
 
-# Rate [Hz], lateness [s] and phase [s].
-DRIVERS = {imu: (50, 0.01, 0.001), dvl: (10, 0.1, 0.013), joint_states: (225, 0.003, 0.004),
-           thrusters: (50, 0.012, 0.002), battery: (2, 0.01, 0.1)}
+# Rate [Hz], lateness [s], phase [s]; messages for each reading: the broadcaster repeats the arm's
+# last answer under new stamps.
+DRIVERS = {imu: (50, 0.01, 0.001, 1), dvl: (10, 0.1, 0.013, 1),
+           joint_states: (225, 0.003, 0.004, 5), thrusters: (50, 0.012, 0.002, 1),
+           battery: (2, 0.01, 0.1, 1)}
 
 
 @pytest.fixture(scope="module")
@@ -86,10 +88,13 @@ def dive():
     config = load_config(FILE)
     robot, motion = RobotModel.from_config(config), AnalyticMotion(3, config=config)
     found = []
-    for make, (rate, late, phase) in DRIVERS.items():
+    for make, (rate, late, phase, repeats) in DRIVERS.items():
         for k in range(int(DURATION * rate)):
-            s = motion.sample(phase + k / rate, robot)
-            found.append((make.__name__, make(s, k, config), s.t + late))
+            s = motion.sample(phase + (k - k % repeats) / rate, robot)
+            message, t = make(s, k, config), START + phase + k / rate
+            if k % repeats:
+                message.header = stamp(t)
+            found.append((make.__name__, message, t + late))
     front, samples = SignalFrontEnd(config, robot), []
     for item in sorted(found, key=lambda item: item[2]):
         front.add_message(*item)
