@@ -55,7 +55,7 @@ def run(args: argparse.Namespace) -> int:
     for warning in log.warnings:
         print(f"convert: {warning}")
     for name, topic in log.topics.items():
-        print(f"{name:<36}{topic.types[0]:<50}{topic.messages:>8} messages")
+        print(f"{name:<36} {topic.types[0]:<50} {topic.messages:>8} messages")
     print(f"{args.output}: {count} messages over {log.end - log.start:.1f} s")
     return 0
 

@@ -75,12 +75,12 @@ def _topics(inspection) -> list[str]:
     lines = [*found.warnings,
              f"{found.piece.path}: {found.length:.1f} s, {topics}; inspected "
              f"{found.piece.begin:.0f} to {found.piece.end:.0f} s", "",
-             f"{'role':<13}{'topic':<36}{'type':<46}{'messages':>9}{'Hz':>8}{'gap s':>8}"
+             f"{'role':<13}{'topic':<36} {'type':<46} {'messages':>9}{'Hz':>8}{'gap s':>8}"
              f"{'delay s':>9}  remarks"]
     role_of = {topic.name: role for role, topic in inspection.chosen.items()}
     for name, topic in sorted(found.topics.items(), key=lambda item: item[0] not in role_of):
         role = role_of.get(name, "")
-        row = (f"{role:<13}{name:<36}{topic.type:<46}{topic.count:>9}"
+        row = (f"{role:<13}{name:<36} {topic.type:<46} {topic.count:>9}"
                f"{shown(topic.rate, '.1f'):>8}{shown(topic.gap, '.2f'):>8}"
                f"{shown(topic.delay, '.3f'):>9}  {_remarks(topic)}").rstrip()
         lines.append(coloured(row, "" if role else "dim"))
