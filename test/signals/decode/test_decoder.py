@@ -161,9 +161,6 @@ def test_a_mounting_rotation_turns_rates_and_attitude_alike():
      ("imu", Message(orientation=Message(x=0.0, y=0.0, z=0.0, w=1.0),
                      angular_velocity=vector(0.1, 0.0, 0.0), linear_acceleration=vector(0, 0, 0),
                      linear_acceleration_covariance=[-1.0] + [0.0] * 8), "is not measured"),
-     ("dvl", Message(velocity_mode=1, num_good_beams=4, beam_velocities_valid=False,
-                     beam_velocity=[0.1, 0.2, 0.1, 0.2], velocity=vector(0.0, 0.0, 0.0),
-                     velocity_covar=[0.0] * 9), "no bottom lock"),
      ("dvl", Message(velocity_valid=False, velocity=vector(0.0, 0.0, 0.0)), "no bottom lock"),
      ("dvl", Message(twist=Message(linear=vector(30.0, 0.0, 0.0))), "beyond dvl.max_speed"),
      ("wrench", Message(), "does not have the fields of its type")],
@@ -188,6 +185,16 @@ def test_a_dvl_that_reports_its_beams_says_by_them_whether_it_has_lock(mode, bea
     else:
         with pytest.raises(MessageError, match="no bottom lock"):
             Decoder(Config()).decode("dvl", message)
+
+
+def test_a_dvl_that_sets_its_flag_is_believed_without_it():
+    """Whatever number of beams then has an echo."""
+    decoder = Decoder(Config())
+    messages = [Message(velocity=vector(0.0, 0.0, 0.0), velocity_covar=[0.0] * 9, velocity_mode=1,
+                        num_good_beams=4, beam_velocities_valid=flag) for flag in (True, False)]
+    assert decoder.decode("dvl", messages[0]) == [0.0, 0.0, 0.0]
+    with pytest.raises(MessageError, match="no bottom lock"):
+        decoder.decode("dvl", messages[1])
 
 
 def test_reasons_are_counted_under_whole_sentences():

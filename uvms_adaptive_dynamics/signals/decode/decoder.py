@@ -100,6 +100,7 @@ class Decoder:
         self._position_offset = joints.position_offset or (0.0,) * n
         self.turns = WholeTurns(n)
         self._oriented = False     # an Imu message had an orientation, so zeros are an error
+        self._flags_beams = False  # a Dvl message was flagged valid, so one that is not has no lock
         # indices of joints of which a velocity, or an effort, has been measured
         self._measured: dict[str, set[int]] = {"velocity": set(), "effort": set()}
         self._last_names: Any = None
@@ -184,10 +185,10 @@ class Decoder:
                 raise MessageError(f"dvl: {NO_LOCK}")
             vector, variance = message.velocity, 3 * float(getattr(message, "fom", 0.0)) ** 2
         elif hasattr(message, "velocity_covar"):                     # marine_acoustic_msgs/Dvl
-            # (a driver without data of single beams never sets the flag)
-            if message.velocity_mode == WATER_TRACK or (not message.beam_velocities_valid and (
-                    message.num_good_beams < FEWEST_BEAMS
-                    or any(floats(getattr(message, "beam_velocity", ()))))):
+            flagged = bool(message.beam_velocities_valid)
+            self._flags_beams = self._flags_beams or flagged
+            if message.velocity_mode == WATER_TRACK or not flagged and (
+                    self._flags_beams or message.num_good_beams < FEWEST_BEAMS):
                 raise MessageError(f"dvl: {NO_LOCK}")
             vector = message.velocity
             variance = float(np.trace(np.reshape(message.velocity_covar, (3, 3))))
