@@ -439,6 +439,29 @@ def test_what_the_model_lacks_in_a_manoeuvre_is_not_several_thrusters(varied, be
     assert detector._likely_cause(rows).beats_grown_noise(rows) == believed
 
 
+@pytest.mark.parametrize("share, believed", [((-0.3, -0.3, 0.0), False), ((-1.0, 0.0, 0.0), True)])
+def test_a_manoeuvre_whose_thrust_is_a_third_off_is_no_failed_thruster(share, believed):
+    """Surge and yaw at once for the first time, at constant commands of two thrusters that both
+    give less than their curves say, as they do in the water that streams past: the residual of 25
+    deviations fits the loss of one alone, and grown noise would have to be that large. A dead
+    thruster needs no such accident."""
+    rng, T = np.random.default_rng(7), 17
+    allocation = np.array([[.7, .7, .0], [.7, -.7, 0.0], [0.0, 0.0, 1.0], [0.0, 0.0, .1],
+                           [0.0, 0.0, .1], [-.5, -.5, 0.0]])
+    by_thruster = np.tile(allocation * np.array([-27.0, -26.0, 4.0]), (T, 1, 1))
+    stddev = np.array([8.0, 8.0, 4.0, 2.0, 2.0, 0.3])       # nothing yawed so fast before
+    residual = -by_thruster @ np.array(share) + 0.1 * stddev * rng.normal(size=(T, 6))
+    _, detector = settled_detector()
+    detector._hypotheses = tuple(thruster_scale(np.array([k])) for k in range(3))
+    rows = RecentRows(np.zeros((T, 6, 1)), np.zeros((T, 6)), residual,
+                      np.full((T, 6), 0.9 / T) / stddev ** 2, np.full(6, 0.9),
+                      by_thruster=by_thruster)
+    found = detector._likely_cause(rows)
+    assert found.hypothesis.evidence(rows)[0] > 2 * CHANGE_EVIDENCE_NATS
+    assert found.beats_grown_noise(rows)
+    assert found.beats_curves(rows) == believed
+
+
 def test_outliers_that_pass_the_gates_are_no_change():
     """Half a second of many deviations, again and again, behind the low-pass: any change explains
     some of it, and by chance also some of the next second."""

@@ -50,8 +50,11 @@ from .hypotheses import (
     Hypothesis,
     LoadHypothesis,
     Onset,
+    ThrusterScale,
+    ThrustScale,
     another_robot,
     hypotheses,
+    thrust_curves,
     without_load,
 )
 from .information import InformationState, PastNoise
@@ -151,6 +154,16 @@ class _Cause(NamedTuple):
         least = CHANGE_EVIDENCE_NATS if self.hypothesis.is_conjunction else (
             RESTORED_NATS if isinstance(self.hypothesis, CommandOrder) else CONFIRMED_NATS)
         return self.explains.evidence(then, rival=GrownNoise)[0] > least
+
+    def beats_curves(self, then: RecentRows) -> bool:
+        """Whether it is no fault of thrusters, or far likelier than that none has failed and the
+        thrust of each is only roughly known: with constant commands, a new manoeuvre whose thrust
+        is a third off looks like any thruster's failure."""
+        if not isinstance(self.hypothesis, (ThrusterScale, ThrustScale)) or (
+                then.by_thruster is None):
+            return True
+        curves = thrust_curves(then.by_thruster.shape[2])
+        return self.hypothesis.evidence(then)[0] > curves.evidence(then)[0] + ALIKE_NATS
 
 
 class EvidenceChangeDetector:
@@ -267,7 +280,7 @@ class EvidenceChangeDetector:
             return None
         then = self._rows.newest(length, check.variance, as_then=True)
         cause = self._likely_cause(then)
-        if not cause.beats_grown_noise(then):
+        if not (cause.beats_grown_noise(then) and cause.beats_curves(then)):
             return None
         self.nearest = max(self.nearest, lasting)
         if lasting < CHANGE_EVIDENCE_NATS:

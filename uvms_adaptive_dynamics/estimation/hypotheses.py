@@ -63,6 +63,8 @@ SHARES_OF_ROBOT = (0.05, 0.5)
 # of a factor: a battery or the speed of sound, or a unit, a gear ratio, a faulty sensor.
 SIZES_OF_FACTOR = (0.15, 0.6)
 THRUSTER_STDDEV = 0.5       # of its thrust: a rope, a broken blade, a faulty speed controller
+# Of the thrust of each thruster of a healthy robot about its curve, which is right to a third.
+CURVE_STDDEV = 0.165
 ALIKE_NATS = 4.6            # ln 100: hypotheses this close explain the data equally well
 NEWTON_STEPS = 4            # after three, a scale of 1.3 is within a thousandth
 # Blocks that change together: a load on the vehicle changes inertia and weight at once.
@@ -370,6 +372,11 @@ def thruster_scale(thrusters: np.ndarray) -> ThrusterScale:
     numbers = " and ".join(", ".join(str(k + 1) for k in thrusters).rsplit(", ", 1))
     name = f"thruster{'s' if thrusters.size > 1 else ''} {numbers}"
     return ThrusterScale(name, np.full(thrusters.size, THRUSTER_STDDEV), thrusters)
+
+
+def thrust_curves(count: int) -> ThrusterScale:
+    """That nothing has failed, but no thrust of `count` thrusters is quite as predicted."""
+    return ThrusterScale("thrust curves", np.full(count, CURVE_STDDEV), np.arange(count))
 
 
 @dataclass(frozen=True)
