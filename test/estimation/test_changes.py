@@ -38,6 +38,7 @@ from uvms_adaptive_dynamics.estimation.hypotheses import (
     EffortScale,
     Hypothesis,
     LoadHypothesis,
+    Onset,
     PartHypothesis,
     RobotHypothesis,
     ThrustScale,
@@ -860,6 +861,47 @@ def test_commands_that_come_in_another_order_are_named_and_put_right(setup, driv
     assert estimator.scales.drives == drives
     back, off = run(setup, {}, seconds=LONGEST, spoil=spoil)
     assert back.changes > estimator.changes and (off < 1.5).all(), off
+
+
+@pytest.mark.parametrize("order, pull, believed", [(303.0, 295.0, False), (303.0, 270.0, True),
+                                                   (45.0, 25.0, True)])
+def test_another_wiring_must_be_far_likelier_than_a_pull(order, pull, believed):
+    """Else a dead thruster at station is called two that are exchanged. A pull that would not be
+    accepted by itself is no rival."""
+    @dataclass(frozen=True)
+    class Order(CommandOrder):
+        def evidence(self, rows, columns=None, rival=None):
+            return order, self.stddev
+
+    @dataclass(frozen=True)
+    class Pull(LoadHypothesis):
+        def evidence(self, rows, columns=None, rival=None):
+            return pull, self.stddev
+
+    _, detector = settled_detector()
+    detector._hypotheses = (Order("order of the commands", np.ones(6), np.eye(6)),
+                            Pull("external force", np.ones(12)))
+    found = detector._likely_cause(recent_rows(np.random.default_rng(0)))
+    assert found.hypothesis.name == "order of the commands"
+    assert found.beats_pull == believed
+
+
+def test_a_pull_is_no_larger_than_an_axis_that_nothing_drives_allows():
+    """A tether gets taut ahead while the heading turns by two degrees: surge alone, whose noise is
+    known, would fit a sideways force of hundreds of newtons as well as one ahead that grows."""
+    T, pull = 20, LoadHypothesis("external force", np.full(12, 200.0))
+    yaw = np.linspace(0.0, 0.035, T)
+    R = np.array([[[np.cos(a), -np.sin(a), 0.0], [np.sin(a), np.cos(a), 0.0], [0.0, 0.0, 1.0]]
+                  for a in yaw])
+    residual = np.zeros((T, 6))
+    residual[:, 0], residual[:, 1] = np.linspace(9.0, 21.0, T), 1.2
+    weight = np.zeros((T, 6))
+    weight[:, 0] = 0.1
+    rows = RecentRows(np.zeros((T, 6, 1)), np.zeros((T, 6)), residual, weight, np.ones(6),
+                      R_nb=R, load=np.zeros((T, 12)))
+    onset = Onset(3 * T, None, rows, np.ones(6), "")
+    assert np.linalg.norm(pull.evidence(rows)[1][:3]) > 100.0
+    assert 10.0 < np.linalg.norm(pull.accepted(onset, [pull]).force) < 25.0
 
 
 def test_another_wiring_of_no_thrusters_that_move_is_no_evidence():

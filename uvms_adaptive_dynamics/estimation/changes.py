@@ -140,12 +140,14 @@ class _Suspect(NamedTuple):
 
 class _Cause(NamedTuple):
     """The hypothesis to accept, the one that explains the rows (unless a pull stands for it, the
-    same), all that explain them as well, and their evidence in words."""
+    same), all that explain them as well, their evidence in words, and whether a pull, which would
+    be accepted by itself, is nearly as likely as the likeliest."""
 
     hypothesis: Hypothesis
     explains: Hypothesis
     alike: list[Hypothesis]
     odds: str
+    perhaps_pull: bool
 
     def beats_grown_noise(self, then: RecentRows) -> bool:
         """Whether it is likelier than that the noise has grown. For several parts that fail at once
@@ -154,6 +156,12 @@ class _Cause(NamedTuple):
         least = CHANGE_EVIDENCE_NATS if self.hypothesis.is_conjunction else (
             RESTORED_NATS if isinstance(self.hypothesis, CommandOrder) else CONFIRMED_NATS)
         return self.explains.evidence(then, rival=GrownNoise)[0] > least
+
+    @property
+    def beats_pull(self) -> bool:
+        """Whether it is no other order of the commands, or far likelier than a pull: two thrusters
+        exchanged push the other way for as long as the commands are constant."""
+        return not (self.perhaps_pull and isinstance(self.hypothesis, CommandOrder))
 
     def beats_curves(self, then: RecentRows) -> bool:
         """Whether it is no fault of thrusters, or far likelier than that none has failed and the
@@ -280,7 +288,7 @@ class EvidenceChangeDetector:
             return None
         then = self._rows.newest(length, check.variance, as_then=True)
         cause = self._likely_cause(then)
-        if not (cause.beats_grown_noise(then) and cause.beats_curves(then)):
+        if not (cause.beats_pull and cause.beats_grown_noise(then) and cause.beats_curves(then)):
             return None
         self.nearest = max(self.nearest, lasting)
         if lasting < CHANGE_EVIDENCE_NATS:
@@ -300,7 +308,8 @@ class EvidenceChangeDetector:
 
         Several parts that fail at once must be as much likelier than a line that pulls at the
         unchanged robot as any change must be than no change: while the commands are constant, two
-        failed thrusters look like a pull, which is far more common."""
+        failed thrusters look like a pull, which is far more common. So must another order of the
+        commands, for which no pull stands, since it comes with more evidence soon."""
         found = [one.evidence(then)[0] for one in self._hypotheses]
         order = sorted(range(len(found)), key=lambda k: -found[k])
         # (>=: beside enormous evidence, that difference is lost in rounding)
@@ -310,11 +319,12 @@ class EvidenceChangeDetector:
                          for k in order[:3] if found[k] > 0)
         simplest = explains = min(alike, key=lambda one: (one.preference, one.stddev.size))
         pull = next((k for k in order if isinstance(self._hypotheses[k], LoadHypothesis)), None)
-        if pull is not None and simplest.is_conjunction and found[pull] > CHANGE_EVIDENCE_NATS and (
-                found[pull] > found[order[0]] - CHANGE_EVIDENCE_NATS):
+        perhaps_pull = pull is not None and (
+            found[pull] > max(CHANGE_EVIDENCE_NATS, found[order[0]] - CHANGE_EVIDENCE_NATS))
+        if pull is not None and perhaps_pull and simplest.is_conjunction:
             simplest = self._hypotheses[pull]
             alike = [simplest, *(one for one in alike if one is not simplest)]
-        return _Cause(simplest, explains, alike, odds)
+        return _Cause(simplest, explains, alike, odds, perhaps_pull)
 
     def _gain_since(self, suspect: _Suspect, checks: int, check: _Check) -> float:
         """ln likelihood ratio of the change that was suspected so many checks ago, on the rows

@@ -199,7 +199,10 @@ class LoadHypothesis(Hypothesis):
         """See `Hypothesis.accepted`: the total external force, including the one that the rows were
         predicted with."""
         rows, columns = onset.rows, self.columns(onset.rows)
-        rows = replace(rows, residual=without_load(rows))
+        # An axis whose noise is not known yet is no evidence of a force, but bounds its size.
+        weight, unsure = rows.weight.copy(), (rows.weight == 0) & (rows.residual != 0)
+        weight[unsure] = np.broadcast_to(1 / (len(weight) * onset.variance), weight.shape)[unsure]
+        rows = replace(rows, residual=without_load(rows), weight=weight)
         sums = LoadSums(*Unchanged.of(columns, rows), 1 / onset.variance[:6], self.stddev)
         lasts, load = sums.solution()
         return LoadChange(_names(alike), onset.ticks, onset.noise, sums if lasts > 0 else None,
