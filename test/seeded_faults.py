@@ -146,8 +146,18 @@ FAULTS = (
           "estimation/test_changes.py::"
           "test_a_payload_is_found_as_soon_whenever_the_next_check_comes"),
     Fault("outliers are evidence of a change", "estimation/changes.py",
-          "if not cause.beats_grown_noise(then):", "if False:",
+          "if not cause.is_certain(then):", "if False:",
           "estimation/test_changes.py::test_outliers_that_pass_the_gates_are_no_change"),
+    Fault("thrust that is a little off is a failed thruster", "estimation/changes.py",
+          " and self.beats_curves(then)", "", "estimation/test_changes.py::"
+          "test_a_manoeuvre_whose_thrust_is_a_third_off_is_no_failed_thruster"),
+    Fault("a pull is another order of the commands", "estimation/changes.py",
+          "return self.beats_pull and ", "return ", "estimation/test_changes.py::"
+          "test_another_wiring_must_be_far_likelier_than_a_pull"),
+    Fault("a pull may be of any size along an axis that nothing drives",
+          "estimation/hypotheses.py", "residual=without_load(rows), weight=weight",
+          "residual=without_load(rows)", "estimation/test_changes.py::"
+          "test_a_pull_is_no_larger_than_an_axis_that_nothing_drives_allows"),
     Fault("a cause is as simple as any", "estimation/changes.py",
           "(one.preference, one.stddev.size)", "one.preference",
           "estimation/test_changes.py::test_of_causes_that_are_alike_the_simplest_is_accepted"),

@@ -460,7 +460,7 @@ def test_a_manoeuvre_whose_thrust_is_a_third_off_is_no_failed_thruster(share, be
     found = detector._likely_cause(rows)
     assert found.hypothesis.evidence(rows)[0] > 2 * CHANGE_EVIDENCE_NATS
     assert found.beats_grown_noise(rows)
-    assert found.beats_curves(rows) == believed
+    assert found.is_certain(rows) == believed
 
 
 def test_outliers_that_pass_the_gates_are_no_change():
@@ -881,9 +881,10 @@ def test_another_wiring_must_be_far_likelier_than_a_pull(order, pull, believed):
     _, detector = settled_detector()
     detector._hypotheses = (Order("order of the commands", np.ones(6), np.eye(6)),
                             Pull("external force", np.ones(12)))
-    found = detector._likely_cause(recent_rows(np.random.default_rng(0)))
+    rows = recent_rows(np.random.default_rng(0))
+    found = detector._likely_cause(rows)
     assert found.hypothesis.name == "order of the commands"
-    assert found.beats_pull == believed
+    assert found.is_certain(rows) == believed
 
 
 def test_a_pull_is_no_larger_than_an_axis_that_nothing_drives_allows():

@@ -149,6 +149,10 @@ class _Cause(NamedTuple):
     odds: str
     perhaps_pull: bool
 
+    def is_certain(self, then: RecentRows) -> bool:
+        """Whether all that is more common than it is less likely."""
+        return self.beats_pull and self.beats_grown_noise(then) and self.beats_curves(then)
+
     def beats_grown_noise(self, then: RecentRows) -> bool:
         """Whether it is likelier than that the noise has grown. For several parts that fail at once
         as much as any change must be than none: a factor on each thruster fits whatever the model
@@ -288,7 +292,7 @@ class EvidenceChangeDetector:
             return None
         then = self._rows.newest(length, check.variance, as_then=True)
         cause = self._likely_cause(then)
-        if not (cause.beats_pull and cause.beats_grown_noise(then) and cause.beats_curves(then)):
+        if not cause.is_certain(then):
             return None
         self.nearest = max(self.nearest, lasting)
         if lasting < CHANGE_EVIDENCE_NATS:
