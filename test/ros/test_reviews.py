@@ -127,6 +127,8 @@ def test_a_review_is_due_after_its_period_of_samples(period, due, samples, monke
     assert len(asked) == due
     if due:
         np.testing.assert_allclose(asked[0].seen.left, 0.001)
+        # few large arrays, whose writing does not stop the other threads
+        assert asked[0].columns["mu"].shape == (len(samples), 4)
 
 
 def test_a_review_that_fails_costs_nothing_and_one_at_exit_ends_in_silence(samples):

@@ -29,7 +29,7 @@ from ..model.robot import RobotModel
 from ..model.sample import Sample
 from ..processes import Isolated
 from ..review.arm_check import CHECKED_SECONDS
-from ..review.review import ReviewRequest, Seen, is_doubted, reviewed
+from ..review.review import ReviewRequest, Seen, is_doubted, packed, reviewed
 from ..uncertainty.evidence import ReportedFinding, finding_of
 from .inputs import NodeInputs
 from .recent_fit import RecentFit
@@ -95,7 +95,7 @@ class Reviews:
             self._since, samples = 0.0, list(self._samples)
         seen = self._seen()
         made = self._processes.call(
-            reviewed, ReviewRequest(samples, seen, config, self._robot.arm, NICENESS))
+            reviewed, ReviewRequest(packed(samples), seen, config, self._robot.arm, NICENESS))
         self._take(made.findings)
 
     def _take(self, findings: Sequence[ReportedFinding]) -> None:
