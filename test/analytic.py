@@ -13,6 +13,7 @@
 # limitations under the License.
 
 """A motion in closed form, and the noise-free messages of sensors with real rates and delays."""
+from dataclasses import replace
 from types import SimpleNamespace as Message
 
 import numpy as np
@@ -77,6 +78,13 @@ class AnalyticMotion:
         head = 6 if robot.vehicle else 0
         return Sample(START + t, R, nu, nu_dot, *mu, tau[:6] if head else np.zeros(6), tau[head:],
                       np.ones(C, bool))
+
+
+def reordered(sample, order):
+    """The sample whose joint j has all readings of joint order[j]."""
+    order = list(order)
+    return replace(sample, mu=sample.mu[order], mu_dot=sample.mu_dot[order],
+                   mu_ddot=sample.mu_ddot[order], joint_torque=sample.joint_torque[order])
 
 
 def stamp(t):

@@ -18,7 +18,7 @@ from functools import cache
 
 import numpy as np
 import pytest
-from analytic import AnalyticMotion
+from analytic import AnalyticMotion, reordered
 
 from uvms_adaptive_dynamics.config import Config
 from uvms_adaptive_dynamics.model.prior import prior_from_config
@@ -108,9 +108,7 @@ def test_what_the_model_lacks_is_no_fault_of_the_arm(change):
 
 def exchanged(sample):
     """The names of axis_d and axis_c are exchanged."""
-    order = [0, 2, 1, 3]
-    return replace(sample, mu=sample.mu[order], mu_dot=sample.mu_dot[order],
-                   mu_ddot=sample.mu_ddot[order], joint_torque=sample.joint_torque[order])
+    return reordered(sample, (0, 2, 1, 3))
 
 
 def mirrored(sample):
@@ -138,10 +136,7 @@ def test_what_no_scale_can_mend_is_told_by_its_likelihood(change, said):
 
 def in_order(*order):
     """A change of samples: joint j gets all readings of joint order[j]."""
-    here = list(order)
-    return lambda sample: replace(
-        sample, mu=sample.mu[here], mu_dot=sample.mu_dot[here], mu_ddot=sample.mu_ddot[here],
-        joint_torque=sample.joint_torque[here])
+    return lambda sample: reordered(sample, order)
 
 
 @pytest.mark.parametrize("change, said", [

@@ -21,7 +21,7 @@ from types import SimpleNamespace
 
 import numpy as np
 import pytest
-from analytic import AnalyticMotion
+from analytic import AnalyticMotion, reordered
 
 from uvms_adaptive_dynamics.config import Config
 from uvms_adaptive_dynamics.errors import UvmsError
@@ -35,12 +35,6 @@ CONFIG = Config().with_values({"output.review_period": 20.0})
 ROBOT = RobotModel.from_config(CONFIG)
 PI = prior_from_config(CONFIG, ROBOT).values
 PERIOD = CONFIG.filter.period
-
-
-def in_order(sample, order):
-    """The sample whose joint j has all readings of joint order[j]."""
-    return replace(sample, mu=sample.mu[order], mu_dot=sample.mu_dot[order],
-                   mu_ddot=sample.mu_ddot[order], joint_torque=sample.joint_torque[order])
 
 
 @pytest.fixture(scope="module")
@@ -90,7 +84,7 @@ def test_joints_in_another_order_are_said_once(samples, monkeypatch):
     """By a log line, and as long as reviews find it; then that they no longer do."""
     monkeypatch.setattr(reviews, "NICENESS", 0)      # other tests run beside this one
     node = Around(r2=0.2)
-    found, = node.reviewed([in_order(sample, [3, 2, 1, 0]) for sample in samples])
+    found, = node.reviewed([reordered(sample, [3, 2, 1, 0]) for sample in samples])
     assert "joint_states.names to [axis_b, axis_c, axis_d, axis_e]" in found
     assert node.said == [found]
     node.reviews._take([finding_of(found)])
@@ -104,7 +98,7 @@ def test_samples_that_are_learnt_again_replace_earlier_ones(samples):
     node = Around()
     for sample in samples[:50]:
         node.reviews.add(sample)
-    pairs = tuple((sample, in_order(sample, [1, 0, 2, 3])) for sample in samples[10:20])
+    pairs = tuple((sample, reordered(sample, [1, 0, 2, 3])) for sample in samples[10:20])
     node.reviews.add(replace(samples[50], again=pairs))
     assert [sample.t for sample in node.reviews._samples] == [
         *(sample.t for sample in samples[10:20]), samples[50].t]

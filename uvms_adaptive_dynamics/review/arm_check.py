@@ -64,6 +64,11 @@ def rows_of(samples: Sequence[Sample], config: Config, robot: RobotModel) -> Che
     return CheckedRows(t, tau, valid, lambda places: Y[places])
 
 
+def checked_period(config: Config) -> float:
+    """[s] between checked samples."""
+    return CHECKED_EVERY * config.filter.period
+
+
 def samples_kept(config: Config) -> int:
     """Number of checked samples, each CHECKED_EVERY-th of a run."""
     return round(CHECKED_SECONDS / config.filter.period / CHECKED_EVERY)
@@ -109,7 +114,7 @@ def arm_check(samples: Sequence[Sample], rows: CheckedRows, pi: np.ndarray, conf
         off = scale.finding()
         return ArmCheck([], scale.sentence()) if off is None else ArmCheck([off])
     gain = 0.0 if fault is None else fault.gain / float(valid.sum())
-    mistaken = mistaken_joint(samples, config, whole, CHECKED_EVERY * config.filter.period, room,
+    mistaken = mistaken_joint(samples, config, whole, checked_period(config), room,
                               gain)
     return ArmCheck([one for one in (mistaken or (fault and fault.finding),) if one])
 
@@ -125,7 +130,7 @@ def _low_passed(samples: Sequence[Sample], pi: np.ndarray, config: Config,
     """(times (T,), columns (T, C, k)): derivatives of the predictions with respect to the lag of
     the arm's data (1) and to each joint's position (n), then what the model lacks: drag of the
     links (n), the other sets of terms of the robot `whole`, `_own_loads`; NaN in masked rows."""
-    sets, period = whole.table.term_slices, CHECKED_EVERY * config.filter.period
+    sets, period = whole.table.term_slices, checked_period(config)
     lacking = sorted(robot.table.lacking, key=lambda name: name != DRAG)
     places = np.concatenate([np.zeros(0, int), *(np.r_[sets[name]] for name in lacking)])
     columns = 1 + len(robot.joints) + len(places) + _own_load_count(robot)

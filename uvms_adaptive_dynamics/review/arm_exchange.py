@@ -110,7 +110,7 @@ def mistaken_order(samples: Sequence[Sample], config: Config, robot: RobotModel,
         return None
     rivals = [order for order in fits if order not in (best, as_it_is)
               and exceeds(order, as_it_is) and not exceeds(best, order)]
-    return _order(config.joint_states.names or robot.joints, best, rivals)
+    return _order(config, robot, best, rivals)
 
 
 def _guesses(samples: Sequence[Sample], config: Config, robot: RobotModel, room: np.ndarray
@@ -119,11 +119,11 @@ def _guesses(samples: Sequence[Sample], config: Config, robot: RobotModel, room:
     """Yield (change of the samples, the joints that are mistaken, [(finding, signs (C,) of the
     efforts)]); None: unchanged."""
     joints, C = robot.joints, len(robot.channels)
-    names, scale = config.joint_states.names or joints, _effort_scale(config, robot)
+    scale = _effort_scale(config, robot)
     for i, j in combinations(range(len(joints)), 2):
         order = _exchange(range(len(joints)), i, j)
         yield (partial(_reordered, order=order, scale=scale), (i, j),
-               [(_order(names, order), None)])
+               [(_order(config, robot, order), None)])
     mu = np.array([sample.mu for sample in samples])
     for j, name in enumerate(joints):
         sign = np.ones(C)
@@ -152,7 +152,7 @@ def _reordered(sample: Sample, order: tuple[int, ...], scale: np.ndarray) -> Sam
     """The sample whose joint j has all readings of joint order[j]; scale (n,): of each joint's
     published effort, whatever place that comes in."""
     here, valid = list(order), sample.valid.copy()
-    valid[len(valid) - len(here):] = valid[len(valid) - len(here):][here]
+    valid[-len(here):] = valid[-len(here):][here]
     return replace(sample, mu=sample.mu[here], mu_dot=sample.mu_dot[here],
                    mu_ddot=sample.mu_ddot[here],
                    joint_torque=scale * (sample.joint_torque / scale)[here], valid=valid)
@@ -191,10 +191,10 @@ def low_passed(samples: Sequence[Sample], settings: Filter, make: Callable[[Samp
             np.array([row.valid for row in found], bool).reshape(-1, shape[0]))
 
 
-def _order(names: Sequence[str], order: Sequence[int], rivals: Sequence[Sequence[int]] = ()
-           ) -> ReportedFinding:
-    """names (n,): of the joints in messages; order (n,): the place of each joint's readings;
-    rivals: orders that are as likely."""
+def _order(config: Config, robot: RobotModel, order: Sequence[int],
+           rivals: Sequence[Sequence[int]] = ()) -> ReportedFinding:
+    """order (n,): the place of each joint's readings; rivals: orders that are as likely."""
+    names = config.joint_states.names or robot.joints
     moved = [name for name, j, k in zip(names, range(len(order)), order) if j != k]
     exchanged = f"{' and '.join(moved)} are exchanged" if len(moved) == 2 and not rivals else (
         f"{', '.join(names)} come in another order")

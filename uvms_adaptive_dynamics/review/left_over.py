@@ -37,7 +37,7 @@ from ..uncertainty.added_direction import RobustFit
 from ..uncertainty.channel_answers import GOOD_COVERAGE
 from ..uncertainty.evidence import MATTERING_SHARE, ReportedFinding
 from ..uncertainty.trust_cause import LEFT
-from .arm_check import CHECKED_EVERY
+from .arm_check import checked_period
 from .fitted_current import FittedCurrent, fitted_current
 from .guessed_columns import Columns, guessed_columns
 
@@ -89,7 +89,7 @@ def explanations(samples: Sequence[Sample], config: Config, robot: RobotModel,
     each channel's power that it leaves; held (C,): share of its rows inside their intervals;
     samples: every CHECKED_EVERY-th of a recording; frozen: whether nothing was learnt from it."""
     poor = (left > MATTERING_SHARE) | (frozen & (held < GOOD_COVERAGE))
-    settings = replace(config.filter, period=CHECKED_EVERY * config.filter.period)
+    settings = replace(config.filter, period=checked_period(config))
     if not poor.any() or not samples:
         return Explained([], {})
     rows = guessed_columns(samples, config, robot, settings)

@@ -29,7 +29,7 @@ from ..model.sample import Sample
 from ..signals.checks.finding import OF_POSITIONS, SIGN, Harm
 from ..signals.front_end import SignalFrontEnd
 from ..uncertainty.evidence import MATTERING_SHARE, ReportedFinding
-from .arm_check import CHECKED_EVERY, CheckedRows, arm_check, rows_of
+from .arm_check import CHECKED_EVERY, CheckedRows, arm_check, checked_period, rows_of
 from .arm_exchange import mistaken_order
 from .left_over import Explained, explanations
 
@@ -69,7 +69,7 @@ def review(samples: Sequence[Sample], rows: CheckedRows, seen: Seen, config: Con
     """samples: each CHECKED_EVERY-th of the recording; rows: all of it."""
     order = None
     if samples and _order_suspect(seen, robot):
-        order = mistaken_order(samples, config, robot, CHECKED_EVERY * config.filter.period)
+        order = mistaken_order(samples, config, robot, checked_period(config))
     if order is not None:       # all else follows from it
         return Review([order], {}, sound=False)
     explained = Explained([], {}) if seen.doubted else explanations(

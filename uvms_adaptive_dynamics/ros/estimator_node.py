@@ -63,8 +63,9 @@ class EstimatorNode(SettingsNode):
     """The estimator node.
 
     Threads: `inputs` turns messages into samples, the worker estimates and publishes, `status`
-    publishes changes that occur without a tick, `memory` saves the state, `sync` syncs a recording;
-    everything else runs on the executor (docs/architecture.md, "Threads").
+    publishes changes that occur without a tick, `memory` saves the state, `sync` syncs a recording,
+    `reviews` waits for a process that reviews the last minutes; everything else runs on the
+    executor (docs/architecture.md, "Threads").
     """
 
     def __init__(self, **kwargs):
@@ -111,8 +112,8 @@ class EstimatorNode(SettingsNode):
             self._outputs.publish, PhysicalSet(self.robot.table, config.estimation), validity,
             lambda: self.config.output, node_name)
 
-        reviews = Reviews(self.robot, lambda: self.config, worker, self._judged,
-                          self.get_logger())
+        reviews = self._reviews = Reviews(self.robot, lambda: self.config, worker, self._judged,
+                                          self.get_logger())
 
         def time_jumped() -> None:
             reviews.clear()
@@ -155,7 +156,6 @@ class EstimatorNode(SettingsNode):
         memory.run(worker.request, lambda: validity.latest.state == FAILED)
         inputs.start()
         reviews.start(inputs)
-        self._reviews = reviews
         # Not on the executor, which blocks during service calls.
         self._announcing = PeriodicThread(SILENCE_LOOK_S, self._parameter_outputs.announce,
                                           self._report_failed("publishing ~/status"), "status")

@@ -24,7 +24,7 @@ from typing import Any
 import numpy as np
 
 from ..config import Config
-from ..errors import UvmsError
+from ..errors import in_words
 from ..model.robot import RobotModel
 from ..model.sample import Sample
 from ..processes import Isolated
@@ -126,6 +126,5 @@ class Reviews:
     def _failed(self, error: Exception) -> None:
         if self._processes.stopped:
             return
-        said = str(error) if isinstance(error, UvmsError) else f"{type(error).__name__}: {error}"
-        self._log.warning(f"the last minutes could not be reviewed: {said} The estimate goes on; "
-                          "output.review_period 0 switches reviews off")
+        self._log.warning(f"the last minutes could not be reviewed: {in_words(error)} The estimate "
+                          "goes on; output.review_period 0 switches reviews off")
