@@ -125,6 +125,18 @@ def test_a_review_is_due_after_its_period_of_samples(period, due, samples, monke
         assert asked[0].columns["mu"].shape == (len(samples), 4)
 
 
+def test_a_review_of_samples_that_were_dropped_meanwhile_counts_no_more(samples, monkeypatch):
+    """A reset, a load or a jump of the clock begins anew."""
+    node = Around()
+    monkeypatch.setattr(node.reviews._processes, "call", lambda function, request: (
+        node.reviews.clear(), SimpleNamespace(findings=[finding_of("robot.terms: drag")]))[1])
+    node.reviews._inputs = node.inputs
+    for sample in samples:
+        node.reviews.add(sample)
+    node.reviews._look()
+    assert node.reviews.findings is None and node.said == []
+
+
 def test_a_review_that_fails_costs_nothing_and_one_at_exit_ends_in_silence(samples):
     """The estimate goes on."""
     node = Around()

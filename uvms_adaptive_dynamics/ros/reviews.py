@@ -56,6 +56,7 @@ class Reviews:
         self._samples: deque[Sample] = deque(maxlen=round(CHECKED_SECONDS / period))
         self._lock = threading.Lock()
         self._since = 0.0       # [s] of samples since the last review
+        self._cleared = 0       # how often all was dropped
         self.findings: tuple[ReportedFinding, ...] | None = None
         self._thread: PeriodicThread | None = None
 
@@ -84,6 +85,7 @@ class Reviews:
         with self._lock:
             self._samples.clear()
             self._since, self.findings = 0.0, None
+            self._cleared += 1
 
     # --- on the thread of reviews ---------------------------------------------------------------
 
@@ -92,11 +94,13 @@ class Reviews:
         with self._lock:
             if not 0.0 < config.output.review_period <= self._since:
                 return
-            self._since, samples = 0.0, list(self._samples)
+            self._since, samples, cleared = 0.0, list(self._samples), self._cleared
         seen = self._seen()
         made = self._processes.call(
             reviewed, ReviewRequest(packed(samples), seen, config, self._robot.arm, NICENESS))
-        self._take(made.findings)
+        with self._lock:
+            if cleared == self._cleared:    # else the samples that were reviewed count no more
+                self._take(made.findings)
 
     def _take(self, findings: Sequence[ReportedFinding]) -> None:
         """Log what is new, and what is no longer found."""
