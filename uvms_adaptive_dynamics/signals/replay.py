@@ -117,15 +117,17 @@ class Mends(NamedTuple):
         return next((mends for since, mends in reversed(self.steps) if t > since), ())
 
     def mended(self, reading: Reading, R_nb: np.ndarray | None = None) -> Reading | None:
-        """The reading, put right but for the times of its values; None if that needs the attitude
-        R_nb (3, 3) and it is unknown."""
+        """The reading, put right but for the times of an IMU's values; None if that needs the
+        attitude R_nb (3, 3) and it is unknown."""
         for mend in self.at(reading.t):
             if mend.of_world and mend.role == reading.role and R_nb is None:
                 return None
             if mend.role == reading.role and mend.of_thrust:
                 reading = reading._replace(thrust_shares=tuple(np.diag(mend.matrix).tolist()))
             elif mend.role == reading.role:
-                reading = reading._replace(values=mend.mended(reading.values, R_nb))
+                late = 0.0 if mend.role == "imu" else mend.late
+                reading = reading._replace(t=reading.t - late,
+                                           values=mend.mended(reading.values, R_nb))
         return reading
 
 
@@ -166,7 +168,7 @@ class PutRight:
             return right
         if not math.isnan(right.values[0]):
             self._attitudes.append(right)
-        mend = next((one for one in self.mends.at(right.t) if one.late), None)
+        mend = next((one for one in self.mends.at(right.t) if one.late and one.role == "imu"), None)
         if mend is None:
             self._imu, self._given = deque([right]), max(self._given, right.t)
             return right

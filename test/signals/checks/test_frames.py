@@ -125,13 +125,37 @@ def test_velocities_in_the_worlds_axes_are_no_rotation_of_the_sensor(change):
     assert said.startswith("dvl velocity") and "world's axes" in said and "dvl.rpy to" not in said
     # no setting puts it right, so it is put right from the start, here to a DVL's noise
     assert said.endswith(MENDED)
+    assert put_right_from_the_start(samples) < 0.01
+
+
+def put_right_from_the_start(samples):
+    """RMS error [m/s] of the velocities that are learnt again, of the first 40 s of recording 20,
+    which begin with the first one."""
     (told,) = [sample for sample in samples if sample.again]
     assert told.again[0][0] is told.again[0][1] and told.again[0][0].t < samples[0].t + 2.0
     right = {round(s.t, 3): s for s in samples_of(SignalFrontEnd(
         Config(), RobotModel.from_config(Config())), recording(20, 40.0))}
     off = np.array([s.nu[:3] - right[round(s.t, 3)].nu[:3] for s, _ in told.again
                     if s.valid[0] and round(s.t, 3) in right and right[round(s.t, 3)].valid[0]])
-    assert len(off) > 800 and np.sqrt(np.mean(off ** 2)) < 0.01
+    assert len(off) > 800
+    return np.sqrt(np.mean(off ** 2))
+
+
+@pytest.mark.parametrize("ahead", [0.1, -0.08])
+def test_velocities_of_another_time_are_brought_to_their_time_from_the_start(ahead):
+    """A DVL's clock that is ahead is named with its seconds; one that is behind by less than the
+    DVL's own transport takes looks like an IMU that is late, so its readings stay."""
+    front, samples = SignalFrontEnd(Config(), RobotModel.from_config(Config())), []
+    for role, message, t in recording(20, 42.0, (Clock("dvl", offset=ahead),)):
+        front.add_message(role, message, t)
+        samples += front.samples()
+    (said,) = front.warnings
+    assert said.startswith("dvl.delay" if ahead > 0 else "imu.delay")
+    assert f"{abs(ahead):.2f} +-" in said
+    if ahead > 0:
+        assert said.endswith(MENDED) and put_right_from_the_start(samples) < 0.01
+    else:
+        assert not any(sample.again for sample in samples)
 
 
 def test_a_clock_that_drifts_is_no_constant_delay():

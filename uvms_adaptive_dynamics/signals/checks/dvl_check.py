@@ -180,10 +180,14 @@ def _late(fit: VelocityMap, config: Config) -> CheckResult:
     late, early = (dvl, imu) if fit.lag > 0 else (imu, dvl)
     _, setting, now = early if early[2] > least else late
     set_to = max(now - lag, 0.0) if setting == early[1] else now + lag
+    # Put right where that is sure to help, also if the lag is off by MIN_DVL_LAG beyond its error.
+    mend = Mend("dvl", 0, np.eye(3), late=fit.lag) if (
+        setting == dvl[1] and least - Z999 * fit.errors[12] > 2 * MIN_DVL_LAG) else None
     return mismatch(setting, (
         f"the {late[0]}'s stamps are {lag:.2f} +- {fit.errors[12]:.2f} s later than the "
         f"{early[0]}'s for the same motion; synchronize the clocks of both, or set {setting} to "
-        f"{set_to:.2f} (now {now:.2f})"), {setting: round(set_to, 2)}, Harm.FOLLOWED)
+        f"{set_to:.2f} (now {now:.2f})"), {setting: round(set_to, 2)}, Harm.FOLLOWED, mend,
+        lasting=mend is not None)
 
 
 def _unit_of(gain: float) -> str:

@@ -71,10 +71,10 @@ class Mend(NamedTuple):
     of_thrust: the commands stay, and the thrust of each thruster is that which they ask for, times
     the diagonal of the matrix. quaternion: the matrix (4, 4) is of the quaternion in an IMU's
     message, in these axes. turn: the matrix (3, 3) turns the axes of all of an IMU's values. late
-    [s]: how much older these values are than the others of a reading; negative: the others are
-    older. out_until [s]: readings up to then are left out, since some are right and some wrong.
-    of_world: the matrix (3, 3) takes a DVL's velocity to NED, from where the attitude turns it to
-    the body."""
+    [s]: how much older these values are than the others of an IMU's reading (negative: the others
+    are older), or than the stamp of another sensor's. out_until [s]: readings up to then are left
+    out, since some are right and some wrong. of_world: the matrix (3, 3) takes a DVL's velocity to
+    NED, from where the attitude turns it to the body."""
 
     role: str
     first: int
