@@ -13,6 +13,7 @@
 # limitations under the License.
 
 """A node that winds down stays alive after an internal error until the robot is at neutral."""
+import contextlib
 import importlib.util
 import signal
 from types import SimpleNamespace
@@ -102,3 +103,21 @@ def test_a_node_that_does_not_wind_down_is_not_awaited_for_ever(monkeypatch):
     node = WindingDown(looks=1e9)
     spin_with_an_error(node, monkeypatch)
     assert node.asked == [ERROR] and node.looked > 1
+
+
+@pytest.mark.parametrize("first", [True, False])
+def test_a_context_that_a_signal_shuts_down_at_the_same_time_is_shut_down(monkeypatch, first):
+    """rclpy's handler runs in a thread of its own; any other failure is raised."""
+    context = rclpy.Context()
+    rclpy.init(context=context)
+
+    def late(context):
+        if first:
+            context.shutdown()
+        raise RuntimeError("rcl_shutdown already called on the given context")
+
+    with monkeypatch.context() as patched:
+        patched.setattr(rclpy, "try_shutdown", late)
+        with contextlib.nullcontext() if first else pytest.raises(RuntimeError, match="already"):
+            process.shut_down(context)
+    rclpy.try_shutdown(context=context)

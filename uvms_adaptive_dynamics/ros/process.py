@@ -25,6 +25,7 @@ from collections.abc import Callable, Sequence
 from typing import Any
 
 import rclpy
+from rclpy.context import Context
 from rclpy.exceptions import ParameterException
 from rclpy.executors import ExternalShutdownException, SingleThreadedExecutor
 from rclpy.node import Node
@@ -102,7 +103,17 @@ def run_node(args: list[str] | None, make: Callable[[], Any], parser: argparse.A
         signal.signal(signal.SIGINT, signal.SIG_IGN)
         if node is not None:
             node.close()
-        rclpy.try_shutdown()
+        shut_down()
+
+
+def shut_down(context: Context | None = None) -> None:
+    """Shut the context down, the default one if None, unless it is already."""
+    try:
+        rclpy.try_shutdown(context=context)
+    except RuntimeError:
+        # The thread of rclpy's signal handler was first, after try_shutdown had looked.
+        if rclpy.ok(context=context):
+            raise
 
 
 def _spin_and_wind_down(executor: SingleThreadedExecutor, node: Any) -> None:

@@ -50,7 +50,7 @@ from ...signals.filters.thrust_curve import ThrustCurve
 from ...simulation.carrying import CarryingMotion
 from ...simulation.robot import SimulatedRobot
 from ...simulation.sensors import ROLE_OF_TOPIC
-from ..process import run_node
+from ..process import run_node, shut_down
 from ..topic_qos import LATCHED
 from ..trusted_lane import TrustedLane
 from .simulated_robot import MESSAGE_CLASSES
@@ -171,7 +171,7 @@ class ControllerNode(rclpy.node.Node):
         self._note(now, state, source)
         if 0.0 < self._duration <= now - self._start:
             self.get_logger().info(f"{self._duration:g} s are over")
-            self.context.try_shutdown()
+            shut_down(self.context)
 
     def _note(self, now: float, state: MotionState, source: str) -> None:
         wanted = self._wanted(now)

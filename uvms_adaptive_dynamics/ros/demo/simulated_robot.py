@@ -45,6 +45,7 @@ from ...model.rotations import FRD_FROM_FLU
 from ...simulation.inputs import INPUT_TIMEOUT
 from ...simulation.robot import SimulatedRobot
 from ...simulation.sensors import BODY_FRAME, DVL_FRAME, Message
+from ..process import shut_down
 
 MESSAGE_CLASSES = {"imu/data": Imu, "dvl/twist": TwistWithCovarianceStamped, "depth": FluidPressure,
                    "joint_states": JointState,
@@ -246,7 +247,7 @@ def main(args=None) -> int:
             executor.shutdown()
         if node is not None:
             node.destroy_node()
-        rclpy.try_shutdown()
+        shut_down()
     return 0
 
 
