@@ -13,6 +13,9 @@
 # limitations under the License.
 
 """Pieces of recordings: bounds, shares, and a split that equals two runs."""
+from dataclasses import replace
+
+import numpy as np
 import pytest
 
 from uvms_adaptive_dynamics.config import Config
@@ -22,8 +25,10 @@ from uvms_adaptive_dynamics.evaluation.bags import check_bag, read_messages
 from uvms_adaptive_dynamics.evaluation.evaluate_command import run as command
 from uvms_adaptive_dynamics.evaluation.pieces import divided
 from uvms_adaptive_dynamics.evaluation.recording import Piece
-from uvms_adaptive_dynamics.evaluation.run import evaluate
+from uvms_adaptive_dynamics.evaluation.run import evaluate, run
 from uvms_adaptive_dynamics.model.parameter_file import load_parameters
+from uvms_adaptive_dynamics.signals.checks.finding import Mend
+from uvms_adaptive_dynamics.signals.front_end import SignalFrontEnd
 from uvms_adaptive_dynamics.signals.topics import inputs
 from uvms_adaptive_dynamics.simulation.bag import write_bag
 
@@ -92,6 +97,28 @@ def test_what_was_learnt_from_a_wrong_sensor_is_not_judged_held_out(bag, monkeyp
                     if "sensors" in answer["question"]]
     assert "learnt while a sensor or a setting was found wrong" in of_inputs
     assert "thrust" not in of_inputs
+
+
+def test_what_puts_readings_right_goes_on_with_the_same_recording(bag, monkeypatch):
+    """A node that goes on would not have to find the wrong sensor again; another recording may have
+    been made after a repair."""
+    late, given = Mend("dvl", 0, np.eye(3), late=0.1), []
+
+    class FrontEnd(SignalFrontEnd):
+        def __init__(self, config, robot, mends):
+            super().__init__(config, robot, mends)
+            given.append(tuple(mends))
+
+    monkeypatch.setattr(prepared, "SignalFrontEnd", FrontEnd)
+    learnt, held_out = divided([bag], CONFIG, 0.0, None, 60.0)
+    done = run(learnt, CONFIG)
+    assert done.mends == ()
+    done = replace(done, mends=(late,), doubted=True)
+    assert run(held_out, CONFIG, done.final, True, learnt=done).facts[0].endswith(
+        "; the readings of dvl are put right here as they were there")
+    assert "put right" not in run([Piece(bag, 1.0)], CONFIG, done.final, True,
+                                  learnt=done).facts[0]
+    assert given == [(), (late,), ()]
 
 
 def test_bounds_and_modes_that_contradict_are_refused(bag, tmp_path):

@@ -26,6 +26,7 @@ from ..config import Config
 from ..model.robot import RobotModel
 from ..model.sample import Misread, Sample
 from ..review.review import is_doubted
+from ..signals.checks.finding import Mend
 from ..signals.decode.input_state import InputState
 from ..signals.front_end import SignalFrontEnd
 from ..signals.topics import inputs
@@ -42,10 +43,18 @@ SAMPLES_AHEAD = 64
 
 
 class Recordings(NamedTuple):
-    """The input: checked recordings, in order, and settings."""
+    """The input: checked recordings, in order, and settings; mends: what puts the readings of the
+    first one right, from its start."""
 
     bags: tuple[BagContents, ...]
     config: Config
+    mends: tuple[Mend, ...] = ()
+
+
+def goes_on(before: Sequence[BagContents], after: Sequence[BagContents]) -> bool:
+    """Whether the recordings `after` begin where the last one before ended, in the same bag."""
+    one, other = before[-1].piece, after[0].piece
+    return one.path == other.path and one.end == other.begin
 
 
 class Batch(NamedTuple):
@@ -61,7 +70,7 @@ class Signals(NamedTuple):
 
     states: input states by role; misread: faults at the end, with the channels that depend on them;
     doubted: whether rows depend on a wrong frame or delay, apart from the sign of an effort;
-    unusable: the reason to report if there was no row."""
+    unusable: the reason to report if there was no row; mends: what puts the readings right."""
 
     findings: tuple[ReportedFinding, ...]
     misread: tuple[Misread, ...]
@@ -74,14 +83,15 @@ class Signals(NamedTuple):
     longest_gap: Mapping[str, float | None]
     mask_spans: Sequence[Sequence[Span]]
     unusable: str
+    mends: tuple[Mend, ...]
 
 
 def prepared(recordings: Recordings) -> Generator[Batch | Signals, None, None]:
     """Yield all samples in order, in batches, and then the front end's final state. Signals are
     reset between recordings. Raises UvmsError if a recording is damaged."""
-    bags, config = recordings
+    bags, config, mends = recordings
     needed, robot = inputs(config), RobotModel.from_config(config)
-    front = SignalFrontEnd(config, robot)
+    front = SignalFrontEnd(config, robot, mends)
     received_log, gaps = InputLog(front.inputs), Gaps(config.robot.vehicle)
     masks = MaskSpans(len(robot.channels), config.filter.period)
     front.follow_masks(masks.add)
@@ -114,7 +124,7 @@ def prepared(recordings: Recordings) -> Generator[Batch | Signals, None, None]:
         counters={**front.counters, **received_log.undecodable}, masked=front.masked,
         ticks=front.ticks, states=front.inputs,
         inputs=received_log.figures(), longest_gap=gaps.figures(), mask_spans=masks.spans,
-        unusable=nothing_usable(bags, front, received_log.undecodable))
+        unusable=nothing_usable(bags, front, received_log.undecodable), mends=front.mends)
 
 
 def _findings(bag: BagContents, front: SignalFrontEnd) -> list[ReportedFinding]:

@@ -44,7 +44,7 @@ from .causes import first_time, masked_rows, partly_masked, remedies
 from .drift_check import drifts
 from .failures import FailureLog
 from .judged import statement_of
-from .prepared import Batch, Recordings, Signals, prepared
+from .prepared import Batch, Recordings, Signals, goes_on, prepared
 from .recording import Piece
 from .run_files import needed_bytes, write_json, write_samples
 from .run_log import RunLog
@@ -82,7 +82,7 @@ def evaluate(bags: Sequence[str | Path | Piece], config: Config, prior: Paramete
     test: dict[str, Any] = {}
     if held_out:
         tested = run(held_out, config, done.final, True, progress_on_terminal(), jobs=jobs,
-                     learnt_in_doubt=done.doubted)
+                     learnt=done)
         said_of_test = statement_of(tested)
         test["held_out"] = _with_verdict(said_of_test, tested)
         said = replace(said, next=(
@@ -130,19 +130,22 @@ def _space(bags: Sequence[str | Path | Piece], config: Config) -> int:
 def run(bags: Sequence[str | Path | Piece], config: Config, prior: ParameterSet | None = None,
         frozen: bool = False,
         progress: Callable[[str, float], None] = lambda bag, share: None,
-        adapt_intervals: bool = False, jobs: int = 1, learnt_in_doubt: bool = False) -> Run:
+        adapt_intervals: bool = False, jobs: int = 1, learnt: Run | None = None) -> Run:
     """Feed the messages of each bag to front end and estimator, one bag after another.
 
     Between bags the horizon is emptied and the estimate kept. `frozen` predicts with `prior` and
     learns neither parameters nor, unless `adapt_intervals`, the width of intervals. A Piece uses
     part of a bag. All bags are checked before the first one runs. With `jobs` above 1 the front end
-    runs ahead in its own process. learnt_in_doubt: `prior` was learnt while a sensor or a setting
-    was found wrong, and nothing that rests on both is judged. The same input always gives the same
+    runs ahead in its own process. learnt: the run that learnt `prior`. If it found a sensor or a
+    setting wrong, nothing that rests on both is judged; the readings that it put right at its end
+    are put right here too, if the bags go on where it ended. The same input always gives the same
     numbers.
     """
     needed = inputs(config)
     contents = tuple(check_bag(bag, needed) for bag in bags)
-    with _prepared(Recordings(contents, config), jobs) as made:
+    learnt_in_doubt = learnt is not None and learnt.doubted
+    mends = learnt.mends if learnt is not None and goes_on(learnt.bags, contents) else ()
+    with _prepared(Recordings(contents, config, mends), jobs) as made:
         robot = RobotModel.from_config(config)
         estimator = Estimator(config, prior, robot=robot, learn=not frozen,
                               adapt_intervals=adapt_intervals or not frozen)
@@ -165,7 +168,9 @@ def run(bags: Sequence[str | Path | Piece], config: Config, prior: ParameterSet 
         found = [one for one in found if SIGN not in one.sentence]
     found += reviewed.findings
     if learnt_in_doubt:
-        facts = ["the parameters were learnt while a sensor or a setting was found wrong"]
+        facts = ["the parameters were learnt while a sensor or a setting was found wrong" + "".join(
+            f"; the readings of {role} are put right here as they were there"
+            for role in dict.fromkeys(mend.role for mend in mends))]
     if reviewed.sound:
         drifting = drifts(recorder.log, final, config, robot)
         facts = [fact for fact in (reviewed.thrust_scale, *drifting.facts) if fact]
@@ -189,7 +194,7 @@ def run(bags: Sequence[str | Path | Piece], config: Config, prior: ParameterSet 
         mask_spans=signals.mask_spans, stages=recorder.stage_ends(),
         remedies=remedies(signals.masked, signals.states),
         standing_change=estimator.standing_change, explained=reviewed.by_channel,
-        facts=tuple(facts), doubted=doubted)
+        facts=tuple(facts), doubted=doubted, mends=signals.mends)
 
 
 def _prepared(recordings: Recordings,

@@ -32,6 +32,7 @@ from ..model.metrics import all_channels, timing
 from ..model.normal import Z95
 from ..model.parameter_set import ParameterSet
 from ..model.robot import RobotModel
+from ..signals.checks.finding import Mend
 from ..uncertainty.evidence import ReportedFinding
 from ..uncertainty.trust import TRUST_STATES
 from .bags import BagContents
@@ -53,7 +54,7 @@ class Run:
     remedies: mask reason -> its cause; explained: channel -> what explains its remaining effort;
     standing_change: the last change of the robot, unless withdrawn; facts: what checks tell that
     found no fault, in words; doubted: whether a sensor or a setting was found wrong that rows or
-    parameters depend on.
+    parameters depend on; mends: what puts the readings right at the end.
     """
 
     bags: tuple[BagContents, ...]
@@ -83,6 +84,7 @@ class Run:
     explained: Mapping[str, str] = field(default_factory=dict)
     facts: tuple[str, ...] = ()
     doubted: bool = False
+    mends: tuple[Mend, ...] = ()
     version: str = __version__
 
     @property

@@ -34,6 +34,7 @@ from ..model.robot import RobotModel
 from ..model.sample import Sample
 from .attitude_rates import AttitudeRates
 from .checks.delay import DelayMonitor
+from .checks.finding import Mend
 from .checks.frames import FrameChecks
 from .decode.clocks import Handling
 from .decode.input_state import SILENCE_TIMEOUTS, InputStatus, input_status
@@ -53,7 +54,7 @@ from .gates.two_publishers import (
 )
 from .health import frames_status, signal_warnings
 from .masks import RowMasks
-from .replay import NO_MENDS, CutOff, Kept, Mends, PutRight, Replay
+from .replay import CutOff, Kept, Mends, PutRight, Replay
 from .ticks import TickGrid
 
 DEFAULT_SILENCE_TIMEOUT = 2.0   # [s]
@@ -64,9 +65,10 @@ class SignalFrontEnd:
     """Turns messages into samples; unusable messages are counted and never raise.
 
     `inputs` holds the counts of each role's messages, `resets` the count of restarts by reason.
+    mends: what puts the readings right from the start, as found earlier on the same dive.
     """
 
-    def __init__(self, config: Config, robot: RobotModel):
+    def __init__(self, config: Config, robot: RobotModel, mends: Sequence[Mend] = ()):
         self.config, self.robot = config, robot
         self._reader = MessageReader(config)
         self.inputs = self._reader.inputs
@@ -82,7 +84,7 @@ class SignalFrontEnd:
         self._grid = TickGrid(config.filter.period)
         self._masks = RowMasks(config, robot)
         self._kept = Kept()
-        self._right = PutRight()
+        self._right = PutRight.always(mends)
         self._left_out = FoundWrong()       # what the samples learnt again were without
         self._replay: Replay | None = None
         self._again: tuple[tuple[Sample, Sample], ...] = ()     # to be learnt again
@@ -120,7 +122,7 @@ class SignalFrontEnd:
         readings are put right as before."""
         self._drop_signals()
         self.frames.restart()
-        self._right = PutRight(NO_MENDS.then(-math.inf, self._right.mends.now))
+        self._right = PutRight.always(self.mends)
 
     def _drop_signals(self) -> None:
         for part in (self._reader, self._frozen_gate, self._publisher_gate, self._rates,
@@ -196,6 +198,11 @@ class SignalFrontEnd:
                                              self._wrong_since)
 
     # --- readings put right -----------------------------------------------------------------------
+
+    @property
+    def mends(self) -> tuple[Mend, ...]:
+        """What puts the readings right now."""
+        return self._right.mends.now
 
     def _keep(self, event: Reading | CutOff) -> None:
         """Keep a reading or a cut-off, and go on with the replay if a sensor has to be put right.

@@ -157,6 +157,11 @@ class PutRight:
         self._given = -math.inf                 # [s] of the last IMU reading that was returned
         self._attitudes: deque[Reading] = deque(maxlen=ATTITUDES_KEPT)
 
+    @classmethod
+    def always(cls, mends: Sequence[Mend]) -> PutRight:
+        """With the same mends for all readings."""
+        return cls(NO_MENDS.then(-math.inf, mends))
+
     def add(self, reading: Reading) -> Reading | None:
         """The reading, put right; of an IMU with late values, the earlier one that they belong to.
         None while that is unknown, and for one that is left out."""

@@ -154,6 +154,13 @@ def test_velocities_of_another_time_are_brought_to_their_time_from_the_start(ahe
     assert f"{abs(ahead):.2f} +-" in said
     if ahead > 0:
         assert said.endswith(MENDED) and put_right_from_the_start(samples) < 0.01
+        fault = Clock("dvl", offset=ahead)
+        right, known = (
+            samples_of(SignalFrontEnd(Config(), front.robot, mends), recording(20, 8.0, faults))
+            for mends, faults in (((), ()), (front.mends, (fault,))))
+        at = {round(s.t, 3): s.nu for s in right if s.valid[0]}
+        off = [s.nu[:3] - at[round(s.t, 3)][:3] for s in known if round(s.t, 3) in at]
+        assert len(off) > 250 and np.sqrt(np.mean(np.square(off))) < 0.01
     else:
         assert not any(sample.again for sample in samples)
 
