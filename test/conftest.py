@@ -20,6 +20,7 @@ import sys
 import tempfile
 from pathlib import Path
 
+gc.disable()    # until all tests are collected: it would take ten seconds, and find nothing
 os.environ.setdefault("ROS_PYTHON_CHECK_FIELDS", "1")
 os.environ.setdefault("ROS_AUTOMATIC_DISCOVERY_RANGE", "LOCALHOST")
 os.environ.setdefault("OMP_NUM_THREADS", "1")
@@ -81,6 +82,7 @@ def pytest_collection_finish():
     recordings are a million objects."""
     gc.freeze()
     gc.set_threshold(*gc.get_threshold()[:2], 100)
+    gc.enable()
 
 
 @pytest.hookimpl(trylast=True)

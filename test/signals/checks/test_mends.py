@@ -63,7 +63,7 @@ def test_commands_that_drive_other_thrusters(drives, unit):
     allocation = np.reshape(config.thrusters.allocation, (6, -1))
     checks = SensorChecks(config, RobotModel.from_config(config), tuple)
     mend = checks._of_commands(_reordered(allocation, drives, "").mend)
-    effort = RNG.uniform(-0.5, 0.5, 8)
+    effort = RNG.uniform(0.2, 0.5, 8) * RNG.choice([-1.0, 1.0], 8)
     commands = 1500.0 + 400.0 * effort if unit == "pwm" else effort
 
     def wrench(commands, config=config):
