@@ -59,6 +59,16 @@ def test_one_joint_alone_is_named_and_the_others_keep_their_scale():
     assert scales[:2] == (1.0, 1.0) and scales[2] == pytest.approx(100, rel=0.2)
 
 
+@pytest.mark.parametrize("factor, carries", [([1.0, 1.0, 6.0, 1.0], True),
+                                             ([1.0, 6.0, 1.0, 1.0], False),
+                                             ([1.0, 1.0, 0.1, 1.0], False), (6.0, False)])
+def test_what_a_load_may_be_is_said_to_be_one_too(factor, carries):
+    """It adds to the outermost joint's effort most: with another outermost one that is right, or
+    all efforts times the same factor, it is the unit."""
+    (found,) = said(np.array(factor))
+    assert ("carries" in found.sentence) == carries, found.sentence
+
+
 @pytest.mark.parametrize("start", [0.0, 45.7, 12.34, 1.7e9])
 def test_a_log_of_any_length_can_be_judged(start):
     """Also one that ends, but for rounding, with a whole period of the compared rows."""

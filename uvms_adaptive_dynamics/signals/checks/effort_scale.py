@@ -99,7 +99,8 @@ def check_effort_scale(t: np.ndarray, mu: np.ndarray, speed: np.ndarray, effort:
               and (ratio := _ratio(j, load[:, j], speed[:, j], effort[:, j], overlap)) is not None]
     wrong = [ratio for ratio in judged if _is_far(ratio, floats)]
     if wrong:
-        return [_finding(wrong, names, scale)]
+        others = [ratio.place for ratio in judged if ratio not in wrong]
+        return [_finding(wrong, names, scale, max(others, default=-1))]
     opposed = [ratio for ratio in judged if ratio.value < 0.0]
     return [_opposed_finding(opposed, len(judged), names)] if opposed and fixed else []
 
@@ -133,8 +134,10 @@ def _is_far(ratio: _Ratio, floats: bool) -> bool:
     return distance > least or (distance < -least and not floats)
 
 
-def _finding(wrong: Sequence[_Ratio], names: Sequence[str], scale: Sequence[float]) -> Finding:
-    """The finding, with the scales that would fix it."""
+def _finding(wrong: Sequence[_Ratio], names: Sequence[str], scale: Sequence[float],
+             last_right: int) -> Finding:
+    """The finding, with the scales that would fix it; last_right: the outermost joint whose effort
+    is as large as it should be, -1 for none."""
     factor, error, common = _common(wrong)
     found = {names[one.place]: factor if common else 1.0 / one.value for one in wrong}
     scales = tuple(float(f"{old * found.get(name, factor if common else 1.0):.2g}")
@@ -143,12 +146,15 @@ def _finding(wrong: Sequence[_Ratio], names: Sequence[str], scale: Sequence[floa
     ratios = ", ".join(f"{one.value:.2g} +- {abs(one.value) * one.error:.1g}" for one in wrong)
     uncertain = "" if not common else f" ({_rounded(factor)} +- {_rounded(error)} times as large)"
     rest = "" if common or len(wrong) == len(names) else ", and leave the others as they are"
+    # (a load makes the outermost ratio the largest)
+    carries = not common and all(one.value > 1.0 and one.place > last_right for one in wrong)
     return Finding("joint_states.effort_scale", (
         f"the effort of {which} follows the gravity load by the masses of robot.urdf but is "
-        f"{ratios} times as large, so its unit is probably not N m (raw motor current, mN m, per "
-        "cent); set joint_states.effort_scale to about "
-        f"[{', '.join(map(_rounded, scales))}]{uncertain}{rest}; if the unit is right, the masses "
-        "of robot.urdf are wrong"), {"joint_states.effort_scale": scales}, Harm.FOLLOWED,
+        f"{ratios} times as large, so "
+        f"{'the arm carries what robot.urdf does not have, or ' if carries else ''}its unit is "
+        "probably not N m (raw motor current, mN m, per cent); set joint_states.effort_scale to "
+        f"about [{', '.join(map(_rounded, scales))}]{uncertain}{rest}; if the unit is right, the "
+        "masses of robot.urdf are wrong"), {"joint_states.effort_scale": scales}, Harm.FOLLOWED,
         names[wrong[0].place] if len(wrong) == 1 else "")
 
 
