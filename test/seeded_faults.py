@@ -519,7 +519,7 @@ FAULTS = (
           "MIN_THRUST_WINDOWS * lag", "10 * MIN_THRUST_WINDOWS",
           "signals/checks/test_consistency.py"),
     Fault("a lag of the DVL is fitted to first order", "signals/checks/velocity_map.py",
-          "log.earlier(lag), Q", "log, Q", "signals/checks/test_consistency.py"),
+          "then = log.earlier(lag)", "then = log", "signals/checks/test_consistency.py"),
     Fault("a fault is as old as its confirmation", "signals/checks/frames.py",
           "self._right_before(t - waited)", "self._right_before(t)",
           "signals/checks/test_late_faults.py"),

@@ -65,9 +65,32 @@ def check_velocity(logs: dict[str, np.ndarray], config: Config,
     cannot be told).
 
     `upside_down`: the IMU has already been found upside down. `logs` as in `frames`.
+    A finding must hold whether the noise is the DVL's or the integral's: the rough fit has the same
+    one, or a map that is the same within the errors of both.
     """
-    fit, world = any_map(logs["dvl"]), velocity_map(
-        logs["dvl"], FRD_FROM_FLU @ np.subtract(config.dvl.xyz, config.imu.xyz))
+    fit, world = _maps(logs, config, rough=False)
+    result, axes = _judgement(fit, world, logs, config, upside_down)
+    if not result.findings:
+        return result, axes
+    other, other_world = _maps(logs, config, rough=True)
+    if fit is not None and other is not None and fit.agrees(other):
+        return result, axes
+    others, _ = _judgement(other, other_world, logs, config, upside_down)
+    confirmed = {finding.setting for finding in others.findings}
+    sure = [finding for finding in result.findings if finding.setting in confirmed]
+    return (result._replace(findings=sure), axes) if sure else (UNDECIDED, None)
+
+
+def _maps(logs: dict[str, np.ndarray], config: Config,
+          rough: bool) -> tuple[VelocityMap | None, VelocityMap | None]:
+    """(map of velocities in axes that turn with the robot, of velocities in the world's axes)."""
+    place = FRD_FROM_FLU @ np.subtract(config.dvl.xyz, config.imu.xyz)
+    return any_map(logs["dvl"], rough=rough), velocity_map(logs["dvl"], place, rough)
+
+
+def _judgement(fit: VelocityMap | None, world: VelocityMap | None, logs: dict[str, np.ndarray],
+               config: Config, upside_down: bool) -> tuple[CheckResult, np.ndarray | None]:
+    """`check_velocity` by the maps of one kind."""
     if fit is not None and world is not None and _is_of_world(fit, world):
         return CheckResult([_in_world(world, logs.get("imu"))], True), None
     if fit is None or fit.known < LEAST_KNOWN:
@@ -79,7 +102,7 @@ def check_velocity(logs: dict[str, np.ndarray], config: Config,
         return UNDECIDED, None
     size = np.linalg.norm(turned, axis=0)
     gain, worst = float(np.median(size[judged])), float(error[:9].max())
-    if outside(gain * fit.known, gain, worst, DVL_GAIN):
+    if outside(gain * fit.least, gain, worst, DVL_GAIN):
         return mismatch("dvl unit", (
             f"DVL velocities are {1 / max(gain, 1e-9):.3g} times those of the integrated IMU; "
             f"publish m/s{_unit_of(gain)}"), harm=Harm.FOLLOWED), np.eye(3)
@@ -89,7 +112,8 @@ def check_velocity(logs: dict[str, np.ndarray], config: Config,
     if judged.all():
         axes, off_axes = nearest_axes(turned)
         if axes is None or off_axes > MAX_OFF_AXES:
-            return _tilted(fit, config, Harm.CONTRADICTS), _axes_of(Q)
+            tilted = _tilted(fit, config, Harm.CONTRADICTS)
+            return (tilted if tilted.findings else UNDECIDED), _axes_of(Q)
         if np.array_equal(axes, np.eye(3)):
             small = _small_errors(fit, logs, config)
             return small._replace(complete=bool(

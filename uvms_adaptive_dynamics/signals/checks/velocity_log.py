@@ -69,13 +69,22 @@ class VelocityLog(NamedTuple):
         return log if len(log.changes(log.C)) else None
 
     def changes(self, x: np.ndarray) -> np.ndarray:
-        """Changes (m, 3) of x (k, 3) over CHANGE_WINDOW, from each row after which there is one in
-        time, whatever has been lost between."""
+        """Changes (m, 3) of x (k, 3) over CHANGE_WINDOW."""
+        now, then = self.pairs()
+        return x[then] - x[now]
+
+    def pairs(self) -> tuple[np.ndarray, np.ndarray]:
+        """Rows (m,), and for each the one CHANGE_WINDOW later, whatever has been lost between."""
         half = 0.5 * float(np.median(np.diff(self.t)))
         then = np.searchsorted(self.t, self.t + CHANGE_WINDOW - half)
         now = np.flatnonzero(then < len(self.t))
         now = now[self.t[then[now]] - self.t[now] < 1.5 * CHANGE_WINDOW]
-        return x[then[now]] - x[now]
+        return now, then[now]
+
+    @property
+    def windows(self) -> float:
+        """Number of changes that do not overlap."""
+        return len(self.pairs()[0]) / rows_in(self.t, CHANGE_WINDOW)
 
     def earlier(self, lag: float) -> VelocityLog:
         """The log with what the IMU measured `lag` [s] before each velocity."""

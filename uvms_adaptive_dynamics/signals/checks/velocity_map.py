@@ -25,6 +25,11 @@ identity, and a lag, at first zero, are corrected by their errors E and T until 
 An attitude filter that takes the specific force for gravity, with a gain K, leans by K / g times
 the velocity that the integral gains, so that this misses K times its own way s on the level. The
 offset is a curve of straight pieces, as stiff as is likeliest.
+
+Beside a DVL that is less noisy than the integral, as on a hull that shakes, errors of the integral
+are taken for motion, and the map grows without bound. So there is a second, rough fit, of the
+integral's changes over a second on those of the velocities, whose white noise is taken off. Its
+errors are larger, and too small where the DVL's noise is not white.
 """
 from __future__ import annotations
 
@@ -32,7 +37,9 @@ import math
 from typing import NamedTuple
 
 import numpy as np
+from scipy.linalg import block_diag
 
+from ...model.normal import NORMAL_MEDIAN, chi_squared
 from ...model.rotations import skew, to_rotation_vector
 from .fits import ROBUST_QUANTILE, STRETCHES, integral
 from .velocity_log import VelocityLog
@@ -55,6 +62,8 @@ LEAST_KNOWN = 0.3         # share of the integral's power that must be motion
 KNOWN_ENOUGH = 0.8
 MOST_LAG = 1.0            # [s] that is followed
 LEAST = 1e-12             # share of the squares below which a residual is rounding
+MOST_NOISE = 0.5          # share of the velocities' changes that counts as noise at most
+THIRD_DIFFERENCES = 20.0  # sum of their squared weights, 1, 3, 3, 1
 
 
 class VelocityMap(NamedTuple):
@@ -67,7 +76,7 @@ class VelocityMap(NamedTuple):
     velocity along each axis of the DVL over CHANGE_WINDOW, without its noise; known: smallest share
     of the integral's power over CHANGE_WINDOW that is motion, by its correlation with the DVL less
     noise; misfit: -2 log likelihood of the velocities, up to a constant, as for white noise;
-    inflation: variance of the errors relative to that.
+    inflation: variance of the errors relative to that; rough: as for `velocity_map`.
     """
 
     Q: np.ndarray
@@ -78,6 +87,7 @@ class VelocityMap(NamedTuple):
     known: float
     misfit: float
     inflation: float
+    rough: bool = False
 
     @property
     def errors(self) -> np.ndarray:
@@ -99,32 +109,56 @@ class VelocityMap(NamedTuple):
     def scale(self) -> tuple[float, float, float]:
         """(lower bound, upper bound, standard error) of the ratio of IMU to DVL velocity.
 
-        Errors of the integral bias the fit high, at most by the share that is not known to be
-        motion."""
+        Errors of an integral that counts as exact bias the fit high, at most by the share that
+        is not known to be motion."""
         U, s, Vt = np.linalg.svd(self.Q)
         by_Q = (U @ Vt).T.ravel() / 3
         error = float(np.sqrt(by_Q @ self.covariance[:9, :9] @ by_Q))
-        return float(s.mean()) * self.known, float(s.mean()), error
+        return float(s.mean()) * self.least, float(s.mean()), error
+
+    def agrees(self, other: VelocityMap) -> bool:
+        """Whether map and lag are the same within the errors of both."""
+        apart = np.append((self.Q - other.Q).ravel(order="F"), self.lag - other.lag)
+        places = np.append(np.arange(9), 12)
+        covariance = (self.covariance + other.covariance)[np.ix_(places, places)]
+        return float(apart @ np.linalg.solve(covariance, apart)) <= chi_squared(0.999, len(apart))
+
+    @property
+    def least(self) -> float:
+        """Lower bound of the true scale, relative to that of Q."""
+        return 1.0 if self.rough else self.known
 
 
-def velocity_map(dvl: np.ndarray, of_world: np.ndarray | None = None) -> VelocityMap | None:
+def velocity_map(dvl: np.ndarray, of_world: np.ndarray | None = None,
+                 rough: bool = False) -> VelocityMap | None:
     """Fit the map to the rows of `dvl` (as in `frames`); None if too few of them have neighbours,
     or if the integral shows its own errors rather than the motion. `of_world` (3,) [m]: assume a
-    velocity in world axes at this place relative to the IMU, with Q v instead of R Q v."""
-    found = any_map(dvl, of_world)
+    velocity in world axes at this place relative to the IMU, with Q v instead of R Q v. rough: the
+    noise is the integral's, apart from white noise of the DVL."""
+    found = any_map(dvl, of_world, rough)
     return None if found is None or found.known < LEAST_KNOWN else found
 
 
-def any_map(dvl: np.ndarray, of_world: np.ndarray | None = None) -> VelocityMap | None:
+def any_map(dvl: np.ndarray, of_world: np.ndarray | None = None,
+            rough: bool = False) -> VelocityMap | None:
     """`velocity_map`, whatever the integral shows."""
     log = VelocityLog.of(dvl, of_world)
     if log is None:
         return None
+    if rough:
+        return _result(*_settled(log, noise=_noise_of(log.v)))._replace(rough=True)
     found = _result(*_settled(log))
     if found.known < KNOWN_ENOUGH:      # corrections of the identity do not reach a mirror image
         other = _result(*_settled(log, _likely_axes(log)))
         return other if other.known > KNOWN_ENOUGH else found
     return found
+
+
+def _noise_of(v: np.ndarray) -> np.ndarray:
+    """Variances (3,) of white noise of the velocities v (k, 3), by their third differences, in
+    which a vehicle's motion is small, and outliers are by their median."""
+    differences = np.abs(np.diff(v, 3, axis=0))
+    return (np.median(differences, axis=0) / NORMAL_MEDIAN) ** 2 / THIRD_DIFFERENCES
 
 
 def _likely_axes(log: VelocityLog) -> np.ndarray:
@@ -151,15 +185,19 @@ def fused(dvl: np.ndarray) -> np.ndarray:
     return rows
 
 
-def _settled(log: VelocityLog, start: np.ndarray | None = None) -> tuple[VelocityLog, _Fit, float]:
+def _settled(log: VelocityLog, start: np.ndarray | None = None,
+             noise: np.ndarray | None = None) -> tuple[VelocityLog, _Fit, float]:
     """(the log, its fit once map and lag have settled, the lag [s]); start (3, 3): axes to begin
-    with, None: the identity."""
+    with, None: the identity; noise (3,): as for `_by_changes`, None: `_corrected`."""
     # of any unit, and in any axes
     by_imu, by_dvl = (np.sqrt(np.mean(log.changes(x) ** 2)) for x in (log.C, log.v))
     Q = (np.eye(3) if start is None else start) * by_imu / max(by_dvl, 1e-9)
-    last, lag, keep, offset = Q, 0.0, np.ones(len(log.t), bool), None
+    last, lag, offset = Q, 0.0, None
+    keep = np.ones(len(log.t) if noise is None else len(log.pairs()[0]), bool)
     for _ in range(CORRECTIONS):
-        fit = _corrected(log.earlier(lag), Q, keep, offset)
+        then = log.earlier(lag)
+        fit = (_corrected(then, Q, keep, offset) if noise is None
+               else _by_changes(then, Q, keep, noise))
         keep, offset = fit.keep, fit.offset
         U, s, Vt = np.linalg.svd(fit.Q)
         Q = s.mean() * U @ Vt       # (for a general matrix the noise would not be isotropic)
@@ -171,10 +209,11 @@ def _settled(log: VelocityLog, start: np.ndarray | None = None) -> tuple[Velocit
 
 
 class _Fit(NamedTuple):
-    """Q (3, 3), corrected; x (17,): E by columns, d, T, bias, K; its covariance (17, 17),
-    `inflation` times that for white noise; misfit: -2 log likelihood; offset (k, 3), with the
-    effects of the accelerometer's bias and K; drift (k, 3): these, of the motion alone; keep (k,):
-    rows that are not outliers; variance of the noise, in the integral's units; u (k, 3)."""
+    """Q (3, 3), corrected; x (17,): E by columns, d, T, bias, K; covariance (17, 17) of Q and the
+    rest of x, `inflation` times that for white noise; misfit: -2 log likelihood; offset
+    (k, 3), with the effects of the accelerometer's bias and K; drift (k, 3): these, of the motion
+    alone; keep: rows (k,), or changes, that are not outliers; variance of the DVL's noise, in the
+    integral's units; u (k, 3)."""
 
     Q: np.ndarray
     x: np.ndarray
@@ -198,10 +237,7 @@ def _corrected(log: VelocityLog, Q: np.ndarray, keep: np.ndarray,
         weight = log.hats.T @ log.hats + log.kinks.T @ log.kinks
         offset = log.hats @ np.linalg.lstsq(weight, log.hats.T @ y, rcond=None)[0]
     u = np.einsum("kji,kj->ki", log.R, log.C + offset)
-    way = integral(log.t, log.C - log.C.mean(axis=0)) * LEVEL_AXES
-    X = np.concatenate([(log.R[:, :, None, :] * u[:, None, :, None]).reshape(len(u), 3, 9),
-                        -log.R @ _skews(log.w), -log.a[:, :, None], log.turns,
-                        way[:, :, None]], axis=2)
+    X = _columns(log, u)
     x, knots, covariance, variance, own, misfit = _likeliest(log.hats[keep], log.kinks, X[keep],
                                                              y[keep])
     trimmed = 1.0 if keep.all() else TRIMMED_VECTORS
@@ -212,14 +248,78 @@ def _corrected(log: VelocityLog, Q: np.ndarray, keep: np.ndarray,
     # What the filter takes of the integral's own wander, the curve gives back.
     drift += x[16] * integral(log.t, log.C + offset) * LEVEL_AXES
     size = np.sum(residual ** 2, axis=1)
-    # Stretches of time that disagree more than by white noise: a misfit that lasts.
     scores = np.einsum("kip,ki->kp", own, residual[keep])
+    inflation = _inflation(scores, covariance, variance)
+    back = np.linalg.pinv(np.eye(3) + x[:9].reshape(3, 3).T, rcond=NEARLY_SINGULAR)
+    Q = back @ Q
+    return _Fit(Q, x, _of_map(inflation * covariance, -np.kron(Q.T, back)), inflation,
+                misfit - 6.0 * float(keep.sum()) * math.log(_size(Q)), offset, drift,
+                size <= np.quantile(size, ROBUST_QUANTILE), variance, u)
+
+
+def _by_changes(log: VelocityLog, Q: np.ndarray, keep: np.ndarray, noise: np.ndarray) -> _Fit:
+    """`_corrected` for an integral that is noisier than the DVL: velocities by the DVL explain its
+    changes over CHANGE_WINDOW, of which `keep` (m,) are used. noise (3,): variances of the DVL's
+    white noise, which would make the map too small, and is taken off."""
+    u, pairs = log.v @ Q.T, log.pairs()
+    y, X = np.einsum("kij,kj->ki", log.R, u) - log.C, _columns(log, u)
+    now, then = (rows[keep] for rows in pairs)
+    dX, dy = X[then] - X[now], y[then] - y[now]
+    m, _, p = dX.shape
+    flat = dX.reshape(-1, p)
+    N, b = flat.T @ flat, flat.T @ dy.ravel()
+    # The prior weighs by the noise, which is near what is left without it.
+    least = flat @ np.linalg.lstsq(N, b, rcond=None)[0]
+    N += np.diag(max(float(np.sum((dy.ravel() - least) ** 2)), 1e-300) / max(3 * m - p, 1)
+                 / PRIOR_ERRORS ** 2)
+    shared = 2.0 * (Q * noise) @ Q.T        # of each change, in dX as in dy
+    by_noise = block_diag(np.kron(shared, np.eye(3)), np.zeros((p - 9, p - 9)))
+    L = np.linalg.cholesky(N)
+    share = float(np.linalg.eigvalsh(np.linalg.solve(L, np.linalg.solve(L, m * by_noise).T)).max())
+    taken = min(1.0, MOST_NOISE / max(share, LEAST))
+    N -= taken * m * by_noise
+    slope = taken * np.append(shared.ravel(), np.zeros(p - 9))
+    x = np.linalg.solve(N, b - m * slope)
+    residual = dy - dX @ x
+    variance = float(np.mean(residual ** 2)) / (1.0 if keep.all() else TRIMMED_VECTORS)
+    covariance = variance * np.linalg.inv(N)
+    inflation = _inflation(
+        np.einsum("kip,ki->kp", dX, residual) + taken * by_noise @ x - slope, covariance, variance)
+    left, drift = y - X @ x, X[:, :, 13:] @ x[13:]
+    size = np.sum((left[pairs[1]] - left[pairs[0]]) ** 2, axis=1)
+    return _Fit(Q - x[:9].reshape(3, 3).T @ Q, x,
+                _of_map(inflation * covariance, -np.kron(Q.T, np.eye(3))), inflation,
+                3 * log.windows * math.log(variance), np.zeros_like(y), drift,
+                size <= np.quantile(size, ROBUST_QUANTILE), float(np.mean(np.diagonal(shared))) / 2,
+                u)
+
+
+def _of_map(covariance: np.ndarray, by_E: np.ndarray) -> np.ndarray:
+    """The covariance (17, 17) of Q by columns and the rest, from that of E and the rest; by_E
+    (9, 9): derivatives of Q."""
+    to_Q = block_diag(by_E, np.eye(len(covariance) - 9))
+    return to_Q @ covariance @ to_Q.T
+
+
+def _columns(log: VelocityLog, u: np.ndarray) -> np.ndarray:
+    """(k, 3, 17) what each unknown, by unit, makes of the velocities u (k, 3)."""
+    way = integral(log.t, log.C - log.C.mean(axis=0)) * LEVEL_AXES
+    return np.concatenate([(log.R[:, :, None, :] * u[:, None, :, None]).reshape(len(u), 3, 9),
+                           -log.R @ _skews(log.w), -log.a[:, :, None], log.turns,
+                           way[:, :, None]], axis=2)
+
+
+def _inflation(scores: np.ndarray, covariance: np.ndarray, variance: float) -> float:
+    """Variance of the errors relative to that of white noise: by how much stretches of time
+    disagree, as with a misfit that lasts. scores (m, 17): slopes of half the squares."""
     parts = np.array([part.sum(axis=0) for part in np.array_split(scores, STRETCHES)])
     shifts = parts @ covariance / variance
-    inflation = max(float(np.mean(np.sum(shifts ** 2, axis=0) / np.diagonal(covariance))), 1.0)
-    return _Fit(np.linalg.pinv(_one_plus(x), rcond=NEARLY_SINGULAR) @ Q, x, inflation * covariance,
-                inflation, misfit, offset, drift,
-                size <= np.quantile(size, ROBUST_QUANTILE), variance, u)
+    return max(float(np.mean(np.sum(shifts ** 2, axis=0) / np.diagonal(covariance))), 1.0)
+
+
+def _size(Q: np.ndarray) -> float:
+    """Mean factor of a map (3, 3)."""
+    return max(float(np.linalg.norm(Q)) / math.sqrt(3.0), 1e-12)
 
 
 class _Solution(NamedTuple):
@@ -270,28 +370,18 @@ def _likeliest(hats: np.ndarray, kinks: np.ndarray, X: np.ndarray,
 
 def _result(log: VelocityLog, fit: _Fit, lag: float) -> VelocityMap:
     Q = fit.Q
-    # dQ = -(1 + E)^-1 dE Q, by columns
-    to_Q = np.zeros((13, 13))
-    to_Q[:9, :9] = -np.kron(Q.T, np.linalg.pinv(_one_plus(fit.x), rcond=NEARLY_SINGULAR))
-    to_Q[9:, 9:] = np.eye(4)
     along = fit.u @ np.linalg.pinv(Q, rcond=NEARLY_SINGULAR).T
     seen, by_imu, moved = (log.changes(x) for x in (
         np.einsum("kij,kj->ki", log.R, log.v @ Q.T), log.C + fit.drift, along))
     by_imu = by_imu - by_imu.mean(axis=0)
     power = float(np.sum(seen ** 2))
-    motion = max(power - 2.0 * fit.variance * seen.size, 0.5 * power)
+    motion = max(power - 2.0 * fit.variance * seen.size, (1.0 - MOST_NOISE) * power)
     known = (float(np.sum(seen * by_imu)) ** 2
              / max(motion * float(np.sum(by_imu ** 2)), 1e-300))
-    size = max(float(np.linalg.norm(Q)) / math.sqrt(3.0), 1e-12)
     return VelocityMap(
-        Q, fit.x[9:12], lag, to_Q @ fit.covariance[:13, :13] @ to_Q.T,
+        Q, fit.x[9:12], lag, fit.covariance[:13, :13],
         np.sqrt(np.mean(moved ** 2, axis=0)), min(max(known, 1e-3), 1.0),
-        fit.misfit - 6.0 * float(fit.keep.sum()) * math.log(size), fit.inflation)
-
-
-def _one_plus(x: np.ndarray) -> np.ndarray:
-    """1 + E (3, 3) of the fit x (17,)."""
-    return np.eye(3) + x[:9].reshape(3, 3).T
+        fit.misfit, fit.inflation)
 
 
 def _skews(w: np.ndarray) -> np.ndarray:
