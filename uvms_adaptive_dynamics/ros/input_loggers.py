@@ -22,7 +22,12 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator
 from typing import NamedTuple, Protocol
 
-from ..signals.decode.input_state import MAX_REJECTED_IN_A_ROW, SILENCE_TIMEOUTS, InputState
+from ..signals.decode.input_state import (
+    MAX_REJECTED_IN_A_ROW,
+    SILENCE_TIMEOUTS,
+    InputState,
+    refused_in_a_row,
+)
 from ..signals.decode.sensor_clock import StampStatus, clock_sentence
 from ..signals.front_end import DEFAULT_SILENCE_TIMEOUT
 from ..signals.health import MENDED
@@ -160,8 +165,7 @@ class InputLogger:
             if fresh:
                 self._refusing, self._refused_before = True, total - state.rejected_in_a_row
             yield "refused", THROTTLE_S if fresh else SILENT_AGAIN_S, Line(True, (
-                f"the last {state.rejected_in_a_row} messages on {name} were refused: "
-                f"{state.last_error}"))
+                f"{refused_in_a_row(state.rejected_in_a_row, name)}: {state.last_error}"))
         elif self._refusing and not state.rejected_in_a_row:
             self._refusing = False
             yield "used", THROTTLE_S, Line(False, (

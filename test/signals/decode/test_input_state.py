@@ -70,13 +70,13 @@ def test_an_input_that_turns_bad_late_is_warned_of_at_once(clean):
     assert status["input imu"][0] == 1 and "orientation has length 0" in status["input imu"][1]
 
 
-def state_after(used=100, rejected=0, last_receive=100.0):
+def state_after(used=100, rejected=0, last_receive=100.0, proven=False):
     state = InputState("dvl", "dvl/twist")
     state.received, state.last_receive = used + rejected, last_receive
     for _ in range(used):
         state.count_used()
     for _ in range(rejected):
-        state.count_rejected("no bottom lock", "dvl: no bottom lock")
+        state.count_rejected("no bottom lock", "dvl: no bottom lock", proven)
     return state
 
 
@@ -86,6 +86,7 @@ def state_after(used=100, rejected=0, last_receive=100.0):
      (state_after(), 100.5, OK, "100 messages used"),
      (state_after(), 107.0, ERROR, "no message on 'dvl/twist' for 7.0 s"),
      (state_after(rejected=10), 101.0, WARN, "the last 10 messages"),
+     (state_after(rejected=1, proven=True), 101.0, WARN, "the last message on 'dvl/twist' was"),
      (state_after(rejected=9), 101.0, OK, "100 messages used"),
      (state_after(used=40, rejected=9), 101.0, WARN, "9 of the last 49 messages"),
      (state_after(used=5, rejected=9), 101.0, OK, "5 messages used")],
@@ -137,6 +138,22 @@ def test_values_of_one_burst_count_together(doubted, refused, counted):
     for _ in range(doubted):
         state.count_outlier("implausible step")
     assert state.doubts(state.last_receive)[0] == counted
+
+
+@pytest.mark.parametrize("doubted, two", [
+    (lambda k: k % 2, True), (lambda k: k >= 10, False), (lambda k: k < 10, False),
+    (lambda k: True, False), (lambda k: k % 4 == 0, False)],
+    ids=["every second", "begins", "ends", "all", "every fourth"])
+def test_a_fault_that_begins_is_no_second_publisher(doubted, two):
+    """A second after its begin or end, half the messages of the last two were doubted as well."""
+    state = InputState("dvl", "dvl/twist", Message(rate=10.0, latency=None, error=None))
+    for k in range(20):
+        state.note_received(0.1 * k)
+        state.count_used()
+        if doubted(k):
+            state.count_outlier("does not fit the IMU (outlier)")
+    status = input_status(state, 1.95, timeout=2.0)
+    assert status.level == WARN and ("two publishers" in status.message) == two
 
 
 def test_what_was_refused_long_ago_is_forgotten():

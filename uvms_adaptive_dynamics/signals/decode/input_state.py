@@ -119,11 +119,15 @@ class InputState:
     def doubts(self, now: float) -> tuple[int, str]:
         """(number of values doubted in the last DOUBT_TIME, those of refused messages included,
         newest reason); (0, '') if they are few, or all refused, which has a sentence of its own."""
-        recent = [doubt for doubt in self._doubts if doubt[0] > now - DOUBT_TIME]
+        recent = self.recent_doubts(now)
         fewest = max(FEWEST_DOUBTS, MAX_REJECTED_SHARE * DOUBT_TIME * (self.clock.rate or 0.0))
         if len(recent) < fewest or not any(used for *_, used in recent):
             return 0, ""
         return len(recent), recent[-1][1]
+
+    def recent_doubts(self, now: float) -> list[tuple[float, str, bool]]:
+        """(reception [s], reason, whether the message was used) of the last DOUBT_TIME."""
+        return [doubt for doubt in self._doubts if doubt[0] > now - DOUBT_TIME]
 
     def count_rejected(self, reason: str, explanation: str = "", proven: bool = False) -> None:
         """Count a rejected message; proven: the rejection is based on many messages before it."""
@@ -164,8 +168,8 @@ def input_status(state: InputState, now: float, timeout: float) -> InputStatus:
     if state.refusing:
         since = state.last_receive if state.rejected_since is None else state.rejected_since
         return InputStatus(WARN, name, (
-            f"the last {state.rejected_in_a_row} messages on {topic} were refused (for "
-            f"{now - since:.1f} s): {state.last_error}"), figures)
+            f"{refused_in_a_row(state.rejected_in_a_row, topic)} (for {now - since:.1f} s): "
+            f"{state.last_error}"), figures)
     rejected, recent = state.rejected_recently
     if recent >= MIN_MESSAGES and rejected > MAX_REJECTED_SHARE * recent:
         return InputStatus(WARN, name, (
@@ -175,16 +179,27 @@ def input_status(state: InputState, now: float, timeout: float) -> InputStatus:
     if doubts:
         return InputStatus(WARN, name, (
             f"{doubts} values on {topic} were doubted, refused or missing in the last "
-            f"{DOUBT_TIME:g} s: {reason}{_perhaps_two(doubts, state)}"), figures)
+            f"{DOUBT_TIME:g} s: {reason}{_perhaps_two(state, now)}"), figures)
     if sentence := clock_sentence(state.clock):
         return InputStatus(WARN, name, sentence, figures)
     return InputStatus(OK, name, f"{state.used} messages used", figures)
 
 
-def _perhaps_two(doubts: int, state: InputState) -> str:
+def refused_in_a_row(count: int, topic: str) -> str:
+    """'the last 3 messages on '/dvl/twist' were refused'; topic: in quotes."""
+    return (f"the last message on {topic} was refused" if count == 1 else
+            f"the last {count} messages on {topic} were refused")
+
+
+def _perhaps_two(state: InputState, now: float) -> str:
     """A hint at a second publisher, which a recording cannot show."""
-    low, high = (share * DOUBT_TIME * (state.clock.rate or 0.0) for share in EVERY_SECOND)
-    return " (about every second message: are there two publishers?)" if low < doubts < high else ""
+    # (in both halves, since half of all are doubted once as well while any fault begins or ends)
+    half = DOUBT_TIME / 2.0
+    low, high = (share * half * (state.clock.rate or 0.0) for share in EVERY_SECOND)
+    ages = [now - t for t, *_ in state.recent_doubts(now)]
+    late = sum(age < half for age in ages)
+    alternate = low < late < high and low < len(ages) - late < high
+    return " (about every second message: are there two publishers?)" if alternate else ""
 
 
 def _clock_figures(state: InputState) -> dict[str, str]:
