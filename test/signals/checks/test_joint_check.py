@@ -13,6 +13,8 @@
 # limitations under the License.
 
 """Checks within joint messages when several joints move alike."""
+import re
+
 import numpy as np
 import pytest
 
@@ -55,14 +57,27 @@ def test_a_wrong_one_among_them_is_found():
 @pytest.mark.parametrize("begin", [0.25, 0.35, 0.5])
 @pytest.mark.parametrize("seed", range(4))
 def test_no_unit_is_told_while_a_part_of_the_data_has_another_sign(seed, begin):
-    """A velocity whose sign changes has no one factor, and none of a unit."""
+    """A velocity whose sign changes has no one factor in all data, and none of a unit. It has the
+    latest ten seconds'."""
     def changed(speed):
         changes = begin * len(speed)
         return speed * np.where(np.arange(len(speed)) < changes, 1.0, -1.0)[:, None] ** [0, 0, 1, 0]
     said = findings(seed, changed)
-    assert len(said) == 1 and "sign" in said[0] and "degrees" not in said[0]
-    if begin == 0.5:
-        assert "does not follow its position" in said[0]
+    factor, = (float(n) for n in re.findall(r"has the wrong sign \((\S+) \+-", " ".join(said)))
+    assert len(said) == 1 and factor == pytest.approx(-1.0, abs=0.03)
+    assert "the positions alone are used" in said[0]
+
+
+@pytest.mark.parametrize("seed", range(4))
+def test_a_sign_that_changed_a_moment_ago_has_no_factor(seed):
+    """Nor has one that was wrong for a while: too few readings are of one kind."""
+    def changed(begin, end):
+        return lambda speed: speed * np.where(
+            (np.arange(len(speed)) * PERIOD > begin) & (np.arange(len(speed)) * PERIOD < end),
+            -1.0, 1.0)[:, None] ** [0, 0, 1, 0]
+    for begin, end in (21.0, 26.0), (5.0, 15.0):
+        said = " ".join(findings(seed, changed(begin, end)))
+        assert not re.search(r"has the wrong sign|degrees", said), said
 
 
 @pytest.mark.parametrize("given", [(), (1.0, 1.0, -2.0, 1.0)])

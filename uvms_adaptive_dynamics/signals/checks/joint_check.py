@@ -21,7 +21,7 @@ import numpy as np
 
 from ..decode.turns import within_turn
 from ..gates.joint_gates import MOST_EFFORT
-from ..gates.velocity_fit import Relation, velocity_relation
+from ..gates.velocity_fit import READINGS_MEMORY, Relation, velocity_relation
 from .effort_band import dead_band_findings
 from .finding import OF_POSITIONS, UNDECIDED, CheckResult, Finding, Harm
 from .joint_effort_check import (
@@ -57,8 +57,7 @@ def check_joints(log: np.ndarray, names: Sequence[str], low: np.ndarray, high: n
     n = len(names)
     t, mu = log[:, 0], log[:, 1:1 + n]
     speed, effort = log[:, 1 + n:1 + 2 * n], log[:, 1 + 2 * n:1 + 3 * n]
-    relations = [velocity_relation(t, mu[:, j], speed[:, j]) if np.isfinite(speed[:, j]).all()
-                 else None for j in range(n)]
+    relations = [_relation(t, mu[:, j], speed[:, j]) for j in range(n)]
     findings, complete = _check_positions(names, mu, low, high, relations, wrapped), True
     if np.isfinite(speed).all() and not findings:
         findings, complete = check_velocities(names, t, mu, speed, relations)
@@ -84,6 +83,21 @@ def check_joints(log: np.ndarray, names: Sequence[str], low: np.ndarray, high: n
         findings = findings + (with_scales(wrong, names, effort_scale) or by_load)
         complete = complete and efforts_complete
     return CheckResult(findings, complete)
+
+
+def _relation(t: np.ndarray, mu: np.ndarray, speed: np.ndarray) -> Relation | None:
+    """The clean relation of a joint's velocities (k,) to its positions (k,), None without one.
+
+    Of the latest readings alone if those show a wrong one, by which the front end leaves velocities
+    out: rows from before the fault would make it look like another, or like none."""
+    if not np.isfinite(speed).all():
+        return None
+    found = velocity_relation(t, mu, speed)
+    if found is None:
+        newest = t > t[-1] - READINGS_MEMORY
+        latest = velocity_relation(t[newest], mu[newest], speed[newest])
+        found = latest if latest is not None and (latest.is_scaled or latest.is_late) else None
+    return found
 
 
 def _check_positions(names: Sequence[str], mu: np.ndarray, low: np.ndarray, high: np.ndarray,

@@ -68,8 +68,10 @@ def check_velocities(names: Sequence[str], t: np.ndarray, mu: np.ndarray, speed:
                         mend=reordered(len(names), order))], True
     for j, k, own, its_error in zip(judged.tolist(), follows.tolist(), gain, error):
         one = relations[j]
-        if one is not None and not one.is_scaled:
-            continue        # (a lag looks like a factor)
+        if one is not None:
+            if not one.is_scaled:
+                continue    # (a lag looks like a factor)
+            own, its_error = 1.0 / one.factor, one.error / one.factor ** 2
         if k != j or outside(own, own, its_error, VELOCITY_GAIN):
             is_clean = one is not None
             findings.append(Finding(
