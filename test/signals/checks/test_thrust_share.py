@@ -22,19 +22,20 @@ from uvms_adaptive_dynamics.model.robot import RobotModel
 from uvms_adaptive_dynamics.signals.checks.finding import CheckResult, Finding
 from uvms_adaptive_dynamics.signals.checks.suite import SensorChecks
 from uvms_adaptive_dynamics.signals.checks.thrust_share import share_since
-from uvms_adaptive_dynamics.signals.checks.weak_thruster import of_thrust
+from uvms_adaptive_dynamics.signals.checks.weak_thruster import LITTLE, of_thrust
 
 FIRST, ONSETS = 30.0, (20.0, 25.0, 30.0, 35.0)
 
 
 def weakened(thruster, share, seed=0):
-    """(thrust, dvl) of a vehicle whose thruster gives only a share of its thrust from FIRST [s]."""
-    return logs(np.ones(8), seed=seed, seconds=60.0,
+    """(thrust, dvl) of a vehicle whose thruster gives only a share of its thrust from FIRST [s].
+    Its controller is weak enough to stay stable with one that pushes backwards."""
+    return logs(np.ones(8), seed=seed, seconds=60.0, gain=5.0,
                 later=(FIRST, np.where(np.arange(8) == thruster, share, 1.0)))
 
 
 @pytest.mark.parametrize("thruster", [0, 3, 5])
-@pytest.mark.parametrize("share", [0.0, 0.3, 0.6, 1.0])
+@pytest.mark.parametrize("share", [-1.0, -0.4, 0.0, 0.3, 0.6, 1.0])
 def test_the_share_is_that_of_the_thrust(thruster, share):
     """Whatever the motion leaves unexplained of the other thrusters' commands."""
     found = share_since(*weakened(thruster, share), ALLOCATION, thruster, ONSETS)
@@ -47,16 +48,43 @@ def test_without_motion_or_an_onset_nothing_is_told():
     assert share_since(thrust, dvl[:20], ALLOCATION, 3, ONSETS) is None
 
 
+WEAK = Finding("thrusters.efficiency", f"thruster 4 gives {LITTLE} of it",
+               mend=of_thrust(3, 0.0, 8))
+
+
+def checks_of(signs=(1.0,) * 8):
+    """The checks of a vehicle with these signs of its thrusters."""
+    config = Config().with_values({"thrusters.allocation": ALLOCATION.ravel().tolist(),
+                                   "thrusters.signs": signs})
+    return SensorChecks(config, RobotModel.from_config(config), tuple)
+
+
 def test_the_finding_takes_the_share_from_the_logs():
-    """It says "little or none", and puts right as much as is lost; other findings stay."""
-    config = Config().with_values({"thrusters.allocation": ALLOCATION.ravel().tolist()})
-    checks = SensorChecks(config, RobotModel.from_config(config), tuple)
+    """It says how much is left, and puts right as much as is lost; other findings stay."""
+    checks = checks_of()
     thrust, dvl = weakened(3, 0.5)
     given = {"thrust": thrust, "dvl": dvl}
-    weak = CheckResult([Finding("thrusters.efficiency", "", mend=of_thrust(3, 0.0, 8))], True)
+    weak = CheckResult([WEAK], True)
     (finding,) = checks.with_share(weak, given, ONSETS).findings
-    assert finding.mend.of_thrust
+    assert finding.mend.of_thrust and finding.sentence == "thruster 4 gives about 50 % of it"
     np.testing.assert_allclose(np.diag(finding.mend.matrix), [1, 1, 1, 0.5, 1, 1, 1, 1], atol=0.1)
+    (again,) = checks.with_share(CheckResult([finding], True), given, ONSETS).findings
+    assert again.sentence == finding.sentence
     assert checks.with_share(weak, {}, ONSETS) is weak
     other = CheckResult([Finding("thrusters.signs", "")], True)
     assert checks.with_share(other, given, ONSETS) is other
+
+
+def test_a_thruster_reversed_under_way_is_not_called_weak():
+    """It is named with the signs to set, although part of the rows are from before it turned."""
+    signs = (1.0, 1.0, 1.0, -1.0, 1.0, -1.0, 1.0, 1.0)
+    thrust, dvl = weakened(3, -1.0)
+    (finding,) = checks_of(signs).with_share(CheckResult([WEAK], True),
+                                             {"thrust": thrust, "dvl": dvl}, ONSETS).findings
+    assert finding.setting == "thrusters.signs"
+    assert "thruster 4 pushes backwards" in finding.sentence
+    assert finding.values["thrusters.signs"] == (1.0, 1.0, 1.0, 1.0, 1.0, -1.0, 1.0, 1.0)
+    np.testing.assert_array_equal(np.diag(finding.mend.matrix), [1, 1, 1, -1, 1, 1, 1, 1])
+    dead, = checks_of(signs).with_share(CheckResult([WEAK], True), dict(
+        zip(("thrust", "dvl"), weakened(3, 0.0))), ONSETS).findings
+    assert LITTLE in dead.sentence

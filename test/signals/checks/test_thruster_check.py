@@ -34,11 +34,12 @@ STEP, STRIDE = 0.02, 5
 
 
 def logs(share, seconds=40.0, seed=0, allocation=ALLOCATION, pull=(), pulled=(15.0, 30.0),
-         axes=np.ones(6), low=0.0, noise=0.005, later=(np.inf, 1.0)):
+         axes=np.ones(6), low=0.0, noise=0.005, later=(np.inf, 1.0), gain=40.0):
     """(thrust, dvl) as the frame checks log them, of a level vehicle whose thrusters give these
     shares (N,) of their commands, others from later[0] [s] on, unknown to the controller; pull (6,)
     [N, N m] acts on it from one time to another [s]. It moves by shares of the axes (6,), its
-    centre of gravity is `low` [m], and the DVL has noise [m/s]."""
+    centre of gravity is `low` [m], the DVL has noise [m/s], and velocity is controlled with a gain
+    [1/s], four times too small."""
     rng = np.random.default_rng(seed)
     mass, stiffness = np.diag(MASS), MASS[0] * 9.81 * low
     mass[[0, 4, 1, 3], [4, 0, 3, 1]] = MASS[0] * low * np.array([1, 1, -1, -1])
@@ -49,7 +50,7 @@ def logs(share, seconds=40.0, seed=0, allocation=ALLOCATION, pull=(), pulled=(15
     for k in range(round(seconds / STEP)):
         t = STEP * k
         wanted = 0.5 * axes * size * np.sin(frequency * t + phase).sum(axis=0)
-        force = np.linalg.pinv(allocation) @ (40.0 * MASS / 4.0 * (wanted - nu))
+        force = np.linalg.pinv(allocation) @ (gain / 4.0 * MASS * (wanted - nu))
         if k % STRIDE == 0:
             thrust.append([t, *impulse])
             seen = nu + np.repeat([noise, 0.001], 3) * rng.standard_normal(6)

@@ -31,7 +31,7 @@ from ..filters.thrust_curve import neutral_command
 from .depth_check import check_depth
 from .dvl_check import OF_WORLD, check_velocity
 from .effort_scale import check_effort_scale, loads_of
-from .finding import UNDECIDED, CheckResult, Mend, mismatch
+from .finding import UNDECIDED, CheckResult, Finding, Mend, mismatch
 from .imu_check import check_gravity, check_rates
 from .joint_check import ScaleCheck, check_joints
 from .quaternion_check import check_quaternion
@@ -40,7 +40,7 @@ from .thrust_share import share_since
 from .thruster_check import thruster_findings
 from .thruster_windows import Windows, thrust_windows
 from .velocity_map import fused
-from .weak_thruster import of_thrust
+from .weak_thruster import with_share
 
 MIN_LOG_ROWS = 50
 # Share of saturated commands, and number of commands, from which the unit is wrong.
@@ -131,7 +131,8 @@ class SensorChecks:
     def with_share(self, result: CheckResult, logs: dict[str, np.ndarray],
                    onsets: Sequence[float]) -> CheckResult:
         """The thrusters' result; if it says that one has become weak since one of these times [s],
-        with the share of its thrust that it still gives, which the logs from before it tell."""
+        with the share of its thrust that it still gives, or with the sign that it has now, which
+        the logs from before it tell."""
         weak = next((one for one in result.findings if one.mend and one.mend.of_thrust), None)
         if weak is None or weak.mend is None or not {"thrust", "dvl"} <= logs.keys():
             return result
@@ -140,8 +141,8 @@ class SensorChecks:
         share = share_since(logs["thrust"], dvl, self._allocation, thruster, onsets)
         if share is None:
             return result
-        mend = of_thrust(thruster, share, self._allocation.shape[1])
-        return result._replace(findings=[weak._replace(mend=mend)])
+        found = with_share(weak, thruster, share, self._allocation.shape[1])
+        return result._replace(findings=[self._in_settings(found)])
 
     def _scale_check(self, imu: np.ndarray | None) -> ScaleCheck:
         """The check of the efforts' unit; imu: its log, None if it is too short."""
@@ -184,9 +185,13 @@ class SensorChecks:
             windows, logs["thrust"], logs["dvl"], self._allocation)
         if findings is None:
             return UNDECIDED
-        return CheckResult([finding._replace(values=self._absolute(finding.values),
-                                             mend=self._of_commands(finding.mend))
-                            for finding in findings], True)
+        return CheckResult([self._in_settings(finding) for finding in findings], True)
+
+    def _in_settings(self, finding: Finding) -> Finding:
+        """The finding on thrust along the allocation, in values and commands as the settings have
+        them."""
+        return finding._replace(values=self._absolute(finding.values),
+                                mend=self._of_commands(finding.mend))
 
     def _of_commands(self, mend: Mend | None) -> Mend | None:
         """The mend of thrust along the allocation, as one of commands in their unit."""

@@ -27,7 +27,7 @@ import numpy as np
 from .fits import orthonormal, unexplained
 from .thruster_windows import thrust_windows
 
-TRIED_SHARES = np.linspace(0.0, 1.0, 41)      # of its thrust
+TRIED_SHARES = np.linspace(-1.0, 1.0, 81)     # of its thrust; negative: it pushes backwards
 
 
 def share_since(thrust: np.ndarray, dvl: np.ndarray, allocation: np.ndarray, thruster: int,

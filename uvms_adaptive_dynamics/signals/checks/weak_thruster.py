@@ -15,6 +15,8 @@
 """Check for a thruster that gives little of what is commanded."""
 from __future__ import annotations
 
+import re
+
 import numpy as np
 
 from ...model.sample import WEAK_THRUSTER
@@ -22,7 +24,7 @@ from ...model.vehicle import load_columns
 from .finding import Finding, Mend
 from .fits import orthonormal, solve, unexplained
 from .thruster_windows import MIN_VELOCITY_STDDEV, PULL_STEP, Windows
-from .wirings import certain_gain
+from .wirings import certain_gain, of_signs
 
 REWEIGHTED = 10       # iterations of reweighting by the residuals
 # Mean log likelihood ratio per independent window from which a weak thruster is named: the product
@@ -33,6 +35,8 @@ WEAK_GAIN = 4.0
 # thruster of the simulated robot reaches 1.3.
 MOST_LOST = 2.0
 MOST_ALIKE = 2        # explanations of similar likelihood that are named together
+
+LITTLE = "little or none"
 
 
 def weak_thruster(windows: Windows, dvl: np.ndarray, allocation: np.ndarray) -> list[Finding]:
@@ -62,10 +66,22 @@ def weak_thruster(windows: Windows, dvl: np.ndarray, allocation: np.ndarray) -> 
         if gains[named].min() > least and gains[named].min() - gains[others].max() > certain:
             names = " or ".join(str(k + 1) for k in sorted(named))
             return [Finding(WEAK_THRUSTER, (
-                f"thruster {names} gives little or none of its commanded thrust, unlike the "
-                "others; check its propeller, its speed controller and its cable, and look for a "
-                "rope in it"), mend=of_thrust(int(order[0]), 0.0, len(gains)))]
+                f"thruster {names} gives {LITTLE} of its commanded thrust, unlike the others; "
+                "check its propeller, its speed controller and its cable, and look for a rope in "
+                "it"), mend=of_thrust(int(order[0]), 0.0, len(gains)))]
     return []
+
+
+def with_share(weak: Finding, thruster: int, share: float, count: int) -> Finding:
+    """What is said of one among `count` thrusters, by index, that gives this share of its thrust
+    since it was found weak; below -1/2, it pushes backwards."""
+    signs = np.where(np.arange(count) == thruster, -1.0, 1.0)
+    if share < -0.5 and weak.sentence.startswith(f"thruster {thruster + 1} gives"):
+        return of_signs(signs)
+    tenths = round(10.0 * share)
+    said = f"about {10 * tenths} %" if 0 < tenths < 10 else LITTLE
+    return weak._replace(sentence=re.sub(rf"{LITTLE}|about \d+ %", said, weak.sentence, count=1),
+                         mend=of_thrust(thruster, max(share, 0.0), count))
 
 
 def of_thrust(thruster: int, share: float, count: int) -> Mend:

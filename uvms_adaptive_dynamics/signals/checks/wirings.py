@@ -60,11 +60,7 @@ def wirings(allocation: np.ndarray, fit: ThrustFit) -> Iterator[Wiring]:
     directions = directions[1:]         # the first is as set
     judged = allocation_deviations(allocation * directions[:, None], fit)
     for signs, deviation in zip(directions, judged):
-        reversed_ones = np.flatnonzero(signs < 0)
-        yield Wiring(allocation * signs, deviation, certain, Finding(
-            "thrusters.signs", _reversed_sentence(reversed_ones),
-            {"thrusters.signs": tuple(signs.tolist())},
-            mend=Mend("thrusters", 0, np.diag(signs))))
+        yield Wiring(allocation * signs, deviation, certain, of_signs(signs))
     as_set = range(1, allocation.shape[1] + 1)
     orders = [_swapped(as_set, a, b) for a, b in swaps]
     for (a, b), drives, deviation in zip(swaps, orders, _of_orders(allocation, fit, orders)):
@@ -87,6 +83,13 @@ def wirings(allocation: np.ndarray, fit: ThrustFit) -> Iterator[Wiring]:
             "axes although forward, right, down is set, or vice versa; check both frames"
             + (f"; if they are right, {ordered.finding.sentence}" if alike else "")),
         ordered.finding.values if alike else {}))
+
+
+def of_signs(signs: np.ndarray) -> Finding:
+    """The finding that the thrusters push backwards whose sign (N,) is negative."""
+    return Finding("thrusters.signs", _reversed_sentence(np.flatnonzero(signs < 0)),
+                   {"thrusters.signs": tuple(signs.tolist())},
+                   mend=Mend("thrusters", 0, np.diag(signs)))
 
 
 def _reversed_sentence(places: np.ndarray) -> str:
