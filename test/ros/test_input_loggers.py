@@ -162,6 +162,7 @@ def test_another_rate_is_said_once_with_both(rate, said):
     assert len(found) == said
     if said:
         assert f"now comes at {rate:.3g} Hz, 50 Hz before" in found[0].text
+        assert ("load on this computer" in found[0].text) == (rate < 50.0)
 
 
 def test_a_silence_is_no_other_rate():

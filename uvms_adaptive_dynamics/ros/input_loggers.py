@@ -203,9 +203,11 @@ class InputLogger:
             self._other_rate = rate
         else:
             self._rate, self._other_rate = rate, None
+            # (an overloaded computer loses messages)
+            load = " and the load on this computer" if rate < before else ""
             yield "rate", THROTTLE_S, Line(True, (
                 f"'{self._topic.topic}' now comes at {rate:.3g} Hz, {before:.3g} Hz before. If "
-                "this is not intended, check its driver"))
+                f"this is not intended, check its driver{load}"))
 
 
 class ClockLogger:

@@ -129,10 +129,11 @@ class MessageReader:
             return []
         if handling in (Handling.AHEAD, Handling.LATE):
             assert stamp is not None and state.clock.offset is not None
+            causes = ("and connection" if handling is Handling.AHEAD else
+                      "and connection, and the load on this computer")
             state.count_rejected(handling.value, (
                 f"its stamp is {_before_reception(receive_time - stamp)}, usually "
-                f"{_before_reception(state.clock.offset)}; check that driver's clock and "
-                "connection"))
+                f"{_before_reception(state.clock.offset)}; check that driver's clock {causes}"))
             return []
         # Held messages were not checked against their clock; nor was the one that made it known.
         return self._readings(self._fitting([*self._released(), now])
