@@ -67,6 +67,15 @@ def test_what_is_too_large_for_a_bias_is_told_and_not_taken_off():
     assert not any(gyro.bias) and gyro.sentences() == []
 
 
+def test_what_grows_too_large_for_a_bias_is_none():
+    """A turn by reversed axes that grows: a bias was found, then another beside it, of .4 rad/s in
+    all."""
+    gyro, wrong = looked(lambda t: (t > ONSET) * np.array([0.2 + 0.25 * (t > ONSET + 5.0), 0, 0]),
+                         seconds=40.0)
+    assert wrong[0][0] < ONSET + 2.6 * BIAS_SPAN and wrong[-1] == (39.75, RATES)
+    assert not any(gyro.bias) and gyro.sentences() == []
+
+
 def test_an_error_about_the_vertical_is_the_headings_until_it_has_lasted():
     """Steel disturbs a heading for seconds; only a lasting error is the gyro's."""
     yaw = 0.06 * DOWN

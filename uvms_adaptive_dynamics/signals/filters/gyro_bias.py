@@ -71,10 +71,10 @@ class GyroBias:
     def compare(self, t: float, turn_error: Sequence[float], down: Sequence[float]) -> str:
         """Compare attitude and rates; returns what has been wrong for two spans.
 
-        RATES: the rates; unless the error is too large, it becomes the bias now. HEADING: possibly
-        the heading, for an error about the vertical that has not lasted yet. '': nothing.
-        `turn_error` (4,) [rad]: down vector and heading less their predictions by the rates over
-        BIAS_SPAN; `down` (3,): the measured down vector.
+        RATES: the rates; the error becomes the bias now, unless that is then too large for one.
+        HEADING: possibly the heading, for an error about the vertical that has not lasted yet. '':
+        nothing. `turn_error` (4,) [rad]: down vector and heading less their predictions by the
+        rates over BIAS_SPAN; `down` (3,): the measured down vector.
         """
         self._next = t + BIAS_SPAN / COMPARISONS
         tilt = cross(down, turn_error[:3])
@@ -98,10 +98,12 @@ class GyroBias:
         if self._is_heading(t, mean, limit, np.array(down)):
             self._heading_since = begin
             return HEADING
-        if np.max(np.abs(mean)) < LARGEST_GYRO_BIAS:
+        if np.max(np.abs(self.bias + mean)) < LARGEST_GYRO_BIAS:
             self._follow(mean)
             self.since = begin
             self.restart()
+        else:                       # nor was what has been found of it before a bias
+            self.bias, self.since = (0.0, 0.0, 0.0), None
         return RATES
 
     def _is_heading(self, t: float, mean: np.ndarray, limit: np.ndarray, down: np.ndarray) -> bool:
