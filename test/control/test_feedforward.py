@@ -136,6 +136,26 @@ def test_new_parameters_come_without_a_bump_and_are_reached():
     assert sources[0] == "prior" and sources[10] == "blend" and sources[-1] == "trusted"
 
 
+def test_deviations_that_nobody_asks_for_do_not_matter():
+    """They are NaN, the efforts are the same to the last digit, and the next deviations that are
+    asked for are those of the blend, to rounding."""
+    always, seldom = feedforward(), feedforward()
+    rng, pi = np.random.default_rng(4), inside_P(np.random.default_rng(1), .5)
+    covariances = [None, *(np.diag(rng.uniform(0, .1, 75)) for _ in range(2))]
+    for k in range(300):
+        for ff in (always, seldom):
+            if k % 40 == 20:
+                ff.update(pi, covariances[k // 40 % 3], k * PERIOD, True)
+        asked = k % 47 == 46
+        full, part = (ff.efforts(k * PERIOD, state(), NU_DOT, MU_DDOT, with_stddev=stddev)
+                      for ff, stddev in ((always, True), (seldom, asked)))
+        assert (part.tau == full.tau).all() and part.source == full.source
+        if asked:
+            np.testing.assert_allclose(part.stddev, full.stddev, rtol=1e-9)
+        else:
+            assert np.isnan(part.stddev).all()
+
+
 @pytest.mark.parametrize("fallback, there", [("prior", "prior"), ("nothing", "nothing"),
                                              ("trusted", "trusted")])
 def test_a_dead_estimator_is_left_within_one_period(fallback, there):

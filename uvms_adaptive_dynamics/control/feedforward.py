@@ -40,7 +40,7 @@ from ..model.robot import RobotModel
 
 class FeedforwardEfforts(NamedTuple):
     """tau (C,) within the limits and stddev (C,) [N, N m]: wrench in body FRD, then joint efforts;
-    stddev is due to the parameters alone.
+    stddev is due to the parameters alone, NaN unless it was asked for.
 
     source: 'trusted', 'prior' or 'nothing', or 'blend' during a transition; age [s] of the last
     trusted parameters, infinite before any. arm_reaction (6,) [N, N m]: wrench of the arm on the
@@ -63,6 +63,30 @@ class _Parameters(NamedTuple):
     stamp: float = -math.inf
 
 
+class _Blend:
+    """A covariance (p, p) that moves towards others, brought up to date only when it is read."""
+
+    def __init__(self, covariance: np.ndarray):
+        self._reached, self._workspace = covariance.copy(), np.empty_like(covariance)
+        self._towards, self._kept, self._added = covariance, 1.0, 0.0
+
+    def move(self, share: float, towards: np.ndarray) -> None:
+        """Move by a share of the way. Mixed variances are an upper bound (Jensen), whatever the
+        correlation of the two."""
+        if towards is not self._towards:
+            self.now()
+            self._towards = towards
+        self._kept *= 1.0 - share
+        self._added = self._added * (1.0 - share) + share
+
+    def now(self) -> np.ndarray:
+        """The covariance reached."""
+        self._reached *= self._kept
+        self._reached += np.multiply(self._added, self._towards, out=self._workspace)
+        self._kept, self._added = 1.0, 0.0
+        return self._reached
+
+
 class Feedforward:
     """Inverse dynamics with the trusted parameters, at the controller's rate.
 
@@ -78,6 +102,7 @@ class Feedforward:
         require("config", config, Config)
         self.robot, self.settings = robot, config.feedforward
         self.limits = effort_limits(robot, config)
+        self._limits = self.limits.tolist()
         table = robot.table
         self._physical = PhysicalSet(table, config.estimation)
         prior = prior.for_table(table, "the feedforward's prior")
@@ -89,8 +114,9 @@ class Feedforward:
                                     "nothing")
         self._trusted: _Parameters | None = None
         self._sign_of_life, self._refused = -math.inf, False
-        self._x, self._covariance = self._wanted(0.0).x, self._wanted(0.0).covariance.copy()
-        self._workspace = np.empty_like(self._covariance)
+        self._x, self._covariance = self._wanted(0.0).x, _Blend(self._wanted(0.0).covariance)
+        self._unknown = np.full(len(self.limits), math.nan)
+        self._unknown.setflags(write=False)
         self._before: float | None = None
 
     def change_settings(self, config: Config) -> None:
@@ -163,13 +189,14 @@ class Feedforward:
 
     def efforts(self, t: float, state: State, nu_dot: np.ndarray, mu_ddot: np.ndarray,
                 friction_speed: np.ndarray | None = None,
-                engaged: bool = True) -> FeedforwardEfforts:
+                engaged: bool = True, with_stddev: bool = True) -> FeedforwardEfforts:
         """Efforts at time t [s] for wanted accelerations nu_dot (6,), mu_ddot (n,) in `state`.
 
         friction_speed (n,) [rad/s or m/s]: speed for Coulomb friction, by default state.mu_dot;
         the wanted speed keeps measurement noise out of the joint efforts. engaged False: the
-        efforts fade to zero, e.g. because the state is too old. Raises ParameterError if time,
-        state or accelerations are not finite; nothing has changed then.
+        efforts fade to zero, e.g. because the state is too old. with_stddev False leaves the
+        standard deviations out, a third of the time. Raises ParameterError if time, state or
+        accelerations are not finite; nothing has changed then.
         """
         E = self._regressor(state, nu_dot, mu_ddot, friction_speed)
         wanted = self._wanted(t) if engaged else self._nothing
@@ -180,19 +207,22 @@ class Feedforward:
                                  "or absurdly large; expected finite numbers [SI].")
         share = min(self._share_of_time(t), self._share_of_step(before, after))
         self._x = self._x + share * (wanted.x - self._x)
-        # The mixed variances are an upper bound (Jensen), whatever the correlation of the two.
-        self._covariance *= 1.0 - share
-        self._covariance += np.multiply(share, wanted.covariance, out=self._workspace)
+        self._covariance.move(share, wanted.covariance)
         self._before = t
-        Y, tau = E[:, :-1], self._limited(E @ self._x)
+        tau = self._limited(E @ self._x)
         there = np.abs(self._limited(after) - tau) <= self.settings.max_step * self.limits
-        variance = np.einsum("ij,ij->i", Y @ self._covariance, Y)
         carried = self.robot.table.arm_slice
         arm = E[:6, carried] @ self._x[carried] + E[:6, -1] * self._x[-1]
         return FeedforwardEfforts(
-            tau, np.sqrt(np.maximum(variance, 0.0)), wanted.source if there.all() else "blend",
+            tau, self._stddev(E[:, :-1]) if with_stddev else self._unknown,
+            wanted.source if there.all() else "blend",
             t - self._trusted.stamp if self._trusted else math.inf,
             -arm if self.robot.vehicle else np.zeros(6))
+
+    def _stddev(self, Y: np.ndarray) -> np.ndarray:
+        """(C,) standard deviations of Y pi."""
+        variance = np.einsum("ij,ij->i", Y @ self._covariance.now(), Y)
+        return np.sqrt(np.maximum(variance, 0.0))
 
     def _regressor(self, state: State, nu_dot: np.ndarray, mu_ddot: np.ndarray,
                    friction_speed: np.ndarray | None) -> np.ndarray:
@@ -248,13 +278,16 @@ class Feedforward:
         moves no limited effort by more than one step."""
         if self._before is None:
             return 1.0
-        step, way = self.settings.max_step * self.limits, after - before
-        start = np.where(way < 0, -before, before)     # mirrored so that all efforts rise
-        # Motion below the lower limit is free, then one step; beyond the upper limit all is free.
-        free = np.maximum(-self.limits - start, 0.0) + step
-        bound = np.clip(start, -self.limits, self.limits) + step < self.limits
-        return float(np.min(free[bound] / np.maximum(np.abs(way[bound]), free[bound]),
-                            initial=1.0))
+        share = 1.0
+        # floats: for ten channels, arrays would take longer
+        for start, end, limit in zip(before.tolist(), after.tolist(), self._limits):
+            way, step = abs(end - start), self.settings.max_step * limit
+            start = -start if end < start else start    # mirrored so that all efforts rise
+            # Motion below the lower limit is free, then one step; beyond the upper limit all is.
+            if min(max(start, -limit), limit) + step < limit:
+                free = max(-limit - start, 0.0) + step
+                share = min(share, free / max(way, free))
+        return share
 
     def _limited(self, tau: np.ndarray) -> np.ndarray:
         return np.clip(tau, -self.limits, self.limits)

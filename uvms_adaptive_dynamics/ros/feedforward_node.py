@@ -120,9 +120,8 @@ class FeedforwardNode(SettingsNode):
             came += self._slow_poll.collect()[0]
         for message in came:
             self._receive(message)
-        now = self.now()
-        if now > 0.0:      # else simulated time has not started
-            self._compute(now)
+        if self._poll.now > 0.0:      # else simulated time has not started
+            self._compute(self._poll.now)
 
     def _compute(self, now: float) -> None:
         t, latest = self._states.now(now), self._states.latest()
@@ -131,7 +130,7 @@ class FeedforwardNode(SettingsNode):
         if latest is None or t is None:
             if self._last is None:
                 return self._publish_status(now, ERROR, "no state yet: waiting for " + " and ".join(
-                    role for role in STATE_ROLES if role in self._needed), {})
+                    role for role in STATE_ROLES if role in self._needed), dict)
             t, latest = now, self._last     # state lost, for example by a clock jump: fade out
         motion = self._motions.at(now, latest.state)
         efforts = self._efforts(t, latest, motion, fresh)
@@ -151,12 +150,11 @@ class FeedforwardNode(SettingsNode):
         engaged = fresh and self._last is not None
         self._last = latest
         return self.feedforward.efforts(t, state, motion.nu_dot, motion.mu_ddot, motion.mu_dot,
-                                        engaged)
+                                        engaged, self._outputs.wants_stddev)
 
     def _judge(self, now: float, t: float, latest: LatestState, motion: WantedMotion,
                efforts: FeedforwardEfforts, fresh: bool) -> None:
         dvl_age, vehicle = t - latest.velocity_t, self._robot.vehicle
-        ahead = self._motions.begins_in(now)
         level, said = OK, ("efforts are blending to new parameters" if efforts.source == "blend"
                            else "efforts from the trusted parameters")
         if because := self.feedforward.fallback_because(t):
@@ -170,20 +168,27 @@ class FeedforwardNode(SettingsNode):
             level, said = WARN, "no DVL velocity: continuing on the IMU alone, fading out"
         if not fresh:
             level, said = ERROR, "the state is too old, efforts fade to zero; check the sensors"
-        self._publish_status(now, level, said, {
+        self._publish_status(now, level, said, lambda: {
             "source": efforts.source, "age of state [s]": t - latest.t,
             **({"age of velocity [s]": dvl_age} if vehicle else {}),
             "age of parameters [s]": _age(efforts.age),
-            "wanted motion": "given" if motion.given else "none: zero accelerations" + (
-                f" (the received one begins in {ahead:.3g} s)" if ahead else ""),
+            "wanted motion": self._wanted_motion(now, motion),
             **{f"dropped {role}": count for role, count in self.dropped.items()}})
 
-    def _publish_status(self, now: float, level: int, message: str, values: dict[str, Any]) -> None:
+    def _wanted_motion(self, now: float, motion: WantedMotion) -> str:
+        if motion.given:
+            return "given"
+        ahead = self._motions.begins_in(now)
+        return "none: zero accelerations" + (
+            f" (the received one begins in {ahead:.3g} s)" if ahead else "")
+
+    def _publish_status(self, now: float, level: int, message: str,
+                        values: Callable[[], dict[str, Any]]) -> None:
         if (level, message) != self._said or not 0.0 <= now - self._said_at < SLOW_PERIOD:
             if level != OK and (level, message) != self._said:
                 self.get_logger().warning(message, throttle_duration_sec=5.0)
             self._said, self._said_at = (level, message), now
-            self._outputs.status(now, level, message, values)
+            self._outputs.status(now, level, message, values())
 
     # --- messages ---------------------------------------------------------------------------------
 

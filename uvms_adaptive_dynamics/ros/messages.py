@@ -46,10 +46,17 @@ from ..errors import MessageError, brief
 FLU_SIGNS = np.array([1., -1., -1., 1., -1., -1.])
 
 
-def time_message(t: float) -> Time:
-    """`t` [s since the epoch] to the microsecond, the resolution of a double today."""
+def stamp_of(t: float) -> tuple[int, int]:
+    """Seconds and nanoseconds of `t` [s since the epoch], to the microsecond, the resolution of a
+    double today."""
     seconds, micro = divmod(round(t * 1e6), 1_000_000)
-    return Time(sec=int(seconds), nanosec=int(micro) * 1000)
+    return int(seconds), int(micro) * 1000
+
+
+def time_message(t: float) -> Time:
+    """`t` [s since the epoch] as a message."""
+    seconds, nanoseconds = stamp_of(t)
+    return Time(sec=seconds, nanosec=nanoseconds)
 
 
 def status_values(message: DiagnosticArray) -> dict[str, str]:

@@ -216,6 +216,11 @@ class InputPoll:
         self._read = _Reading(0, time.time_ns())
         self._last = 0
 
+    @property
+    def now(self) -> float:
+        """The node's clock at the last collection [s]; 0 until simulated time starts."""
+        return self._read.node * 1e-9
+
     def collect(self) -> tuple[list[ReceivedMessage], bool]:
         """(messages since the last call, whether the node's clock jumped back since then).
 
