@@ -14,9 +14,9 @@
 
 """Readers of frequent sensor messages from their bytes.
 
-rclpy builds some thirty Python objects for an Imu, a third of what a node spends on it. These read
-the same fields straight from the bytes, little-endian CDR as of DDS-XTypes 7.4.1, and leave all
-other encodings, damaged bytes and types to the middleware.
+rclpy imports five classes and builds nine objects for each Imu; with the cold caches of a process
+that wakes up a hundred times a second that takes four times as long as reading the same fields from
+the bytes. Other types and encodings and damaged bytes are left to the middleware.
 """
 from __future__ import annotations
 
@@ -25,11 +25,10 @@ from struct import Struct
 from types import SimpleNamespace
 from typing import Any
 
-LITTLE_ENDIAN = b"\0\1"
-BODY = 4            # behind the encoding; alignment counts from here
-STAMP, LENGTH = Struct("<iI"), Struct("<I")
-IMU = Struct("<37d")
-MOST = 1000         # names or numbers that a joint state read here may have
+from .prepared import LITTLE_ENDIAN
+
+STAMP_FIELDS, LENGTH = Struct("<iI"), Struct("<I")
+IMU_NUMBERS = Struct("<37d")
 
 
 class _NotRead(Exception):
@@ -57,7 +56,7 @@ def reader(kind: str, decode: Callable[[bytes], Any]) -> Callable[[bytes], Any]:
 
 def _imu(data: bytes) -> Any:
     header, at = _header(data)
-    values = IMU.unpack_from(data, _aligned(at, 8))
+    values = IMU_NUMBERS.unpack_from(data, _aligned(at, 8))
     x, y, z, w = values[:4]
     return SimpleNamespace(
         header=header, orientation=SimpleNamespace(x=x, y=y, z=z, w=w),
@@ -89,7 +88,7 @@ class _JointStates:
         end = begin + len(self._bytes)
         if begin != self._begin or data[begin:end] != self._bytes:
             names, (count,), end = [], LENGTH.unpack_from(data, begin), begin + LENGTH.size
-            for _ in range(_possible(count)):
+            for _ in range(count):
                 name, end = _string(data, _aligned(end, 4))
                 names.append(name)
             self._bytes, self._names, self._begin = data[begin:end], names, begin
@@ -98,10 +97,11 @@ class _JointStates:
 
 def _header(data: bytes) -> tuple[Any, int]:
     """(header, where it ends)."""
-    if data[:2] != LITTLE_ENDIAN:
+    if not data.startswith(LITTLE_ENDIAN):
         raise _NotRead
-    sec, nanosec = STAMP.unpack_from(data, BODY)
-    frame_id, at = _string(data, BODY + STAMP.size)
+    begin = len(LITTLE_ENDIAN)
+    sec, nanosec = STAMP_FIELDS.unpack_from(data, begin)
+    frame_id, at = _string(data, begin + STAMP_FIELDS.size)
     return SimpleNamespace(stamp=SimpleNamespace(sec=sec, nanosec=nanosec), frame_id=frame_id), at
 
 
@@ -122,15 +122,10 @@ def _doubles(data: bytes, at: int) -> tuple[list[float], int]:
     if count == 0:
         return [], at
     at = _aligned(at, 8)
-    values = Struct(f"<{_possible(count)}d")
+    values = Struct(f"<{count}d")
     return list(values.unpack_from(data, at)), at + values.size
 
 
-def _possible(count: int) -> int:
-    if count > MOST:
-        raise _NotRead
-    return count
-
-
 def _aligned(at: int, size: int) -> int:
-    return at + (BODY - at) % size
+    """The next multiple of `size`, counted from the message's body."""
+    return at + (len(LITTLE_ENDIAN) - at) % size

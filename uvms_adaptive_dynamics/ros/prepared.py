@@ -28,8 +28,9 @@ from rclpy.serialization import serialize_message
 
 from .messages import stamp_of
 
+# Bytes before a message's body: plain CDR, little-endian (DDS-XTypes 7.4.1)
+LITTLE_ENDIAN = b"\0\1\0\0"
 STAMP = Struct("=iI")
-HEADER_AT = 4       # behind the four bytes that name the encoding
 
 
 class PreparedMessage:
@@ -48,6 +49,6 @@ class PreparedMessage:
     def serialized(self, t: float, numbers: Sequence[float]) -> bytes:
         """The message with the stamp t [s] and other numbers."""
         if self._stamped:
-            STAMP.pack_into(self._bytes, HEADER_AT, *stamp_of(t))
+            STAMP.pack_into(self._bytes, len(LITTLE_ENDIAN), *stamp_of(t))
         self._numbers.pack_into(self._bytes, self._begin, *numbers)
         return bytes(self._bytes)
