@@ -195,8 +195,8 @@ class Feedforward:
         friction_speed (n,) [rad/s or m/s]: speed for Coulomb friction, by default state.mu_dot;
         the wanted speed keeps measurement noise out of the joint efforts. engaged False: the
         efforts fade to zero, e.g. because the state is too old. with_stddev False leaves the
-        standard deviations out, a third of the time. Raises ParameterError if time, state or
-        accelerations are not finite; nothing has changed then.
+        standard deviations out. Raises ParameterError if time, state or accelerations are not
+        finite; nothing has changed then.
         """
         E = self._regressor(state, nu_dot, mu_ddot, friction_speed)
         wanted = self._wanted(t) if engaged else self._nothing

@@ -15,8 +15,8 @@
 """Readers of frequent sensor messages from their bytes.
 
 rclpy imports five classes and builds nine objects for each Imu; with the cold caches of a process
-that wakes up a hundred times a second that takes four times as long as reading the same fields from
-the bytes. Other types and encodings and damaged bytes are left to the middleware.
+that wakes up a hundred times a second, that takes three to four times as long as reading the same
+fields from the bytes. Other types and encodings and damaged bytes are left to the middleware.
 """
 from __future__ import annotations
 

@@ -14,8 +14,8 @@
 
 """Messages of which only the stamp and the last numbers change from one to the next.
 
-They are kept as bytes. Building a message from Python objects and serializing it takes ten times as
-long as writing its numbers.
+They are kept as bytes. Building a message from Python objects and serializing it takes six times as
+long as writing its numbers with cold caches, twenty with warm ones.
 """
 from __future__ import annotations
 
