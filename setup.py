@@ -73,12 +73,12 @@ setup(
     },
     entry_points={
         "console_scripts": [
-            f"estimator = {package_name}.ros.node:main",
-            f"feedforward = {package_name}.ros.feedforward_node:main",
-            f"twin = {package_name}.ros.twin_node:main",
-            f"identify = {package_name}.ros.identification_node:main",
-            f"simulated_robot = {package_name}.ros.demo.simulated_robot:main",
-            f"closed_loop_controller = {package_name}.ros.demo.controller:main",
+            f"estimator = {package_name}.programs:estimator",
+            f"feedforward = {package_name}.programs:feedforward",
+            f"twin = {package_name}.programs:twin",
+            f"identify = {package_name}.programs:identify",
+            f"simulated_robot = {package_name}.programs:simulated_robot",
+            f"closed_loop_controller = {package_name}.programs:closed_loop_controller",
             f"{package_name} = {package_name}.__main__:process",
         ],
     },

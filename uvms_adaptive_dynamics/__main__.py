@@ -24,6 +24,11 @@ import sys
 from importlib import import_module
 from typing import Any
 
+from .programs import INTERRUPTED, begin_imports, end_imports
+
+if __name__ == "__main__":
+    begin_imports()
+
 # Before numpy is imported: for our 75 x 75 matrices BLAS threads cost more than they gain.
 os.environ.setdefault("OMP_NUM_THREADS", "1")
 
@@ -108,6 +113,7 @@ def main(arguments: list[str] | None = None) -> int:
                 parser.parse_args(arguments)    # exits for --help and --version
             raise _no_command(arguments)
         command = import_module(f".{COMMANDS[chosen][0]}", __package__)
+        end_imports()
         command.add_arguments(subparsers.choices[chosen])
         return int(command.run(parser.parse_args(arguments)))
     except UvmsError as error:
@@ -131,6 +137,7 @@ def _no_command(arguments: list[str]) -> UvmsError:
 def process() -> int:
     """`main` of a process: its status, or that of a shell for Ctrl-C and for output that is no
     longer read."""
+    begin_imports()
     try:
         try:
             status = main()
@@ -139,7 +146,7 @@ def process() -> int:
         sys.stdout.flush()
         return status
     except KeyboardInterrupt:
-        return 128 + signal.SIGINT
+        return INTERRUPTED
     except BrokenPipeError:
         if not any(_is_unread(stream.fileno()) for stream in (sys.stdout, sys.stderr)):
             raise       # another pipe, of one of our own processes

@@ -137,7 +137,7 @@ def executables():
     """Names of the console scripts in setup.py."""
     text = (ROOT / "setup.py").read_text()
     return {line.split('"')[1].split("=")[0].strip()
-            for line in text.splitlines() if "{package_name}." in line and ":main" in line}
+            for line in text.splitlines() if "{package_name}.programs:" in line}
 
 
 @pytest.mark.parametrize("file",

@@ -47,7 +47,7 @@ BELOW = {
                    "review", "options", "garbage", "processes"},
     # The demonstration uses a simulated robot; the node does not, see below.
     "ros": {"config", "model", "signals", "solvers", "uncertainty", "estimation", "simulation",
-            "control", "review", "options", "garbage", "processes"},
+            "control", "review", "options", "garbage", "processes", "programs"},
     # Only URDF paths and rotations of the model: its physics shares no code with the regressors.
     "simulation": {"config", "model", "signals", "options"},
     "studies": {"config", "model", "signals", "solvers", "uncertainty", "estimation", "evaluation",
@@ -58,9 +58,10 @@ BELOW = {
     "disk": set(),
     "garbage": set(),
     "processes": set(),
+    "programs": set(),
     "terminal": set(),
     "completion": {"options"},
-    "__main__": {"options"},
+    "__main__": {"options", "programs"},
 }
 
 # Restricted distributions: prefixes of the modules that may import them.

@@ -26,6 +26,11 @@ from collections import Counter
 from collections.abc import Callable
 from typing import Any
 
+from ..programs import begin_imports
+
+if __name__ == "__main__":
+    begin_imports()
+
 # Before numpy is imported: for our 75 x 75 matrices BLAS threads cost more than they gain.
 os.environ.setdefault("OMP_NUM_THREADS", "1")
 

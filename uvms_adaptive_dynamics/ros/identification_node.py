@@ -21,6 +21,11 @@ import os
 import sys
 import time
 
+from ..programs import begin_imports
+
+if __name__ == "__main__":
+    begin_imports()
+
 # Before numpy is imported: for our 75 x 75 matrices BLAS threads cost more than they gain.
 os.environ.setdefault("OMP_NUM_THREADS", "1")
 

@@ -18,6 +18,11 @@ from __future__ import annotations
 import os
 import sys
 
+from ..programs import begin_imports
+
+if __name__ == "__main__":
+    begin_imports()
+
 # Before numpy is imported: for our 75 x 75 matrices BLAS threads cost more than they gain.
 os.environ.setdefault("OMP_NUM_THREADS", "1")
 

@@ -33,6 +33,7 @@ from rclpy.signals import SignalHandlerOptions
 from rclpy.utilities import remove_ros_args
 
 from ..errors import UvmsError
+from ..programs import end_imports
 from .node_log import last_words
 from .parameter_files import check_reached, read_parameter_files
 
@@ -64,6 +65,7 @@ def run_node(args: list[str] | None, make: Callable[[], Any], parser: argparse.A
         """Whether a signal has ended the context, so that what needs it fails."""
         return begun and not rclpy.ok()
     try:
+        end_imports()
         files = read_parameter_files(arguments)     # before rcl, which would block on a FIFO
         parser.parse_args(remove_ros_args(list(arguments))[1:])
         if not winds_down:

@@ -22,6 +22,11 @@ import time
 from collections.abc import Callable
 from typing import Any
 
+from ..programs import begin_imports
+
+if __name__ == "__main__":
+    begin_imports()
+
 # Before numpy is imported: for our small matrices BLAS threads cost more than they gain.
 os.environ.setdefault("OMP_NUM_THREADS", "1")
 

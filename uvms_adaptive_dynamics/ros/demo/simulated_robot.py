@@ -26,6 +26,11 @@ from collections.abc import Callable
 from functools import partial
 from typing import Any
 
+from ...programs import begin_imports, end_imports
+
+if __name__ == "__main__":
+    begin_imports()
+
 import numpy as np
 import rclpy
 from builtin_interfaces.msg import Time
@@ -228,6 +233,7 @@ def main(args=None) -> int:
     parameter."""
     executor = node = None
     try:
+        end_imports()
         rclpy.init(args=args)
         executor, node = SingleThreadedExecutor(), SimulatedRobotNode()
         executor.add_node(node)
