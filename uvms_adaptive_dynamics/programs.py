@@ -21,6 +21,7 @@ from __future__ import annotations
 
 import os
 import signal
+from functools import partial
 from importlib import import_module
 from types import FrameType
 
@@ -52,26 +53,9 @@ def _run(module: str) -> int:
 
 
 # Entry points in setup.py. (With `python -m` the modules themselves begin.)
-
-def estimator() -> int:
-    return _run("ros.node")
-
-
-def feedforward() -> int:
-    return _run("ros.feedforward_node")
-
-
-def twin() -> int:
-    return _run("ros.twin_node")
-
-
-def identify() -> int:
-    return _run("ros.identification_node")
-
-
-def simulated_robot() -> int:
-    return _run("ros.demo.simulated_robot")
-
-
-def closed_loop_controller() -> int:
-    return _run("ros.demo.controller")
+estimator = partial(_run, "ros.node")
+feedforward = partial(_run, "ros.feedforward_node")
+twin = partial(_run, "ros.twin_node")
+identify = partial(_run, "ros.identification_node")
+simulated_robot = partial(_run, "ros.demo.simulated_robot")
+closed_loop_controller = partial(_run, "ros.demo.controller")
