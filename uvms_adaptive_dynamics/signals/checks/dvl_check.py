@@ -40,7 +40,14 @@ from .finding import (
 from .fits import SIGNED_AXES, axis_name, degrees, nearest_axes, stretch_means, to_rpy
 from .imu_check import attitudes
 from .thruster_check import turned_sensor
-from .velocity_map import KNOWN_ENOUGH, LEAST_KNOWN, VelocityMap, any_map, velocity_map
+from .velocity_map import (
+    KNOWN_ENOUGH,
+    LEAST_KNOWN,
+    VelocityMap,
+    any_map,
+    size_of,
+    velocity_map,
+)
 
 VELOCITY_AXES = ("surge", "sway", "heave")
 MIN_VELOCITY_RMS = 0.05   # [m/s] RMS change over CHANGE_WINDOW on a judged axis
@@ -68,29 +75,24 @@ def check_velocity(logs: dict[str, np.ndarray], config: Config,
     A finding must hold whether the noise is the DVL's or the integral's: the rough fit has the same
     one, or a map that is the same within the errors of both.
     """
-    fit, world = _maps(logs, config, rough=False)
-    result, axes = _judgement(fit, world, logs, config, upside_down)
+    dvl, place = logs["dvl"], FRD_FROM_FLU @ np.subtract(config.dvl.xyz, config.imu.xyz)
+    fit = any_map(dvl)
+    result, axes = _judgement(fit, velocity_map(dvl, place), logs, config, upside_down)
     if not result.findings:
         return result, axes
-    other, other_world = _maps(logs, config, rough=True)
-    if fit is not None and other is not None and fit.agrees(other):
+    rough = any_map(dvl, rough=True)
+    if fit is not None and rough is not None and fit.agrees(rough):
         return result, axes
-    others, _ = _judgement(other, other_world, logs, config, upside_down)
+    others, _ = _judgement(rough, velocity_map(dvl, place, rough=True), logs, config, upside_down)
     confirmed = {finding.setting for finding in others.findings}
     sure = [finding for finding in result.findings if finding.setting in confirmed]
     return (result._replace(findings=sure), axes) if sure else (UNDECIDED, None)
 
 
-def _maps(logs: dict[str, np.ndarray], config: Config,
-          rough: bool) -> tuple[VelocityMap | None, VelocityMap | None]:
-    """(map of velocities in axes that turn with the robot, of velocities in the world's axes)."""
-    place = FRD_FROM_FLU @ np.subtract(config.dvl.xyz, config.imu.xyz)
-    return any_map(logs["dvl"], rough=rough), velocity_map(logs["dvl"], place, rough)
-
-
 def _judgement(fit: VelocityMap | None, world: VelocityMap | None, logs: dict[str, np.ndarray],
                config: Config, upside_down: bool) -> tuple[CheckResult, np.ndarray | None]:
-    """`check_velocity` by the maps of one kind."""
+    """`check_velocity` by the maps of one kind: of velocities in axes that turn with the robot, and
+    in the world's axes."""
     if fit is not None and world is not None and _is_of_world(fit, world):
         return CheckResult([_in_world(world, logs.get("imu"))], True), None
     if fit is None or fit.known < LEAST_KNOWN:
@@ -166,7 +168,7 @@ def _clear_axes(Q: np.ndarray, error: np.ndarray) -> np.ndarray | None:
     """Signed axes (3, 3) other than the configured ones that Q (3, 3), with standard errors (3, 3),
     fits, with odds of a thousand against all the rest; None if there are none. Q is normalized,
     since DVL noise makes it smaller."""
-    size = max(float(np.linalg.norm(Q)) / math.sqrt(3.0), 1e-9)
+    size = size_of(Q)
     deviation = [float(np.sum(((Q / size - axes) * size / error) ** 2)) for axes in SIGNED_AXES]
     best, second = np.argsort(deviation)[:2]
     if (np.array_equal(SIGNED_AXES[best], np.eye(3)) or deviation[best] > chi_squared(0.999, Q.size)

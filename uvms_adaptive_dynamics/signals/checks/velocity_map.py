@@ -253,7 +253,7 @@ def _corrected(log: VelocityLog, Q: np.ndarray, keep: np.ndarray,
     back = np.linalg.pinv(np.eye(3) + x[:9].reshape(3, 3).T, rcond=NEARLY_SINGULAR)
     Q = back @ Q
     return _Fit(Q, x, _of_map(inflation * covariance, -np.kron(Q.T, back)), inflation,
-                misfit - 6.0 * float(keep.sum()) * math.log(_size(Q)), offset, drift,
+                misfit - 6.0 * float(keep.sum()) * math.log(size_of(Q)), offset, drift,
                 size <= np.quantile(size, ROBUST_QUANTILE), variance, u)
 
 
@@ -317,7 +317,7 @@ def _inflation(scores: np.ndarray, covariance: np.ndarray, variance: float) -> f
     return max(float(np.mean(np.sum(shifts ** 2, axis=0) / np.diagonal(covariance))), 1.0)
 
 
-def _size(Q: np.ndarray) -> float:
+def size_of(Q: np.ndarray) -> float:
     """Mean factor of a map (3, 3)."""
     return max(float(np.linalg.norm(Q)) / math.sqrt(3.0), 1e-12)
 
