@@ -45,7 +45,6 @@ from ..model.prior import prior_from_config
 from ..model.robot import RobotModel
 from ..signals.latest_state import STATE_ROLES, LatestState, LatestStateFilter
 from ..signals.topics import by_topic, feedforward_inputs
-from .fast_reader import reader
 from .feedforward_outputs import FeedforwardPublishers
 from .process import node_parser, run_node
 from .settings_node import SettingsNode
@@ -90,7 +89,6 @@ class FeedforwardNode(SettingsNode):
         sources = [InputSubscription(self, of[0], sorted((each.role for each in of), reverse=True),
                                      QOS.get(of[0].role))
                    for of in by_topic(feedforward_inputs(config))]
-        self._readers = {source: reader(source.input.type, source.decode) for source in sources}
         self._poll, self._slow_poll = (
             InputPoll(self,
                       [source for source in sources if (source.input.role in SLOW_INPUTS) == slow])
@@ -224,7 +222,7 @@ class FeedforwardNode(SettingsNode):
             return
         for role in source.roles:
             try:
-                self._actions[role](self._readers[source](data), receive_ns * 1e-9)
+                self._actions[role](source.decode(data), receive_ns * 1e-9)
             except Exception as error:  # garbage may raise anything; only this message is lost
                 self.dropped[role] += 1
                 self.get_logger().warning(

@@ -38,6 +38,7 @@ from rclpy.subscription import Subscription
 from ..config import NODE_NAME
 from ..errors import ConfigError
 from ..signals.topics import Input, topic_setting
+from .fast_reader import reader
 from .topic_qos import Publisher, publishers_on, qos_text, several
 
 # Best effort matches every publisher; the depth is one second of a 100 Hz sensor.
@@ -84,6 +85,8 @@ class InputSubscription:
         self.why_silent = ""
         self._node = node
         self._type = message_class(wanted)
+        # From bytes to a message; raises whatever the middleware raises on garbage.
+        self.decode = reader(wanted.type, lambda data: deserialize_message(data, self._type))
         qos = qos or QoSProfile(depth=SENSOR_DEPTH, reliability=ReliabilityPolicy.BEST_EFFORT)
         try:
             self.topic = node.resolve_topic_name(wanted.topic)
@@ -112,10 +115,6 @@ class InputSubscription:
     def count_message(self) -> None:
         """Count a message that has been read."""
         self.messages += 1
-
-    def decode(self, data: bytes):
-        """Deserialize a message; raises whatever the middleware raises on garbage."""
-        return deserialize_message(data, self._type)
 
     def look_around(self) -> None:
         """Update `publishers` and `why_silent` from the middleware."""
