@@ -212,6 +212,7 @@ def test_endurance_reports_memory_and_times():
     assert 0 <= found.late < 100
 
 
+@pytest.mark.campaign
 def test_with_little_data_answers_are_worth_what_they_say():
     """With ten samples and a weak prior, the cost is so steep near its optimum that a step into the
     constraints' interior can spoil an answer. No tick exceeds the oracle by more than 1e-6, and

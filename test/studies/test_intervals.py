@@ -175,6 +175,7 @@ def campaign(tmp_path_factory):
     return folder
 
 
+@pytest.mark.campaign
 @pytest.mark.parametrize("kind", SHORT_KINDS[1:])
 def test_intervals_hold_in_a_short_campaign(campaign, kind):
     """In 45 s from a prior wrong by a factor of two, intervals contain 88 to 99.9 % of the rows in
@@ -187,6 +188,7 @@ def test_intervals_hold_in_a_short_campaign(campaign, kind):
         assert 0.88 <= figures["coverage95"] <= 0.999
 
 
+@pytest.mark.campaign
 def test_intervals_are_sharper_than_the_papers(tmp_path):
     """NLL and width are below the paper's on every channel; its published interval contains every
     row. 20 s suffice, and the paper's estimate takes six times as long as ours."""
@@ -199,6 +201,7 @@ def test_intervals_are_sharper_than_the_papers(tmp_path):
             "paper, as published"][channel]["coverage95"] > 0.999
 
 
+@pytest.mark.campaign
 def test_a_campaign_goes_on_where_it_stopped(campaign, tmp_path, capsys):
     """Finished runs are reused; other settings run again."""
     (tmp_path / "runs").symlink_to(campaign / "runs")

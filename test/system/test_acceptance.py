@@ -117,6 +117,7 @@ def test_best_linear_model_explains_the_truth(bags, identified):
     assert W - B + true.gravity * sum(links) == pytest.approx(weight - displaced, abs=0.4)
 
 
+@pytest.mark.campaign
 def test_campaign_command_compares_arrival_costs(tmp_path, capsys):
     """One short seed at 25 Hz gives a table per arrival cost, and the same figures in
     campaign.json."""

@@ -75,6 +75,7 @@ def test_information_that_rounding_leaves_below_zero_is_none():
     assert (block.excitation, block.left) == (0.0, 1.0)
 
 
+@pytest.mark.campaign
 def test_intervals_hold_the_true_parameters():
     """Short form of the `coverage` command: 3 robots, 60 s each, white noise, pooled over measured
     parameters. (In the first 40 s the tracked noise is still too large, and intervals cover more.)

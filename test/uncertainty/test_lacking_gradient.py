@@ -99,6 +99,7 @@ def complete(plain):
     return learnt(plain, np.zeros(len(LackingTerms(VEHICLE, plain[0]).names)))
 
 
+@pytest.mark.campaign
 @pytest.mark.parametrize("effect, error", [("X_w", .1), ("current_N", .25), ("offset_X", .1)])
 def test_an_effect_moves_the_estimate_as_its_deviation_says(effect, error, plain, complete):
     """Between the same effect in one and in the other direction, small enough for bounds of the

@@ -43,6 +43,7 @@ def test_cut_off_normal_distribution_is_scipys():
                         np.array([up]))[0] == pytest.approx(truncnorm.std(-down, up), rel=1e-3)
 
 
+@pytest.mark.campaign
 def test_flags_are_right_for_nearly_all_parameters():
     """Over draws of prior and noise, at least 95 % of the flags are right, also strictly
     (docs/uncertainty.md). (With 8 draws, without the rule about the prior's part and with

@@ -35,29 +35,21 @@ from uvms_adaptive_dynamics.simulation.faults.values import InWorld
 
 MINUTE = 32.0  # [s] are enough for the first check
 HERE = (
-    "imu.frame",
-    "imu.world",
     "imu.frame and imu.world",
     "imu turned by 90",
     "force 20 % too large",
     "dvl 15 % too fast",
     "pitch rate's sign",
-    "force in g",
-    "dvl.frame",
-    "dvl turned by 90",
     "dvl turned by 45",
     "dvl sway's sign",
     "pressure in hPa",
     "depth's sign",
     "joint velocity's sign",
-    "joint velocity's order",
     "joint velocity's order, all",
-    "effort's order, two",
     "effort's order, all",
     "joint position in degrees",
     "effort's sign",
     "a thruster's sign",
-    "the thrusters' order",
     "the thrusters' order, all",
 )
 
@@ -245,7 +237,7 @@ def gravity_in(q):
     ]
 
 
-@pytest.mark.parametrize("name", ["dvl.frame", "depth's sign", "joint velocity's order"])
+@pytest.mark.parametrize("name", ["dvl.frame", "joint velocity's order"])
 def test_what_has_not_moved_in_the_first_minute_is_said_and_waited_for(name, messages, rested):
     """A robot that lies still for 70 s is not judged, says so, and is judged once it moves."""
     settings, change, begin = CASES[name]
