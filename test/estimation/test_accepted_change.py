@@ -25,6 +25,7 @@ from uvms_adaptive_dynamics.estimation.accepted_change import (
     PartChange,
     Restoration,
     Scales,
+    ThrustChange,
     ThrusterChange,
     VelocityChange,
 )
@@ -178,6 +179,8 @@ def test_sentences_name_part_time_and_evidence(changed):
     assert part.startswith("link: dynamics changed at 12.3 s") and "10^9 : 1" in part
     effort = CHANGES["effort"](noise).sentence(3.0)
     assert "1.25 times what the model predicts since 3.0 s" in effort
+    thrust = ThrustChange("thrust scale", 40, noise, np.arange(6), 1.25, "").sentence(3.0)
+    assert thrust.startswith("thrust scale: all thrusters together give 0.80 times the thrust of")
     assert "since 3.0 s; what was known before the change is restored" in Restoration(
         "link", 40, noise, None).sentence(3.0)
 

@@ -779,7 +779,8 @@ def test_thrust_that_is_off_is_a_factor_and_no_payload(setup, factor):
 
     def corrected(estimator, off):
         assert estimator.changes == 1
-        assert estimator.last_change.startswith("thrust scale: efforts ")
+        _, _, said = estimator.last_change.partition("thrust scale: all thrusters together give ")
+        assert float(said.split()[0]) == pytest.approx(1 / factor, rel=.03)
         np.testing.assert_allclose(estimator.scales.effort[:6], 1 / factor, rtol=.03)
         assert (estimator.scales.effort[6:] == 1).all() and (off < 1.5).all()
     estimator, _ = run(setup, {}, seconds=55.0, until=40.0, spoil=sag, look=(40.0, corrected))

@@ -176,7 +176,17 @@ class EffortChange(ScaleChange):
     def sentence(self, since: float) -> str:
         """See `Change.sentence`."""
         return (f"{self.part}: efforts {self.factor:.2f} times what the model predicts since "
-                f"{since:.1f} s (battery, drive?); corrected. Evidence: {self.odds}")
+                f"{since:.1f} s (drive?); corrected. Evidence: {self.odds}")
+
+
+@dataclass(frozen=True)
+class ThrustChange(EffortChange):
+    """The efforts of the thrusters' commands are now `factor` times what moves the vehicle."""
+
+    def sentence(self, since: float) -> str:
+        """See `Change.sentence`."""
+        return (f"{self.part}: all thrusters together give {1 / self.factor:.2f} times the thrust "
+                f"of before since {since:.1f} s (battery?); corrected. Evidence: {self.odds}")
 
 
 @dataclass(frozen=True)

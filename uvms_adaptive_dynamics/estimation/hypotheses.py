@@ -41,6 +41,7 @@ from .accepted_change import (
     LoadChange,
     PartChange,
     RobotChange,
+    ThrustChange,
     ThrusterChange,
     VelocityChange,
     WiringChange,
@@ -246,6 +247,7 @@ class EffortScale(ScaleHypothesis):
     """A factor on the efforts of `channels`."""
 
     channels: np.ndarray
+    change: ClassVar[type[EffortChange]] = EffortChange
 
     def _fill(self, column: np.ndarray, rows: RecentRows) -> None:
         column[:, self.channels] = rows.predicted[:, self.channels]
@@ -253,8 +255,8 @@ class EffortScale(ScaleHypothesis):
     def accepted(self, onset: Onset, alike: Sequence[Hypothesis]) -> Change:
         """See `Hypothesis.accepted`."""
         change = float(self.evidence(onset.rows)[1][0])
-        return EffortChange(_names(alike), onset.ticks, onset.noise, self.channels, 1 + change,
-                            onset.odds)
+        return self.change(_names(alike), onset.ticks, onset.noise, self.channels, 1 + change,
+                           onset.odds)
 
 
 @dataclass(frozen=True)
@@ -263,6 +265,8 @@ class ThrustScale(EffortScale):
 
     It must hold in both regressions, of needed efforts on thrust and of thrust on needed efforts:
     no factor explains efforts of a vehicle that moves while its thrusters rest."""
+
+    change: ClassVar[type[EffortChange]] = ThrustChange
 
     def evidence(self, rows: RecentRows,
                  rival: type[Rival] = Unchanged) -> tuple[float, np.ndarray]:
