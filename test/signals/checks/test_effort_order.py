@@ -20,7 +20,11 @@ from test_effort_sign import NAMES, ONSET, log_of
 from uvms_adaptive_dynamics.config import Config
 from uvms_adaptive_dynamics.model.robot import RobotModel
 from uvms_adaptive_dynamics.signals.checks.frames import FrameChecks
-from uvms_adaptive_dynamics.signals.checks.joint_effort_check import OF_EFFORTS
+from uvms_adaptive_dynamics.signals.checks.joint_effort_check import (
+    OF_EFFORTS,
+    check_efforts,
+    speed_of,
+)
 
 SCALE = np.array([0.5, 2.0, 0.5, -1.0])
 
@@ -75,3 +79,18 @@ def test_what_changes_the_efforts_in_their_places_is_no_other_order(change, seed
     """A factor, a sign, a load."""
     frames = checked(seed, change)
     assert not [one for one, _ in frames.findings if "in the order" in one.sentence]
+
+
+@pytest.mark.parametrize("exchanged", [False, True])
+def test_a_sign_is_wrong_only_if_the_efforts_friction_is_in_no_other_place(exchanged):
+    """The outer joint moves, and the inner one, at rest, holds against its friction. Exchanged,
+    their efforts look as if the outer one's had another sign, until the inner one moves."""
+    t = np.arange(0.0, 60.0, 0.05)
+    mu = np.column_stack([np.full_like(t, 0.3), np.sin(0.7 * t)])
+    speed, noise = speed_of(t, mu), np.random.default_rng(0).normal(0.0, 0.02, mu.shape)
+    friction = 0.3 * np.sign(speed[:, 1]) + 0.2 * speed[:, 1]
+    effort = np.column_stack([-friction, friction]) + noise
+    effort = effort[:, ::-1] if exchanged else np.column_stack([noise[:, 0], -friction])
+    known = np.isfinite(speed).all(axis=1)
+    found, _ = check_efforts(["inner", "outer"], *(part[known] for part in (t, mu, speed, effort)))
+    assert [finding.joint for finding in found] == ([] if exchanged else ["outer"])

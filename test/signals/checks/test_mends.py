@@ -13,6 +13,8 @@
 # limitations under the License.
 
 """What a finding says puts the readings of a sensor right does so."""
+import math
+
 import numpy as np
 import pytest
 from scipy.spatial.transform import Rotation
@@ -117,8 +119,8 @@ def test_velocities_of_joints_in_another_order_and_one_with_another_sign():
 def test_efforts_in_another_order_are_not_put_right(monkeypatch):
     """Of a mixture of rows before and after, the order may not be the true one: half of the arm's
     R^2 was lost by one."""
-    monkeypatch.setattr("uvms_adaptive_dynamics.signals.checks.joint_effort_check._effort_order",
-                        lambda *given: [1, 2, 3, 0])
+    monkeypatch.setattr("uvms_adaptive_dynamics.signals.checks.joint_effort_check._Owners.order",
+                        lambda owners: ([1, 2, 3, 0], math.inf))
     mu = moved(4)
     speed = np.gradient(mu, T, axis=0)
     (finding,), _ = check_efforts(["a", "b", "c", "d"], T, mu, speed, speed)

@@ -33,9 +33,10 @@ SIGN_STEPS = 10           # refits with the signs of the last one; they settle w
 
 
 def magnitudes_since(t: np.ndarray, features: list[np.ndarray], moving: np.ndarray,
-                     effort: np.ndarray, window: float) -> float | None:
+                     effort: np.ndarray, window: float, rival: float = 0.0) -> float | None:
     """Time [s] of the last negative effort, if those since then are magnitudes with odds of a
-    thousand; minus infinity if there is none, None if they are not, or without a joint.
+    thousand, also against an explanation that lowers -2 log likelihood by `rival`; minus infinity
+    if there is none, None if they are not, or without a joint.
 
     features: of each of n joints those (k, p) of its load and friction at times t (k,) [s]; moving
     (k, n): rows to judge; effort (k, n); window [s]: rows this near share their error."""
@@ -48,7 +49,7 @@ def magnitudes_since(t: np.ndarray, features: list[np.ndarray], moving: np.ndarr
     for j, x in enumerate(features):
         rows = np.flatnonzero(moving[:, j])[::thin]
         evidence += _evidence(t[rows], x[rows], effort[rows, j], rows >= begin, window)
-    if evidence.min() < 2.0 * math.log(ORDER_ODDS * effort.shape[1]):
+    if evidence.min() < rival + 2.0 * math.log(ORDER_ODDS * effort.shape[1]):
         return None
     return float(t[begin - 1]) if begin else -math.inf
 

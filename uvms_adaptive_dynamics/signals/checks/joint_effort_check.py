@@ -17,6 +17,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
+from typing import NamedTuple
 
 import numpy as np
 from scipy.optimize import linear_sum_assignment
@@ -110,11 +111,12 @@ def check_efforts(names: Sequence[str], t: np.ndarray, mu: np.ndarray, speed: np
     """
     overlap = overlap_of(t, EFFORT_WINDOW)
     posture = np.hstack([np.ones((len(t), 1)), np.cos(mu), np.sin(mu)])
-    unsigned = _without_sign(names, t, speed, effort * signs, posture)
+    owners = _owners(speed, effort, posture, overlap)
+    unsigned = _without_sign(names, t, speed, effort * signs, posture, owners)
     if unsigned:
         return unsigned, True
-    order = _effort_order(speed, effort, posture, overlap)
-    if order is not None:
+    order, gain = owners.order()
+    if gain > certain_order(len(names)):
         # (no mend: with rows from before the fault, friction and load can resemble another order)
         return [Finding(OF_EFFORTS, order_sentence("efforts", names, order))], True
     findings, complete = [], True
@@ -125,7 +127,8 @@ def check_efforts(names: Sequence[str], t: np.ndarray, mu: np.ndarray, speed: np
             continue
         x = np.column_stack([speed[moving, j], posture[moving]])
         b, covariance, _ = regression(x, effort[moving, j], overlap)
-        if b[0] + Z999 * np.sqrt(covariance[0, 0]) < 0:
+        if (b[0] + Z999 * np.sqrt(covariance[0, 0]) < 0
+                and owners.gain_elsewhere(j) < -certain_order(len(names))):
             findings.append(Finding(SCALES, (
                 f"the effort of {name} changes with its speed by {b[0]:.2g} +- "
                 f"{np.sqrt(covariance[0, 0]):.1g} N m s/rad, which friction forbids: {SIGN}, or "
@@ -202,18 +205,20 @@ def _changed_order(names: Sequence[str], t: np.ndarray, posture: np.ndarray, spe
 
 
 def _without_sign(names: Sequence[str], t: np.ndarray, speed: np.ndarray, effort: np.ndarray,
-                  posture: np.ndarray) -> list[Finding]:
-    """The finding on efforts that are published without their sign: of all joints, or of some."""
+                  posture: np.ndarray, owners: _Owners) -> list[Finding]:
+    """The finding on efforts that are published without their sign: of all joints, or of some.
+    Another order must not explain them as well."""
     moving = np.abs(speed) > MOVING_SPEED
     features = [np.column_stack([one, np.sign(one), posture]) for one in speed.T]
 
-    def since(joints: list[int]) -> float | None:
+    def since(joints: list[int], rival: float) -> float | None:
         return magnitudes_since(t, [features[j] for j in joints], moving[:, joints],
-                                effort[:, joints], EFFORT_WINDOW)
+                                effort[:, joints], EFFORT_WINDOW, max(rival, 0.0))
     everyone = list(range(len(names)))
-    if (begin := since(everyone)) is not None:
+    if (begin := since(everyone, owners.order()[1])) is not None:
         return [_unsigned_finding(", ".join(names), begin)]
-    found = [(name, begin) for j, name in enumerate(names) if (begin := since([j])) is not None]
+    found = [(name, begin) for j, name in enumerate(names)
+             if (begin := since([j], owners.gain_elsewhere(j))) is not None]
     return [_unsigned_finding(name, begin, name) for name, begin in found]
 
 
@@ -254,17 +259,40 @@ def _late_efforts(t: np.ndarray, speed: np.ndarray, effort: np.ndarray, posture:
         harm=Harm.SLIGHT if lag - Z999 * error < 2 * MIN_EFFORT_LAG else Harm.CONTRADICTS)]
 
 
-def _effort_order(speed: np.ndarray, effort: np.ndarray, posture: np.ndarray,
-                  overlap: float) -> list[int] | None:
-    """The joint (n,) to which the effort in each place belongs, if another order than the published
-    one has odds of a thousand; None otherwise, and while not every joint moves.
+class _Owners(NamedTuple):
+    """Whose friction each effort follows: the likelihood of an order of the efforts is that of each
+    given posture and the friction of the joint it is assigned to.
 
-    Friction makes each effort follow the speed of its own joint. The likelihood of an order is that
-    of each effort given posture and the friction of the joint it is assigned to.
-    """
+    cost (n, n): -2 log likelihood of the effort in place j as that of joint k; drives (n, n): joint
+    k would be braked by it, as friction does; moved (n,): enough to judge by."""
+
+    cost: np.ndarray
+    drives: np.ndarray
+    moved: np.ndarray
+
+    def order(self) -> tuple[list[int], float]:
+        """The joint (n,) to which the effort in each place most likely belongs, and by how much
+        -2 log likelihood is less than that of the published order; 0 while not every joint moves.
+        """
+        places, order = linear_sum_assignment(self.cost)
+        gain = np.trace(self.cost) - self.cost[places, order].sum()
+        certain = self.moved.all() and self.drives[places, order].all()
+        return order.tolist(), float(gain) if certain else 0.0
+
+    def gain_elsewhere(self, j: int) -> float:
+        """By how much -2 log likelihood of the likeliest order in which the effort in place j is
+        not that of joint j is less than that of the published order."""
+        possible = self.drives | ~self.moved | np.eye(len(self.moved), dtype=bool)
+        possible[j, j] = False
+        avoided = 1.0 + 2.0 * np.abs(self.cost).sum()
+        places, order = linear_sum_assignment(np.where(possible, self.cost, avoided))
+        if not possible[places, order].all():
+            return -math.inf
+        return float(np.trace(self.cost) - self.cost[places, order].sum())
+
+
+def _owners(speed: np.ndarray, effort: np.ndarray, posture: np.ndarray, overlap: float) -> _Owners:
     n, moving = speed.shape[1], np.abs(speed) > MOVING_SPEED
-    if n < 2 or moving.sum(axis=0).min() < MANY_MOVING_READINGS:
-        return None
     unexplained, drives = np.empty((n, n)), np.empty((n, n), bool)
     for k in range(n):
         friction = np.column_stack([speed[:, k], np.sign(speed[:, k]) * moving[:, k]])
@@ -272,10 +300,5 @@ def _effort_order(speed: np.ndarray, effort: np.ndarray, posture: np.ndarray,
         b = np.linalg.lstsq(x, effort, rcond=None)[0]
         unexplained[:, k] = np.mean((effort - x @ b) ** 2, axis=0)
         drives[:, k] = np.mean(speed[:, [k]] * (friction @ b[:2]), axis=0) > 0.0
-    # twice the negative log likelihood; friction dissipates: what supplies power is no friction
     cost = len(speed) / overlap * np.log(np.maximum(unexplained, 1e-300))
-    places, order = linear_sum_assignment(cost)
-    if drives[places, order].all() and (
-            np.trace(cost) - cost[places, order].sum() > certain_order(n)):
-        return order.tolist()
-    return None
+    return _Owners(cost, drives, moving.sum(axis=0) >= MANY_MOVING_READINGS)
