@@ -103,6 +103,7 @@ def r2(config, robot, parameters, samples):
     return predicted_r2(Estimator(config, parameters, robot, learn=False), samples)
 
 
+@pytest.mark.campaign
 def test_calm_neither_moves_nor_spoils_what_was_measured(setup, other):
     """60 s of calm after 20 s of excitation: no measured parameter moves by more than its standard
     deviation, no measured interval becomes half as wide or half again as wide (rows of the last

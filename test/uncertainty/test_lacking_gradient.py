@@ -113,6 +113,7 @@ def test_an_effect_moves_the_estimate_as_its_deviation_says(effect, error, plain
     np.testing.assert_allclose(moved, said, atol=error)
 
 
+@pytest.mark.campaign
 def test_the_truth_is_inside_although_the_model_lacks_something(plain):
     """Of measured parameters more than 90 % are inside, with effects drawn at their typical sizes;
     with intervals that take the model for complete, fewer."""
