@@ -13,11 +13,9 @@
 # limitations under the License.
 
 """A few kills; `python test/kill_campaign.py` runs any number, and compares R^2."""
-import pytest
 from kill_campaign import campaign
 
 
-@pytest.mark.campaign
 def test_a_kill_costs_one_interval_and_no_file():
     """Every restart continues from an intact state that is at most one interval old."""
     found = campaign(5, 0.2, 10.0, learned_s=1.0, after_s=0.0)
