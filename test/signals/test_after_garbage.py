@@ -18,10 +18,11 @@ from types import SimpleNamespace as Message
 
 import numpy as np
 import pytest
-from analytic import START, AnalyticMotion, stamp, stream
+from analytic import START, AnalyticMotion, MultiSine, stamp, stream
 from signal_runs import make, run
 
 from uvms_adaptive_dynamics.model.rotations import from_rpy, to_quaternion
+from uvms_adaptive_dynamics.signals.gates.zero_velocities import ZERO_WITHOUT_LOCK
 
 BEGIN, LENGTH, SECONDS = 8.0, 0.6, 14.0
 BACK = 3.0     # [s] after the end, at most, until the vehicle's rows count again
@@ -183,6 +184,22 @@ def test_a_dvl_that_is_published_again_and_again_is_as_good_as_one_at_its_own_ra
     share, front = counted(True)
     assert share >= counted(False)[0] - 0.05 > 0.6
     assert front.inputs["dvl"].rejected["frozen"] <= 4      # (until the second new velocity)
+
+
+@pytest.mark.parametrize("amplitude", [0.3, 0.005])
+def test_zeros_without_bottom_lock_are_no_measurements(amplitude):
+    """Every tenth velocity is zero on all axes, as many drivers publish without lock; zero fits
+    the IMU of a slow vehicle."""
+    config, robot, pi = make()
+    motion = AnalyticMotion(0, config=config)
+    motion.rpy, motion.v = (MultiSine(np.random.default_rng(seed), 3, 0.05, 0.7,
+                                      np.full(3, amplitude)) for seed in range(2))
+    given, zero = iter(range(10**6)), dvl(lambda v: 0.0 * v)[1]
+    front, _ = run(config, robot, stream(motion, robot, pi, SECONDS), lambda r, m, t: (
+        r, zero(m) if r == "dvl" and next(given) % 10 == 9 else m, t))
+    published = next(given) // 10
+    refused = front.inputs["dvl"].doubted[ZERO_WITHOUT_LOCK]
+    assert published - 4 <= refused <= published        # (the first ones cannot be told)
 
 
 def test_a_fast_imu_gives_the_same_motion(recorded):

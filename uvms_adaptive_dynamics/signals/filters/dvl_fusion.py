@@ -36,6 +36,7 @@ from ..gates.choose import innovation_gate
 from ..gates.frozen import new_values
 from ..gates.innovations import JUMP_PATIENCE
 from ..gates.repeats import REPEATED
+from ..gates.zero_velocities import ZERO_WITHOUT_LOCK, ZeroVelocities
 from .attitude_source import AttitudeSource
 from .body_motion import DVL_CONTRADICTS, NO_DVL, LinearMotion, at_body_origin, unknown
 from .imu_integral import ACC, N3, R_GB, RAW_C, C, ImuIntegral, W
@@ -99,6 +100,7 @@ class DvlFusion:
         self.settling = SettlingAttitude()
         self.offset = VelocityOffset(config.filter.dvl_window, config.dvl.stddev)
         self._use = velocity_use(config, self.offset)
+        self._zeros = ZeroVelocities()
         self._make_gate()
         self.reset()
 
@@ -168,10 +170,13 @@ class DvlFusion:
         """Add a velocity (3,) at the DVL; it waits for IMU readings up to its time.
 
         A nonzero velocity that is bit-identical to the last is no measurement: it would drag the
-        gate along while the sensor is frozen, or published again and again.
+        gate along while the sensor is frozen, or published again and again. Nor is one of exactly
+        zero from a sensor that does not measure that.
         """
-        if self._measured.repeats(t, velocity) and any(velocity) and self._settings.gates:
-            self._on_reject("dvl", REPEATED)
+        repeats = self._measured.repeats(t, velocity) and any(velocity)
+        unlikely = self._zeros.are_unlikely(velocity)
+        if (repeats or unlikely) and self._settings.gates:
+            self._on_reject("dvl", REPEATED if repeats else ZERO_WITHOUT_LOCK)
             return
         if t <= self._imu.series.last_time:
             self._fuse(t, velocity)

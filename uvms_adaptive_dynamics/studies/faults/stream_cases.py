@@ -123,7 +123,7 @@ def _order(onset: float) -> list[Case]:
 
 def _publishers(onset: float) -> list[Case]:
     named = "named, with both publishers"
-    two = ("two|publisher|several|interleav|contradict",)
+    two = ("two|second node|publisher|several|interleav|contradict",)
     limits = Allowed(recover=None, detect=5.0, loss=None, wrong=0.02)
     return [
         Case("two publishers of the dvl's topic", "publisher", named,
