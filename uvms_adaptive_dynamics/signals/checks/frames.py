@@ -34,7 +34,7 @@ from ...model.sample import WEAK_THRUSTER, Misread
 from .dvl_check import CUT_STEP, of_turn, turned_since
 from .effort_scale import MOUNT
 from .finding import CHANGE_WINDOW, UNDECIDED, CheckResult, Finding, Harm, Mend
-from .joint_effort_check import OF_EFFORTS, SCALES, with_changed_wires
+from .joint_effort_check import OF_EFFORTS, SCALES
 from .joint_velocity_check import JOINT_WINDOW
 from .suite import SensorChecks
 
@@ -332,10 +332,8 @@ class FrameChecks:
                                                             self._onsets(t, elapsed))
             yield
         if "joints" in logs and "joints" in self._consistent:
-            settings = self._config.joint_states
-            standing["joints"] = with_changed_wires(
-                standing["joints"], self._config.robot.joints, logs["joints"], CHANGE_WINDOW,
-                settings.effort_masked, settings.effort_scale,
+            standing["joints"] = self._checks.with_changed_wires(
+                standing["joints"], logs["joints"],
                 self._consistent["joints"] > elapsed - LOG_LENGTH + CHANGE_WINDOW)
         yield
         found = {finding.setting: self._consistent.get(name)

@@ -139,16 +139,17 @@ def check_efforts(names: Sequence[str], t: np.ndarray, mu: np.ndarray, speed: np
 
 
 def with_changed_wires(result: CheckResult, names: Sequence[str], log: np.ndarray,
-                       step: float, masked: Sequence[str], scale: Sequence[float],
-                       was_right: bool = True) -> CheckResult:
+                       limits: np.ndarray, step: float, masked: Sequence[str],
+                       scale: Sequence[float], was_right: bool = True) -> CheckResult:
     """The joints' result, with the efforts that come in another order or with another sign since
-    some time of the log, to a `step` [s], and what puts them right. log (k, 1 + 3 n), masked, scale
-    (n,): as in `check_joints`. was_right: the log has rows from before, by which no other order
-    than one that is found with its onset has begun."""
+    some time of the log, to a `step` [s], and what puts them right. log (k, 1 + 3 n), limits (n,)
+    of the efforts, masked, scale (n,): as in `check_joints`. was_right: the log has rows from
+    before, by which no other order than one that is found with its onset has begun."""
     if any(finding.since is not None or finding.setting not in (OF_EFFORTS, SCALES)
            for finding in result.findings):
         return result
     n, t, mu, effort = len(names), log[:, 0], log[:, 1:1 + len(names)], log[:, 1 + 2 * len(names):]
+    effort = np.where(np.abs(effort) <= MOST_EFFORT * limits, effort, np.nan)
     cuts = np.arange(t[0], t[-1], step).tolist()
     speed = speed_of(t, mu)
     posture = np.hstack([np.ones((len(t), 1)), np.cos(mu), np.sin(mu)])

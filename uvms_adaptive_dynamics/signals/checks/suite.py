@@ -31,9 +31,10 @@ from ..filters.thrust_curve import neutral_command
 from .depth_check import check_depth
 from .dvl_check import OF_WORLD, check_velocity
 from .effort_scale import check_effort_scale, loads_of
-from .finding import UNDECIDED, CheckResult, Finding, Mend, mismatch
+from .finding import CHANGE_WINDOW, UNDECIDED, CheckResult, Finding, Mend, mismatch
 from .imu_check import check_gravity, check_rates
 from .joint_check import ScaleCheck, check_joints
+from .joint_effort_check import with_changed_wires
 from .quaternion_check import check_quaternion
 from .response_check import response_findings
 from .thrust_share import share_since
@@ -143,6 +144,15 @@ class SensorChecks:
             return result
         found = with_share(weak, thruster, share, self._allocation.shape[1])
         return result._replace(findings=[self._in_settings(found)])
+
+    def with_changed_wires(self, result: CheckResult, log: np.ndarray,
+                           was_right: bool) -> CheckResult:
+        """The joints' result, with the efforts that come in another order or with another sign
+        since some time of the log; was_right: as in the function of this name."""
+        joints = self._config.joint_states
+        return with_changed_wires(result, self._config.robot.joints, log, self._effort_limits,
+                                  CHANGE_WINDOW, joints.effort_masked, joints.effort_scale,
+                                  was_right)
 
     def _scale_check(self, imu: np.ndarray | None) -> ScaleCheck:
         """The check of the efforts' unit; imu: its log, None if it is too short."""
