@@ -347,19 +347,21 @@ def test_a_dvl_without_a_whole_window_is_not_judged():
     assert check_velocity({"dvl": rows}, CONFIG, upside_down=False) == (UNDECIDED, None)
 
 
-def test_a_check_whose_fit_fails_is_told_and_the_next_one_judges(monkeypatch):
+@pytest.mark.parametrize("error", [np.linalg.LinAlgError("SVD did not converge"),
+                                   ValueError("matrix contains invalid numeric entries")])
+def test_a_check_whose_fit_fails_is_told_and_the_next_one_judges(error, monkeypatch):
     """Samples go on, and the sensors are judged again at the time of the next check."""
     checks = iter(range(100))
     right = suite.check_velocity
 
     def failing_once(*args, **kwargs):
         if next(checks) == 0:
-            raise np.linalg.LinAlgError("SVD did not converge")
+            raise error
         return right(*args, **kwargs)
     monkeypatch.setattr(suite, "check_velocity", failing_once)
     frames = followed(dvl=np.diag([1.0, -1.0, -1.0]), onset=-1.0, until=36.0)
     told = signal_warnings([], frames, DelayMonitor(CONFIG), [], 0)
-    assert len(told) == 1 and "ended with 'SVD did not converge', so it judged no" in told[0]
+    assert len(told) == 1 and f"ended with '{error}', so it judged no" in told[0]
     frames = followed(dvl=np.diag([1.0, -1.0, -1.0]), onset=-1.0, until=45.0)
     assert [finding.setting for finding, _ in frames.findings] == ["dvl.frame"]
     checks = iter(range(100))

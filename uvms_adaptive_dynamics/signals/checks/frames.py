@@ -278,7 +278,7 @@ class FrameChecks:
         may fail on readings like none before: it is told, and the samples go on."""
         try:
             return bool(next(steps, True))
-        except np.linalg.LinAlgError as error:
+        except ValueError as error:     # NumPy's LinAlgError, or SciPy's of what is not finite
             self.failed = (f"the check after {elapsed:.0f} s ended with '{error}', so it judged no "
                            "sensor; please report this with the recording")
             self._next_check = elapsed + CHECK_PERIOD
