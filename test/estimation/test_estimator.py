@@ -19,6 +19,7 @@ from dataclasses import replace
 import numpy as np
 import pytest
 from analytic import AnalyticMotion
+from campaign_cases import also
 
 from uvms_adaptive_dynamics.config import Config, Estimation
 from uvms_adaptive_dynamics.errors import ParameterError, SolverError
@@ -80,9 +81,9 @@ def r2(measured, predicted):
 
 
 @pytest.mark.parametrize(
-    "values", [{}, {"estimation__coupling": "reaction"}, {"estimation__grouping": "channel"}, {
-        "estimation__grouping": "horizon"
-    }, {"estimation__arrival": "relative"}, {"uncertainty__covariance": "increments"}])
+    "values", [{}, {"estimation__coupling": "reaction"}, also({"estimation__grouping": "channel"}),
+               also({"estimation__grouping": "horizon"}), {"estimation__arrival": "relative"},
+               also({"uncertainty__covariance": "increments"})])
 def test_wrong_prior_is_corrected_and_unseen_motion_predicted(values, robot, truth, data):
     """From a prior wrong by a factor of 2, 20 s of data suffice to predict an unseen motion; the
     estimate stays in P throughout."""

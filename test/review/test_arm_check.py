@@ -19,6 +19,7 @@ from functools import cache
 import numpy as np
 import pytest
 from analytic import AnalyticMotion, reordered
+from campaign_cases import also
 
 from uvms_adaptive_dynamics.config import Config
 from uvms_adaptive_dynamics.model.prior import prior_from_config
@@ -62,10 +63,10 @@ def recorded(lag=0.0, scale=1.0, offset=0.0, constant=0.0, change=lambda sample:
 @pytest.mark.parametrize("wrong, code, said", [
     ({}, None, ""),
     ({"lag": 0.12}, "joint_states.delay", "later"),
-    ({"lag": -0.12}, "joint_states.delay", "earlier"),
+    also({"lag": -0.12}, "joint_states.delay", "earlier"),
     ({"scale": 1.3}, "joint_states.effort_scale", "axis_d"),
-    ({"scale": 0.5}, "joint_states.effort_scale", "axis_d"),
-    ({"scale": 4.0}, "joint_states.effort_scale", "axis_d"),
+    also({"scale": 0.5}, "joint_states.effort_scale", "axis_d"),
+    also({"scale": 4.0}, "joint_states.effort_scale", "axis_d"),
     ({"constant": 0.3}, "joint_states.effort_offset", "axis_d"),
     ({"offset": 0.2}, "joint_states.position_offset", "axis_e")])
 def test_what_is_wrong_is_named_alone(wrong, code, said):

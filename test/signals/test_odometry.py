@@ -17,6 +17,7 @@ import copy
 
 import numpy as np
 import pytest
+from campaign_cases import also
 from clean_recording import SECONDS, clean_recording, front_and_samples, held_out
 from frame_cases import recording, simulated
 from odometry import BOTH, ODOMETRY, POSE, as_pose, odometry, replaced
@@ -42,7 +43,7 @@ def learnt(setup, source, values, roles=("imu", "dvl")):
     return usual - held_out(Config(), robot, samples, other), front, samples
 
 
-@pytest.mark.parametrize("kind", [ODOMETRY, POSE])
+@pytest.mark.parametrize("kind", [ODOMETRY, also(POSE)])
 def test_one_topic_for_both_is_as_good_as_dvl_and_imu(setup, kind):
     """Held-out R^2 within .01 on every channel, no vehicle row lost, no warning."""
     source = odometry(setup[-1], np.random.default_rng(0))

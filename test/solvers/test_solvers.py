@@ -88,12 +88,12 @@ HORIZON = 6
 COMPARED = 9    # ticks, so that every row of the first window leaves
 
 
-@pytest.mark.parametrize("grouping", ["sample", "channel", "horizon"])
-@pytest.mark.parametrize("case, outliers, values",
-                         [("default", 0.03, {}), ("many outliers", 0.2, {}),
-                          ("frozen", 0.03, {"frozen": FROZEN}),
-                          ("rank deficient", 0.03,
-                           {"arrival": "relative", "horizon": 4, "relative_weight": 1e-2})])
+@pytest.mark.parametrize("grouping, case, outliers, values", [
+    ("sample", "default", 0.03, {}), ("channel", "default", 0.03, {}),
+    ("horizon", "default", 0.03, {}), ("sample", "many outliers", 0.2, {}),
+    ("channel", "frozen", 0.03, {"frozen": FROZEN}),
+    ("horizon", "rank deficient", 0.03,
+     {"arrival": "relative", "horizon": 4, "relative_weight": 1e-2})])
 def test_every_tick_equals_the_oracle(grouping, case, outliers, values, robot, samples):
     """Consecutive ticks of the simulated robot, warm-started from the tick before, against the
     statement solved from scratch (500 ticks at the default horizon: `benchmark --compare`)."""

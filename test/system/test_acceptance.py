@@ -184,11 +184,11 @@ def test_tiago_stays_physical(tiago):
 
 @pytest.fixture(scope="module")
 def hinsdale(shared, tmp_path_factory):
-    """Both estimates of examples/hinsdale_compare.py from every eighth run, tested on every eighth
-    (all runs, halved: examples/README.md)."""
+    """Both estimates of examples/hinsdale_compare.py from every twelfth run, tested on every
+    twelfth (all runs, halved: examples/README.md)."""
     folder, data = tmp_path_factory.mktemp("hinsdale"), recording(shared, "hinsdale_uvms")
     runs = hinsdale_to_bag.runs_of(data)
-    learnt, tested = runs[::8], runs[4::8]
+    learnt, tested = runs[::12], runs[6::12]
     for name in (*learnt, *tested):
         assert hinsdale_to_bag.main(["--data", str(data), "--run", name, "--output",
                                      str(folder / name)]) == 0

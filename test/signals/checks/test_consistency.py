@@ -16,6 +16,7 @@
 import numpy as np
 import pytest
 import yaml
+from campaign_cases import also
 from test_thruster_check import findings_on
 
 from uvms_adaptive_dynamics.config import Config
@@ -235,7 +236,7 @@ def shaken_log(seed, gain, wander, size=0.5, noise=0.005):
 
 
 @pytest.mark.parametrize("wander", [0.01, 0.03])
-@pytest.mark.parametrize("gain", [1.0, 1.3, 3.28])
+@pytest.mark.parametrize("gain", [1.0, also(1.3), also(3.28)])
 def test_noise_of_an_imu_makes_no_dvl_wrong(gain, wander):
     """A good DVL on a hull that shakes: taken for exact, the integral makes the map up to fifty
     times too large, and two of three such recordings had a "dvl unit", or velocities in the world's
