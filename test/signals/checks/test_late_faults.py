@@ -187,6 +187,21 @@ def with_results(monkeypatch, frames, results_of):
     return lambda t: list(frames._check(t, t))
 
 
+def test_another_wiring_that_is_likelier_at_the_next_check_waits_no_longer(monkeypatch):
+    """Both say that the thrusters are not as set, so the rows do not count."""
+    frames = followed(until=75.0)
+    frames._right, frames._consistent["thrusters"] = [30.1, 40.1, 50.1], 50.0
+    said = "thrusters.allocation"
+    check = with_results(monkeypatch, frames, lambda logs: {
+        "thrusters": mismatch(said, "other wiring")})
+    check(75.0)
+    assert frames.findings and not frames.vehicle_is_wrong
+    said = "thrusters.signs"
+    check(85.0)
+    assert frames.vehicle_is_wrong and frames.right_until == 40.1
+    assert [since for _, since in frames.findings] == [75.0]
+
+
 @pytest.mark.parametrize("newest, stays", [(UNDECIDED, True), (CONSISTENT, False)])
 def test_rows_from_before_a_fault_do_not_show_that_it_is_over(newest, stays, monkeypatch):
     """A mixture of right and wrong rows may fit; only the rows since can tell."""

@@ -69,6 +69,8 @@ OF_ATTITUDE = "imu"
 OF_TURN = "dvl.rpy"
 # Commands whose delay changes now and then look like another wiring for a single check.
 OF_THRUST = "thrusters"
+# Settings of their wiring, of which the one may look likelier than the other for some time.
+OF_WIRING = ("thrusters.signs", "thrusters.allocation")
 
 
 class FrameChecks:
@@ -340,7 +342,7 @@ class FrameChecks:
                  for name, result in standing.items() for finding in result.findings}
         # (in one step: whoever asks for the findings meanwhile finds both as they were)
         self._results = standing
-        self._since = {setting: self._since.get(setting, (elapsed, before))
+        self._since = {setting: self._first_seen(setting) or (elapsed, before)
                        for setting, before in found.items()}
         self._changed, waits = yield from self._changed_settings(logs, t, elapsed)
         self.misread = tuple(Misread(finding.setting, self._places_of(finding))
@@ -356,6 +358,13 @@ class FrameChecks:
             self._checked_at = elapsed
         soon = waits or self._next_check < EARLY_CHECKS
         self._next_check += CHECK_PERIOD if soon else LATE_CHECK_PERIOD
+
+    def _first_seen(self, setting: str) -> tuple[float, float | None] | None:
+        """When a finding on a setting, or on another one of the same fault, was first seen, and
+        when the sensor was last right; None if it is new."""
+        alike = OF_WIRING if setting in OF_WIRING else (setting,)
+        return min((self._since[one] for one in alike if one in self._since),
+                   key=lambda since: since[0], default=None)
 
     def _places_of(self, finding: Finding) -> tuple[int, ...]:
         """Indices of the channels whose parameters the finding biases."""

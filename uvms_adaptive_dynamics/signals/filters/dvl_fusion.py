@@ -353,5 +353,5 @@ class DvlFusion:
         return [f"imu linear acceleration: at {before.t:.0f} s the specific force changed by "
                 f"[{shown}] m/s^2 (front, right, down) relative to the DVL's velocity; this is "
                 "corrected. Either the accelerometer's bias has jumped (heat, a shock), or the "
-                f"attitude has tilted by {tilt:.1f} degrees: check the IMU's mount, and calibrate "
-                "it"]
+                f"attitude has tilted by {tilt:.1f} degrees, or the DVL's velocities are off: "
+                "check the IMU's mount and the DVL, and calibrate the IMU"]
