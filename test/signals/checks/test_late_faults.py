@@ -162,7 +162,7 @@ def test_another_wiring_is_believed_at_the_second_check():
     name, setting = "thrusters", "thrusters.signs"
     frames._results = {name: mismatch(setting, "pushes backwards")}
     frames._consistent[name], frames._since = 60.0, {setting: (70.0, 60.0)}
-    assert changed_settings(frames, {}, 70.0, 70.0) == ({}, True)
+    assert changed_settings(frames, {}, 70.0, 70.0) == ({}, {setting})
     changed, waits = changed_settings(frames, {}, 80.0, 80.0)
     assert list(changed) == [setting] and not waits
 
@@ -195,7 +195,7 @@ def test_another_wiring_that_is_likelier_at_the_next_check_waits_no_longer(monke
     check = with_results(monkeypatch, frames, lambda logs: {
         "thrusters": mismatch(said, "other wiring")})
     check(75.0)
-    assert frames.findings and not frames.vehicle_is_wrong
+    assert not frames.findings and not frames.vehicle_is_wrong and frames.misread
     said = "thrusters.signs"
     check(85.0)
     assert frames.vehicle_is_wrong and frames.right_until == 40.1
@@ -253,7 +253,7 @@ def test_a_dvl_whose_last_row_is_a_minute_old_has_not_turned():
     frames = followed(until=62.0)
     frames._results = {"DVL": mismatch("dvl.rpy", "rotated", harm=Harm.FOLLOWED)}
     frames._consistent, frames._since = {"DVL": 30.0}, {"dvl.rpy": (40.0, 30.0)}
-    assert changed_settings(frames, {}, 140.0, 140.0) == ({}, False)
+    assert changed_settings(frames, {}, 140.0, 140.0) == ({}, set())
 
 
 def test_sensors_are_not_found_right_while_much_is_doubted():

@@ -99,6 +99,7 @@ class FrameChecks:
         self.misread: tuple[Misread, ...] = ()      # wrong settings that bias parameters
         # setting -> [s] from the first row: of the check that found it, of the last that did not
         self._since: dict[str, tuple[float, float | None]] = {}
+        self._waiting: set[str] = set()     # settings of findings that the next check must confirm
         self._consistent: dict[str, float] = {}     # check -> [s] when it last found no mismatch
         # check -> windows of data in the logs that it compares, when it last found a mismatch
         self._found_in: dict[str, list[int]] = {}
@@ -131,9 +132,11 @@ class FrameChecks:
 
     @property
     def findings(self) -> list[tuple[Finding, float]]:
-        """All mismatches, each with the time [s] from the first row when it was found."""
+        """All mismatches, each with the time [s] from the first row when it was found; without
+        those that the next check has to confirm."""
         return [(self._of_drift(finding), self._since[finding.setting][0])
-                for result in self._results.values() for finding in result.findings] + [
+                for result in self._results.values() for finding in result.findings
+                if finding.setting not in self._waiting] + [
                     (finding, since) for finding, (since, _) in self._mended]
 
     def _of_drift(self, finding: Finding) -> Finding:
@@ -274,6 +277,7 @@ class FrameChecks:
         steps = self._check(newest, newest - self._begin, names)
         while not self._step(steps, newest - self._begin):
             pass
+        self._waiting = set()       # (there is no next check)
 
     def _step(self, steps: Iterator[None], elapsed: float) -> bool:
         """Advance a check, `elapsed` [s] from the first row; returns whether it has ended. A fit
@@ -344,19 +348,19 @@ class FrameChecks:
         self._results = standing
         self._since = {setting: self._first_seen(setting) or (elapsed, before)
                        for setting, before in found.items()}
-        self._changed, waits = yield from self._changed_settings(logs, t, elapsed)
+        self._changed, self._waiting = yield from self._changed_settings(logs, t, elapsed)
         self.misread = tuple(Misread(finding.setting, self._places_of(finding))
                              for result in self._results.values() for finding in result.findings
                              if finding.harm is not Harm.SLIGHT)
         self._consistent |= {name: elapsed for name, result in self._results.items()
                              if result.complete and not result.findings}
-        all_right = not (self._changed or waits or self._is_doubted(logs, t))
+        all_right = not (self._changed or self._waiting or self._is_doubted(logs, t))
         if self._consistent and all_right and all(
                 results.get(name, UNDECIDED).complete for name in self._consistent):
             self._right.append(t)
         if names == LOGS:       # (else DVL, depth and thrusters are as unchecked as before)
             self._checked_at = elapsed
-        soon = waits or self._next_check < EARLY_CHECKS
+        soon = self._waiting or self._next_check < EARLY_CHECKS
         self._next_check += CHECK_PERIOD if soon else LATE_CHECK_PERIOD
 
     def _first_seen(self, setting: str) -> tuple[float, float | None] | None:
@@ -387,11 +391,12 @@ class FrameChecks:
         return new.get("doubted", 0) > MOST_DOUBTED * sum(new.values())
 
     def _changed_settings(self, logs: dict[str, np.ndarray], t: float, elapsed: float
-                          ) -> Generator[None, None, tuple[dict[str, float], bool]]:
+                          ) -> Generator[None, None, tuple[dict[str, float], set[str]]]:
         """(settings of sensors that were right before and are wrong now, each with the time [s]
-        until which it was right; whether one still has to be confirmed by the next check). Only
-        findings that contradict the rows count, and a DVL whose axes have turned."""
-        found, waits = {}, False
+        until which it was right; those that the next check has to confirm). Only findings that
+        contradict the rows count, and a DVL whose axes have turned."""
+        found: dict[str, float] = {}
+        waiting: set[str] = set()
         for name, result in self._results.items():
             for finding in result.findings:
                 if finding.setting in self._changed:
@@ -400,7 +405,7 @@ class FrameChecks:
                         and finding.harm is Harm.CONTRADICTS):
                     waited = elapsed - self._since[finding.setting][0]
                     if finding.setting.startswith(OF_THRUST) and waited == 0.0:
-                        waits = True
+                        waiting.add(finding.setting)
                         continue
                     found[finding.setting] = (self._right_before(t - waited)
                                               if finding.since is None else finding.since)
@@ -413,7 +418,7 @@ class FrameChecks:
         if OF_TURN in found and "dvl" in logs:
             self._results["DVL"] = _with_turn(self._results["DVL"], logs["dvl"],
                                               found[OF_TURN] + CUT_STEP)
-        return found, waits
+        return found, waiting
 
     def _onsets(self, t: float, elapsed: float) -> list[float]:
         """Times [s] at which a thruster may have become weak that is found weak at t [s]."""
