@@ -72,6 +72,13 @@ def test_one_channel_alone_is_named_with_its_factor():
     assert sentence.endswith("; check its residuals and move it more")
 
 
+@pytest.mark.parametrize("factor", [2.0, -1.0])
+def test_a_sign_that_has_turned_about_is_asked_for(factor):
+    """As after a driver's restart; a doubled effort has its sign."""
+    sentence = said(np.where(np.arange(C) == 7, factor, 1.0))
+    assert ("times predicted: is its sign wrong?)" in sentence) == (factor < 0)
+
+
 def test_channels_without_a_cause_are_named_together_with_what_to_do():
     """Doubtful for want of motion: residuals have no factor in common."""
     levels = np.zeros(C, int)

@@ -147,7 +147,9 @@ def _factor(found: Slopes, batches: np.ndarray, c: int) -> str:
     if (not abs(found.value[c] - 1) > Z999 * found.error[c] + MODEL_SLOPE
             or not explains(found.value[c], batches, np.array([c]))):
         return ""
-    return f" (measured effort is {found.value[c]:.2f} +- {found.error[c]:.2f} times predicted)"
+    sign = ": is its sign wrong?" if found.value[c] + Z999 * found.error[c] < 0 else ""
+    return (f" (measured effort is {found.value[c]:.2f} +- {found.error[c]:.2f} times predicted"
+            f"{sign})")
 
 
 def explains(scale: float, batches: np.ndarray, places: np.ndarray) -> bool:
