@@ -139,7 +139,7 @@ def test_a_fault_may_be_unseen_at_two_checks():
     frames._results = {"DVL": mismatch("dvl.frame", "wrong sign")}
     frames._right, frames._consistent["DVL"] = [30.1, 40.1, 50.1], 50.0
     frames._since = {"dvl.frame": (60.0, 50.0)}
-    assert changed_settings(frames, {}, 60.1, 60.0)[0] == {"dvl.frame": 30.1}
+    assert changed_settings(frames, {}, 60.1) == {"dvl.frame": 30.1}
 
 
 def test_readings_are_put_right_since_the_oldest_check_where_none_is_old_enough():
@@ -162,9 +162,10 @@ def test_another_wiring_is_believed_at_the_second_check():
     name, setting = "thrusters", "thrusters.signs"
     frames._results = {name: mismatch(setting, "pushes backwards")}
     frames._consistent[name], frames._since = 60.0, {setting: (70.0, 60.0)}
-    assert changed_settings(frames, {}, 70.0, 70.0) == ({}, {setting})
-    changed, waits = changed_settings(frames, {}, 80.0, 80.0)
-    assert list(changed) == [setting] and not waits
+    assert frames._unconfirmed(70.0) == {setting} and not frames._unconfirmed(80.0)
+    assert list(changed_settings(frames, {}, 80.0)) == [setting]
+    frames._waiting = {setting}
+    assert not changed_settings(frames, {}, 70.0) and not frames.findings
 
 
 def test_what_a_fault_that_waits_for_a_second_check_has_spoilt_counts_from_the_first():
@@ -175,7 +176,7 @@ def test_what_a_fault_that_waits_for_a_second_check_has_spoilt_counts_from_the_f
     frames._results = {name: mismatch(setting, "pushes backwards")}
     frames._right, frames._consistent[name] = [30.1, 40.1, 50.1], 50.0
     frames._since = {setting: (60.0, 50.0)}
-    assert changed_settings(frames, {}, 80.1, 80.0)[0] == {setting: 30.1}
+    assert changed_settings(frames, {}, 80.1) == {setting: 30.1}
 
 
 def with_results(monkeypatch, frames, results_of):
@@ -253,7 +254,7 @@ def test_a_dvl_whose_last_row_is_a_minute_old_has_not_turned():
     frames = followed(until=62.0)
     frames._results = {"DVL": mismatch("dvl.rpy", "rotated", harm=Harm.FOLLOWED)}
     frames._consistent, frames._since = {"DVL": 30.0}, {"dvl.rpy": (40.0, 30.0)}
-    assert changed_settings(frames, {}, 140.0, 140.0) == ({}, set())
+    assert changed_settings(frames, {}, 140.0) == {}
 
 
 def test_sensors_are_not_found_right_while_much_is_doubted():

@@ -344,11 +344,12 @@ class FrameChecks:
         yield
         found = {finding.setting: self._consistent.get(name)
                  for name, result in standing.items() for finding in result.findings}
-        # (in one step: whoever asks for the findings meanwhile finds both as they were)
+        # (in one step: whoever asks for the findings meanwhile finds all as they were)
         self._results = standing
         self._since = {setting: self._first_seen(setting) or (elapsed, before)
                        for setting, before in found.items()}
-        self._changed, self._waiting = yield from self._changed_settings(logs, t, elapsed)
+        self._waiting = self._unconfirmed(elapsed)
+        self._changed = yield from self._changed_settings(logs, t)
         self.misread = tuple(Misread(finding.setting, self._places_of(finding))
                              for result in self._results.values() for finding in result.findings
                              if finding.harm is not Harm.SLIGHT)
@@ -390,24 +391,35 @@ class FrameChecks:
                if name in logs}
         return new.get("doubted", 0) > MOST_DOUBTED * sum(new.values())
 
-    def _changed_settings(self, logs: dict[str, np.ndarray], t: float, elapsed: float
-                          ) -> Generator[None, None, tuple[dict[str, float], set[str]]]:
-        """(settings of sensors that were right before and are wrong now, each with the time [s]
-        until which it was right; those that the next check has to confirm). Only findings that
-        contradict the rows count, and a DVL whose axes have turned."""
+    def _unconfirmed(self, elapsed: float) -> set[str]:
+        """Settings of new findings that the next check has to confirm before they count."""
+        return {finding.setting for name, result in self._results.items()
+                for finding in result.findings
+                if finding.setting.startswith(OF_THRUST) and finding.setting not in self._changed
+                and self._contradicts_what_was_right(name, finding)
+                and self._since[finding.setting][0] == elapsed}
+
+    def _contradicts_what_was_right(self, name: str, finding: Finding) -> bool:
+        """Whether a finding of check `name` says that rows which fitted before no longer do."""
+        return ((name in self._consistent or finding.since is not None)
+                and finding.harm is Harm.CONTRADICTS)
+
+    def _changed_settings(self, logs: dict[str, np.ndarray], t: float
+                          ) -> Generator[None, None, dict[str, float]]:
+        """Settings of sensors that were right before and are wrong now, each with the time [s]
+        until which it was right. Only findings that contradict the rows count, and a DVL whose axes
+        have turned."""
+        assert self._begin is not None
         found: dict[str, float] = {}
-        waiting: set[str] = set()
         for name, result in self._results.items():
             for finding in result.findings:
                 if finding.setting in self._changed:
                     found[finding.setting] = self._changed[finding.setting]
-                elif ((name in self._consistent or finding.since is not None)
-                        and finding.harm is Harm.CONTRADICTS):
-                    waited = elapsed - self._since[finding.setting][0]
-                    if finding.setting.startswith(OF_THRUST) and waited == 0.0:
-                        waiting.add(finding.setting)
-                        continue
-                    found[finding.setting] = (self._right_before(t - waited)
+                elif finding.setting in self._waiting:
+                    continue
+                elif self._contradicts_what_was_right(name, finding):
+                    first_seen = self._begin + self._since[finding.setting][0]
+                    found[finding.setting] = (self._right_before(first_seen)
                                               if finding.since is None else finding.since)
                 elif finding.lasting and name not in self._consistent:
                     found[finding.setting] = -math.inf
@@ -418,7 +430,7 @@ class FrameChecks:
         if OF_TURN in found and "dvl" in logs:
             self._results["DVL"] = _with_turn(self._results["DVL"], logs["dvl"],
                                               found[OF_TURN] + CUT_STEP)
-        return found, waiting
+        return found
 
     def _onsets(self, t: float, elapsed: float) -> list[float]:
         """Times [s] at which a thruster may have become weak that is found weak at t [s]."""
