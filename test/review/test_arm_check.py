@@ -126,7 +126,7 @@ def turned_effort(sample):
 
 @pytest.mark.parametrize("change, said", [
     (exchanged, "shows that axis_d and axis_c are exchanged"),
-    (mirrored, "shows that position and velocity of axis_c have the wrong sign"),
+    also(mirrored, "shows that position and velocity of axis_c have the wrong sign"),
     (turned_effort, "the effort of axis_c has the wrong sign")])
 def test_what_no_scale_can_mend_is_told_by_its_likelihood(change, said):
     """Joints that are exchanged or mirrored look like a wrong effort."""

@@ -168,7 +168,7 @@ class PutRight:
         if any(mend.role == reading.role and reading.t <= mend.out_until
                for mend in self.mends.at(reading.t)):
             return None
-        right = self.mends.mended(reading, self._attitude(reading.t))
+        right = self.mends.mended(reading, self._attitude(reading))
         if right is None or right.role != "imu":
             return right
         if not math.isnan(right.values[0]):
@@ -191,9 +191,10 @@ class PutRight:
         return right._replace(t=t, values=[late_values[k] if k in places else others[k]
                                            for k in range(len(others))])
 
-    def _attitude(self, t: float) -> np.ndarray | None:
-        """R_nb (3, 3) at about t [s]; None if it is unknown, or not needed."""
-        if not any(mend.of_world for mend in self.mends.at(t)):
+    def _attitude(self, reading: Reading) -> np.ndarray | None:
+        """R_nb (3, 3) at about the reading's time; None if it is unknown, or not needed."""
+        t = reading.t
+        if not any(mend.of_world and mend.role == reading.role for mend in self.mends.at(t)):
             return None
         near = min(self._attitudes, key=lambda one: abs(one.t - t), default=None)
         if near is None or abs(near.t - t) > ATTITUDE_AGE:

@@ -194,9 +194,14 @@ class Physics:
         upper = pin.crba(self.model, self.data, q)  # some versions leave the lower triangle empty
         return np.where(self._is_upper, upper, upper.T) + self._constant_mass
 
-    def _solved(self, q: np.ndarray, effort: np.ndarray, more: np.ndarray | float) -> np.ndarray:
+    def _upper_mass(self, q: np.ndarray) -> np.ndarray:
+        """(6+n, 6+n) the mass matrix, of which only the upper triangle counts."""
+        return np.add(pin.crba(self.model, self.data, q), self._constant_mass, order="C")
+
+    def _solved(self, upper_mass: np.ndarray, effort: np.ndarray,
+                more: np.ndarray | float) -> np.ndarray:
         """(6+n,) acceleration due to an effort (6+n,), with `more` (n,) inertia on the joints."""
-        mass = np.add(pin.crba(self.model, self.data, q), self._constant_mass, order="C")
+        mass = upper_mass.copy()
         mass.reshape(-1)[self._on_joints] += more
         moving, acceleration = self._moving, np.zeros(len(effort))
         # dposv reads only the upper triangle, and takes a third of the time of numpy's solve.
@@ -256,7 +261,7 @@ class Physics:
         if (stops := self._stops(self.mu, self.mu_dot)) is not None:
             resistance = resistance + stops[0]
         effort[6:] -= resistance
-        return self._solved(self.q, effort, 0.0)
+        return self._solved(self._upper_mass(self.q), effort, 0.0)
 
     def _stops(self, mu: np.ndarray, mu_dot: np.ndarray) -> tuple[np.ndarray, np.ndarray] | None:
         return joint_stops(self.robot, self.lower, self.upper, mu, mu_dot)
@@ -293,10 +298,11 @@ class Physics:
         """
         half, before = 0.5 * self.dt, self.v[6:]
         friction, slope = joint_friction(self.robot, guess)
+        upper_mass = self._upper_mass(q)
         for _ in range(FRICTION_ROUNDS):
             left = effort.copy()
             left[6:] -= friction + slope * (before - guess)
-            a = self._solved(q, left, half * (slope + stop_slope))
+            a = self._solved(upper_mass, left, half * (slope + stop_slope))
             speed = before + half * a[6:]
             assumed = friction + slope * (speed - guess)
             if np.abs(friction_torque(self.robot, speed) - assumed).max(

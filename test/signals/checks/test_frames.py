@@ -41,14 +41,11 @@ HERE = (
     "force 20 % too large",
     "dvl 15 % too fast",
     "pitch rate's sign",
-    "dvl turned by 45",
     "dvl sway's sign",
-    "pressure in hPa",
     "depth's sign",
     "joint velocity's sign",
     "joint velocity's order, all",
     "effort's order, all",
-    "joint position in degrees",
     "effort's sign",
     "a thruster's sign",
     "the thrusters' order, all",
@@ -105,7 +102,7 @@ ENU_FROM_NED = np.array([[0.0, 1.0, 0.0], [1.0, 0.0, 0.0], [0.0, 0.0, -1.0]])
 TO_NED = lambda v, R: ENU_FROM_NED @ R @ (v * (1, -1, -1))  # noqa: E731
 
 
-@pytest.mark.parametrize("change", [TO_NED, lambda v, R: ENU_FROM_NED @ TO_NED(v, R)])
+@pytest.mark.parametrize("change", [TO_NED, also(lambda v, R: ENU_FROM_NED @ TO_NED(v, R))])
 def test_velocities_in_the_worlds_axes_are_no_rotation_of_the_sensor(change):
     """A rotation would be right only on the heading of this dive."""
     messages = recording(20, 62.0, (InWorld("dvl", change=change),))
@@ -141,7 +138,7 @@ def put_right_from_the_start(samples):
     return np.sqrt(np.mean(off ** 2))
 
 
-@pytest.mark.parametrize("ahead", [0.1, -0.08])
+@pytest.mark.parametrize("ahead", [0.1, also(-0.08)])
 def test_velocities_of_another_time_are_brought_to_their_time_from_the_start(ahead):
     """A DVL's clock that is ahead is named with its seconds; one that is behind by less than the
     DVL's own transport takes looks like an IMU that is late, so its readings stay."""
