@@ -521,7 +521,7 @@ FAULTS = (
     Fault("a lag of the DVL is fitted to first order", "signals/checks/velocity_map.py",
           "then = log.earlier(lag)", "then = log", "signals/checks/test_consistency.py"),
     Fault("a fault is as old as its confirmation", "signals/checks/frames.py",
-          "self._right_before(t - waited)", "self._right_before(t)",
+          "first_seen = self._begin + self._since[finding.setting][0]", "first_seen = t",
           "signals/checks/test_late_faults.py"),
     # --- model ---
     Fault("a factor of zero is used", "model/scales.py",

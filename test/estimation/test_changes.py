@@ -635,7 +635,7 @@ FLOAT = {"B": 20.0, "zgW_zbB": 3.0}
 
 
 @pytest.mark.parametrize("change, part", [(PAYLOAD, "axis_b link"),
-                                          (FLOAT, "vehicle restoring"),
+                                          also(FLOAT, "vehicle restoring"),
                                           ({"axis_d.fs": .5}, "axis_d friction"),
                                           ({"X_uu": -18.0, "Z_ww": -18.0}, "vehicle damping")])
 def test_a_changed_robot_is_re_estimated(setup, change, part):
@@ -812,7 +812,7 @@ def errors(setup, estimator):
 
 
 @pytest.mark.parametrize("gives, name", [
-    ({5: 0.0}, "thruster 6"), ({5: .6}, "thruster 6"), ({1: 0.0, 5: .5}, "thrusters 2 and 6")])
+    also({5: 0.0}, "thruster 6"), ({5: .6}, "thruster 6"), ({1: 0.0, 5: .5}, "thrusters 2 and 6")])
 def test_thrusters_that_fail_are_named_and_no_parameter_follows_them(setup, gives, name):
     """A lost propeller, or a rope in it, while the controller keeps commanding it; or two at once.
     """

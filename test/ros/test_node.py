@@ -25,6 +25,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 import yaml
+from campaign_cases import also
 from diagnostic_msgs.msg import DiagnosticArray
 from diagnostic_msgs.srv import AddDiagnostics
 from geometry_msgs.msg import AccelStamped, TwistStamped, WrenchStamped
@@ -798,17 +799,18 @@ def refused():
      "package 'dvl_msgs' is not installed; install it (apt install ros-jazzy-dvl-msgs"),
     (["--ros-args", "-p", "imu.topic:=no//topic"],
      "setting 'imu.topic' is 'no//topic', which cannot be subscribed"),
-    (["--ros-args", "-p", "robot.urdf:=/nowhere.urdf"], "/nowhere.urdf"),
+    also(["--ros-args", "-p", "robot.urdf:=/nowhere.urdf"], "/nowhere.urdf"),
     (["--ros-args", "-p", "estimation.solver:=cvxpy:NONE"], "NONE"),
     (["--ros-args", "-p", "use_sim_time:=perhaps"], "use_sim_time"),
-    (["--ros-args", "-p", "imu.xyz:=[0, 0.5, 1]"], "have a decimal point or none: [1.0, 2.5]"),
-    (["--ros-args", "--params-file", "/nowhere.yaml"], "/nowhere.yaml"),
-    (["--ros-args", "-p", "output.record:=/"], "setting 'output.record' is '/', which exists"),
+    also(["--ros-args", "-p", "imu.xyz:=[0, 0.5, 1]"], "have a decimal point or none: [1.0, 2.5]"),
+    also(["--ros-args", "--params-file", "/nowhere.yaml"], "/nowhere.yaml"),
+    also(["--ros-args", "-p", "output.record:=/"], "setting 'output.record' is '/', which exists"),
     (["--ros-args", "-p", "output.record:=/dev/null/bag"], "'/dev/null' is a device"),
-    (["--ros-args", "-p", "output.directory:=/dev/null"], "where '/dev/null' is a device"),
+    also(["--ros-args", "-p", "output.directory:=/dev/null"], "where '/dev/null' is a device"),
     (["--ros-args", "-p", "output.directory:=/etc/passwd/x"], "'output.directory' is '/etc/pas"),
-    (["--ros-args", "-p", "thrusters.curve:=/dev/zero"], "table '/dev/zero' cannot be read"),
-    (["--ros-args", "-p", "prior.file:=/dev/zero"], "'/dev/zero' cannot be read: it is a device"),
+    also(["--ros-args", "-p", "thrusters.curve:=/dev/zero"], "table '/dev/zero' cannot be read"),
+    also(["--ros-args", "-p", "prior.file:=/dev/zero"],
+         "'/dev/zero' cannot be read: it is a device"),
     (["--ros-args", "--params-file", "/dev/zero"], "'/dev/zero' cannot be read: it is a device"),
     (["--ros-args", "-r", "--nonsense"], ""),
     (["nonsense"], "unrecognized arguments: nonsense")])

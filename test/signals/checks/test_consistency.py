@@ -253,6 +253,14 @@ def test_noise_of_an_imu_makes_no_dvl_wrong(gain, wander):
     assert named <= (set() if gain == 1.0 else {"dvl unit"})
 
 
+def test_noise_of_both_puts_no_velocities_into_the_worlds_axes():
+    """Where both fits in the robot's axes agree, the world's axes were believed by one alone."""
+    log = shaken_log(12, gain=1.0, wander=0.03, size=1.0, noise=0.03)
+    fit, rough = velocity_map(log), velocity_map(log, rough=True)
+    assert fit.agrees(rough)
+    assert not check_velocity({"dvl": log}, Config(), False)[0].findings
+
+
 def test_noise_of_a_dvl_makes_velocities_neither_too_small_nor_the_fit_useless():
     """Four velocities a second with as much noise as half of the motion: over many draws, scale and
     lag are unbiased and as accurate as 240 velocities allow."""

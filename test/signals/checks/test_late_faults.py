@@ -18,6 +18,7 @@ import math
 
 import numpy as np
 import pytest
+from campaign_cases import also
 from scipy.spatial.transform import Rotation
 
 from uvms_adaptive_dynamics.config import Config
@@ -317,7 +318,7 @@ def test_nothing_is_said_of_sensors_that_stay_right():
     "fault, begins, says",
     [
         ({"dvl": 1.15 * np.eye(3)}, "dvl unit", "1.15"),
-        ({"dvl": 0.9 * np.eye(3)}, "dvl unit", "0.90"),
+        also({"dvl": 0.9 * np.eye(3)}, "dvl unit", "0.90"),
         ({"dvl": np.diag([1.0, -1.0, -1.0])}, "dvl.frame", "wrong sign"),
         ({"depth": 1.1}, "depth unit", "1.10"),
     ],

@@ -81,7 +81,9 @@ def check_velocity(logs: dict[str, np.ndarray], config: Config,
     if not result.findings:
         return result, axes
     rough = any_map(dvl, rough=True)
-    if fit is not None and rough is not None and fit.agrees(rough):
+    # (the maps of axes that turn with the robot may agree where the world's axes fit better)
+    of_world = any(finding.setting == OF_WORLD for finding in result.findings)
+    if not of_world and fit is not None and rough is not None and fit.agrees(rough):
         return result, axes
     others, _ = _judgement(rough, velocity_map(dvl, place, rough=True), logs, config, upside_down)
     confirmed = {finding.setting for finding in others.findings}
