@@ -79,6 +79,14 @@ def test_a_sign_that_has_turned_about_is_asked_for(factor):
     assert ("times predicted: is its sign wrong?)" in sentence) == (factor < 0)
 
 
+@pytest.mark.parametrize("place, factor", [(2, -1.0), (7, -0.6)])
+def test_what_opposes_the_prediction_need_not_have_the_wrong_sign(place, factor):
+    """A vehicle that waves move thrusts against its motion, and its axes have no sign of their own;
+    an effort with the wrong sign has the right size."""
+    sentence = said(np.where(np.arange(C) == place, factor, 1.0))
+    assert "times predicted)" in sentence and "sign" not in sentence
+
+
 def test_channels_without_a_cause_are_named_together_with_what_to_do():
     """Doubtful for want of motion: residuals have no factor in common."""
     levels = np.zeros(C, int)

@@ -25,6 +25,7 @@ from ..model.normal import Z999, chi_squared
 from ..model.sample import Misread
 from .trust import (
     EXCESS,
+    MATTERS_BY_STATE,
     MM,
     MP,
     PP,
@@ -115,7 +116,7 @@ def likely_cause(channels: Sequence[str], vehicle_rows: int, levels: np.ndarray,
     alone = " alone" if left.sum() == 1 and not said else ""
     by_state: dict[str, list[str]] = {}
     for c in map(int, np.flatnonzero(left)):
-        state = TRUST_STATES[levels[c]] + _factor(found, batches, c)
+        state = TRUST_STATES[levels[c]] + _factor(found, batches, c, c >= vehicle_rows)
         by_state.setdefault(state, []).append(channels[c])
     said += [f"{', '.join(names)}{alone} {state}" for state, names in by_state.items()]
     if by_state:
@@ -142,25 +143,30 @@ def _of_misread(channels: Sequence[str], levels: np.ndarray,
             for places, names in settings.items()]
 
 
-def _factor(found: Slopes, batches: np.ndarray, c: int) -> str:
-    """The slope of channel c, if it is not one and explains the measured efforts."""
+def _factor(found: Slopes, batches: np.ndarray, c: int, is_joint: bool) -> str:
+    """The slope of channel c, if it is not one and explains the measured efforts.
+
+    Only a joint's effort has a sign of its own; with the other one it would be `ok`. A vehicle that
+    waves and current move thrusts against its motion."""
     if (not abs(found.value[c] - 1) > Z999 * found.error[c] + MODEL_SLOPE
             or not explains(found.value[c], batches, np.array([c]))):
         return ""
-    sign = ": is its sign wrong?" if found.value[c] + Z999 * found.error[c] < 0 else ""
+    turned = is_joint and explains(-1.0, batches, np.array([c]), MATTERS_BY_STATE[0])
+    sign = ": is its sign wrong?" if turned else ""
     return (f" (measured effort is {found.value[c]:.2f} +- {found.error[c]:.2f} times predicted"
             f"{sign})")
 
 
-def explains(scale: float, batches: np.ndarray, places: np.ndarray) -> bool:
-    """Whether predictions times `scale` leave less than half of every channel's variance."""
+def explains(scale: float, batches: np.ndarray, places: np.ndarray, most_left: float = LEFT
+             ) -> bool:
+    """Whether predictions times `scale` leave less than this share of every channel's variance."""
     total = batches[:, :, places].sum(axis=0)
     n = np.maximum(total[ROWS], 1)
     measured = total[MM] - total[M] ** 2 / n
     predicted = total[PP] - total[P] ** 2 / n
     shared = total[MP] - total[M] * total[P] / n
     left = measured - 2 * scale * shared + scale ** 2 * predicted
-    return bool((left < LEFT * measured)[total[ROWS] > 0].all())
+    return bool((left < most_left * measured)[total[ROWS] > 0].all())
 
 
 def common_scale(found: Slopes, places: np.ndarray) -> tuple[float, float] | None:
