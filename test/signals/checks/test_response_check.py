@@ -38,9 +38,10 @@ from uvms_adaptive_dynamics.signals.filters.command_response import (
 FULL = 40.0     # [N] a full command
 
 
-def logs(response, seed, seconds=60.0, tether=0.0):
+def logs(response, seed, seconds=60.0, tether=0.0, loss=0.0):
     """(thrust, tried, dvl) as the frame checks log them, of thrusters that give response(command)
-    for a command (N,) [N]; the controller does not know it. tether: its pull [N], which wanders."""
+    for a command (N,) [N]; the controller does not know it. tether: its pull [N], which wanders.
+    loss [N^1/2 s/m]: of thrust, per speed of advance and root of the thrust."""
     rng, tried = np.random.default_rng(seed), TriedResponses(TRIED_RESPONSES)
     frequency, phase = rng.uniform(0.5, 2.0, (2, 6)), rng.uniform(0.0, 6.0, (2, 6))
     size = np.array([0.3, 0.3, 0.3, 0.15, 0.15, 0.3])
@@ -58,7 +59,8 @@ def logs(response, seed, seconds=60.0, tether=0.0):
         impulse = impulse + STEP * np.vstack(
             [command, tried.bent(tried.acting(command, FULL, command))])
         pull = tether * np.r_[np.sin(0.3 * t + phase[0, :3]), np.zeros(3)]
-        nu = nu + STEP * (ALLOCATION @ response(command) + pull - DRAG * nu) / MASS
+        lost = loss * np.sqrt(np.abs(command)) * (nu @ ALLOCATION)
+        nu = nu + STEP * (ALLOCATION @ (response(command) - lost) + pull - DRAG * nu) / MASS
     return np.array(thrust), np.array(others), np.array(dvl)
 
 
@@ -102,6 +104,13 @@ def test_another_law_of_thrust_is_no_dead_zone(seed, exponent):
     (finding,) = found(made)
     assert finding.setting == "thrusters.curve" and not finding.values
     assert "with the power" in finding.sentence
+
+
+@pytest.mark.parametrize("loss", [3.0, 4.5])
+def test_thrust_that_is_lost_to_the_speed_of_advance_is_no_other_law(loss):
+    """As of any propeller. The tried losses are 1.5 apart and more."""
+    for seed in range(3):
+        assert found(logs(lambda command: command, seed, loss=loss)) == []
 
 
 def test_an_axis_at_rest_is_not_judged():

@@ -45,6 +45,9 @@ TRIED_RESPONSES = (Response(ZONE_SHIFT, 0.0),
                    *(Response(kind, zone) for kind in (ZONE_SHIFT, ZONE_CUT)
                      for zone in ZONES.tolist()),
                    *(Response(POWER, exponent) for exponent in EXPONENTS))
+# [N^1/2 s/m] Tried losses of thrust to the speed of advance, over that speed and the root of the
+# thrust. By momentum theory it is about sqrt(2 rho A), in proportion to the diameter: 3 of a T200.
+LOSSES = (0.0, 1.5, 3.0, 6.0, 12.0)
 FINER = 4               # interpolated steps from one response that is tried to the next
 BEYOND = {ZONE_CUT: "beyond it commands act in full",
           ZONE_SHIFT: "beyond it commands act by what exceeds it"}
@@ -71,9 +74,13 @@ def response_findings(windows: Windows, tried: np.ndarray, dvl: np.ndarray,
     """
     if (dvl[:, 1:7].std(axis=0) < MIN_VELOCITY_STDDEV).any():
         return []               # on an axis at rest, thrust works against a tether
-    change, wrenches = _cleaned(windows, tried, dvl, allocation)
+    change, wrenches, lost = _cleaned(windows, tried, dvl, allocation)
     count = len(change) / windows.lag       # of independent windows
-    as_set, as_set_without = (cost[0] for cost in _costs(wrenches[:1], change, count))
+    # Full thrust comes with full speed, at which some of it is lost, so that loss would look like
+    # another law: it is taken as the settings explain the motion best.
+    whole, without = _costs(wrenches[0] - np.multiply.outer(LOSSES, lost), change, count)
+    k = int(np.argmin(whole))
+    as_set, as_set_without, wrenches = whole[k], without[k], wrenches - LOSSES[k] * lost
     fitted = sorted((_fitted(kind, wrenches, change, count)
                      for kind in (ZONE_CUT, ZONE_SHIFT, POWER)), key=lambda one: one.cost)
     best, certain = fitted[0], certain_gain(len(TRIED_RESPONSES))
@@ -97,14 +104,27 @@ def _matters(fitted: _Fitted, settings: Thrusters) -> bool:
 
 
 def _cleaned(windows: Windows, tried: np.ndarray, dvl: np.ndarray, allocation: np.ndarray
-             ) -> tuple[np.ndarray, np.ndarray]:
+             ) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
     """(change of velocity (k, 6), wrench's impulse (1 + K, k, 6) of the configured response and of
-    those tried), both after regression on slow effects and drag."""
+    those tried, impulse (k, 6) lost to the speed of advance per unit of LOSSES), all after
+    regression on slow effects and drag."""
     basis = orthonormal(windows.effects(dvl))
     impulses = np.concatenate([windows.impulse[None],
                                windows.impulses(tried, dvl[:, 0], allocation.shape[1])])
     change, wrenches = windows.slow[:, :6], impulses @ allocation.T
-    return unexplained(basis, change), unexplained(basis, wrenches)
+    lost = windows.change_of(dvl[:, 0], _lost_to_advance(tried, dvl, allocation))
+    return unexplained(basis, change), unexplained(basis, wrenches), unexplained(basis, lost)
+
+
+def _lost_to_advance(tried: np.ndarray, dvl: np.ndarray, allocation: np.ndarray) -> np.ndarray:
+    """(m, 6) wrench lost to the speed of advance at the rows of dvl, per unit of LOSSES.
+
+    At a speed of rotation n a propeller's thrust is about a n^2 - b n times the speed of the water
+    along its axis (Fossen 2011, section 9.1, the bilinear model)."""
+    t, count = dvl[:, 0], allocation.shape[1]
+    impulse = np.column_stack([np.interp(t, tried[:, 0], one) for one in tried.T[1:1 + count]])
+    thrust = np.gradient(impulse, t, axis=0)
+    return np.asarray((np.sqrt(np.abs(thrust)) * (dvl[:, 1:7] @ allocation)) @ allocation.T)
 
 
 def _costs(wrenches: np.ndarray, change: np.ndarray, count: float
