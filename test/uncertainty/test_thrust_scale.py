@@ -43,6 +43,16 @@ def test_the_interval_is_that_of_the_logarithm():
     assert "1.20 times" in said and "(95 %: 1.08 to 1.33)" in said
 
 
+def test_the_thrust_is_no_better_known_than_the_joints_efforts():
+    """A gear's friction and a motor's constant. That thrust and efforts contradict each other is as
+    certain as before, and the finding names both."""
+    exact, usual = (ThrustRatio(1.15, Coefficient(math.log(1.15), 0.03, 30), stddev)
+                    for stddev in (0.0, 0.05))
+    assert usual.error / exact.error == pytest.approx(math.hypot(0.03, 0.05) / 0.03)
+    assert "if the joints' efforts are right to 5%" in usual.sentence()
+    assert exact.finding() is not None and "joint_states.effort_scale" in usual.finding().sentence
+
+
 @pytest.mark.parametrize("factor, stddev, shown", [
     (1.0, 0.1, True), (1.0, 0.7, True), (1.0, 0.9, False), (1.0, 1e3, False),
     (3.0, 0.1, True), (3.0, 0.4, False), (0.3, 0.4, False)])
@@ -53,7 +63,7 @@ def test_a_scale_beyond_what_any_cause_explains_is_not_shown(factor, stddev, sho
         "uvms_adaptive_dynamics.uncertainty.thrust_scale.scale_of_all",
         lambda fit, joints: Scale(factor, Coefficient(math.log(factor), stddev, 30), 0.0, False))
     fit = SimpleNamespace(predicted=np.zeros((1, 10)))
-    found = thrust_scale(fit, 4)
+    found = thrust_scale(fit, 4, 0.0)
     assert (found is not None) == shown
     if found is not None:
         assert f"is {factor:.2f} times" in found.sentence()

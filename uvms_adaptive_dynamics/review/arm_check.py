@@ -108,7 +108,7 @@ def arm_check(samples: Sequence[Sample], rows: CheckedRows, pi: np.ndarray, conf
     fault = arm_findings(fit, late[:, :, 0], turned, robot.joints, config.joint_states, room,
                          drag_gain, own)
     if fault is None and not sign_doubted:
-        scale = thrust_scale(fit, n)
+        scale = thrust_scale(fit, n, config.uncertainty.scale_stddev)
         if scale is None:
             return ArmCheck([], UNSHOWN)
         off = scale.finding()

@@ -34,26 +34,30 @@ UNSHOWN = ("the data do not show the scale of the thrust, which all parameters o
 
 class ThrustRatio(NamedTuple):
     """The true thrust relative to the one that the settings give, if the joints' efforts are right;
-    `added`: its logarithm with its standard error."""
+    `added`: its logarithm with its standard error; efforts_stddev: relative error that all these
+    efforts may share."""
 
     factor: float
     added: Coefficient
+    efforts_stddev: float = 0.0
 
     @property
     def error(self) -> float:
-        """Half width of the logarithm's 95 % confidence interval."""
-        return self.added.half_width(0.975)
+        """Half width of the logarithm's 95 % interval, with the efforts' error."""
+        stddev = math.hypot(self.added.stddev, self.efforts_stddev)
+        return self.added._replace(stddev=stddev).half_width(0.975)
 
     def sentence(self) -> str:
         """What is known of the scale."""
         ratio = math.exp(self.error)
         return (f"the arm shows that the true thrust is {self.factor:.2f} times what the settings "
                 f"give (95 %: {self.factor / ratio:.2f} to {self.factor * ratio:.2f}), if the "
-                "joints' efforts are right; all parameters of the vehicle have the same "
-                "uncertainty")
+                f"joints' efforts are right to {self.efforts_stddev:.0%}; all parameters of the "
+                "vehicle have the same uncertainty")
 
     def finding(self) -> ReportedFinding | None:
-        """The finding on a scale that is not one with 99.9 % confidence; None otherwise."""
+        """The finding on a scale that is not one with 99.9 % confidence if the efforts are right,
+        so that either they or the thrust are wrong; None otherwise."""
         if not self.added.exceeds(0.0):
             return None
         return ReportedFinding("thrusters.efficiency", (
@@ -62,12 +66,13 @@ class ThrustRatio(NamedTuple):
             "joint_states.effort_scale"))
 
 
-def thrust_scale(fit: RobustFit, joints: int) -> ThrustRatio | None:
+def thrust_scale(fit: RobustFit, joints: int, efforts_stddev: float) -> ThrustRatio | None:
     """The scale from a fit whose last `joints` channels are efforts of joints; None if the fit does
     not bound it to plausible factors, from below and above: an arm whose weight seems a fifth of
-    what its efforts say is explained as well by axes that do not feel it."""
+    what its efforts say is explained as well by axes that do not feel it. efforts_stddev: see
+    `ThrustRatio`."""
     found = scale_of_all(fit, joints)
     if found is None or found.added.clusters < MIN_PIECES:
         return None
-    ratio = ThrustRatio(found.factor, found.added)
+    ratio = ThrustRatio(found.factor, found.added, efforts_stddev)
     return ratio if abs(found.added.value) + ratio.error < -math.log(LEAST_FACTOR) else None
