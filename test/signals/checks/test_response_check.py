@@ -113,6 +113,13 @@ def test_thrust_that_is_lost_to_the_speed_of_advance_is_no_other_law(loss):
         assert found(logs(lambda command: command, seed, loss=loss)) == []
 
 
+def test_rows_of_the_same_time_are_survived():
+    """A driver may repeat a stamp."""
+    thrust, tried, dvl = logs(lambda command: command, 0, loss=3.0)
+    assert found((thrust, tried, np.insert(dvl, [100, 100, 100, 200], dvl[[100] * 3 + [200]],
+                                           axis=0))) == []
+
+
 def test_an_axis_at_rest_is_not_judged():
     """There, thrust works against a tether or the floor."""
     thrust, tried, dvl = logs(lambda command: acting(command, 0.08 * FULL, ZONE_SHIFT), 0)

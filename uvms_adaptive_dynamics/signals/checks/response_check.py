@@ -123,7 +123,8 @@ def _lost_to_advance(tried: np.ndarray, dvl: np.ndarray, allocation: np.ndarray)
     along its axis (Fossen 2011, section 9.1, the bilinear model)."""
     t, count = dvl[:, 0], allocation.shape[1]
     impulse = np.column_stack([np.interp(t, tried[:, 0], one) for one in tried.T[1:1 + count]])
-    thrust = np.gradient(impulse, t, axis=0)
+    # (two rows may have the same time)
+    thrust = np.gradient(impulse, axis=0) / np.maximum(np.gradient(t), 1e-9)[:, None]
     return np.asarray((np.sqrt(np.abs(thrust)) * (dvl[:, 1:7] @ allocation)) @ allocation.T)
 
 
