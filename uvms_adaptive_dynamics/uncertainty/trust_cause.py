@@ -146,8 +146,8 @@ def _of_misread(channels: Sequence[str], levels: np.ndarray,
 def _factor(found: Slopes, batches: np.ndarray, c: int, is_joint: bool) -> str:
     """The slope of channel c, if it is not one and explains the measured efforts.
 
-    Only a joint's effort has a sign of its own; with the other one it would be `ok`. A vehicle that
-    waves and current move thrusts against its motion."""
+    A wrong sign is suspected only of a joint whose effort would be `ok` with the other sign: a
+    vehicle that waves and current move thrusts against its motion."""
     if (not abs(found.value[c] - 1) > Z999 * found.error[c] + MODEL_SLOPE
             or not explains(found.value[c], batches, np.array([c]))):
         return ""

@@ -33,7 +33,7 @@ from ...model.normal import CERTAIN
 from ..filters.command_response import POWER, Response
 from .finding import Finding, Harm
 from .fits import STRETCHES, orthonormal, unexplained
-from .thruster_windows import MIN_VELOCITY_STDDEV, Windows
+from .thruster_windows import MIN_VELOCITY_STDDEV, Windows, at_times
 from .wirings import certain_gain
 
 ZONE_STEP, WIDEST_ZONE = 0.02, 0.2      # [share of full command]
@@ -122,7 +122,7 @@ def _lost_to_advance(tried: np.ndarray, dvl: np.ndarray, allocation: np.ndarray)
     At a speed of rotation n a propeller's thrust is about a n^2 - b n times the speed of the water
     along its axis (Fossen 2011, section 9.1, the bilinear model)."""
     t, count = dvl[:, 0], allocation.shape[1]
-    impulse = np.column_stack([np.interp(t, tried[:, 0], one) for one in tried.T[1:1 + count]])
+    impulse = at_times(t, tried[:, :1 + count])
     # (two rows may have the same time)
     thrust = np.gradient(impulse, axis=0) / np.maximum(np.gradient(t), 1e-9)[:, None]
     return np.asarray((np.sqrt(np.abs(thrust)) * (dvl[:, 1:7] @ allocation)) @ allocation.T)

@@ -62,11 +62,16 @@ class Windows(NamedTuple):
     def impulses(self, tried: np.ndarray, t: np.ndarray, count: int) -> np.ndarray:
         """(K, k, N) `impulse` for further integrals `tried` (m, 1 + K N): times, and K times the
         thrust of all N thrusters. t [s]: times of the DVL's log."""
-        total = np.column_stack([np.interp(t, tried[:, 0], column) for column in tried.T[1:]])
+        total = at_times(t, tried)
         return np.moveaxis(self._change(total.reshape(len(t), -1, count)), 1, 0)
 
     def _change(self, path: np.ndarray) -> np.ndarray:
         return (path[self.lag:] - path[:-self.lag])[self.inside]
+
+
+def at_times(t: np.ndarray, log: np.ndarray) -> np.ndarray:
+    """(k, n) values at the times t (k,) [s] of a log (m, 1 + n) of times and values."""
+    return np.column_stack([np.interp(t, log[:, 0], column) for column in log.T[1:]])
 
 
 def _inside(thrust: np.ndarray, dvl: np.ndarray, lag: int) -> np.ndarray:
@@ -92,5 +97,5 @@ def thrust_windows(thrust: np.ndarray, dvl: np.ndarray) -> Windows | None:
     slow = np.hstack([nu, n3, np.cross(nu[:, 3:], nu[:, :3]), pulls])
     path = integral(t, slow)
     change = np.hstack([nu[lag:] - nu[:-lag], path[lag:] - path[:-lag]])[inside]
-    total = np.column_stack([np.interp(t, thrust[:, 0], column) for column in thrust.T[1:]])
+    total = at_times(t, thrust)
     return Windows(change, (total[lag:] - total[:-lag])[inside], lag, inside)
