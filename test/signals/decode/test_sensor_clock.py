@@ -205,7 +205,7 @@ def test_a_second_publisher_is_no_batch():
 
 def test_pairs_from_the_start_are_a_batch_unless_their_values_alternate():
     """The intervals alone cannot tell; the front end does."""
-    pairs = [START + 0.1 * k + after for k in range(150) for after in (0.0, 0.02)]
+    pairs = [START + 0.1 * k + after for k in range(150) for after in (0.0, 0.005)]
     clock = stamped(pairs)
     assert clock.intervals.batches is not None and not clock.intervals.were_even
     clock.intervals.note_values(alternate=True)

@@ -15,6 +15,7 @@
 """Intervals between a sensor's messages."""
 import math
 
+import numpy as np
 import pytest
 
 from uvms_adaptive_dynamics.signals.decode.stamp_intervals import JITTER_INTERVALS, StampIntervals
@@ -53,3 +54,28 @@ def test_batches_are_of_stamps_of_a_regular_sensor(of_stamps, regularly):
     assert made.period == made.batches.period
     made.reset()
     assert made.period is made.batches is None and made.spread(7.0) == 7.0
+
+
+@pytest.mark.parametrize("seed", range(3))
+def test_a_dvl_that_loses_its_bottom_lock_has_no_batches(seed):
+    """Of a DVL that loses its lock whenever the vehicle tilts, ten messages come at a time every
+    few seconds, but as they were measured; or three between shorter losses."""
+    rng = np.random.default_rng(seed)
+    made = StampIntervals(regularly=True)
+    for run in range(100):
+        loss, size = ((1.0, 6.0), (5, 20)) if run < 40 else ((0.5, 0.9), (2, 4))
+        for each in [rng.uniform(*loss), *(0.08 + rng.uniform(-.02, .02, rng.integers(*size)))]:
+            made.add(each, of_stamps=True)
+            made.find_batches()
+            assert made.batches is None, run
+
+
+@pytest.mark.parametrize("seed", range(3))
+def test_batches_may_be_of_any_size(seed):
+    """Of a network that wakes when it likes, each batch holds what was measured meanwhile."""
+    rng = np.random.default_rng(seed)
+    measured, read = np.arange(0.0, 60.0, 0.02), np.cumsum(rng.uniform(0.04, 0.2, 600))
+    places = np.searchsorted(read, measured)
+    at = read[places] + 0.002 * rng.random(len(measured))
+    made = filled(np.diff(np.sort(at)))
+    assert made.batches.period == pytest.approx(0.02, rel=0.1)

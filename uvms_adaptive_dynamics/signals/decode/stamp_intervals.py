@@ -15,9 +15,10 @@
 """The intervals between one sensor's messages: their period, their jitter, and batches.
 
 A driver that reads its sensor in batches, and stamps the measurements when it has them, gives most
-of them almost the same time. Such stamps are spread: each measurement is one period later than the
-last, but not earlier than the batch before its own arrived, nor later than its own stamp. A sensor
-measures no faster because it is read in batches: where the rate has risen, a second node publishes.
+of them almost the same time. Such stamps are spread:
+each measurement is one period later than the last, but not earlier than the batch before its own
+arrived, nor later than its own stamp. A sensor measures no faster because it is read in batches:
+where the rate has risen, a second node publishes.
 """
 from __future__ import annotations
 
@@ -36,9 +37,13 @@ OUTAGE_PERIODS = 5.0
 # A sensor that measures regularly, or as often as it can, has no intervals far below the usual
 # one, even if half of its messages are lost. At .3 m/s^2 this jitter equals a small DVL's noise.
 SHORT_INTERVAL, SHORT_SHARE, MOST_CLOCK_JITTER = 0.4, 0.1, 0.03
-# Share of short intervals from which messages come in batches: of pairs half are short; of messages
-# at random instants 1 - exp(-.4), a third.
+# Share of messages that come together from which they are batches: of pairs half do, of messages
+# at random instants 1 - exp(-.2), a fifth.
 BATCH_SHARE = 0.42
+# Messages of a batch are further apart than this share of the time that each took to measure only
+# if they were measured as they came, between outages: a DVL without bottom lock. Nor does any
+# driver wait for seconds.
+TOGETHER, LONGEST_BATCHING = 0.2, 1.0   # of the mean interval; [s]
 LONGEST_BATCH = 0.95    # quantile of the intervals that is one between batches of up to 20 messages
 
 
@@ -108,18 +113,20 @@ class StampIntervals:
             return
         ordered = sorted(self._of_stamps)
         longest = ordered[int(LONGEST_BATCH * JITTER_INTERVALS)]
-        count = bisect_left(ordered, OUTAGE_PERIODS * longest)      # without outages
+        outage = min(OUTAGE_PERIODS * longest, LONGEST_BATCHING)
+        count = bisect_left(ordered, outage)
+        if not count:
+            return
         mean = fmean(ordered[:count])
-        short = SHORT_INTERVAL * mean
         if _are_even(ordered[:count]):
             self._even = mean
         risen = self._even is not None and self._even > RATE_RATIO * mean
         # Where the newest intervals are even, the sensor itself has been set to another rate.
         self.crowded = risen and not _are_even(list(self._of_stamps)[-JITTER_INTERVALS // 4:])
-        if risen or self.alternates or bisect_left(ordered, short) < BATCH_SHARE * count:
+        if risen or self.alternates or bisect_left(ordered, TOGETHER * mean) < BATCH_SHARE * count:
             return
-        used = [each for each in self._of_stamps if each < OUTAGE_PERIODS * longest]
-        ends = [k for k, each in enumerate(used) if each >= short]      # of whole batches
+        used = [each for each in self._of_stamps if each < outage]
+        ends = [k for k, each in enumerate(used) if each >= TOGETHER * mean]    # of whole batches
         if len(ends) > 1:
             self.batches = Batches(fmean(used[ends[0] + 1:ends[-1] + 1]), longest)
 
