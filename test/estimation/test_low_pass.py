@@ -17,7 +17,7 @@ import numpy as np
 import pytest
 
 from uvms_adaptive_dynamics.config import Filter
-from uvms_adaptive_dynamics.estimation.low_pass import RowFilter
+from uvms_adaptive_dynamics.estimation.low_pass import RowFilter, low_passed
 from uvms_adaptive_dynamics.model.robot import RawRows
 
 
@@ -80,3 +80,31 @@ def test_a_row_needs_the_least_share_of_valid_instants(share, valid):
                         np.array([k >= K // 2]))
     assert f.kernel[K // 2:].sum() == pytest.approx(0.5, abs=0.1)
     assert row.valid[0] == valid
+
+
+@pytest.mark.parametrize("stride", [1, 3])
+def test_a_whole_recording_has_the_rows_of_its_instants(stride):
+    """At once or one by one, with gaps, and with values that are not numbers where masked."""
+    rng, settings = np.random.default_rng(1), Filter()
+    step = np.full(400, .02)
+    step[[120, 122, 300]] = .07
+    t, values, valid = np.cumsum(step), rng.normal(size=(400, 3, 4)), rng.random((400, 3)) > .4
+    values[~valid] = np.inf
+    f, one_by_one = RowFilter(settings, 3, 4), []
+    for k in range(400):
+        if k and abs(t[k] - t[k - 1] - .02) > .01:
+            f.reset()
+        row = f.add_row(t[k], RawRows(values[k], np.zeros(3), np.zeros(3)), valid[k])
+        if row is not None and k % stride == 0:
+            one_by_one.append(row)
+    places, rows, right = low_passed(settings, t, values, valid, stride)
+    np.testing.assert_array_equal(t[places], [row.t for row in one_by_one])
+    np.testing.assert_array_equal(right, [row.valid for row in one_by_one])
+    np.testing.assert_allclose(rows, [row.Y for row in one_by_one], atol=1e-13)
+
+
+def test_a_recording_shorter_than_the_low_pass_has_no_rows():
+    for length in (0, 5):
+        places, rows, valid = low_passed(Filter(), .02 * np.arange(length), np.ones((length, 2, 3)),
+                                         np.ones((length, 2), bool))
+        assert places.shape == (0,) and rows.shape == (0, 2, 3) and valid.shape == (0, 2)

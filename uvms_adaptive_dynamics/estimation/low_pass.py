@@ -111,3 +111,27 @@ class RowFilter:
         return Row(t, sums[:, self._Y], sums[:, self._known.start], sums[:, self._tau.start],
                    (share >= self.minimum_share) & valid, nu_dot, sums[:, self._by_velocity], R_nb,
                    by_thruster=sums[:, self._by_thruster])
+
+
+def low_passed(settings: Filter, t: np.ndarray, values: np.ndarray, valid: np.ndarray,
+               stride: int = 1) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    """The rows that `RowFilter` gives for a whole recording, every stride-th of them: (places (m,)
+    of their instants, values (m, C, k), valid (m, C)).
+
+    t (T,) [s], where a step other than a period is a gap; values (T, C, k) before the low-pass;
+    valid (T, C)."""
+    kernel = gaussian_kernel(settings)
+    K = len(kernel)
+    gaps = np.abs(np.diff(t) - settings.period) > 0.5 * settings.period
+    piece = np.concatenate([np.zeros(min(len(t), 1), int), np.cumsum(gaps)])
+    last = np.arange(-(-(K - 1) // stride) * stride, len(t), stride)
+    last = last[piece[last] == piece[last - K + 1]]
+    values = np.where(valid[:, :, None], values, 0.0)       # zero times infinity is NaN
+    sums, share = np.zeros((len(last), *values.shape[1:])), np.zeros((len(last), valid.shape[1]))
+    for k, weight in enumerate(kernel):
+        of = last - K + 1 + k
+        sums += weight * values[of]
+        share += weight * valid[of]
+    sums /= np.maximum(share, 1e-12)[:, :, None]
+    places = last - K // 2
+    return places, sums, (share >= settings.minimum_share) & valid[places]

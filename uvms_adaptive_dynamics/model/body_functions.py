@@ -27,8 +27,9 @@ DOT, LINEAR, SQUARE, DOWN, PRODUCTS, FUNCTIONS = 0, 6, 12, 18, 21, 57
 
 
 def body_functions(nu: np.ndarray, nu_dot: np.ndarray, n3: np.ndarray) -> np.ndarray:
-    """(57,) functions of the state; nu, nu_dot (6,), n3 (3,) in the body frame."""
-    return np.concatenate([nu_dot, nu, np.abs(nu) * nu, n3, (nu[:, None] * nu).ravel()])
+    """(..., 57) functions of the states nu, nu_dot (..., 6), n3 (..., 3) in the body frame."""
+    products = (nu[..., :, None] * nu[..., None, :]).reshape(*nu.shape[:-1], -1)
+    return np.concatenate([nu_dot, nu, np.abs(nu) * nu, n3, products], axis=-1)
 
 
 def inertia_coefficients(i: int, j: int) -> np.ndarray:

@@ -17,6 +17,7 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
 from dataclasses import replace
 from functools import cached_property
 from typing import NamedTuple
@@ -32,11 +33,16 @@ from .parameters import ParameterTable
 from .sample import BY_SETTING, NO_THRUSTER, VEHICLE_UNITS, Sample, channel_names
 from .term_sets import TermInput
 from .urdf_address import urdf_of
-from .vehicle import by_linear_velocity, through_water, vehicle_regressor
+from .vehicle import (
+    by_linear_velocity,
+    regressors_in_current,
+    through_water,
+    vehicle_regressor,
+)
 from .vehicle_size import size_factors, weight_limits
 
-CURRENT_STEP = 1e-3      # [m/s] step of central differences; exact for terms of second degree
-SPEED_STEP = 1e-3        # [m/s, rad/s] likewise
+# [m/s, rad/s] step of central differences; exact for terms of second degree
+SPEED_STEP = 1e-3
 # Share of the usual noise that is negligible: .2 N of the 140 N and .05 N m of the 10 N m that a
 # BlueROV2 Heavy can exert, half a per cent of a joint's effort limit.
 NEGLIGIBLE_NOISE = 0.1
@@ -194,6 +200,11 @@ class RobotModel:
             return [None] * len(nu)
         return list(zip(*self._links.drag_at(mu, mu_dot, R_nb, 0 * nu if self._tilt_only else nu)))
 
+    def links_drag_of(self, samples: Sequence[Sample]) -> list[LinksDrag | None]:
+        """`links_drag` of samples."""
+        return self.links_drag(*(np.array([getattr(one, name) for one in samples])
+                                 for name in ("mu", "mu_dot", "R_nb", "nu")))
+
     def _in_current(self, Y: np.ndarray, instant: TermInput, pi: np.ndarray,
                     current: np.ndarray) -> TermInput:
         """The instant in a current (3,) NED [m/s]; writes the vehicle's columns of Y.
@@ -201,17 +212,11 @@ class RobotModel:
         The links' columns stay: rigid bodies do not feel a steady current."""
         own = self.table.paper_slice
         nu, nu_dot, R_nb = instant.sample.nu, instant.sample.nu_dot, instant.sample.R_nb
-
-        def columns(current: np.ndarray) -> np.ndarray:
-            return vehicle_regressor(*through_water(nu, nu_dot, R_nb, current), R_nb)
-
-        Y[:6, own] = columns(current)
-        by_current = [(columns(current + step) - columns(current - step)) @ pi[own]
-                      / (2 * CURRENT_STEP) for step in CURRENT_STEP * np.eye(3)[:2]]
+        Y[:6, own], by_current = regressors_in_current(nu, nu_dot, R_nb, current, pi[own])
         nu, nu_dot = through_water(nu, nu_dot, R_nb, current)
         return instant._replace(sample=replace(instant.sample, nu=nu, nu_dot=nu_dot),
                                 nu=self._still if self._tilt_only else nu,
-                                by_current=np.column_stack(by_current))
+                                by_current=by_current)
 
     def left_out(self, config: Config) -> tuple[str, ...]:
         """(C,) why a channel is neither judged nor mentioned in advice, one of LEFT_OUT: a joint of

@@ -33,6 +33,8 @@ from .body_functions import (
 from .parameters import INERTIA_PLACES, VEHICLE_DAMPING, VEHICLE_INERTIA, VEHICLE_PARAMETERS
 from .rotations import cross, skew
 
+CURRENT_STEP = 1e-3      # [m/s] step of central differences; exact for terms of second degree
+
 _KM = len(VEHICLE_INERTIA)
 _W, _B, _H = _KM + len(VEHICLE_DAMPING) + np.array([0, 1, 2])
 
@@ -47,17 +49,36 @@ def vehicle_regressor(nu: np.ndarray, nu_dot: np.ndarray, R_nb: np.ndarray) -> n
     """
     nu, nu_dot, R_nb = (array(name, value, shape) for name, value, shape in (
         ("nu", nu, (6,)), ("nu_dot", nu_dot, (6,)), ("R_nb", R_nb, (3, 3))))
-    return (_COEFFICIENTS @ body_functions(nu, nu_dot, R_nb[2])).reshape(6, -1)
+    return _regressors(nu, nu_dot, R_nb)
+
+
+def regressors_in_current(nu: np.ndarray, nu_dot: np.ndarray, R_nb: np.ndarray,
+                          current: np.ndarray, pi: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """(Y_v (..., 6, 27), its efforts' derivative (..., 6, 2) by the current's north and east) in a
+    current (3,) NED [m/s], at states nu, nu_dot (..., 6), R_nb (..., 3, 3) of a vehicle with
+    parameters pi (27,)."""
+    def columns(current: np.ndarray) -> np.ndarray:
+        return _regressors(*through_water(nu, nu_dot, R_nb, current), R_nb)
+
+    by_current = [(columns(current + step) - columns(current - step)) @ pi / (2 * CURRENT_STEP)
+                  for step in CURRENT_STEP * np.eye(3)[:2]]
+    return columns(current), np.stack(by_current, axis=-1)
+
+
+def _regressors(nu: np.ndarray, nu_dot: np.ndarray, R_nb: np.ndarray) -> np.ndarray:
+    """(..., 6, 27) `vehicle_regressor` of states nu, nu_dot (..., 6), R_nb (..., 3, 3)."""
+    functions = body_functions(nu, nu_dot, R_nb[..., 2, :])
+    return (_COEFFICIENTS @ functions[..., None]).reshape(*nu.shape[:-1], 6, -1)
 
 
 def through_water(nu: np.ndarray, nu_dot: np.ndarray, R_nb: np.ndarray,
                   current: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    """(nu_r (6,), its derivative (6,)): velocity relative to the water of a vehicle in a steady,
-    irrotational current (3,) NED [m/s]. All of Fossen's terms depend on nu_r then."""
-    drift = R_nb.T @ current
-    linear = cross(nu[3:], drift)    # the current rotates in body axes
-    return (np.concatenate([nu[:3] - drift, nu[3:]]),
-            np.concatenate([nu_dot[:3] + linear, nu_dot[3:]]))
+    """(nu_r (..., 6), its derivative (..., 6)): velocity relative to the water of a vehicle in a
+    steady, irrotational current (3,) NED [m/s]. All of Fossen's terms depend on nu_r then."""
+    drift = current @ R_nb
+    turning = np.array(cross(nu[..., 3:].T, drift.T)).T   # the current rotates in body axes
+    return (np.concatenate([nu[..., :3] - drift, nu[..., 3:]], axis=-1),
+            np.concatenate([nu_dot[..., :3] + turning, nu_dot[..., 3:]], axis=-1))
 
 
 def by_linear_velocity(nu: np.ndarray) -> np.ndarray:

@@ -23,8 +23,8 @@ from typing import NamedTuple
 import numpy as np
 
 from ..config import Config
-from ..estimation.low_pass import RowFilter
-from ..model.robot import RawRows, RobotModel
+from ..estimation import low_pass
+from ..model.robot import RobotModel
 from ..model.sample import Sample
 from ..signals.filters.joints import joint_limits
 from ..uncertainty.added_direction import RobustFit
@@ -60,7 +60,8 @@ class CheckedRows(NamedTuple):
 
 def rows_of(samples: Sequence[Sample], config: Config, robot: RobotModel) -> CheckedRows:
     """The rows of all samples of a recording."""
-    t, Y, tau, valid = low_passed(samples, config.filter, robot.raw_rows, stride=1)
+    raw = [robot.raw_rows(sample) for sample in samples]
+    t, Y, tau, valid = low_passed(samples, raw, config.filter, stride=1)
     return CheckedRows(t, tau, valid, lambda places: Y[places])
 
 
@@ -134,15 +135,12 @@ def _low_passed(samples: Sequence[Sample], pi: np.ndarray, config: Config,
     lacking = sorted(robot.table.lacking, key=lambda name: name != DRAG)
     places = np.concatenate([np.zeros(0, int), *(np.r_[sets[name]] for name in lacking)])
     columns = 1 + len(robot.joints) + len(places) + _own_load_count(robot)
-    row_filter = RowFilter(replace(config.filter, period=period), len(robot.channels), columns)
-    zero, found = np.zeros(len(robot.channels)), []
+    kept: list[tuple[float, np.ndarray, np.ndarray]] = []
     exchanged = _ExchangedArms(pi, robot)
-    drags = whole.links_drag(*(np.array([getattr(one, name) for one in samples])
-                               for name in ("mu", "mu_dot", "R_nb", "nu")))
+    drags = whole.links_drag_of(samples)
     for k, (before, sample, after) in enumerate(zip(samples, samples[1:], samples[2:])):
         if max(abs(sample.t - before.t - period),
                abs(after.t - sample.t - period)) > 0.5 * period:     # a gap or another recording
-            row_filter.reset()
             continue
         Y = np.column_stack([_late(before, sample, after, exchanged, robot) / (2 * period),
                              _turned(sample, pi, robot),
@@ -150,11 +148,13 @@ def _low_passed(samples: Sequence[Sample], pi: np.ndarray, config: Config,
                              _own_loads(sample, robot)])
         # Without known motion of vehicle and arm in the neighbours there is no derivative.
         known = all(each.valid[robot.vehicle_rows].all() for each in (before, after))
-        row = row_filter.add_row(sample.t, RawRows(Y, zero, zero), sample.valid & known)
-        if row is not None and k % EXCHANGE_STRIDE == 0:
-            found.append((row.t, np.where(row.valid[:, None], row.Y, np.nan)))
-    return (np.array([t for t, _ in found]),
-            np.array([Y for _, Y in found]).reshape(-1, len(zero), columns))
+        kept.append((sample.t, Y, sample.valid & known))
+    if not kept:
+        return np.zeros(0), np.zeros((0, len(robot.channels), columns))
+    t, Y, valid = map(np.array, zip(*kept))
+    places, rows, valid = low_pass.low_passed(replace(config.filter, period=period), t, Y, valid,
+                                              EXCHANGE_STRIDE)
+    return t[places], np.where(valid[:, :, None], rows, np.nan)
 
 
 def _own_load_count(robot: RobotModel) -> int:

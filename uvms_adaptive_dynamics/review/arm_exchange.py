@@ -30,7 +30,7 @@ import numpy as np
 
 from ..config import Config
 from ..config.estimation import Filter
-from ..estimation.low_pass import RowFilter
+from ..estimation import low_pass
 from ..model.robot import RawRows, RobotModel
 from ..model.sample import Sample
 from ..signals.checks.finding import OF_POSITIONS
@@ -167,28 +167,21 @@ def _mirrored(sample: Sample, j: int, total: float) -> Sample:
 
 def _fit(samples: Sequence[Sample], robot: RobotModel, settings: Filter) -> RobustFit | None:
     """The fit to the samples' low-passed rows; None without valid rows."""
-    t, Y, tau, valid = low_passed(samples, settings, robot.raw_rows)
+    raw = [robot.raw_rows(sample) for sample in samples]
+    t, Y, tau, valid = low_passed(samples, raw, settings)
     return RobustFit(Y, tau, valid, t, witness=witnesses(tau.shape[1])) if valid.any() else None
 
 
-def low_passed(samples: Sequence[Sample], settings: Filter, make: Callable[[Sample], RawRows],
+def low_passed(samples: Sequence[Sample], raw: Sequence[RawRows], settings: Filter,
                stride: int = EXCHANGE_STRIDE
                ) -> tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray]:
-    """Every stride-th low-passed row of the samples, with `make` giving the raw rows: t (T,), Y
-    (T, C, p), efforts minus known loads (T, C), valid (T, C)."""
-    shape = make(samples[0]).Y.shape
-    row_filter, found, last = RowFilter(settings, *shape), [], None
-    for k, sample in enumerate(samples):
-        if last is not None and abs(sample.t - last - settings.period) > 0.5 * settings.period:
-            row_filter.reset()
-        last = sample.t
-        row = row_filter.add_row(sample.t, make(sample), sample.valid)
-        if row is not None and k % stride == 0:
-            found.append(row)
-    return (np.array([row.t for row in found]),
-            np.array([row.Y for row in found]).reshape(-1, *shape),
-            np.array([row.tau - row.tau_known for row in found]).reshape(-1, shape[0]),
-            np.array([row.valid for row in found], bool).reshape(-1, shape[0]))
+    """Every stride-th low-passed row of the samples with these raw rows: t (T,), Y (T, C, p),
+    efforts minus known loads (T, C), valid (T, C)."""
+    values = np.concatenate([np.array([one.Y for one in raw]), np.array(
+        [one.tau - one.tau_known for one in raw])[:, :, None]], axis=2)
+    t, valid = np.array([one.t for one in samples]), np.array([one.valid for one in samples])
+    places, rows, valid = low_pass.low_passed(settings, t, values, valid, stride)
+    return t[places], rows[:, :, :-1], rows[:, :, -1], valid
 
 
 def _order(config: Config, robot: RobotModel, order: Sequence[int],

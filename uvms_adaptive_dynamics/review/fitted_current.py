@@ -16,18 +16,18 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import replace
 from typing import NamedTuple
 
 import numpy as np
 
-from ..config import Config
 from ..config.estimation import Filter
-from ..model.robot import RobotModel
+from ..estimation.low_pass import low_passed
+from ..model.parameters import VEHICLE_PARAMETERS
 from ..model.sample import Sample
+from ..model.vehicle import regressors_in_current
 from ..uncertainty.added_direction import MIN_PIECES, Coefficient, RobustFit
 from ..uncertainty.arm_evidence import LEAST_COST_GAIN
-from .arm_exchange import low_passed
+from .arm_exchange import EXCHANGE_STRIDE
 from .guessed_columns import Columns
 
 # [m/s] First guesses of a current; Gauss-Newton steps from the best of them.
@@ -50,19 +50,19 @@ def fitted_current(samples: Sequence[Sample], settings: Filter,
                    rows: Columns) -> FittedCurrent | None:
     """The current that explains most, or None if none is significant. The search starts along the
     steady force that the vehicle needs and continues with Gauss-Newton steps."""
-    vehicle = RobotModel(Config().with_values({"robot.joints": (), "robot.terms": ("current",)}),
-                         None)
-    bare = [replace(sample, joint_torque=np.zeros(0), valid=sample.valid[:6])
-            for sample in samples]
-    own, place = vehicle.table.paper_slice, vehicle.table.term_slices["current"]
+    nu, nu_dot, R_nb, t = (np.array([getattr(sample, name) for sample in samples])
+                           for name in ("nu", "nu_dot", "R_nb", "t"))
+    valid = np.array([sample.valid[:6] for sample in samples])
+    own = slice(0, len(VEHICLE_PARAMETERS))
 
     def at(current: np.ndarray, of: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
         """The rows' columns in a current, and the derivative of the efforts of parameters `of` with
         respect to it."""
-        pi = np.concatenate([of[own], current])
-        _, Y, _, _ = low_passed(bare, settings, lambda sample: vehicle.raw_rows(sample, pi))
+        values = np.concatenate(regressors_in_current(
+            nu, nu_dot, R_nb, np.append(current, 0.0), of[own]), axis=2)
+        _, found, _ = low_passed(settings, t, values, valid, EXCHANGE_STRIDE)
         carried, change = rows.own.copy(), np.zeros((*rows.tau.shape, 2))
-        carried[:, :6, own], change[:, :6] = Y[:, :, own], Y[:, :, place]
+        carried[:, :6, own], change[:, :6] = found[:, :, :-2], found[:, :, -2:]
         return carried, change
 
     def fit(Y: np.ndarray) -> RobustFit:

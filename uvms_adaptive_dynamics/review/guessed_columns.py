@@ -23,7 +23,7 @@ import numpy as np
 
 from ..config import Config
 from ..config.estimation import Filter
-from ..model.robot import RobotModel
+from ..model.robot import LinksDrag, RobotModel
 from ..model.sample import Sample
 from ..signals.checks.thrust_fit import COUPLING
 from .arm_check import WEIGHT, at_rest, with_lacking
@@ -51,22 +51,26 @@ def guessed_columns(samples: Sequence[Sample], config: Config, robot: RobotModel
     whole = with_lacking(config, robot)
     places = {name: np.r_[whole.table.term_slices[name]] for name in robot.table.lacking}
     floats = robot.vehicle and robot.joints and not robot.knows_buoyancy
-    weights = whole.table.places(f"{joint}.{name}" for joint in robot.joints for name in WEIGHT)
+    weights = robot.table.places(f"{joint}.{name}" for joint in robot.joints for name in WEIGHT)
 
-    def columns(sample: Sample) -> dict[str, np.ndarray]:
-        Y = whole.raw_rows(sample).Y
-        parts = {"own": robot.raw_rows(sample).Y, **{name: Y[:, at] for name, at in places.items()}}
+    def columns(sample: Sample, Y: np.ndarray, drag: LinksDrag | None) -> dict[str, np.ndarray]:
+        lacking = whole.raw_rows(sample, drag=drag).Y
+        parts = {"own": Y, **{name: lacking[:, at] for name, at in places.items()}}
         if floats:
-            parts["buoyancy"] = whole.raw_rows(at_rest(sample)).Y[:, weights]
+            parts["buoyancy"] = robot.raw_rows(at_rest(sample)).Y[:, weights]
         if robot.vehicle:
             parts["tether"] = np.zeros((len(Y), 8))
             parts["tether"][:3, :2] = sample.R_nb.T[:, :2]
             parts["tether"][:6, 2:] = np.eye(6)
         return parts
 
-    widths = {name: part.shape[1] for name, part in columns(samples[0]).items()}
-    t, Y, tau, valid = low_passed(samples, settings, lambda sample: robot.raw_rows(
-        sample)._replace(Y=np.concatenate(list(columns(sample).values()), axis=1)))
+    raw = [robot.raw_rows(sample) for sample in samples]
+    found = [columns(sample, own.Y, drag)
+             for sample, own, drag in zip(samples, raw, whole.links_drag_of(samples))]
+    widths = {name: part.shape[1] for name, part in found[0].items()}
+    t, Y, tau, valid = low_passed(samples, [
+        own._replace(Y=np.concatenate(list(parts.values()), axis=1))
+        for own, parts in zip(raw, found)], settings)
     guesses = dict(zip(widths, np.split(Y, np.cumsum(list(widths.values()))[:-1], axis=2)))
     own = guesses.pop("own")
     together = np.concatenate([np.zeros((*tau.shape, 0)), *guesses.values()], axis=2)
