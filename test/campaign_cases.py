@@ -19,3 +19,9 @@ import pytest
 def also(*values):
     """The values of one case of `parametrize`, of a campaign."""
     return pytest.param(*values, marks=pytest.mark.campaign)
+
+
+def first(count, cases):
+    """The cases of `parametrize`, of which all but the first `count` are of a campaign."""
+    return [case if k < count else also(*case) if isinstance(case, tuple) else also(case)
+            for k, case in enumerate(cases)]

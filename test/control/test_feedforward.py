@@ -267,6 +267,7 @@ def test_signs_of_life_do_not_bring_back_what_a_refused_estimate_replaced():
     assert ff.efforts(0.07, state(), NU_DOT, MU_DDOT).source == "trusted"
 
 
+@pytest.mark.campaign
 def test_ten_thousand_mad_updates():
     """With updates withheld, stale, NaN, outside P or anywhere inside it, every effort is within
     its limit, no step exceeds 5 % of it, and parameters stay within P."""

@@ -136,6 +136,7 @@ def test_what_is_not_excited_is_kept():
     assert np.all(spread(lost) > 4 * spread(before))
 
 
+@pytest.mark.campaign
 def test_what_is_excited_fades_as_it_does_uniformly():
     """Under constant excitation the information settles where uniform forgetting does, or up to
     40 % above, since each direction keeps the information of its most exciting block (12 directions

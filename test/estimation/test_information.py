@@ -191,6 +191,7 @@ def test_reaction_puts_the_arm_of_the_previous_estimate_on_the_left():
     assert problem.total(pi) == pytest.approx(expected, rel=1e-10)
 
 
+@pytest.mark.campaign
 def test_a_hundred_thousand_ticks_cost_no_digits():
     """After 1e5 ticks with forgetting, columns of sizes 1e-3 to 1e3, the running quadratic and its
     minimiser equal sums in extended precision to 1e-9: normal equations, scaled, need no square

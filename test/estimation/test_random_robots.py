@@ -15,7 +15,7 @@
 """Random robots, settings and frozen subsets: no exception, frozen values bit-identical, deviations
 kept.
 
-Every test run has twenty cases of each; before a release run
+Every test run has eight cases of each; before a release run
 `UVMS_CASES=500 pytest test/estimation/test_random_robots.py`. The case number determines the case,
 and a failure prints it.
 """
@@ -33,7 +33,7 @@ from uvms_adaptive_dynamics.model.prior import perturbed, prior_from_config
 from uvms_adaptive_dynamics.model.robot import RobotModel
 from uvms_adaptive_dynamics.studies.benchmark.chain import chain_urdf
 
-CASES = int(os.environ.get("UVMS_CASES", "20"))
+CASES = int(os.environ.get("UVMS_CASES", "8"))
 NO_INTERIOR = 216  # the subset whose frozen values leave the other parameters' cones no interior
 SHIPPED = Config().robot.joints
 LEARNED, GONE_ON = 15, 8    # rows of the two stages, once the low-pass has filled

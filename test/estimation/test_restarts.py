@@ -18,6 +18,7 @@ from dataclasses import replace
 import numpy as np
 import pytest
 from analytic import AnalyticMotion
+from campaign_cases import also
 
 from uvms_adaptive_dynamics.config import Config
 from uvms_adaptive_dynamics.errors import ParameterError, SolverError
@@ -263,7 +264,7 @@ def test_many_restarts_take_no_uncertainty_away():
     assert known[1] >= 0.8 * known[0] > 5
 
 
-@pytest.mark.parametrize("changed", [True, False])
+@pytest.mark.parametrize("changed", [True, also(False)])
 def test_a_robot_that_changed_between_dives_is_learnt(changed):
     """Half a kilogram of ballast: found within five seconds, and heave is known again; nothing is
     found for an unchanged robot. (The change used to be learnt as noise, which hid it for ever.)"""

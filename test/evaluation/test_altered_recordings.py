@@ -116,6 +116,7 @@ def test_raw_current_is_told_by_its_scale_not_by_its_noise(factor, recording, ev
     assert found.sentence in reasons and "s of motion" not in reasons
 
 
+@pytest.mark.campaign
 def test_a_velocity_in_degrees_costs_no_row_once_it_is_known(recording, evaluated):
     """Only rows of some seconds are masked, and the joint is named."""
     recording.velocity[:, recording.joint("shoulder_lift_joint")] *= np.degrees(1.0)
@@ -137,6 +138,7 @@ def test_a_position_in_degrees_is_named_and_no_row_counts_once_it_is_known(recor
     assert not rows.valid[rows.t > rows.t[0] + 3.5].any()
 
 
+@pytest.mark.campaign
 def test_a_joint_that_a_setting_leaves_out_is_shown_so_and_nobody_advises_about_it(recording,
                                                                                    evaluated):
     """It has its own trust state, and no finding or reason mentions it."""
@@ -175,6 +177,7 @@ def in_two_parts(recording, first, without=None):
             yield Message(ns, "/joint_states", joint_state(ns, ["gripper"], one, one, one))
 
 
+@pytest.mark.campaign
 def test_joints_of_two_drivers_on_one_topic_are_put_together(before, recording, evaluated):
     """All rows except the first ones count, and the fit is as good."""
     done = evaluated(recording, in_two_parts(recording, recording.names[:3]))

@@ -337,6 +337,7 @@ def test_the_page_of_long_runs_of_many_joints_stays_below_3_mb():
     assert values * 4 * 4 / 3 + parity + 300_000 < 3e6
 
 
+@pytest.mark.campaign
 def test_figures_are_written_where_they_are_asked_for(result, bag, tmp_path):
     """They are PNG files; a run without them does not load matplotlib."""
     two = Config().with_values({"robot.joints": CHANNELS[6:8]})

@@ -41,6 +41,7 @@ def bag(tmp_path_factory):
     return path
 
 
+@pytest.mark.campaign
 def test_all_at_once_is_no_schedule_to_the_bit(bag):
     """A stage that frees everything changes nothing."""
     config = Config()
@@ -92,6 +93,7 @@ def test_a_schedule_and_frozen_contradict_each_other(bag, tmp_path, capsys):
     assert "learns nothing" in capsys.readouterr().err
 
 
+@pytest.mark.campaign
 def test_the_study_compares_schedules_held_out(bag, tmp_path, capsys):
     """On a given recording, which also serves as the test here."""
     own = tmp_path / "own.yaml"

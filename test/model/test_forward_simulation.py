@@ -169,6 +169,7 @@ def test_bands_stand_reversals_of_joints(whole):
     assert np.any(signs[0] != signs[-1])
 
 
+@pytest.mark.campaign
 def test_bands_agree_with_drawn_parameters(whole):
     """60 draws over 2 s: the band of the draws' own covariance equals their spread, except for
     nonlinearity (5 %); that of the covariance they were drawn from agrees within the sampling error

@@ -143,7 +143,7 @@ def in_order(*order):
 @pytest.mark.parametrize("change, said", [
     (in_order(3, 2, 1, 0), "axis_e, axis_d, axis_c, axis_b come in another order, with position, "
      "velocity and effort; set joint_states.names to [axis_b, axis_c, axis_d, axis_e], or"),
-    (in_order(1, 2, 0, 3), "set joint_states.names to [axis_c, axis_e, axis_d, axis_b], or"),
+    also(in_order(1, 2, 0, 3), "set joint_states.names to [axis_c, axis_e, axis_d, axis_b], or"),
     (exchanged, "that axis_d and axis_c are exchanged"),
     (in_order(0, 1, 2, 3), None), (turned_effort, None), (mirrored, None)])
 def test_another_order_of_the_joints_is_found_and_no_other_fault(change, said):

@@ -25,7 +25,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 import yaml
-from campaign_cases import also
+from campaign_cases import also, first
 from diagnostic_msgs.msg import DiagnosticArray
 from diagnostic_msgs.srv import AddDiagnostics
 from geometry_msgs.msg import AccelStamped, TwistStamped, WrenchStamped
@@ -752,7 +752,7 @@ def test_the_period_of_diagnostics_may_change_while_it_runs(ros, start):
 
 # --- the process ----------------------------------------------------------------------------------
 
-@pytest.mark.parametrize("how", [signal.SIGINT, signal.SIGTERM])
+@pytest.mark.parametrize("how", first(1, [signal.SIGINT, signal.SIGTERM]))
 def test_the_process_ends_cleanly_and_its_bag_can_be_read(ros, tmp_path, how):
     """SIGINT and SIGTERM: status 0, no traceback, a finished recording."""
     child = process("uvms_adaptive_dynamics.ros.node", "--ros-args", "-p",
@@ -793,26 +793,27 @@ def refused():
 @pytest.mark.parametrize("arguments, sentence", [
     (["--ros-args", "-p", "estimation.horizn:=5"],
      "setting 'estimation.horizn' does not exist. Did you mean 'estimation.horizon'?"),
-    (["--ros-args", "-p", "filter.period:=-1.0"],
+    also(["--ros-args", "-p", "filter.period:=-1.0"],
      "setting 'filter.period' is -1.0; expected a number from 0.001 to 1 [s]"),
     (["--ros-args", "-p", "dvl.type:=dvl_msgs/msg/DVL"],
      "package 'dvl_msgs' is not installed; install it (apt install ros-jazzy-dvl-msgs"),
     (["--ros-args", "-p", "imu.topic:=no//topic"],
      "setting 'imu.topic' is 'no//topic', which cannot be subscribed"),
     also(["--ros-args", "-p", "robot.urdf:=/nowhere.urdf"], "/nowhere.urdf"),
-    (["--ros-args", "-p", "estimation.solver:=cvxpy:NONE"], "NONE"),
+    also(["--ros-args", "-p", "estimation.solver:=cvxpy:NONE"], "NONE"),
     (["--ros-args", "-p", "use_sim_time:=perhaps"], "use_sim_time"),
     also(["--ros-args", "-p", "imu.xyz:=[0, 0.5, 1]"], "have a decimal point or none: [1.0, 2.5]"),
     also(["--ros-args", "--params-file", "/nowhere.yaml"], "/nowhere.yaml"),
     also(["--ros-args", "-p", "output.record:=/"], "setting 'output.record' is '/', which exists"),
     (["--ros-args", "-p", "output.record:=/dev/null/bag"], "'/dev/null' is a device"),
     also(["--ros-args", "-p", "output.directory:=/dev/null"], "where '/dev/null' is a device"),
-    (["--ros-args", "-p", "output.directory:=/etc/passwd/x"], "'output.directory' is '/etc/pas"),
+    also(["--ros-args", "-p", "output.directory:=/etc/passwd/x"],
+         "'output.directory' is '/etc/pas"),
     also(["--ros-args", "-p", "thrusters.curve:=/dev/zero"], "table '/dev/zero' cannot be read"),
     also(["--ros-args", "-p", "prior.file:=/dev/zero"],
          "'/dev/zero' cannot be read: it is a device"),
     (["--ros-args", "--params-file", "/dev/zero"], "'/dev/zero' cannot be read: it is a device"),
-    (["--ros-args", "-r", "--nonsense"], ""),
+    also(["--ros-args", "-r", "--nonsense"], ""),
     (["nonsense"], "unrecognized arguments: nonsense")])
 def test_what_cannot_be_used_is_refused_at_start(refused, arguments, sentence):
     """With a message, a nonzero status and no traceback."""

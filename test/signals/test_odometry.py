@@ -76,6 +76,7 @@ def test_a_wrong_world_is_said(setup):
                                         "' or imu.world to 'enu'")
 
 
+@pytest.mark.campaign
 def test_a_marker_beside_the_body_origin_needs_its_place(setup):
     """Poses of a point half a metre off, in a NED world: with `dvl.xyz` and `imu.world` right, the
     velocity is that of the body origin, to 1 cm/s RMS."""
@@ -94,6 +95,7 @@ def test_a_marker_beside_the_body_origin_needs_its_place(setup):
     assert np.sqrt(np.mean(error[:, 3:] ** 2)) < 0.015
 
 
+@pytest.mark.campaign
 def test_odometry_beside_an_imu_is_a_dvl(setup):
     """The IMU's force is used as ever: held-out R^2 within .005."""
     source = odometry(setup[-1], np.random.default_rng(0))

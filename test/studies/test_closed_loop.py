@@ -149,6 +149,7 @@ def test_a_mad_estimate_is_bounded(true, monkeypatch):
     assert found["errors_max"]["position"] < 0.2 and found["errors_max"]["attitude"] < 0.5
 
 
+@pytest.mark.campaign
 def test_the_command_writes_its_table_and_its_picture(tmp_path, monkeypatch, true, capsys):
     """The output has all variants in all windows, required ratios, the PID scan and the stress
     test."""

@@ -76,6 +76,7 @@ def test_a_robot_that_cannot_be_tried_is_refused_before_the_design(tmp_path, cap
         assert said in capsys.readouterr().err
 
 
+@pytest.mark.campaign
 def test_the_robot_of_the_settings_is_tried(tmp_path, capsys):
     """Here a vehicle without an arm, with thrusters of other directions, whose drivers publish in
     other axes than the simulated robot."""

@@ -98,6 +98,7 @@ def test_a_limit_ends_it():
     assert any("where it should be" in note for note in done.notes)
 
 
+@pytest.mark.campaign
 def test_no_stage_is_done_before_its_own_motion_was_flown():
     """After the arm's motion the vehicle holds still while its motion is designed: meanwhile the
     stage learns, but is not done."""
@@ -145,6 +146,7 @@ def test_it_is_armed_where_it_may_move():
     assert 1.0 + room - 0.05 < held.physics.position[2] < 4.0 - room + 0.05
 
 
+@pytest.mark.campaign
 def test_another_arm_is_identified_and_judged(tmp_path, monkeypatch):
     """Runs the command with two joints of the arm, with shortened truth and test. The statement has
     the stages and what to do next."""

@@ -97,6 +97,7 @@ def recordings():
     return SampleSets([learn], held_out, ())
 
 
+@pytest.mark.campaign
 def test_the_set_that_the_robot_has_is_chosen_and_no_other(recordings, monkeypatch, capsys,
                                                            tmp_path):
     """The command prints a table and a line to paste, and writes the same figures as JSON."""

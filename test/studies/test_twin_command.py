@@ -85,6 +85,7 @@ def test_the_standard_error_of_a_coverage_is_the_scatter_of_recordings():
     assert shares == [1.0, 1.0, pytest.approx(1 / 3)]
 
 
+@pytest.mark.campaign
 def test_a_short_run_beside_a_wrong_model(tmp_path, capsys):
     """After 14 of 20 s of learning, the estimate forecasts better than its prior and than constant
     velocities, judged by truth and by measurements."""

@@ -60,6 +60,7 @@ def campaign(tmp_path_factory):
     return folder
 
 
+@pytest.mark.campaign
 def test_a_short_campaign_has_both_coverages(campaign):
     """Each channel has rows with saved and with adapting noise; the seconds are counted."""
     outcome = json.loads((campaign / "runs" / "robot1.json").read_text())
@@ -70,6 +71,7 @@ def test_a_short_campaign_has_both_coverages(campaign):
     assert outcome["seconds"] == 20.0 and not outcome["rough"] and outcome["changes"] == []
 
 
+@pytest.mark.campaign
 def test_a_finished_robot_is_not_run_again(campaign, capsys, monkeypatch):
     """The table is made from the existing results."""
     monkeypatch.setattr("uvms_adaptive_dynamics.studies.unseen.run_robot", None)
@@ -78,6 +80,7 @@ def test_a_finished_robot_is_not_run_again(campaign, capsys, monkeypatch):
     assert "0.01 h without a change: 0 false changes" in capsys.readouterr().out
 
 
+@pytest.mark.campaign
 def test_recordings_at_hand_are_counted_too(campaign, tmp_path, capsys):
     """A bag instead of robots gives seconds, changes and findings, but no coverage."""
     (bag,) = (campaign / "bags").glob("seed1_10s*1")

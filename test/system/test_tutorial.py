@@ -17,6 +17,8 @@ import json
 import re
 from pathlib import Path
 
+import pytest
+
 from uvms_adaptive_dynamics.__main__ import main
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -34,6 +36,7 @@ def tutorial_commands():
             yield line
 
 
+@pytest.mark.campaign
 def test_the_tutorial_ends_with_a_held_out_test(tmp_path, monkeypatch):
     """Every command of its second part succeeds; the model predicts the second recording."""
     monkeypatch.chdir(tmp_path)

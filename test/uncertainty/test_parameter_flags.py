@@ -54,6 +54,7 @@ def test_flags_are_right_for_nearly_all_parameters():
     assert found["cautious"] < .31      # measured .277; .280 with 8 draws, .302 with 16
 
 
+@pytest.mark.campaign
 @pytest.mark.parametrize("word", ["measured", "prior"])
 def test_wrong_flags_are_seen(word, monkeypatch):
     """A rule that flags everything as measured, or nothing, fails clearly."""

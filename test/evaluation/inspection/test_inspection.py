@@ -117,6 +117,7 @@ def test_what_data_cannot_tell_is_asked_with_a_line_to_complete(bags):
     assert vehicle.proposal.config.dvl.type == foreign_vehicle.TWIST_STAMPED
 
 
+@pytest.mark.campaign
 def test_a_missing_line_completed_in_the_written_file_completes_it(tmp_path, capsys):
     """The line stands where its section has other lines already; alone, --config reads it too."""
     config = Config().with_values({"joint_states.effort_scale": [0.01] * 4,

@@ -116,7 +116,7 @@ def test_a_finding_is_withdrawn_though_the_sensor_has_become_slower():
     [
         (np.diag([1.0, -1.0, 1.0]), 50.0, True),  # a sign, in mid-run
         (np.diag([1.0, -1.0, 1.0]), 0.0, True),  # from the beginning, and no setting puts it right
-        (rolled(12.0), 50.0, True),
+        also(rolled(12.0), 50.0, True),
         (rolled(12.0), 0.0, False),
         (1.15 * np.eye(3), 50.0, False),  # found, but rows can bear it
     ],
@@ -319,7 +319,7 @@ def test_nothing_is_said_of_sensors_that_stay_right():
     [
         ({"dvl": 1.15 * np.eye(3)}, "dvl unit", "1.15"),
         also({"dvl": 0.9 * np.eye(3)}, "dvl unit", "0.90"),
-        ({"dvl": np.diag([1.0, -1.0, -1.0])}, "dvl.frame", "wrong sign"),
+        also({"dvl": np.diag([1.0, -1.0, -1.0])}, "dvl.frame", "wrong sign"),
         ({"depth": 1.1}, "depth unit", "1.10"),
     ],
 )

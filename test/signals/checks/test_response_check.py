@@ -18,6 +18,7 @@ import itertools
 
 import numpy as np
 import pytest
+from campaign_cases import first
 from test_thruster_check import ALLOCATION, DRAG, MASS, STEP, STRIDE
 
 from uvms_adaptive_dynamics.config import Config
@@ -71,7 +72,7 @@ def found(made, **settings):
     return response_findings(thrust_windows(thrust, dvl), tried, dvl, ALLOCATION, thrusters)
 
 
-@pytest.mark.parametrize("seed", range(2))
+@pytest.mark.parametrize("seed", first(1, range(2)))
 @pytest.mark.parametrize("kind, zone", [(ZONE_SHIFT, .05), (ZONE_SHIFT, .08), (ZONE_CUT, .056),
                                         (ZONE_CUT, .08)])
 def test_a_dead_zone_is_found_with_its_value(kind, zone, seed):
@@ -88,7 +89,7 @@ def test_a_dead_zone_is_found_with_its_value(kind, zone, seed):
     assert found((known, *made[1:]), dead_zone=zone, dead_zone_kind=kind) == []
 
 
-@pytest.mark.parametrize("seed", range(3))
+@pytest.mark.parametrize("seed", first(1, range(3)))
 @pytest.mark.parametrize("share, tether", [(1.0, 0.0), (1.0, 5.0), (0.7, 5.0)])
 def test_thrusters_that_follow_their_curve_have_none(seed, share, tether):
     """Nor do weak ones."""
