@@ -195,7 +195,6 @@ NO_THRESHOLDS = {
     "evaluation/run_files.py": "TIME_BYTES CHANNEL_BYTES ARM_BYTES OTHER_BYTES",
     "evaluation/run_log.py": "TRAJECTORY_POINTS CHUNK_ROWS MEMORY_LIMIT",
     "evaluation/run_record.py": "RUN_SCHEMA",
-    "evaluation/run_recorder.py": "MOST_CAUSES",
     "evaluation/scene.py": "MAX_POINTS BETWEEN_BAGS",
     "evaluation/unfinished.py": "DATA_END CHUNK_INDEX STATISTICS CHUNK FOOTER MESSAGE_INDEX",
     "solvers/cvxpy_solver.py": "OPTIONS",

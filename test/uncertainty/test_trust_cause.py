@@ -17,7 +17,14 @@ import numpy as np
 import pytest
 
 from uvms_adaptive_dynamics.model.sample import Misread
-from uvms_adaptive_dynamics.uncertainty.trust import MM, MP, TRUST_DOUBTFUL, ChannelTrust, M
+from uvms_adaptive_dynamics.uncertainty.trust import (
+    MM,
+    MP,
+    TRUST_DOUBTFUL,
+    TRUST_WRONG,
+    ChannelTrust,
+    M,
+)
 from uvms_adaptive_dynamics.uncertainty.trust_cause import (
     Slopes,
     common_scale,
@@ -46,7 +53,7 @@ def trusted(factor, seconds=20.0, seed=0):
 
 def said(factor):
     trust = trusted(np.array(factor, float) * np.ones(C))
-    return likely_cause(CHANNELS, 6, trust.levels, trust.batches)
+    return likely_cause(CHANNELS, 6, trust.levels, trust.batches).sentence
 
 
 def test_nothing_is_said_of_a_right_model():
@@ -63,6 +70,25 @@ def test_one_scale_is_named_with_its_value(factor, begin, value):
     assert sentence.startswith(begin) and "one scale" in sentence
     number = float(sentence.partition("measured effort is ")[2].split()[0])
     assert number == pytest.approx(value, rel=0.05)
+
+
+@pytest.mark.parametrize(("factor", "subjects"), [
+    (1.0, []), (np.where(np.arange(C) == 7, -3.0, 1.0), ["axis_d"]),
+    (np.where(VEHICLE, 1 / 1.3, 1.0), ["scale of vehicle"])])
+def test_it_is_about_what_is_wrong_and_a_scale(factor, subjects):
+    """A channel that is doubtful alone is no subject."""
+    trust = trusted(factor * np.ones(C))
+    found = likely_cause(CHANNELS, 6, trust.levels, trust.batches)
+    wrong = [name for name, level in zip(CHANNELS, trust.levels) if level == TRUST_WRONG]
+    assert found.subjects == {*subjects, *wrong} and bool(found.sentence) == bool(subjects)
+
+
+def test_a_setting_is_a_subject_once_what_depends_on_it_is_wrong():
+    levels, of_dvl = np.zeros(C, int), [Misread("dvl.frame", (0, 1))]
+    for level, subjects in ((TRUST_DOUBTFUL, set()), (TRUST_WRONG, {"dvl.frame"})):
+        levels[1] = level
+        found = likely_cause(CHANNELS, 6, levels, trusted(np.ones(C)).batches, of_dvl)
+        assert found.subjects == subjects and "because of dvl.frame" in found.sentence
 
 
 def test_one_channel_alone_is_named_with_its_factor():
@@ -91,7 +117,7 @@ def test_channels_without_a_cause_are_named_together_with_what_to_do():
     """Doubtful for want of motion: residuals have no factor in common."""
     levels = np.zeros(C, int)
     levels[[4, 5]] = TRUST_DOUBTFUL
-    assert likely_cause(CHANNELS, 6, levels, trusted(np.ones(C)).batches) == (
+    assert likely_cause(CHANNELS, 6, levels, trusted(np.ones(C)).batches).sentence == (
         "pitch, yaw doubtful; check their residuals and move them more")
 
 
@@ -106,7 +132,7 @@ def test_what_is_doubtful_for_want_of_data_accuses_no_sensor(seconds, stddev):
         trust.add_row(predicted + STDDEV * rng.normal(size=C), predicted, yes, yes, np.zeros(C),
                       np.full(C, stddev))
     assert (trust.levels == TRUST_DOUBTFUL).all()
-    assert likely_cause(CHANNELS, 6, trust.levels, trust.batches) == (
+    assert likely_cause(CHANNELS, 6, trust.levels, trust.batches).sentence == (
         f"{', '.join(CHANNELS)} doubtful; check their residuals and move them more")
 
 
@@ -129,7 +155,7 @@ def test_a_vehicle_that_moves_without_thrust_is_told_to_be_given_some():
     batches = trusted(np.ones(C)).batches.copy()
     batches[:, [M, MM, MP], :6] = 0.0
     levels = np.where(VEHICLE, TRUST_DOUBTFUL, 0)
-    assert likely_cause(CHANNELS, 6, levels, batches) == (
+    assert likely_cause(CHANNELS, 6, levels, batches).sentence == (
         "vehicle doubtful: it moved without thrust (arm, swell, tether); give thrust on every axis")
 
 
@@ -157,7 +183,7 @@ def test_what_is_found_wrong_is_the_cause_and_no_other_is_looked_for():
     factor = np.where(VEHICLE, 1 / 1.3, 2.0)
     trust = trusted(factor)
     found = (Misread("dvl.frame", tuple(range(6))), Misread("dvl unit", tuple(range(6))))
-    sentence = likely_cause(CHANNELS, 6, trust.levels, trust.batches, found)
+    sentence = likely_cause(CHANNELS, 6, trust.levels, trust.batches, found).sentence
     first, second = sentence.split("; ", 1)
     assert first.startswith("surge, sway, heave, roll, pitch, yaw ")
     assert first.endswith(" because of dvl.frame, dvl unit")

@@ -25,7 +25,7 @@ from ..model.sample import Misread
 from ..uncertainty.constant_residual import ResidualMean, noise_findings
 from ..uncertainty.mass_check import mass_findings
 from ..uncertainty.trust import TRUST_OK, TRUST_STATES, ChannelTrust
-from ..uncertainty.trust_cause import likely_cause
+from ..uncertainty.trust_cause import LostTrust, likely_cause
 from .estimate_uncertainty import StatedUncertainty
 from .information import InformationState
 from .learned import wrong_channels
@@ -45,7 +45,7 @@ class ChannelFindings:
         one."""
         self._robot, self._information = robot, information
         self.trust = ChannelTrust(robot.table.channels, config.filter.period, correlation_length)
-        self._cause: tuple[np.ndarray | None, str] = None, ""
+        self._lost: tuple[np.ndarray | None, LostTrust] = None, LostTrust("", frozenset())
         self._misread: tuple[Misread, ...] = ()
         self.change_settings(config)
 
@@ -115,15 +115,19 @@ class ChannelFindings:
 
     def trust_cause(self) -> str:
         """The likely cause if a channel is neither `ok` nor left out, in a sentence; else ''."""
+        return self.lost_trust().sentence
+
+    def lost_trust(self) -> LostTrust:
+        """The same, with what it is about."""
         levels = self.trust.levels
-        if self._cause[0] is not levels:     # levels change twice a second, ticks are more frequent
+        if self._lost[0] is not levels:     # levels change twice a second, ticks are more frequent
             misread = [one._replace(places=places) for one in self._misread
                        if (places := tuple(c for c in one.places if not self._unused[c]))]
             vehicle_rows = 6 if self._robot.vehicle else 0
-            self._cause = levels, likely_cause(self._robot.channels, vehicle_rows,
-                                               np.where(self._unused, TRUST_OK, levels),
-                                               self.trust.batches, misread)
-        return self._cause[1]
+            self._lost = levels, likely_cause(self._robot.channels, vehicle_rows,
+                                              np.where(self._unused, TRUST_OK, levels),
+                                              self.trust.batches, misread)
+        return self._lost[1]
 
     def trust_words(self) -> tuple[str, ...]:
         """(C,) trust state of each channel, or why it is left out."""

@@ -31,9 +31,6 @@ from ..uncertainty.evidence import ReportedFinding
 from .failures import kind_of
 from .run_log import RunLog
 
-# Sentences on wrong channels that a run keeps; the first ones are the informative ones.
-MOST_CAUSES = 10
-
 
 class RunRecorder:
     """Feeds samples to the estimator and logs the results."""
@@ -45,7 +42,8 @@ class RunRecorder:
         self._count = 0
         self._estimator, self._frozen, self._stages = estimator, frozen, stages
         self.changes: list[ReportedFinding] = []
-        self._causes: dict[str, ReportedFinding] = {}
+        self._lost: list[ReportedFinding] = []
+        self._told: set[str] = set()        # what these are about
         self._first_t: float | None = None
         self._t, self._bag = 0.0, 0
         if frozen:
@@ -96,24 +94,23 @@ class RunRecorder:
         self._follow_physical(estimate.pi)
 
     def _follow_trust(self, t: float) -> None:
-        """Keep each kind of likely cause once, when a channel becomes wrong or a scale is found."""
+        """Keep a sentence on lost trust whenever it is about something new."""
         self._first_t, self._t = t if self._first_t is None else self._first_t, t
-        cause = self._estimator.findings.trust_cause()
-        if "wrong" in cause or "one scale" in cause:
-            kind = kind_of(cause)
-            if kind not in self._causes and len(self._causes) < MOST_CAUSES:
-                since = self.elapsed()
-                self._causes[kind] = ReportedFinding("trust", f"from {since:.1f} s: {cause}", since)
+        sentence, subjects = self._estimator.findings.lost_trust()
+        if not subjects <= self._told:
+            self._told |= subjects
+            since = self.elapsed()
+            self._lost.append(ReportedFinding("trust", f"from {since:.1f} s: {sentence}", since))
 
     def stage_ends(self) -> tuple[StageEnd, ...]:
         """The stages of the schedule that began."""
         return () if self._stages is None else tuple(self._stages.finish())
 
     def trust_findings(self) -> list[ReportedFinding]:
-        """Likely causes of lost trust, during the run and at its end."""
-        cause, found = self._estimator.findings.trust_cause(), list(self._causes.values())
-        if cause and kind_of(cause) not in self._causes:
-            found.append(ReportedFinding("trust", f"at the end: {cause}"))
+        """What was said of lost trust during the run, and what is to be said at its end."""
+        sentence, found = self._estimator.findings.trust_cause(), list(self._lost)
+        if sentence and not any(kind_of(one.sentence).endswith(kind_of(sentence)) for one in found):
+            found.append(ReportedFinding("trust", f"at the end: {sentence}"))
         return found
 
     def _follow_physical(self, pi: np.ndarray) -> None:

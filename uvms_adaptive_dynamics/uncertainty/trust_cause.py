@@ -55,6 +55,14 @@ class Slopes(NamedTuple):
     error: np.ndarray
 
 
+class LostTrust(NamedTuple):
+    """A sentence on the channels that are not `ok`, '' if all are; subjects: the channels that are
+    wrong, the settings that explain it, and the groups of channels with one scale."""
+
+    sentence: str
+    subjects: frozenset[str]
+
+
 def slopes(batches: np.ndarray) -> Slopes:
     """Regression of measured on predicted over the batches (k, sums, C) of `ChannelTrust`. Standard
     errors come from a jackknife over batches, so residuals may be correlated within a batch."""
@@ -79,18 +87,20 @@ def _slope(sums: np.ndarray) -> np.ndarray:
 
 
 def likely_cause(channels: Sequence[str], vehicle_rows: int, levels: np.ndarray,
-                 batches: np.ndarray, misread: Sequence[Misread] = ()) -> str:
-    """A sentence on the channels whose level (C,) is not `ok`; '' if all are.
+                 batches: np.ndarray, misread: Sequence[Misread] = ()) -> LostTrust:
+    """What is said of the channels whose level (C,) is not `ok`.
 
     vehicle_rows: number of vehicle channels, which come first; misread: faults of sensors and
     settings; channels that these explain need no other cause."""
     if (levels == TRUST_OK).all():
-        return ""
+        return LostTrust("", frozenset())
     found, contradicted = slopes(batches), _contradicted(levels, batches)
     vehicle, joints = np.split(np.arange(len(channels)), [vehicle_rows])
     groups = [("all channels", np.arange(len(channels)), "what all efforts share")]
     groups += [("vehicle", vehicle, THRUST_CAUSE), ("joints", joints, EFFORT_CAUSE)]
     said, left = _of_misread(channels, levels, misread), levels > TRUST_OK
+    subjects = {one.setting for one in misread
+                if (levels[list(one.places)] == TRUST_WRONG).any()}
     for one in misread:
         left[list(one.places)] = False
     for name, places, sensor in groups:
@@ -103,6 +113,7 @@ def likely_cause(channels: Sequence[str], vehicle_rows: int, levels: np.ndarray,
         if scale is not None:
             said.append(f"{name} {worst}: one scale, measured effort is {scale[0]:.2f} +- "
                         f"{scale[1]:.2f} times predicted; check {sensor}")
+            subjects.add(f"scale of {name}")
         elif (name == "vehicle" and batches[:, PP, places].any()
               and not batches[:, MM, places].any()):
             said.append(f"vehicle {worst}: it moved without thrust (arm, swell, tether); give "
@@ -112,8 +123,10 @@ def likely_cause(channels: Sequence[str], vehicle_rows: int, levels: np.ndarray,
                         "and the motion sensors")
         else:
             continue
+        subjects |= {channels[c] for c in places.tolist() if levels[c] == TRUST_WRONG}
         left[places] = False
     alone = " alone" if left.sum() == 1 and not said else ""
+    subjects |= {channels[c] for c in np.flatnonzero(left & (levels == TRUST_WRONG)).tolist()}
     by_state: dict[str, list[str]] = {}
     for c in map(int, np.flatnonzero(left)):
         state = TRUST_STATES[levels[c]] + _factor(found, batches, c, c >= vehicle_rows)
@@ -122,7 +135,7 @@ def likely_cause(channels: Sequence[str], vehicle_rows: int, levels: np.ndarray,
     if by_state:
         said.append("check its residuals and move it more" if left.sum() == 1
                     else "check their residuals and move them more")
-    return "; ".join(said)
+    return LostTrust("; ".join(said), frozenset(subjects))
 
 
 def _contradicted(levels: np.ndarray, batches: np.ndarray) -> np.ndarray:
