@@ -76,7 +76,8 @@ class SignalFrontEnd:
         self._publisher_gate = _publisher_gate(config)
         self._rates = AttitudeRates(config, self._reader.clocks.sensors.get("imu", SensorClock()))
         self.frames = FrameChecks(config, robot, self._reader.clocks.drifts, self._reader.wrapped,
-                                  lambda: self._filters.tried_log())
+                                  lambda: self._filters.tried_log(),
+                                  self._reader.clocks.guessed)
         self._filters = FilterChain(config, robot, self._reader.clocks, self._count_outlier,
                                     self.frames.add, self.frames.add_command)
         self.delay = DelayMonitor(config)

@@ -144,6 +144,13 @@ def test_the_sensor_whose_stamps_are_later_is_the_late_one(rows, before, setting
     found = check_velocity({"dvl": shifted}, Config().with_values(before), False)[0].findings
     assert [finding.setting for finding in found] == [setting]
     assert found[0].values[setting] == pytest.approx(value, abs=0.02)
+    # where the DVL's times are guessed, the guess is at fault; there is no negative delay to set
+    (guessed,) = check_velocity({"dvl": shifted}, Config().with_values(before), False,
+                                times_guessed=True)[0].findings
+    assert guessed.setting == ("imu.delay" if before.get("imu.delay") else "dvl.delay")
+    if setting == "imu.delay" and not before:
+        assert "0.20 +- 0.0" in guessed.sentence and "sooner than assumed" in guessed.sentence
+        assert not guessed.values and guessed.mend.late == pytest.approx(-0.2, abs=0.02)
 
 
 @pytest.mark.parametrize("seed", range(5))

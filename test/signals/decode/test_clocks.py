@@ -54,6 +54,7 @@ def test_sensors_on_one_clock_are_used_as_they_are():
     assert set(verdicts[:first]) == {Handling.HOLD} and set(verdicts[first + 1:]) == {Handling.USE}
     assert found[first][2] - found[0][2] == pytest.approx(START_TIME, abs=0.02)
     assert clocks.reference == 0.0 and not corrections(clocks) and not clocks.sentences()
+    assert clocks.guessed() == []
     assert clocks.sensors["dvl"].latency == pytest.approx(0.1, abs=1e-3)
 
 
@@ -66,7 +67,7 @@ def test_a_wrong_clock_is_corrected_and_touches_no_other(role, ahead):
     if role == "dvl" and ahead == 0.1:      # received when stamped: reception proves nothing
         assert not corrections(clocks)
         return
-    assert list(corrections(clocks)) == [role]
+    assert list(corrections(clocks)) == clocks.guessed() == [role]
     name, stamp, receive = next(event for event in reversed(found) if event[0] == role)
     true = stamp - ahead
     assert clocks.data_time(name, stamp, receive) == pytest.approx(true, abs=0.02)
@@ -146,5 +147,6 @@ def test_stamps_of_zero_are_said_and_count_at_reception():
     for role, stamp, receive in events(5.0):
         clocks.observe(role, None if role == "dvl" else stamp, receive, unstamped=role == "dvl")
     assert clocks.sentences()[0].startswith("dvl: its stamps are zero")
+    assert clocks.guessed() == ["dvl"]
     assert clocks.data_time("dvl", None, START) == pytest.approx(START - 0.1)
     assert clocks.sensors["dvl"].rate == pytest.approx(10.0, abs=0.1)

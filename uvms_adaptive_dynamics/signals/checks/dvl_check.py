@@ -66,18 +66,20 @@ CUT_STEP = 5.0            # [s] between times at which the axes may have turned
 MIN_DVL_LAG = 0.03
 
 
-def check_velocity(logs: dict[str, np.ndarray], config: Config,
-                   upside_down: bool) -> tuple[CheckResult, np.ndarray | None]:
+def check_velocity(logs: dict[str, np.ndarray], config: Config, upside_down: bool,
+                   times_guessed: bool = False) -> tuple[CheckResult, np.ndarray | None]:
     """(result, matrix (3, 3) that rotates the DVL's velocity into the IMU's axes, or None if it
     cannot be told).
 
-    `upside_down`: the IMU has already been found upside down. `logs` as in `frames`.
+    `upside_down`: the IMU has already been found upside down; times_guessed: the DVL's readings are
+    dated at reception less an assumed delay. `logs` as in `frames`.
     A finding must hold whether the noise is the DVL's or the integral's: the rough fit has the same
     one, or a map that is the same within the errors of both.
     """
     dvl, place = logs["dvl"], FRD_FROM_FLU @ np.subtract(config.dvl.xyz, config.imu.xyz)
     fit = any_map(dvl)
-    result, axes = _judgement(fit, velocity_map(dvl, place), logs, config, upside_down)
+    result, axes = _judgement(fit, velocity_map(dvl, place), logs, config, upside_down,
+                              times_guessed)
     if not result.findings:
         return result, axes
     rough = any_map(dvl, rough=True)
@@ -85,14 +87,16 @@ def check_velocity(logs: dict[str, np.ndarray], config: Config,
     of_world = any(finding.setting == OF_WORLD for finding in result.findings)
     if not of_world and fit is not None and rough is not None and fit.agrees(rough):
         return result, axes
-    others, _ = _judgement(rough, velocity_map(dvl, place, rough=True), logs, config, upside_down)
+    others, _ = _judgement(rough, velocity_map(dvl, place, rough=True), logs, config, upside_down,
+                           times_guessed)
     confirmed = {finding.setting for finding in others.findings}
     sure = [finding for finding in result.findings if finding.setting in confirmed]
     return (result._replace(findings=sure), axes) if sure else (UNDECIDED, None)
 
 
 def _judgement(fit: VelocityMap | None, world: VelocityMap | None, logs: dict[str, np.ndarray],
-               config: Config, upside_down: bool) -> tuple[CheckResult, np.ndarray | None]:
+               config: Config, upside_down: bool, times_guessed: bool
+               ) -> tuple[CheckResult, np.ndarray | None]:
     """`check_velocity` by the maps of one kind: of velocities in axes that turn with the robot, and
     in the world's axes."""
     if fit is not None and world is not None and _is_of_world(fit, world):
@@ -119,7 +123,7 @@ def _judgement(fit: VelocityMap | None, world: VelocityMap | None, logs: dict[st
             tilted = _tilted(fit, config, Harm.CONTRADICTS)
             return (tilted if tilted.findings else UNDECIDED), _axes_of(Q)
         if np.array_equal(axes, np.eye(3)):
-            small = _small_errors(fit, logs, config)
+            small = _small_errors(fit, logs, config, times_guessed)
             return small._replace(complete=bool(
                 small.findings or fit.known > KNOWN_ENOUGH)), _axes_of(Q)
         return _other_axes(logs, config, axes), axes
@@ -186,20 +190,21 @@ def _axes_of(Q: np.ndarray) -> np.ndarray:
     return U @ Vt
 
 
-def _small_errors(fit: VelocityMap, logs: dict[str, np.ndarray], config: Config) -> CheckResult:
+def _small_errors(fit: VelocityMap, logs: dict[str, np.ndarray], config: Config,
+                  times_guessed: bool) -> CheckResult:
     """The result if the axes are roughly right: lag, tilt, scale, lever arm."""
-    late = _late(fit, config).findings
+    late = _late(fit, config, times_guessed).findings
     # A lag is fitted to first order only; the remainder makes the scale too small.
     found = [*late, *_tilted(fit, config, Harm.FOLLOWED).findings,
              *([] if late else _scaled(fit, logs, config).findings)]
     return CheckResult(found, True) if found else _lever_arm(fit, logs["dvl"], config)
 
 
-def _late(fit: VelocityMap, config: Config) -> CheckResult:
+def _late(fit: VelocityMap, config: Config, times_guessed: bool) -> CheckResult:
     """The result on DVL stamps that are later or earlier than the IMU's for the same motion.
 
     Nothing is measured before it happens, so the later sensor is late, unless the other's delay
-    setting is larger than its true delay."""
+    setting is larger than its true delay, or the DVL's delay is a guess."""
     lag = abs(fit.lag)
     least = lag - Z999 * fit.errors[12]
     if least < MIN_DVL_LAG:
@@ -207,10 +212,17 @@ def _late(fit: VelocityMap, config: Config) -> CheckResult:
     dvl, imu = ("DVL", "dvl.delay", config.dvl.delay), ("IMU", "imu.delay", config.imu.delay)
     late, early = (dvl, imu) if fit.lag > 0 else (imu, dvl)
     _, setting, now = early if early[2] > least else late
-    set_to = max(now - lag, 0.0) if setting == early[1] else now + lag
+    sooner = times_guessed and fit.lag < 0 and setting == imu[1]
     # Put right where that is sure to help, also if the lag is off by MIN_DVL_LAG beyond its error.
     mend = Mend("dvl", 0, np.eye(3), late=fit.lag) if (
-        setting == dvl[1] and least - Z999 * fit.errors[12] > 2 * MIN_DVL_LAG) else None
+        (sooner or setting == dvl[1]) and least - Z999 * fit.errors[12] > 2 * MIN_DVL_LAG) else None
+    if sooner:
+        return mismatch(dvl[1], (
+            f"the DVL's readings, dated at reception, are {lag:.2f} +- {fit.errors[12]:.2f} s "
+            "earlier than the IMU's for the same motion, so they arrive sooner than assumed; make "
+            "its driver stamp each measurement on the common clock"), harm=Harm.FOLLOWED, mend=mend,
+            lasting=mend is not None)
+    set_to = max(now - lag, 0.0) if setting == early[1] else now + lag
     return mismatch(setting, (
         f"the {late[0]}'s stamps are {lag:.2f} +- {fit.errors[12]:.2f} s later than the "
         f"{early[0]}'s for the same motion; synchronize the clocks of both, or set {setting} to "

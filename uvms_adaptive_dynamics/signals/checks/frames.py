@@ -23,7 +23,7 @@ from __future__ import annotations
 
 import math
 from collections import deque
-from collections.abc import Callable, Generator, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Generator, Iterator, Mapping, Sequence
 from operator import ge
 
 import numpy as np
@@ -84,13 +84,15 @@ class FrameChecks:
     def __init__(self, config: Config, robot: RobotModel,
                  drifts: Callable[[], Mapping[str, float]] = dict,
                  wrapped: Callable[[], Sequence[bool]] = tuple,
-                 tried: Callable[[], Sequence[np.ndarray]] = tuple):
+                 tried: Callable[[], Sequence[np.ndarray]] = tuple,
+                 guessed: Callable[[], Collection[str]] = tuple):
         """drifts: returns the drift of the sensors' clocks by role [s per s], as `Clocks.drifts`.
         wrapped: returns which joints' encoders have wrapped (n,); empty: none. tried: returns the
-        new rows of the log `tried`, which is only filled for a check."""
+        new rows of the log `tried`, which is only filled for a check. guessed: returns the roles
+        whose transport delay is assumed, as `Clocks.guessed`."""
         self._drifts, self._tried = drifts, tried
         self._config, self._robot = config, robot
-        self._checks = SensorChecks(config, robot, wrapped)
+        self._checks = SensorChecks(config, robot, wrapped, guessed)
         self.reset()
 
     def reset(self) -> None:

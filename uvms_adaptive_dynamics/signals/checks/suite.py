@@ -18,7 +18,7 @@ A full check takes a fifth of a second, so it runs in steps. What its results me
 decided in `frames`."""
 from __future__ import annotations
 
-from collections.abc import Callable, Generator, Mapping, Sequence
+from collections.abc import Callable, Collection, Generator, Mapping, Sequence
 from functools import partial
 from typing import Any
 
@@ -51,9 +51,12 @@ SATURATED_SHARE, MIN_COMMANDS = 0.9, 100
 class SensorChecks:
     """The checks that a robot's sensors allow; names: theirs, in order."""
 
-    def __init__(self, config: Config, robot: RobotModel, wrapped: Callable[[], Sequence[bool]]):
-        """wrapped: returns which joints' encoders have wrapped (n,); empty: none."""
+    def __init__(self, config: Config, robot: RobotModel, wrapped: Callable[[], Sequence[bool]],
+                 guessed: Callable[[], Collection[str]] = tuple):
+        """wrapped: returns which joints' encoders have wrapped (n,); empty: none. guessed: returns
+        the roles whose transport delay is assumed, as `Clocks.guessed`."""
         self._config, self._robot, self._wrapped = config, robot, wrapped
+        self._guessed = guessed
         self._effort_limits = robot.effort_limits
         self._allocation = np.array(config.thrusters.allocation).reshape(6, -1)
         self._low, self._high = joint_limits(config, robot)
@@ -172,7 +175,8 @@ class SensorChecks:
         results: dict[str, CheckResult] = {}
         turn: np.ndarray | None = np.eye(3)
         if "dvl" in logs and "DVL" in self.names:
-            results["DVL"], turn = check_velocity(logs, self._config, upside_down)
+            results["DVL"], turn = check_velocity(logs, self._config, upside_down,
+                                                  "dvl" in self._guessed())
         usable = all(finding.setting not in ("dvl unit", OF_WORLD)
                      for result in results.values() for finding in result.findings)
         if "dvl" in logs and "depth" in logs and usable and not upside_down:

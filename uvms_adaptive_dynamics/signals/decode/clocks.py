@@ -163,6 +163,11 @@ class Clocks:
         return {role: rate - usual for role, rate in rates.items()
                 if abs(rate - usual) > 0.5 * abs(rate)}
 
+    def guessed(self) -> list[str]:
+        """Roles whose readings are dated at reception, less an assumed transport delay."""
+        return [role for role, sensor in self.sensors.items()
+                if sensor.unstamped or not sensor.tells_time or sensor.error is not None]
+
     def _usual_latency(self, role: str) -> float:
         return USUAL_LATENCY.get(role, self._transport)
 
