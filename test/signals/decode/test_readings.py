@@ -206,11 +206,15 @@ def test_times_that_are_none_are_counted(sec, receive):
 
 
 def test_what_waits_too_long_is_counted():
-    """A flood before the clocks are known does not fill the memory."""
+    """A flood before the clocks are known does not fill the memory, and costs no other sensor's
+    messages, however early."""
     reader = MessageReader(Config())
-    for k in range(MOST_HELD + 10):
-        reader.read("thrusters", Message(data=[1500.0] * 8), 1000.0 + 1e-5 * k)
+    depth_message_of = depths(SECOND)[0]
+    reader.read(*depth_message_of)
+    for k in range(MOST_HELD + 9):
+        reader.read("thrusters", Message(data=[1500.0] * 8), depth_message_of[2] + 1e-5 * k)
     assert reader.inputs["thrusters"].rejected.total() == 10
+    assert reader.inputs["depth"].rejected.total() == 0
 
 
 @pytest.mark.parametrize("shift, said, causes", [

@@ -17,6 +17,7 @@ from __future__ import annotations
 
 import math
 import re
+from collections import Counter
 from collections.abc import Sequence
 from typing import Any, NamedTuple
 
@@ -147,7 +148,9 @@ class MessageReader:
 
     def _hold(self, held: _Held) -> None:
         if len(self._held) == MOST_HELD:
-            lost = self._held.pop(0)
+            # the oldest of the fastest sensor: seven commands may be all that there are
+            (fastest, _), = Counter(one.role for one in self._held).most_common(1)
+            lost = self._held.pop([one.role for one in self._held].index(fastest))
             self.inputs[lost.role].count_rejected("came before the clocks were known")
         self._held.append(held)
 
