@@ -42,8 +42,10 @@ def state(role="dvl", used=0, refused=0):
 
 def test_an_input_that_never_came_or_was_refused_is_named_with_its_topic():
     """If most messages were used, nothing is said."""
-    assert "no message on '/dvl'" in missing_messages(state())
-    assert "set thrusters.wrench_topic" in missing_messages(state("wrench"))
+    assert "no message on '/dvl'; start its driver, check its bottom lock" in missing_messages(
+        state())
+    wrench = missing_messages(state("wrench"))
+    assert "set thrusters.wrench_topic" in wrench and "lock" not in wrench
     said = missing_messages(state(used=2, refused=8))
     assert "8 of 10 messages on '/dvl' were refused" in said and "no bottom lock" in said
     assert missing_messages(state(used=8, refused=2)) == ""

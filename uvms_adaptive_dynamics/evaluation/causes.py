@@ -92,8 +92,9 @@ def missing_messages(state: InputState) -> str:
     """Why an input gave no or few readings, and what to set; '' if most messages were used."""
     role, topic = state.role, f"'{state.topic}'"
     if not state.received:
-        return (f"{role}: no message on {topic}; start its driver, or set {topic_setting(role)} to "
-                "the right topic")
+        lock = "check its bottom lock, " if role == "dvl" else ""    # many publish none without
+        return (f"{role}: no message on {topic}; start its driver, {lock}or set "
+                f"{topic_setting(role)} to the right topic")
     if 2 * _wrong(state).total() <= state.received:
         return ""
     return f"{role}: {_refusals(state)}, or set {topic_setting(role)} to another topic"
