@@ -36,11 +36,9 @@ from uvms_adaptive_dynamics.simulation.faults.values import InWorld
 
 MINUTE = 32.0  # [s] are enough for the first check
 HERE = (
-    "imu.frame and imu.world",
     "imu turned by 90",
     "force 20 % too large",
     "dvl 15 % too fast",
-    "dvl sway's sign",
     "depth's sign",
     "joint velocity's sign",
     "effort's order, all",
