@@ -88,7 +88,6 @@ def bounds_and_truths(count, seed):
     return found
 
 
-@pytest.mark.campaign
 def test_no_point_is_further_from_the_optimum_than_its_bound():
     """Thousands of points of random problems, with every grouping, with and without a floor."""
     found = bounds_and_truths(600, seed=1)
