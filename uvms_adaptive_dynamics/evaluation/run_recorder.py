@@ -42,7 +42,7 @@ class RunRecorder:
         self._count = 0
         self._estimator, self._frozen, self._stages = estimator, frozen, stages
         self.changes: list[ReportedFinding] = []
-        self._lost: list[ReportedFinding] = []
+        self._lost: dict[str, ReportedFinding] = {}     # by kind
         self._told: set[str] = set()        # what these are about
         self._first_t: float | None = None
         self._t, self._bag = 0.0, 0
@@ -100,7 +100,8 @@ class RunRecorder:
         if not subjects <= self._told:
             self._told |= subjects
             since = self.elapsed()
-            self._lost.append(ReportedFinding("trust", f"from {since:.1f} s: {sentence}", since))
+            self._lost.setdefault(kind_of(sentence), ReportedFinding(
+                "trust", f"from {since:.1f} s: {sentence}", since))
 
     def stage_ends(self) -> tuple[StageEnd, ...]:
         """The stages of the schedule that began."""
@@ -108,8 +109,8 @@ class RunRecorder:
 
     def trust_findings(self) -> list[ReportedFinding]:
         """What was said of lost trust during the run, and what is to be said at its end."""
-        sentence, found = self._estimator.findings.trust_cause(), list(self._lost)
-        if sentence and not any(kind_of(one.sentence).endswith(kind_of(sentence)) for one in found):
+        sentence, found = self._estimator.findings.trust_cause(), list(self._lost.values())
+        if sentence and kind_of(sentence) not in self._lost:
             found.append(ReportedFinding("trust", f"at the end: {sentence}"))
         return found
 

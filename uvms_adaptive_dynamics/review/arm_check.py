@@ -23,7 +23,7 @@ from typing import NamedTuple
 import numpy as np
 
 from ..config import Config
-from ..estimation import low_pass
+from ..estimation.low_pass import low_passed
 from ..model.robot import RobotModel
 from ..model.sample import Sample
 from ..signals.filters.joints import joint_limits
@@ -31,7 +31,7 @@ from ..uncertainty.added_direction import RobustFit
 from ..uncertainty.arm_evidence import arm_findings, witnesses
 from ..uncertainty.evidence import ReportedFinding
 from ..uncertainty.thrust_scale import UNSHOWN, thrust_scale
-from .arm_exchange import EXCHANGE_STRIDE, low_passed, mistaken_joint
+from .arm_exchange import EXCHANGE_STRIDE, low_passed_rows, mistaken_joint
 
 CHECKED_EVERY = 3   # ticks between checked samples: motion is slower
 CHECKED_SECONDS = 180.0  # [s] length of the checked samples, the newest ones
@@ -61,7 +61,7 @@ class CheckedRows(NamedTuple):
 def rows_of(samples: Sequence[Sample], config: Config, robot: RobotModel) -> CheckedRows:
     """The rows of all samples of a recording."""
     raw = [robot.raw_rows(sample) for sample in samples]
-    t, Y, tau, valid = low_passed(samples, raw, config.filter, stride=1)
+    t, Y, tau, valid = low_passed_rows(samples, raw, config.filter, stride=1)
     return CheckedRows(t, tau, valid, lambda places: Y[places])
 
 
@@ -85,7 +85,7 @@ def arm_check(samples: Sequence[Sample], rows: CheckedRows, pi: np.ndarray, conf
     if not (robot.vehicle and robot.joints and robot.coupled):
         return ArmCheck([], UNSHOWN if robot.vehicle else "")
     n, whole = len(robot.joints), with_lacking(config, robot)
-    t, columns = _low_passed(samples, pi, config, robot, whole)
+    t, columns = _columns(samples, pi, config, robot, whole)
     places = np.minimum(np.searchsorted(rows.t, t), len(rows.t) - 1)
     same = np.abs(rows.t[places] - t) < 0.5 * config.filter.period
     t, columns, places = t[same], columns[same], places[same]
@@ -126,8 +126,8 @@ def with_lacking(config: Config, robot: RobotModel) -> RobotModel:
     return RobotModel(config.with_values({"robot.terms": terms}), robot.arm)
 
 
-def _low_passed(samples: Sequence[Sample], pi: np.ndarray, config: Config,
-                robot: RobotModel, whole: RobotModel) -> tuple[np.ndarray, np.ndarray]:
+def _columns(samples: Sequence[Sample], pi: np.ndarray, config: Config,
+             robot: RobotModel, whole: RobotModel) -> tuple[np.ndarray, np.ndarray]:
     """(times (T,), columns (T, C, k)): derivatives of the predictions with respect to the lag of
     the arm's data (1) and to each joint's position (n), then what the model lacks: drag of the
     links (n), the other sets of terms of the robot `whole`, `_own_loads`; NaN in masked rows."""
@@ -152,8 +152,8 @@ def _low_passed(samples: Sequence[Sample], pi: np.ndarray, config: Config,
     if not kept:
         return np.zeros(0), np.zeros((0, len(robot.channels), columns))
     t, Y, valid = map(np.array, zip(*kept))
-    places, rows, valid = low_pass.low_passed(replace(config.filter, period=period), t, Y, valid,
-                                              EXCHANGE_STRIDE)
+    places, rows, valid = low_passed(replace(config.filter, period=period), t, Y, valid,
+                                     EXCHANGE_STRIDE)
     return t[places], np.where(valid[:, :, None], rows, np.nan)
 
 

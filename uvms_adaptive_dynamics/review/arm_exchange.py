@@ -30,7 +30,7 @@ import numpy as np
 
 from ..config import Config
 from ..config.estimation import Filter
-from ..estimation import low_pass
+from ..estimation.low_pass import low_passed
 from ..model.robot import RawRows, RobotModel
 from ..model.sample import Sample
 from ..signals.checks.finding import OF_POSITIONS
@@ -168,19 +168,19 @@ def _mirrored(sample: Sample, j: int, total: float) -> Sample:
 def _fit(samples: Sequence[Sample], robot: RobotModel, settings: Filter) -> RobustFit | None:
     """The fit to the samples' low-passed rows; None without valid rows."""
     raw = [robot.raw_rows(sample) for sample in samples]
-    t, Y, tau, valid = low_passed(samples, raw, settings)
+    t, Y, tau, valid = low_passed_rows(samples, raw, settings)
     return RobustFit(Y, tau, valid, t, witness=witnesses(tau.shape[1])) if valid.any() else None
 
 
-def low_passed(samples: Sequence[Sample], raw: Sequence[RawRows], settings: Filter,
-               stride: int = EXCHANGE_STRIDE
-               ) -> tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray]:
+def low_passed_rows(samples: Sequence[Sample], raw: Sequence[RawRows], settings: Filter,
+                    stride: int = EXCHANGE_STRIDE
+                    ) -> tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray]:
     """Every stride-th low-passed row of the samples with these raw rows: t (T,), Y (T, C, p),
     efforts minus known loads (T, C), valid (T, C)."""
     values = np.concatenate([np.array([one.Y for one in raw]), np.array(
         [one.tau - one.tau_known for one in raw])[:, :, None]], axis=2)
     t, valid = np.array([one.t for one in samples]), np.array([one.valid for one in samples])
-    places, rows, valid = low_pass.low_passed(settings, t, values, valid, stride)
+    places, rows, valid = low_passed(settings, t, values, valid, stride)
     return t[places], rows[:, :, :-1], rows[:, :, -1], valid
 
 

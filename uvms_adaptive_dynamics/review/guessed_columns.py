@@ -27,7 +27,7 @@ from ..model.robot import LinksDrag, RobotModel
 from ..model.sample import Sample
 from ..signals.checks.thrust_fit import COUPLING
 from .arm_check import WEIGHT, at_rest, with_lacking
-from .arm_exchange import low_passed
+from .arm_exchange import low_passed_rows
 
 # [s] A wrong wiring acts at once. If what the efforts will be this much later explains a channel
 # now, both have a cause in common: longer than the low-pass, shorter than a motion.
@@ -68,7 +68,7 @@ def guessed_columns(samples: Sequence[Sample], config: Config, robot: RobotModel
     found = [columns(sample, own.Y, drag)
              for sample, own, drag in zip(samples, raw, whole.links_drag_of(samples))]
     widths = {name: part.shape[1] for name, part in found[0].items()}
-    t, Y, tau, valid = low_passed(samples, [
+    t, Y, tau, valid = low_passed_rows(samples, [
         own._replace(Y=np.concatenate(list(parts.values()), axis=1))
         for own, parts in zip(raw, found)], settings)
     guesses = dict(zip(widths, np.split(Y, np.cumsum(list(widths.values()))[:-1], axis=2)))

@@ -45,6 +45,8 @@ HERE = (
     "effort's sign",
     "a thruster's sign",
 )
+LATER = ("imu.frame and imu.world", "pitch rate's sign", "dvl sway's sign",
+         "joint velocity's order, all", "the thrusters' order, all")
 
 
 @pytest.fixture(scope="module")
@@ -78,7 +80,7 @@ def judged(messages):
     return run
 
 
-@pytest.mark.parametrize("name", HERE)
+@pytest.mark.parametrize("name", [*HERE, *map(also, LATER)])
 def test_what_is_set_wrong_is_named(name, judged):
     """The first warning concerns the sensor or the setting, and one warning names the setting."""
     begin, (said, *_) = CASES[name][2], judged(name)

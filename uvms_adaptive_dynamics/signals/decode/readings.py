@@ -150,7 +150,8 @@ class MessageReader:
         if len(self._held) == MOST_HELD:
             # the oldest of the fastest sensor: seven commands may be all that there are
             (fastest, _), = Counter(one.role for one in self._held).most_common(1)
-            lost = self._held.pop([one.role for one in self._held].index(fastest))
+            lost = self._held.pop(next(k for k, one in enumerate(self._held)
+                                       if one.role == fastest))
             self.inputs[lost.role].count_rejected("came before the clocks were known")
         self._held.append(held)
 

@@ -15,10 +15,9 @@
 """The intervals between one sensor's messages: their period, their jitter, and batches.
 
 A driver that reads its sensor in batches, and stamps the measurements when it has them, gives most
-of them almost the same time. Such stamps are spread:
-each measurement is one period later than the last, but not earlier than the batch before its own
-arrived, nor later than its own stamp. A sensor measures no faster because it is read in batches:
-where the rate has risen, a second node publishes.
+of them almost the same time. Such stamps are spread: each measurement is one period later than the
+last, but not earlier than the batch before its own arrived, nor later than its own stamp. A sensor
+measures no faster because it is read in batches: where the rate has risen, a second node publishes.
 """
 from __future__ import annotations
 
@@ -40,10 +39,10 @@ SHORT_INTERVAL, SHORT_SHARE, MOST_CLOCK_JITTER = 0.4, 0.1, 0.03
 # Share of messages that come together from which they are batches: of pairs half do, of messages
 # at random instants 1 - exp(-.2), a fifth.
 BATCH_SHARE = 0.42
-# Messages of a batch are further apart than this share of the time that each took to measure only
-# if they were measured as they came, between outages: a DVL without bottom lock. Nor does any
-# driver wait for seconds.
-TOGETHER, LONGEST_BATCHING = 0.2, 1.0   # of the mean interval; [s]
+# Share of the mean interval within which messages come together, and interval [s] that no driver
+# waits. Beyond either, messages came as they were measured, between outages: a DVL that loses its
+# bottom lock.
+TOGETHER, LONGEST_BATCHING = 0.2, 1.0
 LONGEST_BATCH = 0.95    # quantile of the intervals that is one between batches of up to 20 messages
 
 
@@ -123,10 +122,11 @@ class StampIntervals:
         risen = self._even is not None and self._even > RATE_RATIO * mean
         # Where the newest intervals are even, the sensor itself has been set to another rate.
         self.crowded = risen and not _are_even(list(self._of_stamps)[-JITTER_INTERVALS // 4:])
-        if risen or self.alternates or bisect_left(ordered, TOGETHER * mean) < BATCH_SHARE * count:
+        together = TOGETHER * mean
+        if risen or self.alternates or bisect_left(ordered, together) < BATCH_SHARE * count:
             return
         used = [each for each in self._of_stamps if each < outage]
-        ends = [k for k, each in enumerate(used) if each >= TOGETHER * mean]    # of whole batches
+        ends = [k for k, each in enumerate(used) if each >= together]    # of whole batches
         if len(ends) > 1:
             self.batches = Batches(fmean(used[ends[0] + 1:ends[-1] + 1]), longest)
 
