@@ -682,10 +682,12 @@ def test_a_change_is_followed_where_nothing_fades(setup):
     assert (off < 1.5).all(), off
 
 
-def test_nothing_is_found_where_nothing_changes(setup):
-    """A minute of another motion and noise."""
+@pytest.mark.parametrize("seconds", first(1, [30.0, 60.0]))
+def test_nothing_is_found_where_nothing_changes(setup, seconds):
+    """Another motion and noise."""
     estimator = setup.estimator(setup.config, 2, 5)
-    for k, sample in enumerate(linear_samples(setup.config, setup.robot, setup.truth, 60.0, 5, .9)):
+    for k, sample in enumerate(linear_samples(setup.config, setup.robot, setup.truth, seconds, 5,
+                                              .9)):
         estimator.add(sample)
         if k % 10 == 9:
             estimator.solve()
@@ -706,7 +708,7 @@ def started(setup, saved, truth, seconds=15.0, spoil=lambda sample: sample):
     return estimator, np.sqrt(np.mean(np.square(last), axis=0))
 
 
-@pytest.mark.parametrize("factors", [False, True])
+@pytest.mark.parametrize("factors", [also(False), True])
 def test_a_start_from_another_robots_estimate_is_named_and_given_up(setup, factors):
     """Parameters, factors on measurements, flags and the data behind them; no sensor is blamed.
     """
@@ -736,7 +738,7 @@ def test_a_start_from_the_robots_own_estimate_is_no_other_robot(setup):
     assert estimator.changes == 1 and estimator.last_change.startswith("thrust scale")
 
 
-@pytest.mark.parametrize("mass, within", [(.38, 2.0), (.19, 4.0)])
+@pytest.mark.parametrize("mass, within", [also(.38, 2.0), (.19, 4.0)])
 def test_a_payload_is_found_in_seconds_and_forgotten_when_it_is_put_down(setup, mass, within):
     """Named as the link that carries it; when it is put down fifteen seconds later, values,
     deviations and predictions from before are back within 5 s."""
@@ -759,7 +761,7 @@ def test_a_payload_is_found_in_seconds_and_forgotten_when_it_is_put_down(setup, 
 PHASES = (0.08, 0.18, 0.28, 0.38, 0.48)
 
 
-@pytest.mark.parametrize("phase", PHASES)
+@pytest.mark.parametrize("phase", first(2, (.08, .48, .18, .28, .38)))
 def test_a_payload_is_found_as_soon_whenever_the_next_check_comes(setup, phase):
     """.38 kg within 2 s, wherever between two checks it was picked up."""
     payload = {name: value * .38 / .5 for name, value in PAYLOAD.items()}
@@ -983,7 +985,7 @@ def test_a_force_from_outside_is_taken_off_and_nothing_is_unlearnt(setup):
     assert not estimator.standing_change
 
 
-@pytest.mark.parametrize("phase", first(2, (0.0, *PHASES)))
+@pytest.mark.parametrize("phase", first(1, (0.0, *PHASES)))
 @pytest.mark.parametrize("lasts", (also(0.6), 1.0))
 def test_garbage_that_ends_is_not_believed(setup, phase, lasts):
     """For up to a second the wrench is 50 N off: the next second does not confirm a change."""

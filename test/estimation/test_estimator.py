@@ -230,7 +230,7 @@ def test_estimate_without_a_covariance_is_a_failed_solve(robot, data, monkeypatc
     assert np.array_equal(e.pi, good) and np.array_equal(e.covariance, covariance)
 
 
-@pytest.mark.parametrize("field", ["nu", "nu_dot", "mu_dot", "wrench", "joint_torque"])
+@pytest.mark.parametrize("field", first(2, ["nu", "joint_torque", "nu_dot", "mu_dot", "wrench"]))
 def test_sample_that_is_not_finite_does_not_spoil_the_estimate(robot, data, field):
     """Rows marked valid that are not finite are masked and counted; later solves are as good as
     before."""
@@ -491,7 +491,7 @@ def unspoiled(robot, data, saved):
     return gone_on(saved, robot, data[1000:1180])[1]
 
 
-@pytest.mark.parametrize("name", [*first(3, ABSURD), *first(3, LEVERAGE)])
+@pytest.mark.parametrize("name", [*first(2, ABSURD), *first(2, LEVERAGE)])
 def test_one_absurd_sample_does_not_move_the_estimate(name, robot, data, saved, unspoiled):
     """A finite but implausible sample is masked, and a plausible but inconsistent one has no
     leverage: a second later predictions are as good as ever, no solve has failed, and the

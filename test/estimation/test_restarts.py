@@ -272,14 +272,14 @@ def test_a_robot_that_changed_between_dives_is_learnt(changed):
     robot = RobotModel.from_config(config)
     truth = prior_from_config(config, robot).values
     first = Estimator(config, robot=robot)
-    for k, sample in enumerate(linear_samples(config, robot, truth, 60.0, 1)):
+    for k, sample in enumerate(linear_samples(config, robot, truth, 30.0, 1)):
         first.add(sample)
         if k % 25 == 24:
             first.solve()
     heavier = truth + changed * 4.9 * (np.arange(truth.size) == robot.table.index["W"])
     again = Estimator(config, first.parameter_set(), robot)
     residuals = []
-    for k, sample in enumerate(linear_samples(config, robot, heavier, 25.0, 2)):
+    for k, sample in enumerate(linear_samples(config, robot, heavier, 20.0, 2)):
         prediction = again.add(sample)
         if k % 25 == 24:
             again.solve()

@@ -234,7 +234,8 @@ def test_a_faulty_recording_is_accounted_for_on_the_terminal_too(bag, tmp_path, 
             message.header.stamp.nanosec = nanoseconds % 10**9
         return message
     assert main(["evaluate", str(altered(bag, tmp_path / "bad", spoil)), "--output",
-                 str(tmp_path / "out"), "--set", "filter.gap=0.9", "--jobs", "1"]) == 0
+                 str(tmp_path / "out"), "--set", "filter.gap=0.9", "--jobs", "1", "--end",
+                 "7"]) == 0
     metrics, told = strict(tmp_path / "out" / "metrics.json"), capsys.readouterr()
     joints, depth = (metrics["inputs"][role] for role in ("joint_states", "depth"))
     assert list(joints["refused"]) == ["position is not finite"]
@@ -256,7 +257,8 @@ def test_channels_of_which_no_row_counts_are_a_finding(bag, tmp_path):
         if topic == "/dvl/twist":
             message.twist.covariance = np.full(36, 9e9)
         return message
-    metrics = evaluate([altered(bag, tmp_path / "silent", silent)], Config(), output=None)
+    metrics = evaluate([Piece(altered(bag, tmp_path / "silent", silent), end=6.0)], Config(),
+                       output=None)
     said = [found["sentence"] for found in metrics["findings"] if found["code"] == "masked rows"]
     assert len(said) == 1 and said[0].startswith("no row of surge, sway, heave")
     assert "'no dvl'" in said[0] and "covariance says no lock" in said[0]
@@ -425,10 +427,11 @@ def test_several_bags_are_pooled_and_the_estimate_is_kept(bag, result):
 
 def test_vehicle_alone_and_arm_alone(bag, tmp_path):
     """A robot without an arm, or without a vehicle, has only its own channels."""
-    vehicle = ["--jobs", "1", "--output", str(tmp_path / "v"), "--set", "robot.joints=[]"]
+    short = ["--jobs", "1", "--end", "6"]
+    vehicle = [*short, "--output", str(tmp_path / "v"), "--set", "robot.joints=[]"]
     assert main(["evaluate", str(bag), *vehicle]) == 0
     assert list(strict(tmp_path / "v" / "metrics.json")["channels"]) == CHANNELS[:6]
-    arm = ["--jobs", "1", "--output", str(tmp_path / "a"), "--set", "robot.vehicle=false"]
+    arm = [*short, "--output", str(tmp_path / "a"), "--set", "robot.vehicle=false"]
     assert main(["evaluate", str(bag), *arm]) == 0
     metrics = strict(tmp_path / "a" / "metrics.json")
     assert list(metrics["channels"]) == CHANNELS[6:] and metrics["physical"]["min_eig_M"] is None
@@ -444,7 +447,7 @@ def test_single_bad_messages_do_not_spoil_a_run(bag, tmp_path):
         return message
     path = altered(bag, tmp_path / "nan", spoil)
     assert main(["evaluate", str(path), "--output", str(tmp_path / "out"), "--no-report",
-                 "--jobs", "1"]) == 0
+                 "--jobs", "1", "--end", "7"]) == 0
     metrics = strict(tmp_path / "out" / "metrics.json")
     assert all(metrics["channels"][name]["n"] > 100
                for name in CHANNELS) and not (tmp_path / "out" / "report.html").exists()

@@ -91,9 +91,9 @@ BURSTS = {
 }
 
 
-HERE = ("gyro + 2 rad/s", "gyro in deg/s", "gyro noise", "accelerometer + 5 m/s^2",
-        "accelerometer 1e6", "attitude turned by 30 degrees", "IMU gone", "DVL times 3",
-        "DVL frozen", "positions + 0.5 rad", "positions 1e100", "efforts in mN m")
+HERE = ("gyro + 2 rad/s", "gyro noise", "accelerometer + 5 m/s^2", "attitude turned by 30 degrees",
+        "IMU gone", "DVL times 3", "DVL frozen", "positions + 0.5 rad", "positions 1e100",
+        "efforts in mN m")
 
 
 def errors(motion, robot, samples):
@@ -142,7 +142,7 @@ def test_rows_that_count_are_right_and_come_back(name, recorded, clean):
     assert np.isfinite(found[after & (t > BEGIN + LENGTH + BACK) & inside]).mean() > 0.9
 
 
-@pytest.mark.parametrize("seconds", [0.2, 1.0, 4.0])
+@pytest.mark.parametrize("seconds", [0.2, also(1.0), 4.0])
 def test_an_imu_that_was_silent_is_not_accused_of_contradictions(seconds, recorded):
     """The vehicle may have turned arbitrarily in the meantime."""
     config, robot, _, messages = recorded
@@ -154,8 +154,8 @@ def test_an_imu_that_was_silent_is_not_accused_of_contradictions(seconds, record
 
 
 @pytest.mark.parametrize("role, nth, share", [
-    ("dvl", 3, 0.95), also("dvl", 5, 0.9), ("imu", 5, 0.95), also("imu", 10, 0.9), ("imu", 25, 0.9),
-    ("joint_states", 5, 0.9)])
+    ("dvl", 3, 0.95), also("dvl", 5, 0.9), also("imu", 5, 0.95), also("imu", 10, 0.9),
+    ("imu", 25, 0.9), ("joint_states", 5, 0.9)])
 def test_slow_sensors_lose_no_rows(role, nth, share, recorded):
     """A DVL of 3.3 and 2 Hz, an IMU of 20, 10 and 4 Hz, joints of 10 Hz, with default settings."""
     config, robot, _, messages = recorded
@@ -168,7 +168,7 @@ def test_slow_sensors_lose_no_rows(role, nth, share, recorded):
     assert np.mean([s.valid[6:].any() for s in counted]) >= share, front.masked["axis_e"]
 
 
-@pytest.mark.parametrize("each", [5, 10])
+@pytest.mark.parametrize("each", [also(5), 10])
 def test_a_dvl_that_is_published_again_and_again_is_as_good_as_one_at_its_own_rate(each, recorded):
     """At 2 and at 1 Hz: what repeats the last velocity is neither a measurement nor a fault."""
     config, robot, _, messages = recorded
@@ -192,7 +192,7 @@ def test_a_dvl_that_is_published_again_and_again_is_as_good_as_one_at_its_own_ra
     assert front.inputs["dvl"].rejected["frozen"] <= 4      # (until the second new velocity)
 
 
-@pytest.mark.parametrize("amplitude", [0.3, 0.005])
+@pytest.mark.parametrize("amplitude", [also(0.3), 0.005])
 def test_zeros_without_bottom_lock_are_no_measurements(amplitude):
     """Every tenth velocity is zero on all axes, as many drivers publish without lock; zero fits
     the IMU of a slow vehicle."""

@@ -19,6 +19,7 @@ from types import SimpleNamespace as Message
 import numpy as np
 import pytest
 from analytic import START, AnalyticMotion
+from campaign_cases import also
 from signal_runs import run
 
 
@@ -32,9 +33,9 @@ def dead(axis, begin, end=np.inf):
     return change
 
 
-@pytest.mark.parametrize("axis", range(3))
-@pytest.mark.parametrize("begin", [0.0, 6.0])
-def test_the_rate_about_a_dead_axis_comes_from_the_attitude(axis, begin, clean):
+@pytest.mark.parametrize("begin, axis", [
+    (0.0, 0), also(0.0, 1), also(0.0, 2), also(6.0, 0), also(6.0, 1), (6.0, 2)])
+def test_the_rate_about_a_dead_axis_comes_from_the_attitude(begin, axis, clean):
     """Only rows of about two seconds are lost, none of the others is wrong, and the axis is named.
     """
     config, robot, _, messages = clean

@@ -14,6 +14,7 @@
 
 """The front end: exact on noise-free data, robust to missing, bad and silent messages."""
 
+from functools import cache
 from types import SimpleNamespace as Message
 
 import numpy as np
@@ -49,18 +50,24 @@ def test_filtered_residual_of_the_true_model_is_small(high, bound, seed):
     assert np.all(share < bound), dict(zip(robot.channels, share.round(4)))
 
 
-def test_ticks_are_whole_multiples_of_the_period_and_none_is_lost(clean):
-    """The grid is data time: k times the period since the epoch, without gaps."""
+@pytest.fixture(scope="module")
+def as_it_is(clean):
+    """(front end, samples) of the clean messages."""
     config, robot, _, messages = clean
-    _, samples = run(config, robot, messages)
+    return run(config, robot, messages)
+
+
+def test_ticks_are_whole_multiples_of_the_period_and_none_is_lost(clean, as_it_is):
+    """The grid is data time: k times the period since the epoch, without gaps."""
+    config, (_, samples) = clean[0], as_it_is
     k = np.array([s.t for s in samples]) / config.filter.period
     assert np.max(np.abs(k - np.round(k))) < 1e-4 and np.all(np.diff(np.round(k)) == 1)
 
 
-def test_same_messages_give_the_same_samples(clean):
+def test_same_messages_give_the_same_samples(clean, as_it_is):
     """Samples depend only on messages and their times of reception, live or from a bag."""
     config, robot, _, messages = clean
-    a, b = run(config, robot, messages)[1], run(config, robot, messages)[1]
+    a, b = as_it_is[1], run(config, robot, messages)[1]
     assert all(
         np.array_equal(x.nu_dot, y.nu_dot) and np.array_equal(x.valid, y.valid)
         for x, y in zip(a, b)
@@ -155,6 +162,21 @@ def test_with_a_silent_imu_the_arm_goes_on(clean):
     assert 0.5 * spread < np.trace(late[-1].down_covariance) < 2.0 * spread
 
 
+@pytest.fixture(scope="module")
+def begun(clean):
+    """Function from a role to (messages of nine seconds, place of one of this role after six,
+    samples without it)."""
+    config, robot, _, messages = clean
+    messages = [item for item in messages if item[2] < START + 9]
+
+    @cache
+    def without(role):
+        bad = next(k for k, (r, _, t) in enumerate(messages) if r == role and t > START + 6)
+        return messages, bad, run(config, robot, messages[:bad] + messages[bad + 1:])[1]
+
+    return without
+
+
 @pytest.mark.parametrize(
     "role, corrupted, words",
     [
@@ -176,11 +198,12 @@ def test_with_a_silent_imu_the_arm_goes_on(clean):
         ("imu", {"orientation": "nonsense"}, "does not have the fields"),
     ],
 )
-def test_bad_messages_are_counted_with_a_sentence_and_change_nothing(role, corrupted, words, clean):
+def test_bad_messages_are_counted_with_a_sentence_and_change_nothing(role, corrupted, words, clean,
+                                                                     begun):
     """A bad message among good ones leaves the samples unchanged, and its reason goes to the
     diagnostics."""
-    config, robot, _, messages = clean
-    bad = [k for k, (r, _, t) in enumerate(messages) if r == role and t > START + 6][0]
+    config, robot, _, _ = clean
+    messages, bad, without = begun(role)
 
     def corrupt(item):
         r, m, t = item
@@ -189,7 +212,6 @@ def test_bad_messages_are_counted_with_a_sentence_and_change_nothing(role, corru
     front, samples = run(
         config, robot, messages[:bad] + [corrupt(messages[bad])] + messages[bad + 1 :]
     )
-    _, without = run(config, robot, messages[:bad] + messages[bad + 1 :])
     assert sum(front.inputs[role].rejected.values()) == 1 and words in front.inputs[role].last_error
     assert len(samples) == len(without) and all(
         np.array_equal(a.nu_dot, b.nu_dot) and np.array_equal(a.valid, b.valid)
@@ -238,8 +260,6 @@ def test_vehicle_without_arm_needs_no_joint_states(clean):
     assert samples[200].valid.all() and samples[200].valid.shape == (6,)
 
 
-def test_a_front_end_on_clean_data_rejects_nothing_that_is_good(clean):
+def test_a_front_end_on_clean_data_rejects_nothing_that_is_good(as_it_is):
     """Noise-free data: no spike, no outlier, no frozen sensor."""
-    config, robot, _, messages = clean
-    front, _ = run(config, robot, messages)
-    assert not front.counters
+    assert not as_it_is[0].counters

@@ -64,10 +64,10 @@ def bags(tmp_path_factory):
 
 @pytest.fixture(scope="module")
 def identified(bags):
-    """One simulated robot: 60 s from a prior wrong by a factor of 2, then 30 s of another motion
+    """One simulated robot: 40 s from a prior wrong by a factor of 2, then 20 s of another motion
     with frozen parameters."""
     return run_seed(
-        SeedTask(seed=1, duration=60.0, held_out=30.0, prior_factor=2.0, config=Config(),
+        SeedTask(seed=1, duration=40.0, held_out=20.0, prior_factor=2.0, config=Config(),
                  compare_relative=False, bags=bags))
 
 
@@ -98,9 +98,9 @@ def test_estimate_is_as_good_as_the_model_allows(identified):
 
 def test_bags_of_a_campaign_are_used_again(bags, identified):
     """Equal seed and duration give the same bag without simulating again."""
-    bag = bags / "seed1_60s"
+    bag = bags / "seed1_40s"
     stamp = bag.stat().st_mtime_ns
-    assert simulated(bags, 1, 60.0) == bag and bag.stat().st_mtime_ns == stamp
+    assert simulated(bags, 1, 40.0) == bag and bag.stat().st_mtime_ns == stamp
     assert not list(bags.glob(".unfinished*"))
 
 
@@ -108,7 +108,7 @@ def test_best_linear_model_explains_the_truth(bags, identified):
     """Its weights less buoyancies match the simulator's, up to the drag that the rows of Y lack."""
     config, true = Config(), TrueRobot()
     robot = RobotModel.from_config(config)
-    found = best_linear(truth_file(bags / "seed1_60s"), config, robot)
+    found = best_linear(truth_file(bags / "seed1_40s"), config, robot)
     W, B, *links = found.values[robot.table.places(
         ["W", "B", *(f"{joint}.m" for joint in config.robot.joints)])]
     displaced = true.buoyancy + true.water_density * true.gravity * sum(link.volume

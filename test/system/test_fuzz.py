@@ -17,6 +17,7 @@ themselves."""
 import time
 
 import pytest
+from campaign_cases import also
 from fuzz import fuzz
 from fuzz_cases import Tally, randomness, spoilt
 from fuzz_messages import MessageFuzzer, leaves
@@ -29,13 +30,16 @@ def messages():
     return MessageFuzzer(motions=1)
 
 
+MESSAGES = {"messages received", "messages used", "messages refused", "samples"}
+
+
 @pytest.mark.parametrize("kind, cases, outcomes", [
     ("files", 250, {f"{kind}: {end}" for end in ("used", "refused") for kind in (
         "configuration", "settings", "parameter file", "URDF", "thrust curve", "export", "mapping",
         "log")} | {f"{kind}: refused" for kind in ("schedule", "trajectory", "plan", "batch")}),
     ("bags", 24, {f"{kind}: {end}" for end in ("used", "refused") for kind in (
         "mcap", "sqlite3")}),
-    ("messages", 2500, {"messages received", "messages used", "messages refused", "samples"})])
+    ("messages", 1000, MESSAGES), also("messages", 2500, MESSAGES)])
 def test_what_is_spoilt_is_used_or_refused_in_a_sentence(kind, cases, outcomes):
     """Each case is used or refused, quickly; every kind has both outcomes, except for the strictest
     formats, of which few cases remain valid."""

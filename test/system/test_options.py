@@ -22,6 +22,7 @@ from importlib import import_module
 from pathlib import Path
 
 import pytest
+from campaign_cases import also
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -94,8 +95,9 @@ def test_output_that_is_no_longer_read_ends_the_command_quietly():
     assert (done.returncode, done.stderr) == (141, b"")
 
 
-@pytest.mark.parametrize("arguments", (["completion", "bash"], ["--help"], ["export", "--help"]))
-@pytest.mark.parametrize("unbuffered", ("", "1"))
+@pytest.mark.parametrize("arguments, unbuffered", [
+    (["completion", "bash"], ""), (["completion", "bash"], "1"), (["--help"], ""),
+    (["export", "--help"], "1"), also(["--help"], "1"), also(["export", "--help"], "")])
 def test_output_onto_a_full_disk_ends_the_command_with_a_sentence(arguments, unbuffered):
     """Status 2, and no traceback; `unbuffered`: of Python's output."""
     with open("/dev/full", "w") as full:

@@ -25,10 +25,10 @@ KINDS = ("gaussian", "low-passed", "heavy tails", "flat", "wrong initial", "grow
 
 @pytest.fixture(scope="module")
 def covered():
-    """By kind: whether each of 60,000 residuals lay inside an interval made from earlier ones only;
+    """By kind: whether each of 30,000 residuals lay inside an interval made from earlier ones only;
     each kind is a channel."""
     rng = np.random.default_rng(5)
-    n = 60_000
+    n = 30_000
     white = rng.normal(size=n)
     residual = np.stack([white, 4 * np.convolve(white, gaussian_kernel(Filter()), "same"),
                          rng.standard_t(3, size=n), rng.uniform(-1, 1, n), white,
@@ -53,11 +53,11 @@ def test_outliers_do_not_widen_the_interval_of_the_others():
     """With 5 % gross outliers the interval of nominal rows is at most 1.3 times as wide as without.
     """
     rng = np.random.default_rng(6)
-    white = rng.normal(size=40_000)
-    outlier = rng.random(40_000) < .05
+    white = rng.normal(size=25_000)
+    outlier = rng.random(25_000) < .05
     noise = ChannelNoise(np.ones(1), .02, 5.0, 5000.0, True)
     widths, inside = [], []
-    for r, bad in zip(np.where(outlier, 20 * rng.choice([-1, 1], 40_000), white), outlier):
+    for r, bad in zip(np.where(outlier, 20 * rng.choice([-1, 1], 25_000), white), outlier):
         predicted = noise.interval_stddev
         widths.append(predicted[0])
         if not bad:
@@ -78,10 +78,10 @@ def test_intervals_follow_residuals_that_come_and_go():
     """Large and small residuals alternate every two seconds: coverage is 95 % overall, and the
     interval is wide when it must be."""
     rng = np.random.default_rng(7)
-    large = (np.arange(60_000) // 100) % 2 == 0
+    large = (np.arange(30_000) // 100) % 2 == 0
     noise = ChannelNoise(np.ones(1), .02, 5.0, 5000.0, True)
-    widths, inside = np.empty(60_000), np.empty(60_000, bool)
-    for k, r in enumerate(rng.normal(size=60_000) * np.where(large, 2.0, 0.5)):
+    widths, inside = np.empty(30_000), np.empty(30_000, bool)
+    for k, r in enumerate(rng.normal(size=30_000) * np.where(large, 2.0, 0.5)):
         predicted = noise.interval_stddev
         widths[k], inside[k] = predicted[0], abs(r) < 1.96 * predicted[0]
         noise.add_residual(np.array([r]), np.ones(1, bool), predicted)

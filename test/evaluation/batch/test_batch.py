@@ -36,7 +36,7 @@ from uvms_adaptive_dynamics.model.parameter_file import load_parameters
 from uvms_adaptive_dynamics.simulation.bag import write_bag
 from uvms_adaptive_dynamics.uncertainty.answer import VERDICTS
 
-SECONDS = 4.0
+SECONDS = 3.0
 RESULTS = ("batch.json", "results.csv", "batch.html")
 
 

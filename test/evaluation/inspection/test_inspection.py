@@ -35,8 +35,7 @@ sys.path.insert(0, str(Path(__file__).resolve().parents[3] / "examples"))
 
 import brov_tank_to_bag  # noqa: E402
 
-# Frames are first checked after 30 s, and again 10 s later.
-DURATION = 45.0
+DURATION = 34.0     # [s]; frames are first checked after 30 s
 
 
 @pytest.fixture(scope="module")

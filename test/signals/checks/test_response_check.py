@@ -18,7 +18,7 @@ import itertools
 
 import numpy as np
 import pytest
-from campaign_cases import first
+from campaign_cases import also, first
 from test_thruster_check import ALLOCATION, DRAG, MASS, STEP, STRIDE
 
 from uvms_adaptive_dynamics.config import Config
@@ -73,8 +73,8 @@ def found(made, **settings):
 
 
 @pytest.mark.parametrize("seed", first(1, range(2)))
-@pytest.mark.parametrize("kind, zone", [(ZONE_SHIFT, .05), (ZONE_SHIFT, .08), (ZONE_CUT, .056),
-                                        (ZONE_CUT, .08)])
+@pytest.mark.parametrize("kind, zone", [(ZONE_SHIFT, .05), also(ZONE_SHIFT, .08),
+                                        (ZONE_CUT, .056), also(ZONE_CUT, .08)])
 def test_a_dead_zone_is_found_with_its_value(kind, zone, seed):
     """With both settings to paste; and one that is set already is no news."""
     made = logs(lambda command: acting(command, zone * FULL, kind), seed)
@@ -96,7 +96,7 @@ def test_thrusters_that_follow_their_curve_have_none(seed, share, tether):
     assert found(logs(lambda command: share * command, seed, tether=tether)) == []
 
 
-@pytest.mark.parametrize("seed", range(2))
+@pytest.mark.parametrize("seed", first(1, range(2)))
 @pytest.mark.parametrize("exponent", [0.5, 2.0])
 def test_another_law_of_thrust_is_no_dead_zone(seed, exponent):
     """Commands that act by their square, where the settings say in proportion, or the reverse."""
@@ -107,7 +107,7 @@ def test_another_law_of_thrust_is_no_dead_zone(seed, exponent):
     assert "with the power" in finding.sentence
 
 
-@pytest.mark.parametrize("loss", [3.0, 4.5])
+@pytest.mark.parametrize("loss", [also(3.0), 4.5])
 def test_thrust_that_is_lost_to_the_speed_of_advance_is_no_other_law(loss):
     """As of any propeller. The tried losses are 1.5 apart and more."""
     for seed in range(3):

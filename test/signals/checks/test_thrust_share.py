@@ -15,6 +15,7 @@
 """How much thrust a thruster still gives, from rows before and after it has become weak."""
 import numpy as np
 import pytest
+from campaign_cases import first
 from test_thruster_check import ALLOCATION, logs
 
 from uvms_adaptive_dynamics.config import Config
@@ -34,7 +35,7 @@ def weakened(thruster, share, seed=0):
                 later=(FIRST, np.where(np.arange(8) == thruster, share, 1.0)))
 
 
-@pytest.mark.parametrize("thruster", [0, 3, 5])
+@pytest.mark.parametrize("thruster", first(1, [3, 0, 5]))
 @pytest.mark.parametrize("share", [-1.0, -0.4, 0.0, 0.3, 0.6, 1.0])
 def test_the_share_is_that_of_the_thrust(thruster, share):
     """Whatever the motion leaves unexplained of the other thrusters' commands."""

@@ -21,6 +21,7 @@ from textwrap import dedent
 import numpy as np
 import pytest
 from analytic import AnalyticMotion, stream
+from campaign_cases import also
 from rosbags.rosbag2 import StoragePlugin, Writer
 from rosbags.typesys import Stores, get_types_from_msg, get_typestore
 
@@ -159,11 +160,12 @@ class Maker:
 
 
 @pytest.mark.parametrize(
-    "dvl, thrusters",
-    [("dvl_msgs/msg/DVL", "mavros_msgs/msg/RCOut"),
-     ("marine_acoustic_msgs/msg/Dvl", "mavros_msgs/msg/OverrideRCIn")],
+    "dvl, thrusters, storage",
+    [("dvl_msgs/msg/DVL", "mavros_msgs/msg/RCOut", StoragePlugin.MCAP),
+     ("marine_acoustic_msgs/msg/Dvl", "mavros_msgs/msg/OverrideRCIn", StoragePlugin.SQLITE3),
+     also("dvl_msgs/msg/DVL", "mavros_msgs/msg/RCOut", StoragePlugin.SQLITE3),
+     also("marine_acoustic_msgs/msg/Dvl", "mavros_msgs/msg/OverrideRCIn", StoragePlugin.MCAP)],
 )
-@pytest.mark.parametrize("storage", [StoragePlugin.MCAP, StoragePlugin.SQLITE3])
 def test_foreign_types_in_a_bag_give_the_same_samples(dvl, thrusters, storage, store, tmp_path):
     """Velocity, joints and wrench are those of the motion; messages without lock or without change
     are counted."""

@@ -45,7 +45,7 @@ def kept(axis, begin, value=0.0):
     return lambda t, rates: np.where((np.arange(3) == axis) & (t >= begin), value, rates)
 
 
-@pytest.mark.parametrize("axes", [LEVEL, MOUNTED], ids=["level", "mounted"])
+@pytest.mark.parametrize("axes", first(1, [MOUNTED, LEVEL]), ids=["mounted", "level"])
 @pytest.mark.parametrize("axis", range(3))
 @pytest.mark.parametrize("begin, value", [(0.0, 0.0), (4.0, 0.0), (4.0, 0.2)])
 def test_a_dead_axis_is_found_within_three_seconds(axis, begin, value, axes):
@@ -69,7 +69,7 @@ def test_an_axis_that_changes_again_works():
     (lambda t, rates: np.round(rates / 0.02) * 0.02, (0.3, 0.02, 0.0)),
     (lambda t, rates: np.zeros(3), (0.3, 0.3, 0.3)),    # not filled in: nothing works
 ])
-@pytest.mark.parametrize("noise", first(2, [0.0, 5e-3, 5e-4]))
+@pytest.mark.parametrize("noise", first(1, [5e-3, 0.0, 5e-4]))
 def test_nothing_is_found_without_a_turn_that_the_value_hides(spoil, size, noise):
     """With an attitude up to .3 degrees noisy."""
     gate, times = found(spoil, size=size, noise=noise, seconds=30.0)

@@ -26,6 +26,13 @@ from uvms_adaptive_dynamics.signals.gates.choose import NoSpikeGate
 from uvms_adaptive_dynamics.signals.gates.spikes import SpikeGate
 
 
+@pytest.fixture(scope="module")
+def good(clean):
+    """Samples of the clean data."""
+    config, robot, _, messages = clean
+    return run(config, robot, messages)[1]
+
+
 @pytest.mark.parametrize(
     "role, field, size, reason, index",
     [("imu", "linear_acceleration", 8.0, "spike", slice(6, 9)),
@@ -34,7 +41,7 @@ from uvms_adaptive_dynamics.signals.gates.spikes import SpikeGate
      ("joint_states", "velocity", 1.0, "velocity spike", slice(12, 16)),
      ("wrench", "wrench", 60.0, "spike", slice(16, 22))],
 )
-def test_spikes_are_rejected_before_any_filter(role, field, size, reason, index, clean):
+def test_spikes_are_rejected_before_any_filter(role, field, size, reason, index, clean, good):
     """Every 23rd message of one sensor is far off: accelerations stay those of the clean data."""
     config, robot, _, messages = clean
     count = iter(range(10**6))
@@ -56,7 +63,6 @@ def test_spikes_are_rejected_before_any_filter(role, field, size, reason, index,
         return r, m, t
 
     front, dirty = run(config, robot, messages, corrupt)
-    _, good = run(config, robot, messages)
     state = lambda s: np.concatenate([s.nu, s.nu_dot, s.mu_ddot, s.wrench])[index]  # noqa: E731
     error = np.sqrt(np.mean([(state(a) - state(b)) ** 2 for a, b in zip(dirty, good)]))
     assert front.inputs[role].doubted[reason] > 20 and error < (

@@ -19,6 +19,7 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
+from campaign_cases import first
 from problems import admissible, make_problem, make_table
 
 from uvms_adaptive_dynamics.solvers.native import robust_cost
@@ -88,10 +89,11 @@ def bounds_and_truths(count, seed):
     return found
 
 
-def test_no_point_is_further_from_the_optimum_than_its_bound():
-    """Thousands of points of random problems, with every grouping, with and without a floor."""
-    found = bounds_and_truths(600, seed=1)
-    assert len(found) > 2000
+@pytest.mark.parametrize("count", first(1, [240, 600]))
+def test_no_point_is_further_from_the_optimum_than_its_bound(count):
+    """Points of random problems, with every grouping, with and without a floor."""
+    found = bounds_and_truths(count, seed=1)
+    assert len(found) > 3.4 * count
     for bound, excess, allowed in found:
         assert excess <= bound + allowed
     # The bound is useful, too: near the optimum it is a small multiple of the true excess.
