@@ -128,14 +128,14 @@ def test_intervals_hold_unseen_rows(robot, truth):
     config = Config()
     estimator = Estimator(config, perturbed(prior_from_config(config, robot), 2, 3), robot)
     inside, valid = [], []
-    for k, sample in enumerate(samples_of(config, robot, truth, 3000, seed=3)):
+    for k, sample in enumerate(samples_of(config, robot, truth, 2000, seed=3)):
         p = estimator.add(sample)
         if p is not None:
             inside.append(np.abs(p.residual) < 1.96 * p.predicted_stddev)
             valid.append(p.valid)
         if k % SOLVE_EVERY == 0:
             estimator.solve()
-    inside, valid = np.array(inside[1500:]), np.array(valid[1500:])
+    inside, valid = np.array(inside[1000:]), np.array(valid[1000:])
     for c in range(10):
         assert .90 < inside[valid[:, c], c].mean() < .99, robot.channels[c]
 

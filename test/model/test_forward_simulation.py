@@ -281,7 +281,7 @@ def test_command_compares_bands_with_the_recording(whole, tmp_path, capsys):
     """A recording and a saved estimate: bands and errors of all states at all instants, and the
     Monte Carlo's ratios."""
     _, robot, pi = whole
-    write_bag(tmp_path / "bag", seed=1, duration=8.0)
+    write_bag(tmp_path / "bag", seed=1, duration=5.0)
     covariance = np.diag((0.01 * np.abs(pi)) ** 2)
     saved = ParameterSet(robot.table.names, pi, covariance, np.full(10, 0.1))
     save_parameters(tmp_path / "p.yaml", saved)

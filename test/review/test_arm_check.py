@@ -31,7 +31,7 @@ from uvms_adaptive_dynamics.uncertainty.thrust_scale import UNSHOWN
 CONFIG = Config()
 ROBOT = RobotModel.from_config(CONFIG)
 PI = prior_from_config(CONFIG, ROBOT).values
-PERIOD, SECONDS = CONFIG.filter.period, 26.0
+PERIOD, SECONDS = CONFIG.filter.period, 22.0
 
 
 @cache

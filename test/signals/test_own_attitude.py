@@ -119,7 +119,7 @@ def test_axes_that_contradict_each_other_are_said(setup):
     """With an IMU mounted differently from the settings, no attitude fits rates, force and DVL."""
     config, robot, messages = setup
     wrong = config.with_values({"imu.rpy": (0.0, 1.57, 0.0)})
-    front, samples = front_and_samples(wrong, robot, without(messages))
+    front, samples = front_and_samples(wrong, robot, without(messages[:6_000]))
     assert any(w.startswith("imu.") for w in front.warnings)
     assert vehicle_rows(samples) < 0.3 * len(samples)
 

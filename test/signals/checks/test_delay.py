@@ -37,8 +37,7 @@ from uvms_adaptive_dynamics.signals.front_end import SignalFrontEnd
 
 @pytest.fixture(scope="module")
 def messages():
-    minute = recording(20, 62.0)
-    return [item for item in minute if item[2] < minute[0][2] + 45.0]
+    return recording(1, 45.0)
 
 
 def run(messages, earlier, config):
