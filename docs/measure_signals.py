@@ -194,7 +194,7 @@ def outliers(args, config, robot):
 
 def delay(args, config, robot):
     """Estimate the delay of commands that come 0 to 0.5 s before they act."""
-    from uvms_adaptive_dynamics.signals.checks.delay import thruster_delay
+    from uvms_adaptive_dynamics.signals.checks.delay import FIRST_ESTIMATE, thruster_delay
 
     for seed in args.seeds:
         messages = list(read_messages(bag_of(args.bags, seed), inputs(config)))
@@ -203,7 +203,14 @@ def delay(args, config, robot):
             half = messages[: len(messages) // 2]
             earlier = ((r, m, t - true * (r == "thrusters")) for r, m, t in half)
             found = samples_of(front, sorted(earlier, key=lambda item: item[2]))
-            offline, online = thruster_delay(found, robot, config).delay, front.delay.found.delay
+            said = {finding.setting: finding for finding, _ in front.frames.findings}
+            online = (
+                said["thrusters.delay"].values["thrusters.delay"] - config.thrusters.delay
+                if said
+                else front.delay.found.delay
+            )
+            received = [sample for sample in found if sample.t < found[0].t + FIRST_ESTIMATE]
+            offline = thruster_delay(received, robot, config).delay
             print(
                 f"seed {seed}, true {true:.2f} s: offline {1e3 * (offline - true):+5.1f} ms, "
                 f"online {1e3 * (online - true):+5.1f} ms",

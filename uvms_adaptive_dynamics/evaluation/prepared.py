@@ -118,9 +118,8 @@ def prepared(recordings: Recordings) -> Generator[Batch | Signals, None, None]:
         gaps.end(bag.end)
         received_log.end_recording()
         found += _findings(bag, front)
-    misread = front.frames.misread + front.delay.misread
     yield Signals(
-        tuple(found), misread, is_doubted(front),
+        tuple(found), front.misread, is_doubted(front),
         counters={**front.counters, **received_log.undecodable}, masked=front.masked,
         ticks=front.ticks, states=front.inputs,
         inputs=received_log.figures(), longest_gap=gaps.figures(), mask_spans=masks.spans,

@@ -31,7 +31,7 @@ from typing import Any
 
 from ..config import Config
 from ..model.robot import RobotModel
-from ..model.sample import Sample
+from ..model.sample import Misread, Sample
 from .attitude_rates import AttitudeRates
 from .checks.delay import DelayMonitor
 from .checks.finding import Mend
@@ -77,7 +77,8 @@ class SignalFrontEnd:
         self._rates = AttitudeRates(config, self._reader.clocks.sensors.get("imu", SensorClock()))
         self.frames = FrameChecks(config, robot, self._reader.clocks.drifts, self._reader.wrapped,
                                   lambda: self._filters.tried_log(),
-                                  self._reader.clocks.guessed)
+                                  self._reader.clocks.guessed,
+                                  lambda: self.delay.result(self._reader.origin or 0.0))
         self._filters = FilterChain(config, robot, self._reader.clocks, self._count_outlier,
                                     self.frames.add, self.frames.add_command)
         self.delay = DelayMonitor(config)
@@ -310,7 +311,12 @@ class SignalFrontEnd:
             self._wrong_since = math.inf
         return replace(sample, right_until=right_until,
                        found_wrong=wrong.vehicle or wrong.arm or out_since < math.inf,
-                       misread=frames.misread + self.delay.misread, again=again)
+                       misread=self.misread, again=again)
+
+    @property
+    def misread(self) -> tuple[Misread, ...]:
+        """The wrong settings and sensors that bias parameters, each once."""
+        return tuple(dict.fromkeys(self.frames.misread + self.delay.misread))
 
     # --- reports ----------------------------------------------------------------------------------
 

@@ -109,8 +109,10 @@ class Mends(NamedTuple):
 
     @property
     def late(self) -> float:
-        """[s] How late a reading is whose values have to be brought to one time."""
-        return max((abs(mend.late) for mend in self.now), default=0.0)
+        """[s] How late a reading is whose values have to be brought to one time. Of an IMU, some
+        values wait for the others."""
+        return max((abs(mend.late) if mend.role == "imu" else mend.late for mend in self.now),
+                   default=0.0)
 
     def at(self, t: float) -> tuple[Mend, ...]:
         """The mends in force at t [s]."""

@@ -33,6 +33,7 @@ from uvms_adaptive_dynamics.signals.checks.delay import (
 )
 from uvms_adaptive_dynamics.signals.checks.fits import STRETCHES
 from uvms_adaptive_dynamics.signals.front_end import SignalFrontEnd
+from uvms_adaptive_dynamics.signals.health import MENDED
 
 
 @pytest.fixture(scope="module")
@@ -60,16 +61,36 @@ def as_it_is(messages):
 
 
 @pytest.mark.parametrize("true", [0.0, also(0.17), 0.5])
-def test_delay_is_found_within_20_ms_and_warned_of(true, messages, as_it_is):
+def test_delay_is_found_within_20_ms_and_put_right(true, messages, as_it_is):
     """Offline with the regressor within 20 ms; online within 30 ms, with a sentence that names the
-    setting from 0.06 s on."""
-    config = Config()
+    setting from 0.06 s on, and nothing of it remains."""
+    config, late = Config(), true > 0.05
     front, samples, robot = run(messages, true, config) if true else as_it_is
-    assert abs(thruster_delay(samples, robot, config).delay - true) < 0.02
-    assert abs(front.delay.found.delay - true) < 0.03
-    assert any("thrusters.delay" in text for text in front.warnings) == (true > 0.05)
+    first = [sample for sample in samples if sample.t < samples[0].t + 29.0]    # as received
+    assert abs(thruster_delay(first, robot, config).delay - true) < 0.02
+    found = [finding for finding, _ in front.frames.findings]
+    assert [finding.setting for finding in found] == ["thrusters.delay"] * late
+    assert all(abs(one.values["thrusters.delay"] - true) < 0.03 for one in found)
+    assert [MENDED in text for text in front.warnings] == [True] * late
+    assert abs(front.delay.found.delay) < 0.03
     # A larger delay than the intervals allow for biases the vehicle's parameters.
-    assert [one.places for one in samples[-1].misread] == [tuple(range(6))] * (true > 0.05)
+    places = {one.places for sample in samples for one in sample.misread}
+    assert places == ({tuple(range(6))} if late else set()) and not samples[-1].misread
+
+
+@pytest.mark.campaign
+def test_commands_that_become_late_are_put_right_from_then_on():
+    """The likeliest moment is known to half a second, and what was right stays as it is."""
+    earlier, begin = 0.2, 33.0
+    messages = recording(21, 75.0)
+    start = messages[0][2]
+    late = sorted(((role, message, t - earlier * (role == "thrusters" and t > start + begin))
+                   for role, message, t in messages), key=lambda item: item[2])
+    _, samples, _ = run(late, 0.0, Config())
+    again = next(sample.again for sample in samples if sample.again)
+    changed = [after.t for before, after in again
+               if np.abs(before.wrench - after.wrench).max() > 0.5]
+    assert abs(changed[0] - start - begin) < 0.5
 
 
 def test_the_setting_takes_the_delay_away(messages):
@@ -142,6 +163,20 @@ def test_a_delay_that_begins_within_the_minute_is_told_with_its_value():
     """The minute as a whole is inconsistent; its newest half determines the delay."""
     monitor = monitored(-0.2, 0, onset=31.0)
     assert abs(monitor.found.delay + 0.2) < 0.03 and "earlier" in monitor.warning
+    (finding,) = monitor.result(origin=100.0).findings
+    assert abs(finding.since - (31.0 - 100.0)) < 1.5 and finding.mend.role == "thrusters"
+    assert finding.mend.late == -monitor.found.delay
+
+
+@pytest.mark.parametrize("certain, late", [(0.11, True), (0.09, False), (0.0, False)])
+def test_commands_are_put_off_only_if_that_is_sure_to_help(certain, late):
+    """A delay of which half is certain is smaller afterwards, whatever it is."""
+    monitor = monitored(0.2, 0, seconds=31.0)
+    monitor._certain = certain
+    result = monitor.result(origin=0.0)
+    assert bool(result.findings) == late and result.complete == (late or not certain)
+    if late:
+        assert result.findings[0].since is None and result.findings[0].lasting
 
 
 @pytest.mark.parametrize("begin", [20.0, 35.0])

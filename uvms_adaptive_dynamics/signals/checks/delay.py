@@ -32,6 +32,8 @@ from ...model.kernel import gaussian_kernel
 from ...model.normal import CERTAIN, Z95
 from ...model.robot import RobotModel
 from ...model.sample import VEHICLE_CHANNELS, Misread, Sample
+from ..filters.thrust_curve import neutral_command
+from .finding import CONSISTENT, UNDECIDED, CheckResult, Mend, mismatch
 from .fits import STRETCHES, vertex
 
 SETTING = "thrusters.delay"
@@ -88,6 +90,7 @@ class DelayMonitor:
         """Forget the motion and the estimate."""
         self.found: Delay | None = None
         self._certain = 0.0     # [s] lower bound of its magnitude
+        self._began: float | None = None    # [s since the epoch] if it was not there before
         self._rows: list[tuple] = []
         self._since_estimate = ESTIMATE_PERIOD - FIRST_ESTIMATE
 
@@ -99,18 +102,17 @@ class DelayMonitor:
         if self._since_estimate >= ESTIMATE_PERIOD:
             self._since_estimate = 0.0
             self._rows = self._rows[-self._max_rows:]
+            self._began = None
             self.found, self._certain = self._estimate(self._rows)
             if not self._certain:
                 recent, certain = self._estimate(self._rows[-self._max_rows // 2:])
                 if certain:
                     self.found, self._certain = recent, certain
+                    self._began = self._beginning(self._rows, recent)
 
     def _estimate(self, rows: list[tuple]) -> tuple[Delay | None, float]:
         """(delay, lower bound [s] of its magnitude with 99.9 % certainty)."""
-        t, n3, nu, nu_dot, wrench, valid = (np.array(column) for column in zip(*rows))
-        others = np.hstack([nu, np.abs(nu) * nu, n3, np.cross(nu[:, 3:], nu[:, :3]),
-                            np.ones((len(t), 1))])
-        shifted = _Shifted.of(t, wrench, valid, self._config)
+        shifted, nu_dot, others = self._regressed(rows)
         if shifted is None:
             return None, 0.0
         found = _best_shift(shifted, np.hstack([nu_dot, others]))
@@ -119,6 +121,42 @@ class DelayMonitor:
             reverse = _least(_reverse_shift(shifted, nu_dot, others))
             least = min(abs(least), abs(reverse)) if least * reverse > 0.0 else 0.0
         return found, least
+
+    def _beginning(self, rows: list[tuple], found: Delay | None) -> float | None:
+        """Time [s since the epoch] from which on the delay is likelier than none; None if it always
+        has been."""
+        shifted, nu_dot, others = self._regressed(rows)
+        if shifted is None or found is None:
+            return None
+        gain = _gain_of(shifted, np.hstack([nu_dot, others]), found.delay)
+        first = int(np.argmax(np.cumsum(gain[::-1])[::-1]))
+        return float(shifted.t[shifted.used[first]]) if first else None
+
+    def _regressed(self, rows: list[tuple]) -> tuple[_Shifted | None, np.ndarray, np.ndarray]:
+        """(the wrench, the acceleration (n, 6), other features of the motion (n, p)) of the kept
+        rows."""
+        t, n3, nu, nu_dot, wrench, valid = (np.array(column) for column in zip(*rows))
+        others = np.hstack([nu, np.abs(nu) * nu, n3, np.cross(nu[:, 3:], nu[:, :3]),
+                            np.ones((len(t), 1))])
+        return _Shifted.of(t, wrench, valid, self._config), nu_dot, others
+
+    def result(self, origin: float) -> CheckResult:
+        """What the sensor checks are told: the delay, if putting the commands off by it is sure to
+        help, since at least half of it is certain. origin: zero [s since the epoch] of the checks'
+        times."""
+        found, thrusters = self.found, self._config.thrusters
+        if found is None:
+            return UNDECIDED
+        if not self.misread or 2.0 * self._certain < abs(found.delay):
+            return UNDECIDED if self.warning else CONSISTENT
+        command, count = ((neutral_command(thrusters.unit), len(thrusters.signs))
+                          if thrusters.source == "thrusters" else (0.0, len(VEHICLE_CHANNELS)))
+        mend = Mend(thrusters.source, 0, np.eye(count), command, late=-found.delay)
+        result = mismatch(SETTING, self.warning.partition(": ")[2],
+                          {SETTING: round(thrusters.delay + found.delay, 3)}, mend=mend,
+                          lasting=True)
+        since = None if self._began is None else self._began - origin
+        return result._replace(findings=[one._replace(since=since) for one in result.findings])
 
     @property
     def misread(self) -> tuple[Misread, ...]:
@@ -208,6 +246,15 @@ def _best_shift(shifted: _Shifted, Y: np.ndarray) -> Delay | None:
         b = b if Y.ndim == 2 else b.reshape(-1, 1)
         left.append(_by_stretch((b - U @ (U.T @ b)).reshape(count, -1)))
     return _likeliest(np.array(left))
+
+
+def _gain_of(shifted: _Shifted, Y: np.ndarray, delay: float) -> np.ndarray:
+    """(k,) By how much the delay [s] lowers each row's -2 log likelihood, with the wrench regressed
+    on the features Y (k, p)."""
+    U = _range_of(shifted.low_passed(Y))
+    left = [b - U @ (U.T @ b) for b in (shifted.earlier(0.0), shifted.earlier(delay))]
+    variance = np.minimum(*(np.mean(one ** 2, axis=0) for one in left))
+    return np.sum((left[0] ** 2 - left[1] ** 2) / np.maximum(variance, 1e-12), axis=1)
 
 
 def _reverse_shift(shifted: _Shifted, acceleration: np.ndarray, others: np.ndarray) -> Delay | None:

@@ -55,6 +55,7 @@ LOGS = ("imu", "dvl", "depth", "joints", "thrust", "tried", "doubted")
 # Check -> the logs that it compares.
 COMPARED = {"IMU": ("imu",), "DVL": ("imu", "dvl"), "depth": ("dvl", "depth"),
             "joints": ("joints",), "thrusters": ("dvl", "thrust")}
+COMMAND_DELAY = "command delay"     # the check of `DelayMonitor`, which has its own log
 # Checks that fit a map, to which rows from before and after a change do not fit.
 MIXED = "IMU", "DVL"
 # Logs whose check compares no others: the windows of joints and turns are shorter than those of
@@ -85,12 +86,14 @@ class FrameChecks:
                  drifts: Callable[[], Mapping[str, float]] = dict,
                  wrapped: Callable[[], Sequence[bool]] = tuple,
                  tried: Callable[[], Sequence[np.ndarray]] = tuple,
-                 guessed: Callable[[], Collection[str]] = tuple):
+                 guessed: Callable[[], Collection[str]] = tuple,
+                 delay: Callable[[], CheckResult] = lambda: UNDECIDED):
         """drifts: returns the drift of the sensors' clocks by role [s per s], as `Clocks.drifts`.
         wrapped: returns which joints' encoders have wrapped (n,); empty: none. tried: returns the
         new rows of the log `tried`, which is only filled for a check. guessed: returns the roles
-        whose transport delay is assumed, as `Clocks.guessed`."""
-        self._drifts, self._tried = drifts, tried
+        whose transport delay is assumed, as `Clocks.guessed`. delay: returns what is known of the
+        delay of the commands, as `DelayMonitor.result`."""
+        self._drifts, self._tried, self._delay = drifts, tried, delay
         self._config, self._robot = config, robot
         self._checks = SensorChecks(config, robot, wrapped, guessed)
         self.reset()
@@ -247,7 +250,7 @@ class FrameChecks:
     @property
     def waiting_for(self) -> list[str]:
         """Names of the checks that still lack motion to judge."""
-        return [name for name, result in self._results.items() if not result.complete]
+        return [name for name in self._checks.names if not self._results[name].complete]
 
     def add(self, log: str, t: float, *values: Sequence[float] | np.ndarray) -> None:
         """Add a row to a log, and advance the checks by a step if it is time.
@@ -335,6 +338,7 @@ class FrameChecks:
                 standing[name] = new
             if new.findings:
                 self._found_in[name] = windows
+        self._add_delay(standing)
         if "thrusters" in standing and "thrusters" in self._consistent:
             standing["thrusters"] = self._checks.with_share(standing["thrusters"], logs,
                                                             self._onsets(t, elapsed))
@@ -359,12 +363,24 @@ class FrameChecks:
                              if result.complete and not result.findings}
         all_right = not (self._changed or self._waiting or self._is_doubted(logs, t))
         if self._consistent and all_right and all(
-                results.get(name, UNDECIDED).complete for name in self._consistent):
+                results.get(name, UNDECIDED).complete for name in self._consistent
+                if name in COMPARED):
             self._right.append(t)
         if names == LOGS:       # (else DVL, depth and thrusters are as unchecked as before)
             self._checked_at = elapsed
         soon = self._waiting or self._next_check < EARLY_CHECKS
         self._next_check += CHECK_PERIOD if soon else LATE_CHECK_PERIOD
+
+    def _add_delay(self, standing: dict[str, CheckResult]) -> None:
+        """Add the result on the commands' delay. While a sensor of the motion is wrong it says
+        nothing of them, and while they are late they look like another wiring."""
+        delay = self._delay()
+        if delay.findings and any(result.is_harmful for name, result in standing.items()
+                                  if name not in ("thrusters", COMMAND_DELAY)):
+            return
+        standing[COMMAND_DELAY] = delay
+        if delay.findings and "thrusters" in standing:
+            standing["thrusters"] = UNDECIDED
 
     def _first_seen(self, setting: str) -> tuple[float, float | None] | None:
         """When a finding on a setting, or on another one of the same fault, was first seen, and
@@ -398,7 +414,7 @@ class FrameChecks:
         return {finding.setting for name, result in self._results.items()
                 for finding in result.findings
                 if finding.setting.startswith(OF_THRUST) and finding.setting not in self._changed
-                and self._contradicts_what_was_right(name, finding)
+                and name != COMMAND_DELAY and self._contradicts_what_was_right(name, finding)
                 and self._since[finding.setting][0] == elapsed}
 
     def _contradicts_what_was_right(self, name: str, finding: Finding) -> bool:

@@ -76,9 +76,6 @@ STATED = {
     "dvl five times as noisy from then on":
         "The noise for averaging velocities is first learnt from some seconds of it: .3 % of the "
         "rows are wrong. The estimate tolerates it (.0004).",
-    "commands .2 s late from then on":
-        "The delay is estimated every half minute: it is found after 30 s, and what was learnt "
-        "since is not undone.",
 }
 
 
