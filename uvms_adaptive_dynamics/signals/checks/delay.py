@@ -148,7 +148,7 @@ class DelayMonitor:
         if found is None:
             return UNDECIDED
         if not self.misread or 2.0 * self._certain < abs(found.delay):
-            return UNDECIDED if self.warning else CONSISTENT
+            return CONSISTENT if abs(found.delay) + _margin(found) < self._allowed else UNDECIDED
         command, count = ((neutral_command(thrusters.unit), len(thrusters.signs))
                           if thrusters.source == "thrusters" else (0.0, len(VEHICLE_CHANNELS)))
         mend = Mend(thrusters.source, 0, np.eye(count), command, late=-found.delay)
@@ -159,10 +159,14 @@ class DelayMonitor:
         return result._replace(findings=[one._replace(since=since) for one in result.findings])
 
     @property
+    def _allowed(self) -> float:
+        """[s] what the parameters' intervals allow for."""
+        return Z95 * self._config.uncertainty.delay_stddev
+
+    @property
     def misread(self) -> tuple[Misread, ...]:
         """The delay setting, if it is wrong by more than the parameters' intervals allow for."""
-        allowed = Z95 * self._config.uncertainty.delay_stddev
-        return self._misread if self._certain > allowed else ()
+        return self._misread if self._certain > self._allowed else ()
 
     @property
     def warning(self) -> str:
@@ -183,8 +187,13 @@ def _least(found: Delay | None) -> float:
     follows slow water gives a sharp estimate, but as many stretches of time deny it as say so."""
     if found is None or not found.steady:
         return 0.0
-    margin = student_quantile(CERTAIN, STRETCHES) * found.stddev
+    margin = _margin(found)
     return found.delay - float(np.clip(found.delay, -margin, margin))
+
+
+def _margin(found: Delay) -> float:
+    """[s] by which the delay may be off, with 99.9 % certainty."""
+    return student_quantile(CERTAIN, STRETCHES) * found.stddev
 
 
 class _Shifted(NamedTuple):
