@@ -234,6 +234,7 @@ def test_a_channel_that_was_saved_as_wrong_begins_as_wrong(samples):
     assert "wrong" not in again.snapshot().trust
 
 
+@pytest.mark.campaign
 def test_many_restarts_take_no_uncertainty_away():
     """A weight at its bound, of which data only show the difference from buoyancy, keeps its
     deviation; no other parameter has less than half the deviation of an uninterrupted run, and

@@ -103,6 +103,7 @@ def test_nothing_is_found_wrong_with_the_recording_as_it_is(before):
     assert statement_of(before).verdict.word == "good"
 
 
+@pytest.mark.campaign
 @pytest.mark.parametrize("factor", [also(0.01), 50.0])
 def test_raw_current_is_told_by_its_scale_not_by_its_noise(factor, recording, evaluated):
     """A recording of 27 s is checked at its end, and no advice says to adapt the noise."""
@@ -197,6 +198,7 @@ def test_a_joint_that_no_driver_publishes_is_named(recording, evaluated):
     assert f"joint '{without}' is missing" in str(error.value)
 
 
+@pytest.mark.campaign
 def test_late_velocities_are_named_with_their_delay_and_left_out(recording, evaluated):
     """No row is masked as contradictory."""
     late = [np.interp(recording.t - 0.2, recording.t, column) for column in recording.velocity.T]

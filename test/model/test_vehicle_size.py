@@ -129,6 +129,7 @@ def learnt_r2(config, robot, pi):
     return 1 - (residual ** 2).sum(0) / ((measured - measured.mean(0)) ** 2).sum(0)
 
 
+@pytest.mark.campaign
 def test_a_vehicle_of_300_kg_is_learnt():
     """Every axis within 30 s. With the prior of a BlueROV2 its rotation looks like noise, and no
     moment is ever learnt."""

@@ -34,6 +34,7 @@ def setup():
     return config, RobotModel.from_config(config)
 
 
+@pytest.mark.campaign
 def test_training_on_a_faulty_recording_is_as_good_as_on_the_clean_one(setup):
     """5 % bad efforts and DVL samples, three seconds of DVL garbage, 1 % PWM spikes: R^2 within .03
     on every channel."""

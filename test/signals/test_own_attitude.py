@@ -49,6 +49,7 @@ def vehicle_rows(samples):
     return sum(s.valid[:6].all() for s in samples)
 
 
+@pytest.mark.campaign
 def test_learning_without_the_orientation_is_as_good(setup):
     """Held-out R^2 within .005 on every channel, with 3 s fewer vehicle rows."""
     config, robot, messages = setup

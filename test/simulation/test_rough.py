@@ -217,6 +217,7 @@ def test_axes_stand_for_minutes_and_move_for_minutes():
     assert moving.min() > 60.0 and moving.max() < 170.0
 
 
+@pytest.mark.campaign
 def test_a_pausing_reference_is_consistent():
     """Rate and acceleration are the derivatives of the value, also on the ramps; a pausing axis is
     at its centre."""

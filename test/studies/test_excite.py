@@ -39,6 +39,7 @@ QUICK = ["--duration", "10", "--set", "excitation.starts=1", "--set", "excitatio
          "--set", "excitation.harmonics=3", "--set", "excitation.draws=4"]
 
 
+@pytest.mark.campaign
 def test_a_motion_is_designed_and_tried(tmp_path, capsys):
     """All files are written, the simulated robot follows within the margins and touches nothing."""
     assert main(["excite", *QUICK, "--dry-run", "--output", str(tmp_path)]) == 0

@@ -130,6 +130,7 @@ def learnt(forces, seed):
     return estimator, last
 
 
+@pytest.mark.campaign
 def test_the_mass_of_a_vehicle_in_waves_is_inside_its_interval():
     """Of a calm sea's mass the interval stays narrow. In waves as strong as the thrust the estimate
     is a third too small; noise alone would call that certain."""

@@ -64,6 +64,7 @@ def sudden(nu_dot, seconds=2.0):
                                                                      seconds)[0]
 
 
+@pytest.mark.campaign
 @pytest.mark.parametrize("seconds", first(2, [0.5, 6.0, 1.0, 2.0]))
 def test_noise_that_is_usual_is_not_sudden(seconds):
     """In one of a thousand cases chance looks like more."""

@@ -41,14 +41,12 @@ MENDED_BY = 34.0  # [s] are enough for what it puts right
 HERE = (
     "imu turned by 90",
     "dvl.frame",
-    "force 20 % too large",
-    "depth's sign",
-    "joint velocity's sign",
     "effort's order, all",
     "effort's sign",
     "a thruster's sign",
 )
-LATER = ("dvl 15 % too fast", "imu.frame and imu.world", "pitch rate's sign", "dvl sway's sign",
+LATER = ("dvl 15 % too fast", "force 20 % too large", "depth's sign", "joint velocity's sign",
+         "imu.frame and imu.world", "pitch rate's sign", "dvl sway's sign",
          "joint velocity's order, all", "the thrusters' order, all")
 
 

@@ -314,6 +314,7 @@ def test_nothing_is_said_of_sensors_that_stay_right():
     assert checked() == []
 
 
+@pytest.mark.campaign
 @pytest.mark.parametrize(
     "fault, begins, says",
     [
