@@ -135,6 +135,14 @@ def test_a_sensor_that_is_right_again_needs_no_mend():
     assert composed([third, third, third]) == ()
 
 
+@pytest.mark.parametrize("role, late, waits", [
+    ("dvl", 0.2, 0.2), ("dvl", -0.2, 0.0), ("thrusters", -0.2, 0.0), ("imu", -0.2, 0.2)])
+def test_samples_wait_for_what_comes_late(role, late, waits):
+    """Commands that act later than they say make no other sensor's reading come sooner."""
+    assert Mends().late == 0.0
+    assert Mends().then(0.0, [Mend(role, 0, np.eye(3), late=late)]).late == waits
+
+
 def test_a_reading_is_put_right_by_what_was_in_force_at_its_time():
     mends = Mends().then(10.0, [Mend("dvl", 0, FLIP)]).then(20.0, [Mend("dvl", 0, -np.eye(3))])
     given = [Reading("dvl", t, [1.0, 2.0, 3.0]) for t in (5.0, 15.0, 25.0)]

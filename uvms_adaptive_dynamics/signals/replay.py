@@ -109,10 +109,10 @@ class Mends(NamedTuple):
 
     @property
     def late(self) -> float:
-        """[s] How late a reading is whose values have to be brought to one time. Of an IMU, some
-        values wait for the others."""
-        return max((abs(mend.late) if mend.role == "imu" else mend.late for mend in self.now),
-                   default=0.0)
+        """[s] How long a sample has to wait for readings that are brought to their time. Of an IMU,
+        some values wait for the others; commands that act later hurry nothing."""
+        waits = (abs(mend.late) if mend.role == "imu" else mend.late for mend in self.now)
+        return max([0.0, *waits])
 
     def at(self, t: float) -> tuple[Mend, ...]:
         """The mends in force at t [s]."""
