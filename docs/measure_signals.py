@@ -203,12 +203,8 @@ def delay(args, config, robot):
             half = messages[: len(messages) // 2]
             earlier = ((r, m, t - true * (r == "thrusters")) for r, m, t in half)
             found = samples_of(front, sorted(earlier, key=lambda item: item[2]))
-            said = {finding.setting: finding for finding, _ in front.frames.findings}
-            online = (
-                said["thrusters.delay"].values["thrusters.delay"] - config.thrusters.delay
-                if said
-                else front.delay.found.delay
-            )
+            # what the commands have been put off by, and what remains
+            online = front.delay.found.delay - sum(mend.late for mend in front.mends)
             received = [sample for sample in found if sample.t < found[0].t + FIRST_ESTIMATE]
             offline = thruster_delay(received, robot, config).delay
             print(

@@ -33,7 +33,7 @@ from ...model.normal import CERTAIN, Z95
 from ...model.robot import RobotModel
 from ...model.sample import VEHICLE_CHANNELS, Misread, Sample
 from ..filters.thrust_curve import neutral_command
-from .finding import CONSISTENT, UNDECIDED, CheckResult, Mend, mismatch
+from .finding import CONSISTENT, UNDECIDED, CheckResult, Finding, Mend
 from .fits import STRETCHES, vertex
 
 SETTING = "thrusters.delay"
@@ -151,12 +151,11 @@ class DelayMonitor:
             return CONSISTENT if abs(found.delay) + _margin(found) < self._allowed else UNDECIDED
         command, count = ((neutral_command(thrusters.unit), len(thrusters.signs))
                           if thrusters.source == "thrusters" else (0.0, len(VEHICLE_CHANNELS)))
-        mend = Mend(thrusters.source, 0, np.eye(count), command, late=-found.delay)
-        result = mismatch(SETTING, self.warning.partition(": ")[2],
-                          {SETTING: round(thrusters.delay + found.delay, 3)}, mend=mend,
-                          lasting=True)
-        since = None if self._began is None else self._began - origin
-        return result._replace(findings=[one._replace(since=since) for one in result.findings])
+        return CheckResult([Finding(
+            SETTING, self.warning.partition(": ")[2],
+            {SETTING: round(thrusters.delay + found.delay, 3)},
+            mend=Mend(thrusters.source, 0, np.eye(count), command, late=-found.delay),
+            since=None if self._began is None else self._began - origin, lasting=True)], True)
 
     @property
     def _allowed(self) -> float:

@@ -68,8 +68,6 @@ MOST_DOUBTED = 0.3
 OF_ARM = "joint", MOUNT
 OF_ATTITUDE = "imu"
 OF_TURN = "dvl.rpy"
-# Commands whose delay changes now and then look like another wiring for a single check.
-OF_THRUST = "thrusters"
 # Settings of their wiring, of which the one may look likelier than the other for some time.
 OF_WIRING = ("thrusters.signs", "thrusters.allocation")
 
@@ -410,11 +408,11 @@ class FrameChecks:
         return new.get("doubted", 0) > MOST_DOUBTED * sum(new.values())
 
     def _unconfirmed(self, elapsed: float) -> set[str]:
-        """Settings of new findings that the next check has to confirm before they count."""
-        return {finding.setting for name, result in self._results.items()
-                for finding in result.findings
-                if finding.setting.startswith(OF_THRUST) and finding.setting not in self._changed
-                and name != COMMAND_DELAY and self._contradicts_what_was_right(name, finding)
+        """Settings of new findings that the next check has to confirm before they count: commands
+        whose delay changes now and then look like another wiring for a single check."""
+        return {finding.setting for finding in self._results.get("thrusters", UNDECIDED).findings
+                if finding.setting not in self._changed
+                and self._contradicts_what_was_right("thrusters", finding)
                 and self._since[finding.setting][0] == elapsed}
 
     def _contradicts_what_was_right(self, name: str, finding: Finding) -> bool:
