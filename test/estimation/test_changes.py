@@ -361,11 +361,18 @@ def test_a_doubled_effort_is_likelier_than_grown_noise_of_few_independent_rows()
     assert odds > CONFIRMED_NATS and change[0] == pytest.approx(1.0, abs=0.05)
 
 
+def likely_cause(detector, rows):
+    """The cause of a change that began with these rows."""
+    return detector._likely_cause(Onset(rows.residual.shape[0], None, rows, np.ones(6), ""),
+                                  Scales(np.ones(6), thruster=np.ones(8)))
+
+
 @dataclass(frozen=True)
 class Cause(Hypothesis):
-    """A hypothesis whose evidence is given; its change is its name."""
+    """A hypothesis whose evidence is given."""
 
     odds: float
+    possible: bool = True
 
     preference = 0
 
@@ -376,7 +383,7 @@ class Cause(Hypothesis):
         return self.odds, self.stddev
 
     def accepted(self, onset, alike):
-        return self.name
+        return SimpleNamespace(is_possible=lambda scales: self.possible)
 
 
 def test_of_causes_that_are_alike_the_simplest_is_accepted():
@@ -384,9 +391,20 @@ def test_of_causes_that_are_alike_the_simplest_is_accepted():
     _, detector = settled_detector()
     causes = ("thrusters", 8, 40.0), ("DVL", 1, 38.0), ("battery", 1, 20.0)
     detector._hypotheses = tuple(Cause(name, np.ones(size), odds) for name, size, odds in causes)
-    found = detector._likely_cause(recent_rows(np.random.default_rng(0)))
+    found = likely_cause(detector, recent_rows(np.random.default_rng(0)))
     assert found.hypothesis.name == "DVL" and [one.name for one in found.alike] == ["thrusters",
                                                                                   "DVL"]
+
+
+@pytest.mark.parametrize("pull, named", [(99.0, "restoring"), (90.0, "thruster 4")])
+def test_what_cannot_have_happened_is_no_cause_if_something_else_explains_it(pull, named):
+    """A tether that gets taut was "thruster 4: thrust down by 155 %". What only an impossible
+    change explains is not ascribed to another."""
+    _, detector = settled_detector()
+    detector._hypotheses = (Cause("thruster 4", np.ones(1), 100.0, possible=False),
+                            Cause("restoring", np.ones(4), pull))
+    found = likely_cause(detector, recent_rows(np.random.default_rng(0)))
+    assert found.hypothesis.name == named and [one.name for one in found.alike] == [named]
 
 
 @pytest.mark.parametrize("several, pull, named", [
@@ -407,14 +425,11 @@ def test_thrusters_that_fail_at_once_must_be_far_likelier_than_a_line_that_pulls
         def evidence(self, rows, columns=None, rival=None):
             return pull, self.stddev
 
-        def accepted(self, onset, alike):
-            return self.name
-
     _, detector = settled_detector()
     detector._hypotheses = (Several("several", np.ones(8), several),
                             Pull("external force", np.ones(12)))
     rows = recent_rows(np.random.default_rng(0))
-    found = detector._likely_cause(rows)
+    found = likely_cause(detector, rows)
     assert found.hypothesis.name == named
     assert found.beats_grown_noise(rows) == (named == "external force")
 
@@ -438,7 +453,7 @@ def test_what_the_model_lacks_in_a_manoeuvre_is_not_several_thrusters(varied, be
                       np.full((T, 6), independent / T), np.full(6, independent),
                       by_thruster=by_thruster)
     assert several.evidence(rows)[0] > 2 * CHANGE_EVIDENCE_NATS
-    assert detector._likely_cause(rows).beats_grown_noise(rows) == believed
+    assert likely_cause(detector, rows).beats_grown_noise(rows) == believed
 
 
 @pytest.mark.parametrize("share, believed", [((-0.3, -0.3, 0.0), False), ((-1.0, 0.0, 0.0), True)])
@@ -458,7 +473,7 @@ def test_a_manoeuvre_whose_thrust_is_a_third_off_is_no_failed_thruster(share, be
     rows = RecentRows(np.zeros((T, 6, 1)), np.zeros((T, 6)), residual,
                       np.full((T, 6), 0.9 / T) / stddev ** 2, np.full(6, 0.9),
                       by_thruster=by_thruster)
-    found = detector._likely_cause(rows)
+    found = likely_cause(detector, rows)
     assert found.hypothesis.evidence(rows)[0] > 2 * CHANGE_EVIDENCE_NATS
     assert found.beats_grown_noise(rows)
     assert found.is_certain(rows) == believed
@@ -890,7 +905,7 @@ def test_another_wiring_must_be_far_likelier_than_a_pull(order, pull, believed):
     detector._hypotheses = (Order("order of the commands", np.ones(6), np.eye(6)),
                             Pull("external force", np.ones(12)))
     rows = recent_rows(np.random.default_rng(0))
-    found = detector._likely_cause(rows)
+    found = likely_cause(detector, rows)
     assert found.hypothesis.name == "order of the commands"
     assert found.is_certain(rows) == believed
 

@@ -19,8 +19,15 @@ from scipy.stats import truncnorm
 
 from uvms_adaptive_dynamics.config import Config
 from uvms_adaptive_dynamics.estimation.estimator import Estimator
+from uvms_adaptive_dynamics.model.physical_set import PhysicalSet
+from uvms_adaptive_dynamics.model.prior import prior_from_config
+from uvms_adaptive_dynamics.model.robot import RobotModel
 from uvms_adaptive_dynamics.studies.coverage import judge_flags
-from uvms_adaptive_dynamics.uncertainty.parameter_flags import _cut_off, known_from
+from uvms_adaptive_dynamics.uncertainty.parameter_flags import (
+    _cut_off,
+    known_from,
+    limited_by_physics,
+)
 
 
 def test_flags_by_what_is_left_and_by_the_priors_part():
@@ -41,6 +48,19 @@ def test_cut_off_normal_distribution_is_scipys():
     for down, up in ((0., 10.), (.5, 2.), (.001, .002), (10., 10.), (3., 0.)):
         assert _cut_off(np.array([down]),
                         np.array([up]))[0] == pytest.approx(truncnorm.std(-down, up), rel=1e-3)
+
+
+def test_physics_leaves_an_interval_far_from_its_edge_as_it_is():
+    """Also where a link between parameters is too small for its reciprocal to be a number, about
+    which numpy warned on the terminal."""
+    config = Config()
+    robot = RobotModel.from_config(config)
+    pi = prior_from_config(config, robot).values
+    covariance = 1e-12 * np.eye(pi.size)
+    covariance[0, 1:] = covariance[1:, 0] = 1e-315
+    with np.errstate(all="raise", under="ignore"):
+        np.testing.assert_allclose(
+            limited_by_physics(PhysicalSet(robot.table, config.estimation), pi, covariance), 1e-6)
 
 
 @pytest.mark.campaign

@@ -35,9 +35,9 @@ EXTERNAL_FORCE = "external force"
 FACTOR_UNDONE = 0.03                # a factor this close to one becomes one
 # Lost share of a thruster's thrust from which it rather pushes backwards (2) than not at all (1).
 REVERSED_SHARE = 1.5
-# Largest factor on a thruster's nominal thrust: nothing that happens to it makes it stronger than
-# new, and thrust curves are right to a third.
-STRONGEST_THRUSTER = 1.33
+# Thrust curves are right to a third: by so much a thruster may seem stronger than new, less than
+# stopped, or other than reversed, which is all that can happen to it.
+CURVE_ERROR = 0.33
 
 
 class Checkpoint(NamedTuple):
@@ -81,6 +81,10 @@ class Change(ABC):
     @abstractmethod
     def sentence(self, since: float) -> str:
         """Message about the change; since [s]: when it began."""
+
+    def is_possible(self, scales: Scales) -> bool:
+        """Whether it can happen to a robot whose measurements have the factors `scales`."""
+        return True
 
     def _return_noise(self, information: InformationState) -> None:
         # The change caused the residuals since it began: noise learnt from them holds neither
@@ -145,13 +149,16 @@ class ScaleChange(Change):
 
     def follow(self, information: InformationState, pi: np.ndarray,
                scales: Scales) -> Followed | None:
-        """See `Change.follow`; None if the measurements are no longer worth correcting."""
-        corrected = self._corrected(scales)
-        if not corrected.usable:
+        """See `Change.follow`; None if it cannot be."""
+        if not self.is_possible(scales):
             return None
         before = self._known_before(information, pi, scales)
         information.drop_window()
-        return Followed(pi, corrected, before)
+        return Followed(pi, self._corrected(scales), before)
+
+    def is_possible(self, scales: Scales) -> bool:
+        """See `Change.is_possible`: the measurements are still worth correcting."""
+        return self._corrected(scales).usable
 
     @abstractmethod
     def _corrected(self, scales: Scales) -> Scales:
@@ -215,12 +222,13 @@ class ThrusterChange(ScaleChange):
     share: np.ndarray
     odds: str
 
-    def follow(self, information: InformationState, pi: np.ndarray,
-               scales: Scales) -> Followed | None:
-        """See `Change.follow`; None also if a thruster would be stronger than any is."""
-        if (scales.thruster[self.thrusters] + self.share > STRONGEST_THRUSTER).any():
-            return None
-        return super().follow(information, pi, scales)
+    def is_possible(self, scales: Scales) -> bool:
+        """See `Change.is_possible`: each thruster works, at most as well as new, is stopped, or is
+        reversed."""
+        factor = scales.thruster[self.thrusters] + self.share
+        forward = (factor >= -CURVE_ERROR) & (factor <= 1 + CURVE_ERROR)
+        reverse = np.abs(factor + 1) <= CURVE_ERROR
+        return bool((forward | reverse).all()) and super().is_possible(scales)
 
     def _corrected(self, scales: Scales) -> Scales:
         corrected = scales.thruster.copy()

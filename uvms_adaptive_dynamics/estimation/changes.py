@@ -231,7 +231,7 @@ class EvidenceChangeDetector:
             return None
         self._check = None
         change = (self._released(check) or self._restored(check, scales)
-                  or self._accepted(check))
+                  or self._accepted(check, scales))
         if change is None:      # else the noise learnt until now contains its residuals
             self._quiet.append(_noise_of(information))
         return change
@@ -276,7 +276,7 @@ class EvidenceChangeDetector:
         (best, change), length = max(tried, key=lambda one: one[0][0])
         return best, length, change
 
-    def _accepted(self, check: _Check) -> Change | None:
+    def _accepted(self, check: _Check, scales: Scales) -> Change | None:
         """The change to accept: its evidence has lasted, the best hypotheses of the earlier checks
         predict the rows since, and grown noise explains the rows less well."""
         k = max(range(len(check.found)), key=lambda k: check.found[k][0])
@@ -291,33 +291,36 @@ class EvidenceChangeDetector:
                 for checks, suspect in enumerate(earlier, 1)):
             return None
         then = self._rows.newest(length, check.variance, as_then=True)
-        cause = self._likely_cause(then)
+        onset = Onset(len(then.residual) * self._rows.stride, check.noise, then,
+                      check.variance.independent, "")
+        cause = self._likely_cause(onset, scales)
         if not cause.is_certain(then):
             return None
         self.nearest = max(self.nearest, lasting)
         if lasting < CHANGE_EVIDENCE_NATS:
             return None
-        onset = Onset(len(then.residual) * self._rows.stride, check.noise, then,
-                      check.variance.independent, cause.odds)
-        accepted = cause.hypothesis.accepted(onset, cause.alike)
+        accepted = cause.hypothesis.accepted(onset._replace(odds=cause.odds), cause.alike)
         self._restart()
         if isinstance(accepted, RobotChange):   # as after a start from nothing
             self._rows_known, self._seen[:] = 0.0, 0.0
             self._end_start()
         return accepted
 
-    def _likely_cause(self, then: RecentRows) -> _Cause:
-        """The cause of a change that began with these rows, predicted with the estimate from before
-        it.
+    def _likely_cause(self, onset: Onset, scales: Scales) -> _Cause:
+        """The cause of a change, whose rows are predicted with the estimate from before it. What
+        cannot have happened is no cause if what can explains the rows as well.
 
         Several parts that fail at once must be as much likelier than a line that pulls at the
         unchanged robot as any change must be than no change: while the commands are constant, two
         failed thrusters look like a pull, which is far more common. So must another order of the
         commands, for which no pull stands, since it comes with more evidence soon."""
-        found = [one.evidence(then)[0] for one in self._hypotheses]
+        found = [one.evidence(onset.rows)[0] for one in self._hypotheses]
         order = sorted(range(len(found)), key=lambda k: -found[k])
         # (>=: beside enormous evidence, that difference is lost in rounding)
         alike = [self._hypotheses[k] for k in order if found[k] >= found[order[0]] - ALIKE_NATS]
+        if len(alike) > 1:
+            alike = [one for one in alike
+                     if one.accepted(onset, [one]).is_possible(scales)] or alike
         alike = [one for one in alike if not any(one.holds(other) for other in alike)]
         odds = "; ".join(f"{self._hypotheses[k].name} 10^{found[k] / np.log(10):.0f} : 1"
                          for k in order[:3] if found[k] > 0)

@@ -77,7 +77,7 @@ def limited_by_physics(physical: PhysicalSet, pi: np.ndarray, covariance: np.nda
         margin = np.tensordot(pi[lmi.places], lmi.basis, 1) - least
         root = np.linalg.inv(np.linalg.cholesky(margin))
         values = np.linalg.eigvalsh(root @ np.tensordot(along[lmi.places].T, lmi.basis, 1) @ root.T)
-        with np.errstate(divide="ignore"):
+        with np.errstate(divide="ignore", over="ignore"):    # the set ends beyond all numbers
             up = np.minimum(up, np.where(values[:, 0] < 0, -1 / values[:, 0], np.inf))
             down = np.minimum(down, np.where(values[:, -1] > 0, 1 / values[:, -1], np.inf))
     return stddev * _cut_off(np.minimum(down, FAR), np.minimum(up, FAR))
