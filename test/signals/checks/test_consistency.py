@@ -23,6 +23,7 @@ from uvms_adaptive_dynamics.config import Config
 from uvms_adaptive_dynamics.model.rotations import from_rotation_vector, from_rpy
 from uvms_adaptive_dynamics.signals.checks.depth_check import check_depth
 from uvms_adaptive_dynamics.signals.checks.dvl_check import (
+    DELAYS,
     _clear_axes,
     _is_of_world,
     check_velocity,
@@ -130,6 +131,14 @@ def test_a_late_dvl_is_not_told_a_scale_as_well(seed):
     late = np.column_stack([log[3:, 0], log[:-3, 1:4], log[3:, 4:]])
     found = check_velocity({"dvl": late}, Config(), False)[0].findings
     assert [finding.setting for finding in found] == ["dvl.delay"]
+
+
+@pytest.mark.parametrize("rate, noise, is_open", [(10.0, 0.01, False), (4.0, 0.1, True)])
+def test_a_delay_that_the_velocities_do_not_exclude_stays_open(rate, noise, is_open):
+    """That none was found in noise does not say that there was none."""
+    result, _ = check_velocity({"dvl": dvl_log(0, rate=rate, noise=noise)[0]}, Config(), False)
+    assert result.complete and not result.findings
+    assert result.open == (DELAYS if is_open else set())
 
 
 @pytest.mark.parametrize("rows, before, setting, value", [

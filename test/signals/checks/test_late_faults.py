@@ -26,7 +26,12 @@ from uvms_adaptive_dynamics.model.robot import RobotModel
 from uvms_adaptive_dynamics.model.rotations import from_rpy
 from uvms_adaptive_dynamics.signals.checks import suite
 from uvms_adaptive_dynamics.signals.checks.delay import DelayMonitor
-from uvms_adaptive_dynamics.signals.checks.dvl_check import _tilted, check_velocity, of_turn
+from uvms_adaptive_dynamics.signals.checks.dvl_check import (
+    DELAYS,
+    _tilted,
+    check_velocity,
+    of_turn,
+)
 from uvms_adaptive_dynamics.signals.checks.finding import (
     CONSISTENT,
     UNDECIDED,
@@ -202,6 +207,24 @@ def test_another_wiring_that_is_likelier_at_the_next_check_waits_no_longer(monke
     check(85.0)
     assert frames.vehicle_is_wrong and frames.right_until == 40.1
     assert [since for _, since in frames.findings] == [75.0]
+
+
+@pytest.mark.parametrize("open_before, always", [
+    ([True], True), ([True, True], True), ([False], False), ([True, False], False),
+    ([False, True], False)])
+def test_a_delay_that_no_check_excluded_may_have_been_there_from_the_start(
+        open_before, always, monkeypatch):
+    """A DVL .12 s late was certain at the second check only. It counted as one that had become
+    late, without a moment when it did, so nothing was put right."""
+    frames = followed(until=25.0)
+    mend = Mend("dvl", 0, np.eye(3), late=0.12)
+    late = mismatch("dvl.delay", "late", harm=Harm.FOLLOWED, mend=mend, lasting=True)
+    results = [CONSISTENT._replace(open=DELAYS if one else frozenset()) for one in open_before]
+    for k, result in enumerate([*results, late]):
+        with_results(monkeypatch, frames, lambda logs, result=result: {"DVL": result})(
+            30.0 + 10.0 * k)
+    assert frames.always_wrong == always and frames.mends == ((mend,) if always else ())
+    assert (frames.consistent_at("dvl.delay") is None) == always
 
 
 @pytest.mark.parametrize("newest, stays", [(UNDECIDED, True), (CONSISTENT, False)])

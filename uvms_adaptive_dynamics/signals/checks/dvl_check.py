@@ -64,6 +64,7 @@ OF_WORLD = "dvl velocity"
 CUT_STEP = 5.0            # [s] between times at which the axes may have turned
 # [s] Smallest lag worth a finding: at 0.3 m/s^2 its error is a small DVL's noise, 1 cm/s.
 MIN_DVL_LAG = 0.03
+DELAYS = frozenset(("dvl.delay", "imu.delay"))
 
 
 def check_velocity(logs: dict[str, np.ndarray], config: Config, upside_down: bool,
@@ -193,11 +194,12 @@ def _axes_of(Q: np.ndarray) -> np.ndarray:
 def _small_errors(fit: VelocityMap, logs: dict[str, np.ndarray], config: Config,
                   times_guessed: bool) -> CheckResult:
     """The result if the axes are roughly right: lag, tilt, scale, lever arm."""
-    late = _late(fit, config, times_guessed).findings
+    late = _late(fit, config, times_guessed)
     # A lag is fitted to first order only; the remainder makes the scale too small.
-    found = [*late, *_tilted(fit, config, Harm.FOLLOWED).findings,
-             *([] if late else _scaled(fit, logs, config).findings)]
-    return CheckResult(found, True) if found else _lever_arm(fit, logs["dvl"], config)
+    found = [*late.findings, *_tilted(fit, config, Harm.FOLLOWED).findings,
+             *([] if late.findings else _scaled(fit, logs, config).findings)]
+    result = CheckResult(found, True) if found else _lever_arm(fit, logs["dvl"], config)
+    return result._replace(open=late.open)
 
 
 def _late(fit: VelocityMap, config: Config, times_guessed: bool) -> CheckResult:
@@ -208,7 +210,8 @@ def _late(fit: VelocityMap, config: Config, times_guessed: bool) -> CheckResult:
     lag = abs(fit.lag)
     least = lag - Z999 * fit.errors[12]
     if least < MIN_DVL_LAG:
-        return CONSISTENT
+        excluded = lag + Z999 * fit.errors[12] < 2 * MIN_DVL_LAG
+        return CONSISTENT if excluded else CONSISTENT._replace(open=DELAYS)
     dvl, imu = ("DVL", "dvl.delay", config.dvl.delay), ("IMU", "imu.delay", config.imu.delay)
     late, early = (dvl, imu) if fit.lag > 0 else (imu, dvl)
     _, setting, now = early if early[2] > least else late

@@ -130,10 +130,12 @@ class Finding(NamedTuple):
 
 
 class CheckResult(NamedTuple):
-    """Mismatches found by one check; `complete` if there was enough motion to judge everything."""
+    """Mismatches found by one check; `complete` if there was enough motion to judge everything
+    but the settings `open`, which may have been wrong all along."""
 
     findings: list[Finding]
     complete: bool
+    open: frozenset[str] = frozenset()
 
     @property
     def is_harmful(self) -> bool:

@@ -31,7 +31,7 @@ import numpy as np
 from ...config import Config
 from ...model.robot import RobotModel
 from ...model.sample import WEAK_THRUSTER, Misread
-from .dvl_check import CUT_STEP, of_turn, turned_since
+from .dvl_check import CUT_STEP, DELAYS, of_turn, turned_since
 from .effort_scale import MOUNT
 from .finding import CHANGE_WINDOW, UNDECIDED, CheckResult, Finding, Harm, Mend
 from .joint_effort_check import OF_EFFORTS, SCALES
@@ -50,7 +50,6 @@ RECENT_DATA = 30.0                      # [s] of the newest data that are also c
 ONSET_STEP = 5.0                        # [s] between onsets of a weak thruster that are tried
 LATEST_DATA = 10.0      # [s] of them that suffice for a gyro, or for a DVL with little noise
 MOTION_SENSORS = ("imu", "dvl")
-DELAYS = tuple(f"{role}.delay" for role in MOTION_SENSORS)
 LOGS = ("imu", "dvl", "depth", "joints", "thrust", "tried", "doubted")
 # Check -> the logs that it compares.
 COMPARED = {"IMU": ("imu",), "DVL": ("imu", "dvl"), "depth": ("dvl", "depth"),
@@ -104,6 +103,8 @@ class FrameChecks:
         self._since: dict[str, tuple[float, float | None]] = {}
         self._waiting: set[str] = set()     # settings of findings that the next check must confirm
         self._consistent: dict[str, float] = {}     # check -> [s] when it last found no mismatch
+        # check -> settings that it could not judge yet, as in `CheckResult`
+        self._open: dict[str, frozenset[str]] = {}
         # check -> windows of data in the logs that it compares, when it last found a mismatch
         self._found_in: dict[str, list[int]] = {}
         # settings that were right before and are wrong now, so that rows are not learnt from, each
@@ -232,9 +233,9 @@ class FrameChecks:
     @property
     def always_wrong(self) -> bool:
         """Whether a sensor is put right that has been wrong from the start."""
-        checks = {name for name, result in self._results.items() for finding in result.findings
-                  if finding.lasting and finding.setting in self._changed}
-        return bool(checks - self._consistent.keys())
+        return any(finding.lasting and finding.setting in self._changed
+                   and self._right_at(name, finding) is None
+                   for name, result in self._results.items() for finding in result.findings)
 
     def has_changed(self, setting: str) -> bool:
         """Whether the setting was right before it was found wrong."""
@@ -346,7 +347,7 @@ class FrameChecks:
                 standing["joints"], logs["joints"],
                 self._consistent["joints"] > elapsed - LOG_LENGTH + CHANGE_WINDOW)
         yield
-        found = {finding.setting: self._consistent.get(name)
+        found = {finding.setting: self._right_at(name, finding)
                  for name, result in standing.items() for finding in result.findings}
         # (in one step: whoever asks for the findings meanwhile finds all as they were)
         self._results = standing
@@ -357,8 +358,10 @@ class FrameChecks:
         self.misread = tuple(Misread(finding.setting, self._places_of(finding))
                              for result in self._results.values() for finding in result.findings
                              if finding.harm is not Harm.SLIGHT)
-        self._consistent |= {name: elapsed for name, result in self._results.items()
-                             if result.complete and not result.findings}
+        for name, result in self._results.items():
+            if result.complete and not result.findings:
+                self._consistent[name] = elapsed
+                self._open[name] = self._open.get(name, result.open) & result.open
         all_right = not (self._changed or self._waiting or self._is_doubted(logs, t))
         if self._consistent and all_right and all(
                 results.get(name, UNDECIDED).complete for name in self._consistent
@@ -379,6 +382,13 @@ class FrameChecks:
         standing[COMMAND_DELAY] = delay
         if delay.findings and "thrusters" in standing:
             standing["thrusters"] = UNDECIDED
+
+    def _right_at(self, name: str, finding: Finding) -> float | None:
+        """Time [s] from the first row when check `name` last found no mismatch; None if the one
+        found now may have been there all along."""
+        if finding.setting in self._open.get(name, ()):
+            return None
+        return self._consistent.get(name)
 
     def _first_seen(self, setting: str) -> tuple[float, float | None] | None:
         """When a finding on a setting, or on another one of the same fault, was first seen, and
@@ -437,7 +447,7 @@ class FrameChecks:
                     first_seen = self._begin + self._since[finding.setting][0]
                     found[finding.setting] = (self._right_before(first_seen)
                                               if finding.since is None else finding.since)
-                elif finding.lasting and name not in self._consistent:
+                elif finding.lasting and self._right_at(name, finding) is None:
                     found[finding.setting] = -math.inf
                 elif name in self._consistent and finding.setting == OF_TURN and "dvl" in logs:
                     turned_at = yield from turned_since(logs["dvl"])
