@@ -153,6 +153,7 @@ def test_a_factor_on_the_thrust_relates_commands_and_motion_either_way():
 
 
 SAME = Scales(np.ones(10), 1.0, np.ones(0))
+EXACT = np.zeros((75, 75))      # covariance of an estimate without errors
 
 
 class Settled:
@@ -200,7 +201,7 @@ def test_an_error_that_is_no_larger_for_its_effort_is_no_change(size, error, fou
             regressor=Y, measured=needed + residual, predicted=needed, tau_known=np.zeros(10),
             residual=residual, valid=every, parameter_variance=np.zeros(10),
             by_velocity=None, by_thruster=None, R_nb=np.eye(3), load=np.zeros(12), pi=pi)
-        changes += detector.judge(row, Excited(every, every), Settled, SAME) is not None
+        changes += detector.judge(row, Excited(every, every), Settled, SAME, EXACT) is not None
     assert min(changes, 1) == found
 
 
@@ -228,7 +229,7 @@ def test_what_was_known_is_restored_with_its_factors_on_measurements(efforts, se
             residual=measured - Y @ learnt, valid=every, parameter_variance=np.zeros(10),
             by_velocity=None, by_thruster=by_thruster, R_nb=np.eye(3), load=np.zeros(12),
             pi=learnt)
-        found.append(detector.judge(row, Excited(every, every), Settled, present))
+        found.append(detector.judge(row, Excited(every, every), Settled, present, EXACT))
     first = next(one for one in found if one is not None)
     assert isinstance(first, Restoration) and first.known is checkpoint
 
@@ -298,7 +299,7 @@ def test_what_noise_of_the_motion_explains_is_no_change(noisy, found):
             regressor=Y, measured=residual, predicted=np.zeros(10), tau_known=np.zeros(10),
             residual=residual, valid=every, parameter_variance=np.zeros(10), by_velocity=None,
             by_thruster=None, R_nb=np.eye(3), load=np.zeros(12), pi=np.zeros(table.size))
-        changes.append(detector.judge(row, Excited(every, every), Loose, SAME))
+        changes.append(detector.judge(row, Excited(every, every), Loose, SAME, EXACT))
     assert any(change is not None for change in changes) == found
 
 
@@ -322,7 +323,7 @@ def watched(detector, table, ticks, rows, information, counts=lambda k: np.ones(
             regressor=Y, measured=needed + residual, predicted=needed, tau_known=np.zeros(10),
             residual=residual, valid=np.ones(10, bool), parameter_variance=np.zeros(10),
             by_velocity=None, by_thruster=None, R_nb=np.eye(3), load=np.zeros(12), pi=pi)
-        change = detector.judge(row, Excited(counts(k), counts(k)), information(k), SAME)
+        change = detector.judge(row, Excited(counts(k), counts(k)), information(k), SAME, EXACT)
         found += [] if change is None else [change]
     return found
 
@@ -517,7 +518,7 @@ def pulled_rows(detector, table, drives, ticks):
             regressor=Y, measured=-needed, predicted=known, tau_known=known,
             residual=-needed - known, valid=np.ones(10, bool), parameter_variance=np.zeros(10),
             by_velocity=None, by_thruster=None, R_nb=np.eye(3), load=load, pi=np.zeros(table.size))
-        change = detector.judge(row, Excited(*np.full((2, 10), drives(k))), Settled, SAME)
+        change = detector.judge(row, Excited(*np.full((2, 10), drives(k))), Settled, SAME, EXACT)
         if change is not None:
             found.append(change)
             load = np.zeros(12) if change.sums is None else change.sums.solution()[1]

@@ -97,6 +97,7 @@ NO_THRESHOLDS = {
     "uncertainty/driven_motion.py": "STEP",
     "uncertainty/lacking_gradient.py": "EVERY",
     "uncertainty/systematic_gradient.py": "CALIBRATION NOISE DRIVEN UNSEEN_SHARE",
+    "estimation/recent_rows.py": "COVARIANCE_ROWS VARIANCES_FORMED",
     "uncertainty/null_space.py": "TERMS",
     "uncertainty/parameter_flags.py": "FAR NARROW",
     "uncertainty/constrained_inverse.py": "EQUALITY_PUSH FAR_OUTSIDE",

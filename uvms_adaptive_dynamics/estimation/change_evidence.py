@@ -119,11 +119,11 @@ class Spans:
         """spans: the longest comes last."""
         self.each, self.longest = spans, spans[-1]
         # zero for rows before a span's own
-        weight = np.zeros((len(spans), *self.longest.residual.shape))
-        for mine, rows in zip(weight, spans):
-            mine[-len(rows.residual):] = rows.weight
-        self._weight = weight.reshape(len(spans), -1)
-        self._weighted = self._weight * self.longest.residual.ravel()
+        weight, weighted = np.zeros((2, len(spans), *self.longest.residual.shape))
+        for k, rows in enumerate(spans):
+            weight[k, -len(rows.residual):] = rows.weight
+            weighted[k, -len(rows.residual):] = rows.weight * rows.residual
+        self._weight, self._weighted = (one.reshape(len(spans), -1) for one in (weight, weighted))
 
     def unchanged(self, columns: np.ndarray) -> list[Unchanged]:
         """`Unchanged` of each span; columns (T, C, k): of the longest."""

@@ -63,7 +63,7 @@ from .recent_rows import RecentRows, RowHistory, SpanVariance
 from .row_excitation import Excited
 
 CHANGE_CHECK_PERIOD = 0.5           # [s] between two checks
-SINCE = (1.0, 2.0, 3.5, 6.0)        # [s] hypothetical ages of a change
+SINCE = (1.0, 2.0, 3.5, 6.0, 12.0)  # [s] hypothetical ages of a change
 # [s] of rows after which a channel's noise is known well enough for its rows to be evidence, and
 # after which a saved estimate is taken to be this robot's
 FIRST_CHANGE_CHECK = 20.0
@@ -87,9 +87,9 @@ class ChangeDetector(Protocol):
     nearest: float
 
     def judge(self, prediction: Prediction, excited: Excited, information: InformationState,
-              scales: Scales) -> Change | None:
+              scales: Scales, covariance: np.ndarray) -> Change | None:
         """Add a row; the change that is accepted with it, if any. scales: the factors on its
-        measurements."""
+        measurements; covariance (p, p): with which it was predicted."""
 
     def remember(self, known: Checkpoint) -> None:
         """Keep the knowledge from before a change."""
@@ -107,7 +107,7 @@ class NoChangeDetection:
     nearest = 0.0
 
     def judge(self, prediction: Prediction, excited: Excited, information: InformationState,
-              scales: Scales) -> Change | None:
+              scales: Scales, covariance: np.ndarray) -> Change | None:
         """See `ChangeDetector`."""
         return None
 
@@ -126,7 +126,7 @@ class _Check:
     """One check of the rows of the last seconds, spread over several ticks."""
 
     since: dict[int, RecentRows]        # by number of rows
-    spans: Spans                        # the same
+    spans: Spans                        # the same, each as predicted when it began
     noise: PastNoise                    # from before them
     variance: SpanVariance
     found: list[tuple[float, int, np.ndarray]]      # (evidence, rows, change) of each hypothesis
@@ -211,13 +211,13 @@ class EvidenceChangeDetector:
         self._free = False                  # likelier without the external force at the last check
 
     def judge(self, prediction: Prediction, excited: Excited, information: InformationState,
-              scales: Scales) -> Change | None:
+              scales: Scales, covariance: np.ndarray) -> Change | None:
         """See `ChangeDetector`."""
         self._ticks += 1
         self._seen += excited.learnt
         settled = self._rows_known + self._seen > self._settling
         if self._ticks % self._rows.stride == 0:
-            self._rows.add(prediction, excited.learnt, settled)
+            self._rows.add(prediction, excited.learnt, settled, covariance)
         check = self._check
         if check is None:
             if (self._ticks % self._check_ticks == 0 and settled.any()
@@ -266,7 +266,8 @@ class EvidenceChangeDetector:
             by_motion=lambda rows: information.sudden_variance(pi, rows * self._spacing))
         lengths = [rows for rows in self._since if rows <= self._rows.filled]
         since = self._rows.newest_of_each(lengths, variance)
-        return _Check(since, Spans(list(since.values())), noise, variance, [])
+        spans = [self._rows.as_then(rows, variance) for rows in since.values()]
+        return _Check(since, Spans(spans), noise, variance, [])
 
     def _best_since(self, hypothesis: Hypothesis, check: _Check) -> tuple[float, int, np.ndarray]:
         if hypothesis.from_start:
@@ -290,7 +291,7 @@ class EvidenceChangeDetector:
                 self._gain_since(suspect, checks, check) < CONFIRMED_NATS
                 for checks, suspect in enumerate(earlier, 1)):
             return None
-        then = self._rows.newest(length, check.variance, as_then=True)
+        then = self._rows.as_then(self._rows.newest(length, check.variance), check.variance)
         onset = Onset(len(then.residual) * self._rows.stride, check.noise, then,
                       check.variance.independent, "")
         cause = self._likely_cause(onset, scales)

@@ -466,14 +466,13 @@ class CommandOrder(Hypothesis):
     def _likeliest(self, thrust: np.ndarray, rows: RecentRows) -> tuple[np.ndarray, int]:
         """(the wiring (N,) that no further step makes likelier, the number of steps to it)."""
         u, weight = thrust[:, 0], rows.weight[:, :6]
-        A = np.einsum("tc,tm,tn->cmn", weight, u, u, optimize=True)
+        A = (weight.T[:, None] * u.T) @ u       # (6, N, N)
         b = (weight * rows.residual[:, :6]).T @ u
         drives, best, steps = self._as_set, 0.0, 0
         while True:
             others = self._steps(drives)
-            moved = self._moved(others)
-            gains = -np.sum(moved * b, axis=(1, 2)) - 0.5 * np.einsum(
-                "pcm,cmn,pcn->p", moved, A, moved, optimize=True)
+            moved = self._moved(others).swapaxes(0, 1)      # (6, m, N)
+            gains = -np.sum(moved * (b[:, None] + 0.5 * moved @ A), axis=(0, 2))
             k = int(np.argmax(gains))
             if gains[k] <= best + math.log(len(others)):
                 return drives, steps

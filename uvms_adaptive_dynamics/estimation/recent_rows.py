@@ -16,6 +16,7 @@
 (docs/mathematics.md, "Changes of the robot")."""
 from __future__ import annotations
 
+from collections import deque
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from typing import NamedTuple
@@ -27,6 +28,9 @@ from ..model.wiring import between, rewired
 from ..uncertainty.noise_scale import WINSOR
 from .information import InformationState
 from .prediction import Prediction
+
+COVARIANCE_ROWS = 8     # rows between two kept covariances of the estimate
+VARIANCES_FORMED = 12   # rows of a span at which their variance by the estimate is formed
 
 
 @dataclass(frozen=True)
@@ -124,15 +128,24 @@ class RowHistory:
         self._R_nb, self._load = np.zeros((length, 3, 3)), np.zeros((length, 12))
         self._by_thruster = np.zeros((length, channels, allocation.shape[1]))
         self._pi = np.zeros((length, size))
+        # covariances of some estimates, each with the number of its row since the rows were cleared
+        self._covariances: deque[tuple[int, np.ndarray]] = deque(
+            maxlen=2 + length // COVARIANCE_ROWS)
         self.clear()
 
     def clear(self) -> None:
         """Drop all rows."""
-        self._next = self.filled = 0
+        self._next = self.filled = self._added = 0
+        self._covariances.clear()
 
-    def add(self, prediction: Prediction, counts: np.ndarray, settled: np.ndarray) -> None:
+    def add(self, prediction: Prediction, counts: np.ndarray, settled: np.ndarray,
+            covariance: np.ndarray) -> None:
         """Add a tick's rows; counts (C,) bool: those to learn from; settled (C,) bool: channels
-        whose noise is known, without which no row is evidence."""
+        whose noise is known, without which no row is evidence; covariance (p, p): of the estimate.
+        """
+        if self._added % COVARIANCE_ROWS == 0:
+            self._covariances.append((self._added, covariance))
+        self._added += 1
         # No parameters explain motion without effort: something outside causes it.
         k, drifts = self._next, prediction.valid & ~counts & settled
         counts = counts & settled
@@ -152,34 +165,50 @@ class RowHistory:
         self._next = (k + 1) % self._length
         self.filled = min(self.filled + 1, self._length)
 
-    def newest(self, rows: int, variance: SpanVariance, as_then: bool = False) -> RecentRows:
-        """The newest `rows`. as_then: predict all of them with the estimate of the first one, which
-        has absorbed nothing of a change since."""
-        found = self.newest_of_each([rows], variance)[rows]
-        if not as_then:
-            return found
-        predicted = found.Y @ self._pi[(self._next - rows) % self._length]
-        return replace(found, predicted=predicted,
-                       residual=found.residual + found.predicted - predicted)
+    def newest(self, rows: int, variance: SpanVariance) -> RecentRows:
+        """The newest `rows`."""
+        return self.newest_of_each([rows], variance)[rows]
+
+    def as_then(self, newest: RecentRows, variance: SpanVariance) -> RecentRows:
+        """The newest rows, predicted with the estimate of the first one, which has absorbed nothing
+        of a change since, and was as uncertain as then."""
+        rows = len(newest.Y)
+        predicted = newest.Y @ self._pi[(self._next - rows) % self._length]
+        parameter_variance, counts, drifts = self._values[3:, self._newest(rows)]
+        first = self._added - rows
+        covariance = next((one for at, one in reversed(self._covariances) if at <= first),
+                          self._covariances[0][1])
+        # Forming the variance of every row would take milliseconds.
+        some = np.linspace(0, rows - 1, min(rows, VARIANCES_FORMED)).astype(int)
+        then = ((newest.Y[some] @ covariance) * newest.Y[some]).sum(axis=2)
+        between = np.stack([np.interp(np.arange(rows), some, one) for one in then.T], axis=1)
+        return replace(
+            newest, predicted=predicted, residual=newest.residual + newest.predicted - predicted,
+            **self._weights(rows, variance, predicted, counts, drifts,
+                            np.maximum(parameter_variance, between)))
+
+    def _newest(self, rows: int) -> np.ndarray:
+        """(rows,) places of the newest rows, oldest first."""
+        return (self._next - rows + np.arange(rows)) % self._length
 
     def newest_of_each(self, lengths: Sequence[int],
                        variance: SpanVariance) -> dict[int, RecentRows]:
         """`newest` for several numbers of rows, ascending, all views of the longest."""
-        order = (self._next - lengths[-1] + np.arange(lengths[-1])) % self._length
+        order = self._newest(lengths[-1])
         Y, by_velocity, R_nb, load, by_thruster = (values[order] for values in (
             self._Y, self._by_velocity, self._R_nb, self._load, self._by_thruster))
         measured, predicted, residual, parameter_variance, counts, drifts = self._values[:, order]
         return {rows: RecentRows(Y[-rows:], predicted[-rows:], residual[-rows:],
-                                 *self._weights(rows, variance, predicted[-rows:], counts[-rows:],
-                                                drifts[-rows:], parameter_variance[-rows:]),
-                                 by_velocity[-rows:], R_nb[-rows:], load[-rows:],
-                                 by_thruster[-rows:], measured[-rows:], self._allocation)
+                                 by_velocity=by_velocity[-rows:], R_nb=R_nb[-rows:],
+                                 load=load[-rows:], by_thruster=by_thruster[-rows:],
+                                 measured=measured[-rows:], allocation=self._allocation,
+                                 **self._weights(rows, variance, predicted[-rows:], counts[-rows:],
+                                                 drifts[-rows:], parameter_variance[-rows:]))
                 for rows in lengths}
 
     def _weights(self, rows: int, variance: SpanVariance, predicted: np.ndarray, counts: np.ndarray,
-                 drifts: np.ndarray, parameter_variance: np.ndarray
-                 ) -> tuple[np.ndarray, np.ndarray]:
-        """(weight (T, C), independent rows (C,)), as in `RecentRows`."""
+                 drifts: np.ndarray, parameter_variance: np.ndarray) -> dict[str, np.ndarray]:
+        """weight (T, C) and independent (C,), as in `RecentRows`."""
         # The parameters' error is common to all rows of the span, so it does not average out; nor
         # does the error of a row that is not driven.
         span, growth = rows * self.stride, variance.growth(predicted, counts)
@@ -187,4 +216,4 @@ class RowHistory:
             counts / (growth * variance.independent + span * parameter_variance)
             + drifts / (span * (growth * variance.row + parameter_variance)))
         square = growth * variance.row + parameter_variance
-        return weight, (weight * square).sum(axis=0)
+        return {"weight": weight, "independent": (weight * square).sum(axis=0)}
