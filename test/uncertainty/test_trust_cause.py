@@ -26,10 +26,10 @@ from uvms_adaptive_dynamics.uncertainty.trust import (
     M,
 )
 from uvms_adaptive_dynamics.uncertainty.trust_cause import (
-    Slopes,
+    Factors,
     common_scale,
+    factors,
     likely_cause,
-    slopes,
 )
 
 CHANNELS = ("surge", "sway", "heave", "roll", "pitch", "yaw", "axis_e", "axis_d", "axis_c")
@@ -136,9 +136,9 @@ def test_what_is_doubtful_for_want_of_data_accuses_no_sensor(seconds, stddev):
         f"{', '.join(CHANNELS)} doubtful; check their residuals and move them more")
 
 
-def test_channels_without_a_measured_effort_have_no_slope():
+def test_channels_without_a_measured_effort_have_no_factor():
     """With thrusters off the effort is exactly zero, which is not a factor of zero."""
-    nothing = Slopes(np.zeros(C), np.zeros(C))
+    nothing = Factors(np.zeros(C), np.zeros(C))
     with np.errstate(all="raise"):
         assert common_scale(nothing, np.arange(C)) is None
 
@@ -165,9 +165,9 @@ def test_different_factors_are_no_common_scale():
     assert sentence.startswith("joints") and "no common factor" in sentence
 
 
-def test_slopes_have_the_error_that_they_say():
-    """Over many draws the scatter of the slopes matches their standard error within a quarter."""
-    found = [slopes(trusted(np.ones(C), seed=seed).batches) for seed in range(40)]
+def test_factors_have_the_error_that_they_say():
+    """Over many draws their scatter matches their standard error within a quarter."""
+    found = [factors(trusted(np.full(C, 1.5), seed=seed).batches) for seed in range(40)]
     spread = np.std([f.value for f in found], axis=0)
     stated = np.mean([f.error for f in found], axis=0)
     assert np.mean(spread / stated) == pytest.approx(1.0, abs=0.25)
@@ -175,7 +175,22 @@ def test_slopes_have_the_error_that_they_say():
 
 def test_a_scale_of_one_is_none():
     """Healthy channels have no scale to report."""
-    assert common_scale(slopes(trusted(np.ones(C)).batches), np.arange(C)) is None
+    assert common_scale(factors(trusted(np.ones(C)).batches), np.arange(C)) is None
+
+
+@pytest.mark.parametrize("factor, found", [(1.0, None), (0.5, 0.55), (2.0, 1.8)])
+def test_errors_of_the_predictions_are_no_scale(factor, found):
+    """They make every slope smaller: "all channels: one scale, measured effort is .92 +- .02 times
+    predicted; check what all efforts share" was said of three healthy robots of ten."""
+    rng, trust, yes = np.random.default_rng(4), ChannelTrust(C, PERIOD, 12.3), np.ones(C, bool)
+    trust.restart(np.full(C, STDDEV), known=True)
+    t = PERIOD * np.arange(1000)
+    true, wrong = (np.sin(2 * np.pi * rng.uniform(0.1, 0.6, (C, 1)) * t
+                          + rng.uniform(0, 6.28, (C, 1))).T for _ in range(2))
+    for one, other in zip(true, wrong):
+        trust.add_row(factor * one, one + 0.35 * other, yes, yes, np.zeros(C), np.full(C, STDDEV))
+    scale = common_scale(factors(trust.batches), np.arange(C))
+    assert (scale and scale[0]) == (found and pytest.approx(found, abs=0.06))
 
 
 def test_what_is_found_wrong_is_the_cause_and_no_other_is_looked_for():

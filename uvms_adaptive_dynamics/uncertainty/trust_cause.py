@@ -39,17 +39,17 @@ from .trust import (
     normalized_power,
 )
 
-MIN_BATCHES = 8         # batches with rows that the standard error of a slope needs
-# Spread of a right model's slopes about one: the simulated robot's held-out slopes are .91 to 1.01.
-MODEL_SLOPE = 0.05
+MIN_BATCHES = 8         # batches with rows that the standard error of a factor needs
+# Spread of a right model's factors about one: held-out slopes of a simulation are .91 to 1.01.
+MODEL_FACTOR = 0.05
 LEFT = 0.5              # share of a channel's variance; a scale that leaves more explains nothing
 THRUST_CAUSE = "the thrust (thrusters.voltage, battery, thrust curve) and the DVL's scale"
 EFFORT_CAUSE = "joint_states.effort_scale and the driver's unit of effort"
 
 
-class Slopes(NamedTuple):
-    """Slopes of measured on predicted effort per channel: value (C,) and standard error (C,), NaN
-    where unknown."""
+class Factors(NamedTuple):
+    """Measured effort over predicted per channel: value (C,) and standard error (C,), NaN where
+    unknown."""
 
     value: np.ndarray
     error: np.ndarray
@@ -63,27 +63,33 @@ class LostTrust(NamedTuple):
     subjects: frozenset[str]
 
 
-def slopes(batches: np.ndarray) -> Slopes:
-    """Regression of measured on predicted over the batches (k, sums, C) of `ChannelTrust`. Standard
-    errors come from a jackknife over batches, so residuals may be correlated within a batch."""
+def factors(batches: np.ndarray) -> Factors:
+    """What both regressions, of measured on predicted efforts and of predicted on measured ones,
+    say of the factor over the batches (k, sums, C) of `ChannelTrust`. Standard errors come from a
+    jackknife over batches, so residuals may be correlated within a batch."""
     total = batches.sum(axis=0)
-    value = _slope(total)
-    each = _slope(total[None] - batches)
+    value = _factor_nearest_one(total)
+    each = _factor_nearest_one(total[None] - batches)
     used = batches[:, ROWS] > 0
     n = used.sum(axis=0)
     with np.errstate(invalid="ignore", divide="ignore"):
         error = np.sqrt((n - 1) / n * np.where(used, (each - value) ** 2, 0.0).sum(axis=0))
     known = (n >= MIN_BATCHES) & np.isfinite(value) & np.isfinite(error)
-    return Slopes(np.where(known, value, np.nan), np.where(known, error, np.nan))
+    return Factors(np.where(known, value, np.nan), np.where(known, error, np.nan))
 
 
-def _slope(sums: np.ndarray) -> np.ndarray:
-    """(..., C) least-squares slope of measured on predicted from sums (..., sums, C)."""
+def _factor_nearest_one(sums: np.ndarray) -> np.ndarray:
+    """(..., C) the factor that is nearest to one of those from the slope of measured on predicted
+    to the inverse of the other one, from sums (..., sums, C): errors of the predictions make the
+    first too small, those of the measurements the second too large."""
     n = np.maximum(sums[..., ROWS, :], 1)
     shared = sums[..., MP, :] - sums[..., M, :] * sums[..., P, :] / n
-    power = sums[..., PP, :] - sums[..., P, :] ** 2 / n
-    return np.where(power > 1e-12 * np.maximum(sums[..., PP, :], 1e-300),
-                    shared / np.maximum(power, 1e-300), np.nan)
+    predicted = sums[..., PP, :] - sums[..., P, :] ** 2 / n
+    measured = sums[..., MM, :] - sums[..., M, :] ** 2 / n
+    slope = np.where(predicted > 1e-12 * np.maximum(sums[..., PP, :], 1e-300),
+                     shared / np.maximum(predicted, 1e-300), np.nan)
+    smaller = (shared > 0) & (slope < 1)
+    return np.where(smaller, np.minimum(measured / np.where(smaller, shared, 1.0), 1.0), slope)
 
 
 def likely_cause(channels: Sequence[str], vehicle_rows: int, levels: np.ndarray,
@@ -94,7 +100,7 @@ def likely_cause(channels: Sequence[str], vehicle_rows: int, levels: np.ndarray,
     settings; channels that these explain need no other cause."""
     if (levels == TRUST_OK).all():
         return LostTrust("", frozenset())
-    found, contradicted = slopes(batches), _contradicted(levels, batches)
+    found, contradicted = factors(batches), _contradicted(levels, batches)
     vehicle, joints = np.split(np.arange(len(channels)), [vehicle_rows])
     groups = [("all channels", np.arange(len(channels)), "what all efforts share")]
     groups += [("vehicle", vehicle, THRUST_CAUSE), ("joints", joints, EFFORT_CAUSE)]
@@ -156,12 +162,12 @@ def _of_misread(channels: Sequence[str], levels: np.ndarray,
             for places, names in settings.items()]
 
 
-def _factor(found: Slopes, batches: np.ndarray, c: int, is_joint: bool) -> str:
-    """The slope of channel c, if it is not one and explains the measured efforts.
+def _factor(found: Factors, batches: np.ndarray, c: int, is_joint: bool) -> str:
+    """The factor of channel c, if it is not one and explains the measured efforts.
 
     A wrong sign is suspected only of a joint whose effort would be `ok` with the other sign: a
     vehicle that waves and current move thrusts against its motion."""
-    if (not abs(found.value[c] - 1) > Z999 * found.error[c] + MODEL_SLOPE
+    if (not abs(found.value[c] - 1) > Z999 * found.error[c] + MODEL_FACTOR
             or not explains(found.value[c], batches, np.array([c]))):
         return ""
     turned = is_joint and explains(-1.0, batches, np.array([c]), MATTERS_BY_STATE[0])
@@ -182,16 +188,16 @@ def explains(scale: float, batches: np.ndarray, places: np.ndarray, most_left: f
     return bool((left < most_left * measured)[total[ROWS] > 0].all())
 
 
-def common_scale(found: Slopes, places: np.ndarray) -> tuple[float, float] | None:
-    """(value, standard error) of a common slope of all `places`; None if it may be one, or if the
-    slopes differ by more than chance and usual model errors allow."""
+def common_scale(found: Factors, places: np.ndarray) -> tuple[float, float] | None:
+    """(value, standard error) of a common factor of all `places`; None if it may be one, or if the
+    factors differ by more than chance and usual model errors allow."""
     value, error = found.value[places], found.error[places]
-    # Value and error both zero: no effort was measured, so there is no slope.
+    # Value and error both zero: no effort was measured, so there is no factor.
     known = np.isfinite(value) & (error + np.abs(value) > 0.0)
     if known.sum() < 2 or known.sum() <= places.size / 2:
         return None
     value = value[known]
-    variance = error[known] ** 2 + (MODEL_SLOPE * np.abs(value)) ** 2
+    variance = error[known] ** 2 + (MODEL_FACTOR * np.abs(value)) ** 2
     mean = float(np.sum(value / variance) / np.sum(1 / variance))
     stddev = float(1 / np.sqrt(np.sum(1 / variance)))
     different = float(np.sum((value - mean) ** 2 / variance))
