@@ -197,7 +197,8 @@ class EvidenceChangeDetector:
         self._rows = RowHistory(self._since[-1], stride, table.channels, table.size, allocation)
         # at least three: the first tick begins a check, the last one ends it
         self._check_ticks = max(round(CHANGE_CHECK_PERIOD / period), 3)
-        self._at_once = math.ceil(len(self._hypotheses) / (self._check_ticks - 2))
+        # in half of the ticks until the next check: what is found is not late by a whole period
+        self._at_once = math.ceil(2 * len(self._hypotheses) / (self._check_ticks - 2))
         self._settling = FIRST_CHANGE_CHECK / period
         # noise at the last checks; the oldest is from before any span that is tested
         self._quiet: deque[tuple[PastNoise, SpanVariance]] = deque(
