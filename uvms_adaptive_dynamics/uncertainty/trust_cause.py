@@ -201,6 +201,7 @@ def common_scale(found: Factors, places: np.ndarray) -> tuple[float, float] | No
     mean = float(np.sum(value / variance) / np.sum(1 / variance))
     stddev = float(1 / np.sqrt(np.sum(1 / variance)))
     different = float(np.sum((value - mean) ** 2 / variance))
-    if different > chi_squared(0.999, value.size - 1) or abs(mean - 1) < Z999 * stddev:
+    if different > chi_squared(0.999, value.size - 1) or (
+            abs(mean - 1) < Z999 * stddev + MODEL_FACTOR):
         return None
     return mean, stddev
