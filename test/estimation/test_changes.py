@@ -35,19 +35,16 @@ from uvms_adaptive_dynamics.estimation.changes import (
 from uvms_adaptive_dynamics.estimation.estimator import Estimator
 from uvms_adaptive_dynamics.estimation.hypotheses import (
     SHARES_OF_ROBOT,
-    CommandOrder,
-    EffortScale,
-    Hypothesis,
     LoadHypothesis,
-    Onset,
     PartHypothesis,
     RobotHypothesis,
-    ThrustScale,
     hypotheses,
-    thruster_scale,
 )
+from uvms_adaptive_dynamics.estimation.hypothesis import Hypothesis, Onset
 from uvms_adaptive_dynamics.estimation.recent_rows import RecentRows
 from uvms_adaptive_dynamics.estimation.row_excitation import Excited
+from uvms_adaptive_dynamics.estimation.scale_hypotheses import EffortScale, ThrustScale
+from uvms_adaptive_dynamics.estimation.thruster_hypotheses import CommandOrder, thruster_scale
 from uvms_adaptive_dynamics.model.covariance import deviations
 from uvms_adaptive_dynamics.model.prior import perturbed, prior_from_config
 from uvms_adaptive_dynamics.model.robot import RobotModel

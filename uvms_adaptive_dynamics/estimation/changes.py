@@ -44,23 +44,14 @@ from .accepted_change import (
     RobotChange,
 )
 from .change_evidence import GrownNoise, Spans, log_likelihood_ratio
-from .hypotheses import (
-    ALIKE_NATS,
-    CommandOrder,
-    Hypothesis,
-    LoadHypothesis,
-    Onset,
-    ThrusterScale,
-    ThrustScale,
-    another_robot,
-    hypotheses,
-    thrust_curves,
-    without_load,
-)
+from .hypotheses import LoadHypothesis, another_robot, hypotheses, without_load
+from .hypothesis import ALIKE_NATS, Hypothesis, Onset
 from .information import InformationState, PastNoise
 from .prediction import Prediction
 from .recent_rows import RecentRows, RowHistory, SpanVariance
 from .row_excitation import Excited
+from .scale_hypotheses import ThrustScale
+from .thruster_hypotheses import CommandOrder, ThrusterScale, thrust_curves
 
 CHANGE_CHECK_PERIOD = 0.5           # [s] between two checks
 SINCE = (1.0, 2.0, 3.5, 6.0, 12.0)  # [s] hypothetical ages of a change

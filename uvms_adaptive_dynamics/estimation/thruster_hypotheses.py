@@ -1,0 +1,192 @@
+# Copyright 2026 uvms_adaptive_dynamics developers
+#
+# Licensed under the Apache License, Version 2.0 (the "License");
+# you may not use this file except in compliance with the License.
+# You may obtain a copy of the License at
+#
+#     http://www.apache.org/licenses/LICENSE-2.0
+#
+# Unless required by applicable law or agreed to in writing, software
+# distributed under the License is distributed on an "AS IS" BASIS,
+# WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
+# See the License for the specific language governing permissions and
+# limitations under the License.
+
+"""Hypotheses about single thrusters and the order of their commands (docs/mathematics.md, "Changes
+of the robot")."""
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+from ..model.wiring import driven, thrusts
+from .accepted_change import Change, ThrusterChange, WiringChange
+from .change_evidence import Rival, Spans, Unchanged, bayes_factor, log_likelihood_ratio
+from .hypothesis import ALIKE_NATS, Hypothesis, Onset, names_of
+from .recent_rows import RecentRows
+from .scale_hypotheses import ThrustScale
+
+# Prior deviation of a thruster's thrust: a rope, a broken blade, a faulty speed controller.
+THRUSTER_STDDEV = 0.5
+# Of the thrust of each thruster of a healthy robot about its curve, which is right to a third.
+CURVE_STDDEV = 0.165
+
+
+@dataclass(frozen=True)
+class ThrusterScale(Hypothesis):
+    """A factor on the thrust of each of `thrusters` (k,), by index. stddev (k,)."""
+
+    thrusters: np.ndarray
+
+    preference = 0          # as any factor
+
+    @property
+    def is_conjunction(self) -> bool:
+        """See `Hypothesis.is_conjunction`."""
+        return self.thrusters.size > 1
+
+    def columns(self, rows: RecentRows) -> np.ndarray:
+        """See `Hypothesis.columns`."""
+        columns = np.zeros((*rows.residual.shape, self.thrusters.size))
+        if rows.by_thruster is not None:
+            # the true thrust equals the effort needed; the "measured" one is computed from commands
+            columns[:, :6] = -rows.by_thruster[:, :6, self.thrusters]
+        return columns
+
+    def accepted(self, onset: Onset, alike: Sequence[Hypothesis]) -> Change:
+        """See `Hypothesis.accepted`: only thrusters whose share is certain are corrected."""
+        certain = self._certain(onset.rows)
+        share = certain.evidence(onset.rows)[1]
+        names = names_of([certain if one is self else one for one in alike])
+        return ThrusterChange(names, onset.ticks, onset.noise, certain.thrusters, share, onset.odds)
+
+    def holds(self, other: Hypothesis) -> bool:
+        """See `Hypothesis.holds`."""
+        if isinstance(other, ThrusterScale):
+            return (other.thrusters.size < self.thrusters.size
+                    and bool(np.isin(other.thrusters, self.thrusters).all()))
+        return isinstance(other, ThrustScale) and self.thrusters.size > 1
+
+    def _certain(self, rows: RecentRows) -> ThrusterScale:
+        """This hypothesis without thrusters that explain nothing: one after the other is left out
+        while the rest explain the rows about equally well."""
+        A, b = Unchanged.of(self.columns(rows), rows)
+
+        def odds(kept: list[int]) -> float:
+            return bayes_factor(A[np.ix_(kept, kept)], b[kept], self.stddev[kept])[0]
+
+        kept = list(range(self.thrusters.size))
+        while len(kept) > 1:
+            fewer = max(([k for k in kept if k != out] for out in kept), key=odds)
+            if odds(fewer) < odds(kept) - ALIKE_NATS:
+                break
+            kept = fewer
+        return thruster_scale(self.thrusters[kept])
+
+
+def thruster_scale(thrusters: np.ndarray) -> ThrusterScale:
+    """The hypothesis on these thrusters (k,), by index."""
+    numbers = " and ".join(", ".join(str(k + 1) for k in thrusters).rsplit(", ", 1))
+    name = f"thruster{'s' if thrusters.size > 1 else ''} {numbers}"
+    return ThrusterScale(name, np.full(thrusters.size, THRUSTER_STDDEV), thrusters)
+
+
+def thrust_curves(count: int) -> ThrusterScale:
+    """That nothing has failed, but no thrust of `count` thrusters is quite as predicted."""
+    return ThrusterScale("thrust curves", np.full(count, CURVE_STDDEV), np.arange(count))
+
+
+@dataclass(frozen=True)
+class CommandOrder(Hypothesis):
+    """The commands drive other thrusters, or some backwards. The change (N,) is the thruster that
+    each drives instead, as in `driven`. allocation (6, N).
+
+    It has no size to fit: of the wirings, each exchange of two and each reversal on the way to it
+    is as likely as any other. One thruster that is reversed is left to `ThrusterScale`."""
+
+    allocation: np.ndarray
+
+    preference = 2          # a pull, which may look alike, is more common
+
+    def columns(self, rows: RecentRows) -> np.ndarray:
+        """See `Hypothesis.columns`: (T, C, N) the thrust behind each command."""
+        found = np.zeros((*rows.residual.shape, self.stddev.size))
+        if rows.by_thruster is not None:
+            found[:, :6] = thrusts(self.allocation, rows.by_thruster)[:, None]
+        return found
+
+    def evidence(self, rows: RecentRows,
+                 rival: type[Rival] = Unchanged) -> tuple[float, np.ndarray]:
+        """See `Hypothesis.evidence`: that of the likeliest wiring."""
+        return self._of_likeliest(self.columns(rows), rows, rival)
+
+    def evidence_since(self, spans: Spans) -> list[tuple[float, np.ndarray]]:
+        """See `Hypothesis.evidence_since`."""
+        thrust = self.columns(spans.longest)
+        return [self._of_likeliest(thrust[-len(rows.residual):], rows, Unchanged)
+                for rows in spans.each]
+
+    def _of_likeliest(self, thrust: np.ndarray, rows: RecentRows,
+                      rival: type[Rival]) -> tuple[float, np.ndarray]:
+        """`evidence` of rows with the columns thrust (T, C, N)."""
+        drives, steps = self._likeliest(thrust, rows)
+        if np.count_nonzero(drives != self._as_set) < 2:
+            return -math.inf, self._as_set.astype(float)
+        effect = thrust[:, 0] @ self._moved(drives[None])[0].T
+        column = np.zeros((*rows.residual.shape, 1))
+        column[:, :6, 0] = -effect
+        gain = rival.of(column, rows).gain(np.ones(1))
+        return gain - steps * math.log(len(self._steps(drives))), drives.astype(float)
+
+    def gain(self, change: np.ndarray, rows: RecentRows) -> float:
+        """See `Hypothesis.gain`."""
+        moved = self._moved(change[None].astype(int))[0]
+        residual = rows.residual.copy()
+        residual[:, :6] += self.columns(rows)[:, 0] @ moved.T
+        return log_likelihood_ratio(rows, residual)
+
+    def accepted(self, onset: Onset, alike: Sequence[Hypothesis]) -> Change:
+        """See `Hypothesis.accepted`."""
+        drives = self.evidence(onset.rows)[1].astype(int)
+        return WiringChange(names_of(alike), onset.ticks, onset.noise, tuple(drives.tolist()),
+                            onset.odds)
+
+    def holds(self, other: Hypothesis) -> bool:
+        """See `Hypothesis.holds`: a single thruster is a simpler cause."""
+        return isinstance(other, ThrusterScale) and not other.is_conjunction
+
+    @property
+    def _as_set(self) -> np.ndarray:
+        return np.arange(1, self.stddev.size + 1)
+
+    def _moved(self, drives: np.ndarray) -> np.ndarray:
+        """(m, 6, N) by how much the columns of the allocation differ for drives (m, N)."""
+        return driven(self.allocation, drives).swapaxes(0, 1) - self.allocation
+
+    def _steps(self, drives: np.ndarray) -> np.ndarray:
+        """(m, N) the wirings one exchange or reversal away from drives (N,)."""
+        N = self.stddev.size
+        first, second = np.triu_indices(N, 1)
+        found = np.tile(drives, (first.size + N, 1))
+        each = np.arange(first.size)
+        found[each, first], found[each, second] = drives[second], drives[first]
+        found[first.size + np.arange(N), np.arange(N)] *= -1
+        return found
+
+    def _likeliest(self, thrust: np.ndarray, rows: RecentRows) -> tuple[np.ndarray, int]:
+        """(the wiring (N,) that no further step makes likelier, the number of steps to it)."""
+        u, weight = thrust[:, 0], rows.weight[:, :6]
+        A = (weight.T[:, None] * u.T) @ u       # (6, N, N)
+        b = (weight * rows.residual[:, :6]).T @ u
+        drives, best, steps = self._as_set, 0.0, 0
+        while True:
+            others = self._steps(drives)
+            moved = self._moved(others).swapaxes(0, 1)      # (6, m, N)
+            gains = -np.sum(moved * (b[:, None] + 0.5 * moved @ A), axis=(0, 2))
+            k = int(np.argmax(gains))
+            if gains[k] <= best + math.log(len(others)):
+                return drives, steps
+            drives, best, steps = others[k], float(gains[k]), steps + 1
