@@ -174,6 +174,15 @@ def test_a_thruster_is_no_stronger_than_new_stopped_or_reversed(changed, now, sh
     assert (change.follow(state, PI, scales) is not None) == followed
 
 
+def test_an_effort_without_its_sign_is_possible_though_no_factor_corrects_it(changed):
+    """It must not be ascribed to the joint's friction, which explains it nearly as well: what was
+    learnt of that stayed after the fault was found."""
+    state, noise = changed
+    turned = EffortChange("joint effort scale", 40, noise, np.array([0]), -0.96, "")
+    scales = Scales(np.ones(2))
+    assert turned.is_possible(scales) and turned.follow(state, PI, scales) is None
+
+
 def test_sentences_name_part_time_and_evidence(changed):
     """What happened, to what, since when, and what is done about it."""
     _, noise = changed

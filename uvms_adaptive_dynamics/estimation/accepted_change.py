@@ -149,16 +149,14 @@ class ScaleChange(Change):
 
     def follow(self, information: InformationState, pi: np.ndarray,
                scales: Scales) -> Followed | None:
-        """See `Change.follow`; None if it cannot be."""
-        if not self.is_possible(scales):
+        """See `Change.follow`; None if it cannot be, or if the measurements are no longer worth
+        correcting."""
+        corrected = self._corrected(scales)
+        if not (corrected.usable and self.is_possible(scales)):
             return None
         before = self._known_before(information, pi, scales)
         information.drop_window()
-        return Followed(pi, self._corrected(scales), before)
-
-    def is_possible(self, scales: Scales) -> bool:
-        """See `Change.is_possible`: the measurements are still worth correcting."""
-        return self._corrected(scales).usable
+        return Followed(pi, corrected, before)
 
     @abstractmethod
     def _corrected(self, scales: Scales) -> Scales:
@@ -228,7 +226,7 @@ class ThrusterChange(ScaleChange):
         factor = scales.thruster[self.thrusters] + self.share
         forward = (factor >= -CURVE_ERROR) & (factor <= 1 + CURVE_ERROR)
         reverse = np.abs(factor + 1) <= CURVE_ERROR
-        return bool((forward | reverse).all()) and super().is_possible(scales)
+        return bool((forward | reverse).all())
 
     def _corrected(self, scales: Scales) -> Scales:
         corrected = scales.thruster.copy()
