@@ -44,8 +44,8 @@ def test_the_newest_rows_are_the_last_ones_added():
 
 def test_rows_are_judged_by_an_estimate_as_uncertain_as_it_was_then():
     """An arm that is moved to a new posture after half a minute at rest shows what was not learnt
-    yet, and the estimate learns it at once: by its own variance, the first prediction's error was
-    "joint_4 link: dynamics changed", with 63 nats."""
+    yet, and the estimate learns it at once: by each row's own variance, the first prediction's
+    error was evidence of another link, with 63 nats."""
     variance = SpanVariance(np.ones(C), np.ones(C), np.full(C, 1e6))
     history, counts = RowHistory(40, 1, C, P, np.zeros((6, 0))), np.ones(C, bool)
     Y = np.zeros((C, P))
