@@ -53,6 +53,7 @@ from uvms_adaptive_dynamics.model.vehicle import load_columns
 from uvms_adaptive_dynamics.model.wiring import driven, rewired
 from uvms_adaptive_dynamics.solvers import choose_solver
 from uvms_adaptive_dynamics.studies.linear_data import linear_samples, true_parameters
+from uvms_adaptive_dynamics.uncertainty.parameter_covariance import MatrixCovariance
 
 
 def recent_rows(rng, ticks=12, channels=2, size=3, change=None, noise=0.5):
@@ -150,7 +151,7 @@ def test_a_factor_on_the_thrust_relates_commands_and_motion_either_way():
 
 
 SAME = Scales(np.ones(10), 1.0, np.ones(0))
-EXACT = np.zeros((75, 75))      # covariance of an estimate without errors
+EXACT = MatrixCovariance(np.zeros((75, 75)))    # of an estimate without errors
 
 
 class Settled:

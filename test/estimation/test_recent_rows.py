@@ -20,6 +20,7 @@ import pytest
 from information_cases import prediction_of
 
 from uvms_adaptive_dynamics.estimation.recent_rows import RowHistory, SpanVariance
+from uvms_adaptive_dynamics.uncertainty.parameter_covariance import MatrixCovariance
 
 C, P = 2, 3
 
@@ -30,7 +31,7 @@ def test_the_newest_rows_are_the_last_ones_added():
     history = RowHistory(8, 1, C, P, np.zeros((6, 0)))
     for k in range(21):
         history.add(prediction_of(np.full((C, P), float(k)), np.full(C, 100.0 + k), np.zeros(P)),
-                    np.ones(C, bool), np.ones(C, bool), np.zeros((P, P)))
+                    np.ones(C, bool), np.ones(C, bool), MatrixCovariance(np.zeros((P, P))))
         if k < 3:
             continue
         found = history.newest_of_each([1, 3], variance)
@@ -55,7 +56,7 @@ def test_rows_are_judged_by_an_estimate_as_uncertain_as_it_was_then():
         pi, stddev = np.array([5.0 * learnt, 0.0, 0.0]), 0.5 if learnt else 5.0
         row = prediction_of(Y, np.array([10.0, 0.0]), pi)
         row = replace(row, parameter_covariance=np.diag([(2.0 * stddev) ** 2, 0.0]))
-        history.add(row, counts, counts, np.diag([stddev ** 2, 0.0, 0.0]))
+        history.add(row, counts, counts, MatrixCovariance(np.diag([stddev ** 2, 0.0, 0.0])))
     for rows in (12, 16, 30):
         newest = history.newest(rows, variance)
         then = history.as_then(newest, variance)

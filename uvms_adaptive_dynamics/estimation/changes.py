@@ -35,6 +35,7 @@ from ..config import Config
 from ..model.parameters import ParameterTable
 from ..model.robot import RobotModel
 from ..model.scales import Scales
+from ..uncertainty.parameter_covariance import ParameterCovariance
 from .accepted_change import (
     EXTERNAL_FORCE,
     Change,
@@ -78,9 +79,9 @@ class ChangeDetector(Protocol):
     nearest: float
 
     def judge(self, prediction: Prediction, excited: Excited, information: InformationState,
-              scales: Scales, covariance: np.ndarray) -> Change | None:
+              scales: Scales, covariance: ParameterCovariance) -> Change | None:
         """Add a row; the change that is accepted with it, if any. scales: the factors on its
-        measurements; covariance (p, p): with which it was predicted."""
+        measurements; covariance: with which it was predicted."""
 
     def remember(self, known: Checkpoint) -> None:
         """Keep the knowledge from before a change."""
@@ -98,7 +99,7 @@ class NoChangeDetection:
     nearest = 0.0
 
     def judge(self, prediction: Prediction, excited: Excited, information: InformationState,
-              scales: Scales, covariance: np.ndarray) -> Change | None:
+              scales: Scales, covariance: ParameterCovariance) -> Change | None:
         """See `ChangeDetector`."""
         return None
 
@@ -203,7 +204,7 @@ class EvidenceChangeDetector:
         self._free = False                  # likelier without the external force at the last check
 
     def judge(self, prediction: Prediction, excited: Excited, information: InformationState,
-              scales: Scales, covariance: np.ndarray) -> Change | None:
+              scales: Scales, covariance: ParameterCovariance) -> Change | None:
         """See `ChangeDetector`."""
         self._ticks += 1
         self._seen += excited.learnt

@@ -106,4 +106,5 @@ class Hypothesis(ABC):
 
 
 def names_of(alike: Sequence[Hypothesis]) -> str:
+    """The names of hypotheses that explain the data equally well, as one."""
     return " or ".join(one.name for one in alike)

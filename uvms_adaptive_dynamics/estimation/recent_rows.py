@@ -26,6 +26,7 @@ import numpy as np
 from ..model.scales import Scales
 from ..model.wiring import between, rewired
 from ..uncertainty.noise_scale import WINSOR
+from ..uncertainty.parameter_covariance import ParameterCovariance
 from .information import InformationState
 from .prediction import Prediction
 
@@ -139,12 +140,11 @@ class RowHistory:
         self._covariances.clear()
 
     def add(self, prediction: Prediction, counts: np.ndarray, settled: np.ndarray,
-            covariance: np.ndarray) -> None:
+            covariance: ParameterCovariance) -> None:
         """Add a tick's rows; counts (C,) bool: those to learn from; settled (C,) bool: channels
-        whose noise is known, without which no row is evidence; covariance (p, p): of the estimate.
-        """
+        whose noise is known, without which no row is evidence; covariance: of the estimate."""
         if self._added % COVARIANCE_ROWS == 0:
-            self._covariances.append((self._added, covariance))
+            self._covariances.append((self._added, covariance.matrix))
         self._added += 1
         # No parameters explain motion without effort: something outside causes it.
         k, drifts = self._next, prediction.valid & ~counts & settled

@@ -23,7 +23,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from ..model.wiring import driven, thrusts
-from .accepted_change import Change, ThrusterChange, WiringChange
+from .accepted_change import CURVE_ERROR, Change, ThrusterChange, WiringChange
 from .change_evidence import Rival, Spans, Unchanged, bayes_factor, log_likelihood_ratio
 from .hypothesis import ALIKE_NATS, Hypothesis, Onset, names_of
 from .recent_rows import RecentRows
@@ -31,8 +31,8 @@ from .scale_hypotheses import ThrustScale
 
 # Prior deviation of a thruster's thrust: a rope, a broken blade, a faulty speed controller.
 THRUSTER_STDDEV = 0.5
-# Of the thrust of each thruster of a healthy robot about its curve, which is right to a third.
-CURVE_STDDEV = 0.165
+# Of the thrust of each thruster of a healthy robot about its curve, right to two deviations.
+CURVE_STDDEV = CURVE_ERROR / 2
 
 
 @dataclass(frozen=True)

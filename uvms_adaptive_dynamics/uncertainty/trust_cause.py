@@ -82,14 +82,19 @@ def _factor_nearest_one(sums: np.ndarray) -> np.ndarray:
     """(..., C) the factor that is nearest to one of those from the slope of measured on predicted
     to the inverse of the other one, from sums (..., sums, C): errors of the predictions make the
     first too small, those of the measurements the second too large."""
-    n = np.maximum(sums[..., ROWS, :], 1)
-    shared = sums[..., MP, :] - sums[..., M, :] * sums[..., P, :] / n
-    predicted = sums[..., PP, :] - sums[..., P, :] ** 2 / n
-    measured = sums[..., MM, :] - sums[..., M, :] ** 2 / n
+    measured, predicted, shared = _about_means(sums)
     slope = np.where(predicted > 1e-12 * np.maximum(sums[..., PP, :], 1e-300),
                      shared / np.maximum(predicted, 1e-300), np.nan)
     smaller = (shared > 0) & (slope < 1)
     return np.where(smaller, np.minimum(measured / np.where(smaller, shared, 1.0), 1.0), slope)
+
+
+def _about_means(sums: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    """(..., C) sums of squares of measured and of predicted efforts, and of their products, about
+    their means, from sums (..., sums, C)."""
+    n, m, p = np.maximum(sums[..., ROWS, :], 1), sums[..., M, :], sums[..., P, :]
+    return (sums[..., MM, :] - m ** 2 / n, sums[..., PP, :] - p ** 2 / n,
+            sums[..., MP, :] - m * p / n)
 
 
 def likely_cause(channels: Sequence[str], vehicle_rows: int, levels: np.ndarray,
@@ -180,10 +185,7 @@ def explains(scale: float, batches: np.ndarray, places: np.ndarray, most_left: f
              ) -> bool:
     """Whether predictions times `scale` leave less than this share of every channel's variance."""
     total = batches[:, :, places].sum(axis=0)
-    n = np.maximum(total[ROWS], 1)
-    measured = total[MM] - total[M] ** 2 / n
-    predicted = total[PP] - total[P] ** 2 / n
-    shared = total[MP] - total[M] * total[P] / n
+    measured, predicted, shared = _about_means(total)
     left = measured - 2 * scale * shared + scale ** 2 * predicted
     return bool((left < most_left * measured)[total[ROWS] > 0].all())
 
