@@ -23,7 +23,7 @@ from scipy.spatial.transform import Rotation
 
 from ...config import Config
 from ...model.normal import Z999, chi_squared
-from ...model.rotations import FRD_FROM_FLU, from_rpy, to_frd, to_rotation_vector
+from ...model.rotations import FRD_FROM_FLU, from_rpy, to_frd
 from .depth_check import depth_fit
 from .finding import (
     CONSISTENT,
@@ -391,6 +391,6 @@ def _other_axes(logs: dict[str, np.ndarray], config: Config, axes: np.ndarray) -
     seen = ", ".join(f"{VELOCITY_AXES[k]} is its {axis_name(rotation[k])}" for k in range(3))
     return mismatch(f"{turned}.rpy", (
         f"the {turned.upper()}'s axes are rotated ({seen}) by about "
-        f"{degrees(to_rotation_vector(rotation))}; check {turned}.rpy, or {other}.rpy"),
+        f"{degrees(to_rpy(rotation))}; check {turned}.rpy, or {other}.rpy"),
         {f"{turned}.rpy": _mount(sensor.frame, sensor.rpy, rotation)},
         mend=mend if turned == "dvl" else None)

@@ -205,7 +205,8 @@ def axis_name(row: np.ndarray) -> str:
     return ("-" if row[k] < 0 else "+") + "xyz"[k]
 
 
-def degrees(phi: np.ndarray) -> str:
-    """A rotation vector (3,) [rad] as text: '0, 0, 90 degrees (roll, pitch, yaw)'."""
-    whole = ", ".join(str(round(float(angle))) for angle in np.degrees(phi))
+def degrees(rpy: Sequence[float] | np.ndarray) -> str:
+    """Roll, pitch and yaw (3,) [rad], or a small rotation vector, as text: '0, 0, 90 degrees (roll,
+    pitch, yaw)'."""
+    whole = ", ".join(str(round(float(angle))) for angle in np.degrees(rpy))
     return f"{whole} degrees (roll, pitch, yaw)"

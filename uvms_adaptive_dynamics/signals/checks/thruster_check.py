@@ -33,7 +33,8 @@ LEAST_DELAY, MOST_DELAY, DELAY_STEP = -0.4, 0.8, 0.1   # [s] delays that can mim
 
 def thruster_findings(windows: Windows | None, thrust: np.ndarray, dvl: np.ndarray,
                       allocation: np.ndarray) -> list[Finding] | None:
-    """Findings on reversed, swapped or weak thrusters; None if there is too little motion to tell.
+    """Findings on reversed, swapped or weak thrusters; None if there is too little motion to tell,
+    or if the configured wiring is refuted, but no other one explains the motion.
 
     Signs in the findings are relative to the configured ones. `windows` of both logs; `thrust`
     (k, 1 + N): time and integrated thrust [N s]; `dvl` as in `frames`; allocation (6, N).
@@ -43,24 +44,30 @@ def thruster_findings(windows: Windows | None, thrust: np.ndarray, dvl: np.ndarr
         return None
     if allocation.shape[1] > MAX_THRUSTERS:
         return []
-    likely = _likely(allocation, fit)
-    if not likely:
-        return weak_thruster(fit.windows, dvl, allocation)
+    better = _better(allocation, fit)
+    # (a likelier wiring that does not explain the motion refutes those that are less likely)
+    if not better or better[0].deviation.squared >= explained(fit):
+        weak = weak_thruster(fit.windows, dvl, allocation)
+        return weak if weak or not better else None
     # A delay can look like another wiring, so the wiring must be needed at the best delay too.
     delayed = (thrust_windows(np.column_stack([thrust[:, 0] + delay, thrust[:, 1:]]), dvl)
                for delay in np.arange(LEAST_DELAY, MOST_DELAY + DELAY_STEP / 2, DELAY_STEP))
     late = thrust_of_acceleration(min(delayed, key=_unexplained), dvl, allocation)
-    return [_with_rivals(likely, allocation)] if late and _likely(allocation, late) else []
+    if late is None or not _better(allocation, late):
+        return []
+    # Among so many orders with reversals, some come near to what a dead thruster does.
+    turned = "thrusters.allocation" in better[0].finding.values and (
+        "thrusters.signs" in better[0].finding.values)
+    others = weak_thruster(fit.windows, dvl, allocation) if turned else []
+    return [_with_rivals(better, allocation, others)]
 
 
-def _likely(allocation: np.ndarray, fit: ThrustFit) -> list[Wiring]:
+def _better(allocation: np.ndarray, fit: ThrustFit) -> list[Wiring]:
     """Wirings that fit with certainty better than the configured one, most likely first."""
     as_set = deviation_of(allocation, fit)
-    most = explained(fit)
     # Between equal fits, prefer the smaller family.
     return sorted((wiring for wiring in wirings(allocation, fit)
-                   if as_set.total - wiring.deviation.total > wiring.certain
-                   and wiring.deviation.squared < most),
+                   if as_set.total - wiring.deviation.total > wiring.certain),
                   key=lambda wiring: wiring.deviation.total + wiring.certain)
 
 
@@ -74,16 +81,19 @@ def _unexplained(windows: Windows | None) -> float:
     return float(np.log(np.maximum(left, 1e-12)).mean()) if left.size else math.inf
 
 
-def _with_rivals(likely: Sequence[Wiring], allocation: np.ndarray) -> Finding:
+def _with_rivals(likely: Sequence[Wiring], allocation: np.ndarray,
+                 others: Sequence[Finding]) -> Finding:
     """The finding of the most likely wiring, together with alternatives if the motion cannot tell
     them apart: in pure surge, two reversed thrusters look like two swapped ones. A wiring that
-    makes the same changes as the first, and more, does not contradict it."""
+    makes the same changes as the first, and more, does not contradict it. others: findings of
+    another kind that explain the motion as well."""
     best = likely[0]
     changed = (best.allocation != allocation).any(axis=0)
     rivals = [wiring.finding for wiring in likely[1:]
               if not np.allclose(wiring.allocation[:, changed], best.allocation[:, changed])
               and wiring.deviation.total + wiring.certain
               < best.deviation.total + best.certain + certain_gain(1)]
+    rivals += others
     if not rivals:
         return best.finding
     seen = [finding.sentence.partition(";")[0] for finding in [best.finding, *rivals]]

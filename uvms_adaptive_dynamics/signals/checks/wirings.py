@@ -22,6 +22,7 @@ from __future__ import annotations
 import itertools
 import math
 from collections.abc import Iterator, Sequence
+from operator import itemgetter
 from typing import NamedTuple
 
 import numpy as np
@@ -31,9 +32,6 @@ from ...model.wiring import driven
 from .finding import Finding, Mend
 from .thrust_fit import Deviation, ThrustFit, allocation_deviations, deviation_of, masses
 
-# Largest mean squared deviation of an order with reversals: couplings of half of COUPLING. Among so
-# many orders one within COUPLING often exists, as for a dead thruster.
-CLOSE_FIT = 0.25
 MIRRORED = np.array([1.0, -1.0, -1.0, 1.0, -1.0, -1.0])   # FRD wrench to FLU
 WIRING_ODDS = 1000.0  # required odds of another wiring against the configured one
 
@@ -49,8 +47,8 @@ class Wiring(NamedTuple):
 
 
 def wirings(allocation: np.ndarray, fit: ThrustFit) -> Iterator[Wiring]:
-    """All directions and pairwise swaps of the excited thrusters, the best order of all of them, as
-    set and with any directions, and mirrored sensor frames."""
+    """All directions and pairwise swaps of the excited thrusters; the best order of all of them, as
+    set and with any directions, and those nearly as likely; and mirrored sensor frames."""
     places = np.flatnonzero(fit.excited).tolist()
     swaps = list(itertools.combinations(places, 2))
     # Any of these might come out best by chance.
@@ -67,22 +65,21 @@ def wirings(allocation: np.ndarray, fit: ThrustFit) -> Iterator[Wiring]:
         yield Wiring(driven(allocation, drives), deviation, certain, _reordered(
             allocation, drives, f"thrusters {a + 1} and {b + 1} seem to be swapped"))
     candidates = math.factorial(len(places))
-    ordered = _ordered(allocation, fit, _best_order(allocation, fit, places), candidates)
-    yield ordered
-    drives = _best_order(allocation, fit, places, reversing=True)
-    turned = _ordered(allocation, fit, drives, candidates * 2 ** len(places))
-    if min(drives) < 0 and turned.deviation.squared < CLOSE_FIT * fit.directions.size:
-        yield turned
+    orders = _best_orders(allocation, fit, places)
+    yield from (ordered := [_ordered(allocation, fit, drives, candidates) for drives in orders])
+    for drives in _best_orders(allocation, fit, places, reversing=True):
+        if min(drives) < 0:
+            yield _ordered(allocation, fit, drives, candidates * 2 ** len(places))
     mirrored = MIRRORED[:, None] * allocation
     deviation = deviation_of(mirrored, fit)
     # A mirrored frame can look like another order of the thrusters.
-    alike = abs(ordered.deviation.total - deviation.total) < ordered.certain
+    alike = abs(ordered[0].deviation.total - deviation.total) < ordered[0].certain
     yield Wiring(mirrored, deviation, certain_gain(1), Finding(
         "imu.frame and dvl.frame", (
             "the vehicle responds to thrust as if attitude and velocity were in forward, left, up "
             "axes although forward, right, down is set, or vice versa; check both frames"
-            + (f"; if they are right, {ordered.finding.sentence}" if alike else "")),
-        ordered.finding.values if alike else {}))
+            + (f"; if they are right, {ordered[0].finding.sentence}" if alike else "")),
+        ordered[0].finding.values if alike else {}))
 
 
 def of_signs(signs: np.ndarray) -> Finding:
@@ -131,10 +128,11 @@ def _reordered(allocation: np.ndarray, drives: Sequence[int], seen: str) -> Find
                    mend=Mend("thrusters", 0, mend))
 
 
-def _best_order(allocation: np.ndarray, fit: ThrustFit, places: Sequence[int],
-                reversing: bool = False) -> list[int]:
+def _best_orders(allocation: np.ndarray, fit: ThrustFit, places: Sequence[int],
+                 reversing: bool = False) -> list[list[int]]:
     """The thruster (N,) behind each command as in `driven`, for the order that fits best; with
-    `reversing`, any of them may push backwards.
+    `reversing`, any of them may push backwards. After it, those that differ from it by one exchange
+    or reversal and that the motion does not refute.
 
     A controller that allocates a wrench by the pseudo-inverse drives each thruster in proportion to
     its row. The search starts from the assignment of the gains' rows to these rows, and from the
@@ -149,8 +147,8 @@ def _best_order(allocation: np.ndarray, fit: ThrustFit, places: Sequence[int],
     start[places] = as_set[places][to]
     if reversing:
         start[places] *= np.where(alike[along, to] < 0, -1, 1)
-    return min(_exchanged(allocation, fit, places, order.tolist(), reversing)
-               for order in (start, as_set))[1]
+    return min((_exchanged(allocation, fit, places, order.tolist(), reversing)
+                for order in (start, as_set)), key=itemgetter(0))[1]
 
 
 def _unit(columns: np.ndarray) -> np.ndarray:
@@ -158,19 +156,20 @@ def _unit(columns: np.ndarray) -> np.ndarray:
 
 
 def _exchanged(allocation: np.ndarray, fit: ThrustFit, places: Sequence[int], drives: list[int],
-               reversing: bool) -> tuple[float, list[int]]:
+               reversing: bool) -> tuple[float, list[list[int]]]:
     """(deviation, drives) after swapping pairs, and with `reversing` turning thrusters about, until
-    nothing reduces the deviation."""
-    best = deviation_of(driven(allocation, drives), fit).total, drives
+    nothing reduces the deviation. After these drives, the next ones that are nearly as likely."""
+    best = deviation_of(driven(allocation, drives), fit).total
     while True:
-        others = [_swapped(best[1], a, b) for a, b in itertools.combinations(places, 2)]
+        others = [_swapped(drives, a, b) for a, b in itertools.combinations(places, 2)]
         if reversing:
-            others += [_reversed(best[1], a) for a in places]
+            others += [_reversed(drives, a) for a in places]
         totals = [deviation.total for deviation in _of_orders(allocation, fit, others)]
-        found = min(zip(totals, others), default=best)
-        if found[0] >= best[0]:
-            return best
-        best = found
+        found = min(totals, default=best)
+        if found >= best:
+            return best, [drives, *(other for total, other in zip(totals, others)
+                                    if total < best + certain_gain(1))]
+        best, drives = found, others[totals.index(found)]
 
 
 def _reversed(drives: Sequence[int], place: int) -> list[int]:
