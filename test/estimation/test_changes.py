@@ -651,7 +651,7 @@ FLOAT = {"B": 20.0, "zgW_zbB": 3.0}
 @pytest.mark.parametrize("change, part", [(PAYLOAD, "axis_b link"),
                                           also(FLOAT, "vehicle restoring"),
                                           also({"axis_d.fs": .5}, "axis_d friction"),
-                                          ({"X_uu": -18.0, "Z_ww": -18.0}, "vehicle damping")])
+                                          also({"X_uu": -18.0, "Z_ww": -18.0}, "vehicle damping")])
 def test_a_changed_robot_is_re_estimated(setup, change, part):
     """Found once, named, and predicted as well as before ten seconds later; other parts stay
     measured."""

@@ -64,10 +64,10 @@ def recorded(lag=0.0, scale=1.0, offset=0.0, constant=0.0, change=lambda sample:
     ({}, None, ""),
     ({"lag": 0.12}, "joint_states.delay", "later"),
     also({"lag": -0.12}, "joint_states.delay", "earlier"),
-    ({"scale": 1.3}, "joint_states.effort_scale", "axis_d"),
+    also({"scale": 1.3}, "joint_states.effort_scale", "axis_d"),
     also({"scale": 0.5}, "joint_states.effort_scale", "axis_d"),
     also({"scale": 4.0}, "joint_states.effort_scale", "axis_d"),
-    ({"constant": 0.3}, "joint_states.effort_offset", "axis_d"),
+    also({"constant": 0.3}, "joint_states.effort_offset", "axis_d"),
     ({"offset": 0.2}, "joint_states.position_offset", "axis_e")])
 def test_what_is_wrong_is_named_alone(wrong, code, said):
     """The number is near the truth; without a fault nothing is named."""
@@ -125,7 +125,7 @@ def turned_effort(sample):
 
 
 @pytest.mark.parametrize("change, said", [
-    (exchanged, "shows that axis_d and axis_c are exchanged"),
+    also(exchanged, "shows that axis_d and axis_c are exchanged"),
     also(mirrored, "shows that position and velocity of axis_c have the wrong sign"),
     (turned_effort, "the effort of axis_c has the wrong sign")])
 def test_what_no_scale_can_mend_is_told_by_its_likelihood(change, said):

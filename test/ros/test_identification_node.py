@@ -118,7 +118,7 @@ def recover(robot):
     robot.estimator.say()
 
 
-@pytest.mark.parametrize("code", CAUSES if ALL else ("depth", "abort_service"))
+@pytest.mark.parametrize("code", CAUSES if ALL else ("depth",))
 def test_a_cause_stops_the_robot_in_time(robot, code):
     """The ramp to neutral starts within 0.1 s; the status and the next answer of ~/arm give the
     reason, and the robot does not rearm itself when the cause is gone."""

@@ -17,6 +17,7 @@ equally well."""
 
 import numpy as np
 import pytest
+from campaign_cases import also
 from clean_recording import SECONDS, clean_recording, front_and_samples, held_out
 from frame_cases import recording
 
@@ -119,7 +120,7 @@ def test_an_attitude_that_settles_while_recording_does_not_lock_the_dvl_out(setu
     assert any("still settling" in warning for warning in front.warnings)
 
 
-@pytest.mark.parametrize("begin, lost", [(0.0, ()), (20.0, (Lost("imu", 17.0, 20.0),))])
+@pytest.mark.parametrize("begin, lost", [(0.0, ()), also(20.0, (Lost("imu", 17.0, 20.0),))])
 def test_an_attitude_that_settles_by_a_few_degrees_is_masked_and_named(setup, begin, lost):
     """4 degrees in the first seconds of a recording, or after an outage of the IMU: while it is off
     by more than a degree, no row counts beyond the first two seconds; then rows are right."""

@@ -15,6 +15,7 @@
 """A taut tether and a failing thruster act from their time on, and not before."""
 import numpy as np
 import pytest
+from campaign_cases import also
 
 from uvms_adaptive_dynamics.simulation.mishaps import Mishaps, Pull, ThrusterFailure
 from uvms_adaptive_dynamics.simulation.robot import SimulatedRobot
@@ -54,7 +55,7 @@ def test_two_failures_of_one_thruster_multiply():
     assert [mishaps.thrust_share(t, 3)[1] for t in (.5, 1.5, 2.5)] == [1.0, .5, .2]
 
 
-@pytest.mark.parametrize("rough", [Roughness(), Roughness(tether_force=2.0)])
+@pytest.mark.parametrize("rough", [also(Roughness()), Roughness(tether_force=2.0)])
 def test_a_taut_tether_accelerates_the_robot_its_way(rough):
     """12 N north accelerate a robot of some 30 kg, added mass included, whose controller resists;
     also together with a wandering tether."""

@@ -46,8 +46,7 @@ from uvms_adaptive_dynamics.studies.faults.table import CASE_KINDS, chosen, tabl
 
 ROOT = Path(__file__).resolve().parents[2]
 CASES = chosen(SHORT_SCENE.onset, [], [], short=True)
-HERE = ("dvl clock 5 s ahead", "gyro of 1e+200 for 0.6 s", "every message twice",
-        "joints in another order", "20% outliers in efforts")
+HERE = ("dvl clock 5 s ahead", "gyro of 1e+200 for 0.6 s", "20% outliers in efforts")
 
 
 @pytest.fixture(scope="module")

@@ -15,6 +15,7 @@
 """Forces that the model does not explain, and that move the vehicle."""
 import numpy as np
 import pytest
+from campaign_cases import also
 
 from uvms_adaptive_dynamics.config import Config
 from uvms_adaptive_dynamics.estimation.estimator import Estimator
@@ -53,7 +54,7 @@ def sums_of_surge(inertia, damping, decay=1.0):
     return sums
 
 
-@pytest.mark.parametrize("forces", [.3, 1.0])
+@pytest.mark.parametrize("forces", [.3, also(1.0)])
 def test_it_is_the_bias_of_least_squares(forces):
     """Mass and damping that least squares find too small, by a tenth and by a half, are too small
     by what the sums say of the residual and the response that they leave."""

@@ -251,7 +251,7 @@ def shaken_log(seed, gain, wander, size=0.5, noise=0.005):
     return log
 
 
-@pytest.mark.parametrize("wander", [0.01, 0.03])
+@pytest.mark.parametrize("wander", [also(0.01), 0.03])
 @pytest.mark.parametrize("gain", [1.0, also(1.3), also(3.28)])
 def test_noise_of_an_imu_makes_no_dvl_wrong(gain, wander):
     """A good DVL on a hull that shakes: taken for exact, the integral makes the map up to fifty

@@ -60,7 +60,7 @@ def as_it_is(messages):
     return run(messages, 0.0, Config())
 
 
-@pytest.mark.parametrize("true", [0.0, also(0.17), 0.5])
+@pytest.mark.parametrize("true", [*map(also, (0.0, 0.17)), 0.5])
 def test_delay_is_found_within_20_ms_and_put_right(true, messages, as_it_is):
     """Offline with the regressor within 20 ms; online within 30 ms, with a sentence that names the
     setting from 0.06 s on, and nothing of it remains."""

@@ -18,6 +18,7 @@ from types import SimpleNamespace as Message
 
 import numpy as np
 import pytest
+from campaign_cases import also
 from frame_cases import recording
 
 from uvms_adaptive_dynamics.config import Config
@@ -47,7 +48,7 @@ def shaken(messages, begin):
     return front
 
 
-@pytest.mark.parametrize("begin", [0.0, 20.0])
+@pytest.mark.parametrize("begin", [also(0.0), 20.0])
 def test_an_imu_that_is_shaken_tells_nothing_about_the_dvl(messages, begin):
     """No sentence is about another sensor; from the start, the checks that need the integral say
     that they wait."""
