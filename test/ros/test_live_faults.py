@@ -40,7 +40,7 @@ def live():
         yield driver, heard
 
 
-@pytest.mark.parametrize("name", ["silence", also("NaN"), "two publishers"])
+@pytest.mark.parametrize("name", ["silence", *map(also, ("NaN", "two publishers"))])
 def test_a_fault_is_said_and_so_is_its_end(live, name):
     """The fault is logged in time; the input's diagnostic leaves OK and returns with the end;
     samples continue."""

@@ -39,7 +39,7 @@ MESSAGES = {"messages received", "messages used", "messages refused", "samples"}
         "log")} | {f"{kind}: refused" for kind in ("schedule", "trajectory", "plan", "batch")}),
     ("bags", 24, {f"{kind}: {end}" for end in ("used", "refused") for kind in (
         "mcap", "sqlite3")}),
-    ("messages", 1000, MESSAGES), also("messages", 2500, MESSAGES)])
+    ("messages", 500, MESSAGES), also("messages", 2500, MESSAGES)])
 def test_what_is_spoilt_is_used_or_refused_in_a_sentence(kind, cases, outcomes):
     """Each case is used or refused, quickly; every kind has both outcomes, except for the strictest
     formats, of which few cases remain valid."""

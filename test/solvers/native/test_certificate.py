@@ -89,7 +89,7 @@ def bounds_and_truths(count, seed):
     return found
 
 
-@pytest.mark.parametrize("count", first(1, [240, 600]))
+@pytest.mark.parametrize("count", first(1, [120, 600]))
 def test_no_point_is_further_from_the_optimum_than_its_bound(count):
     """Points of random problems, with every grouping, with and without a floor."""
     found = bounds_and_truths(count, seed=1)
