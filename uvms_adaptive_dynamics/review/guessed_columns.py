@@ -25,7 +25,7 @@ from ..config import Config
 from ..config.estimation import Filter
 from ..model.robot import LinksDrag, RobotModel
 from ..model.sample import Sample
-from ..signals.checks.thrust_fit import COUPLING
+from ..signals.checks.thrust_fit import COUPLINGS
 from .arm_check import WEIGHT, at_rest, with_lacking
 from .arm_exchange import low_passed_rows
 
@@ -91,7 +91,7 @@ def _of_others(tau: np.ndarray, levers: np.ndarray, robot: RobotModel) -> np.nda
     size = np.std(tau, axis=0) / levers
     pairs = [(c, d) for part in (robot.vehicle_rows, robot.arm_rows)
              for c in range(part.start, part.stop) for d in range(part.start, part.stop)
-             if c != d and size[c] > COUPLING * size[d]]
+             if c != d and size[c] > max(COUPLINGS) * size[d]]
     found = np.zeros((*tau.shape, len(pairs)))
     for k, (c, d) in enumerate(pairs):
         found[:, c, k] = tau[:, d]

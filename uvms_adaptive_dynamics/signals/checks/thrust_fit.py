@@ -33,9 +33,10 @@ from .thruster_windows import MIN_IMPULSE_STDDEV, MIN_VELOCITY_STDDEV, Windows
 # Standard deviations of measurement noise that a judged direction of acceleration must reach: then
 # a quarter of its power is noise, and its thrust is underestimated by as much.
 CLEAR_OF_NOISE = 2.0
-# Standard deviation of the normalized mass matrix's entries from one or zero, by arm, centre of
-# gravity and unequal thrusters. The default robot's largest coupling is 0.1.
-COUPLING = 0.2
+# Standard deviations of the normalized mass matrix's entries from one or zero, by arm, centre of
+# gravity and unequal thrusters, of which a robot's is not known. The default robot's largest
+# coupling is 0.1.
+COUPLINGS = 0.05, 0.1, 0.2
 CAP = 25.0            # on a squared deviation: a single entry proves nothing
 
 
@@ -108,8 +109,8 @@ def _excited_directions(change: np.ndarray, others: np.ndarray, noise: np.ndarra
 
 
 class Deviation(NamedTuple):
-    """squared: sum of squared deviations from a mass matrix; total: -2 log likelihood up to a
-    constant."""
+    """squared: sum of squared deviations from a mass matrix of the largest of COUPLINGS; total: -2
+    log likelihood up to a constant, if each of them is as likely."""
 
     squared: float
     total: float
@@ -123,20 +124,23 @@ def allocation_deviations(allocations: np.ndarray, fit: ThrustFit) -> list[Devia
     """Deviation of allocation times gain (6, r) from a mass matrix times the directions, for each
     of allocations (k, 6, N).
 
-    Relative to the axes' masses, the mass matrix is the identity up to COUPLING. The part of an
+    Relative to the axes' masses, the mass matrix is the identity up to COUPLINGS. The part of an
     axis' mass that no direction determines is free; the jackknife over stretches of time gives the
     remaining covariance.
     """
     directions, known = fit.directions, _known(fit)
     mass = masses(allocations, fit)
     away = allocations @ fit.gain - mass[:, :, None] * directions
-    coupled = COUPLING ** 2 * np.einsum("kj,ki,ia,ib->kjab", mass, mass, directions, directions)
+    coupled = np.einsum("kj,ki,ia,ib->kjab", mass, mass, directions, directions)
     open_mass = np.einsum("kj,ja,jb->kjab", (1.0 - known) * mass ** 2, directions, directions)
     error = covariance(np.moveaxis(allocations[:, None] @ fit.without, 1, 0))
-    root = np.linalg.cholesky(coupled + open_mass + error)
-    squared = np.minimum(np.linalg.solve(root, away[..., None])[..., 0] ** 2, CAP).sum(axis=(1, 2))
-    size = 2.0 * np.log(np.diagonal(root, axis1=2, axis2=3)).sum(axis=(1, 2))
-    return [Deviation(*pair) for pair in zip(squared.tolist(), (squared + size).tolist())]
+    roots = np.linalg.cholesky(np.square(COUPLINGS)[:, None, None, None, None] * coupled
+                               + open_mass + error)
+    squares = np.linalg.solve(roots, away[..., None])[..., 0] ** 2
+    squared = np.minimum(squares, CAP).sum(axis=(-2, -1))
+    size = 2.0 * np.log(np.diagonal(roots, axis1=-2, axis2=-1)).sum(axis=(-2, -1))
+    total = -2.0 * np.logaddexp.reduce(-0.5 * (squared + size))
+    return [Deviation(*pair) for pair in zip(squared[-1].tolist(), total.tolist())]
 
 
 def _known(fit: ThrustFit) -> np.ndarray:
