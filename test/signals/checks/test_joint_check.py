@@ -95,6 +95,21 @@ def test_efforts_in_another_unit_are_told_with_the_scale_to_set(given):
     assert f"set joint_states.effort_scale to about [{scales}]" in found.sentence
 
 
+@pytest.mark.parametrize("begin, said", [(0.0, "[0.001, 0.001, -0.001, 0.001]"),
+                                         (8.0, "[0.001, 0.001, 0.001, 0.001]")])
+def test_a_wrong_sign_is_told_with_the_unit(begin, said):
+    """So that both are mended at once. Of efforts of two units none is compared with the speed."""
+    rng, t = np.random.default_rng(0), np.arange(0.0, 26.0, PERIOD)
+    rates = 0.5 + 0.13 * np.arange(4)
+    mu, speed = np.sin(np.outer(t, rates)), rates * np.cos(np.outer(t, rates))
+    effort = 0.5 * speed * [1.0, 1.0, -1.0, 1.0] + 0.01 * rng.standard_normal((t.size, 4))
+    effort[t >= begin] *= 1000.0
+    log, limits = np.column_stack([t, mu, speed, effort]), np.ones(4)
+    found, *others = check_joints(log, NAMES, -FAR, FAR, limits).findings
+    assert f"set joint_states.effort_scale to about {said}" in found.sentence
+    assert ("three has the wrong sign" in found.sentence) == (begin == 0.0) and not others
+
+
 def test_a_masked_effort_is_not_judged_and_does_not_keep_the_others_from_it():
     """Garbage of a joint in joint_states.effort_masked costs nothing; another's wrong sign is
     found beside it."""

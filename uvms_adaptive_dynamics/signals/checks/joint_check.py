@@ -27,10 +27,11 @@ from .finding import OF_POSITIONS, UNDECIDED, CheckResult, Finding, Harm
 from .joint_effort_check import (
     MIN_MOVING_READINGS,
     check_efforts,
-    impossible_efforts,
     speed_of,
     still_unsigned,
+    unit_factors,
     with_scales,
+    with_unit,
 )
 from .joint_velocity_check import check_velocities
 
@@ -71,18 +72,24 @@ def check_joints(log: np.ndarray, names: Sequence[str], low: np.ndarray, high: n
     by_load = check_scale(t, mu, by_position, effort)
     if any(one.values for one in by_load):
         return CheckResult(findings + by_load, complete)
-    findings = findings + impossible_efforts(names, effort, effort_limits, effort_scale, used)
     findings = findings + dead_band_findings([names[j] for j in used], effort[:, used])
-    known = (np.abs(effort) <= MOST_EFFORT * effort_limits)[:, used].all(axis=1)
+    factors = unit_factors(effort, effort_limits, used)
+    # A wrong unit hides neither order nor sign, unless it was right at first.
+    at_first = unit_factors(effort[:len(effort) // 4], effort_limits, used)
+    in_unit = effort * factors if ((at_first != 1.0) == (factors != 1.0)).all() else effort
+    known = (np.abs(in_unit) <= MOST_EFFORT * effort_limits)[:, used].all(axis=1)
     known &= np.isfinite(by_position).all(axis=1)
+    wrong: list[Finding] = []
     if known.sum() > MIN_MOVING_READINGS:
         wrong, efforts_complete = check_efforts([names[j] for j in used], t[known], mu[known],
                                                 by_position[known][:, used],
-                                                effort[known][:, used], signs)
-        # (friction tells the sign of an effort from that of its load)
-        findings = findings + (with_scales(wrong, names, effort_scale) or by_load)
+                                                in_unit[known][:, used], signs)
         complete = complete and efforts_complete
-    return CheckResult(findings, complete)
+    if (factors != 1.0).any():
+        return CheckResult(findings + with_unit(wrong, names, effort, effort_limits, effort_scale,
+                                                factors), complete)
+    # (friction tells the sign of an effort from that of its load)
+    return CheckResult(findings + (with_scales(wrong, names, effort_scale) or by_load), complete)
 
 
 def _relation(t: np.ndarray, mu: np.ndarray, speed: np.ndarray) -> Relation | None:

@@ -78,25 +78,43 @@ def with_scales(findings: list[Finding], names: Sequence[str],
     return [finding._replace(values={"joint_states.effort_scale": scales}) for finding in findings]
 
 
-def impossible_efforts(names: Sequence[str], effort: np.ndarray, limits: np.ndarray,
-                        scale: Sequence[float], used: Sequence[int]) -> list[Finding]:
-    """A finding on those of the used joints whose efforts (k, n) mostly exceed what any actuator
-    with their limit gives. The proposed scale is a power of ten, as units are: the largest that
-    brings all of them within their limits."""
-    size = np.array([np.median(known) if (known := values[np.isfinite(values)]).size
-                     > MIN_MOVING_READINGS else 0.0 for values in np.abs(effort).T])
+def unit_factors(effort: np.ndarray, limits: np.ndarray, used: Sequence[int]) -> np.ndarray:
+    """(n,) factors for efforts (k, n) of the used joints that mostly exceed what any actuator with
+    their limit gives: a power of ten, as units are, the largest that brings all of them within
+    their limits. One for the others."""
+    size = _typical(effort)
     wrong = [j for j in used if size[j] > MOST_EFFORT * limits[j]]
-    if not wrong:
-        return []
-    factor = 10.0 ** math.floor(math.log10(min(limits[j] / size[j] for j in wrong)))
-    scales = [f"{old * (factor if j in wrong else 1.0):.3g}"
-              for j, old in enumerate(scale or (1.0,) * len(names))]
-    typical, most = (", ".join(f"{values[j]:.3g}" for j in wrong) for values in (size, limits))
+    factors = np.ones(len(limits))
+    if wrong:
+        most = min(limits[j] / size[j] for j in wrong)
+        factors[wrong] = 10.0 ** math.floor(math.log10(most))
+    return factors
+
+
+def _typical(effort: np.ndarray) -> np.ndarray:
+    """(n,) median magnitudes of efforts (k, n), zero for those that are hardly ever known."""
+    return np.array([np.median(known) if (known := values[np.isfinite(values)]).size
+                     > MIN_MOVING_READINGS else 0.0 for values in np.abs(effort).T])
+
+
+def with_unit(findings: list[Finding], names: Sequence[str], effort: np.ndarray,
+              limits: np.ndarray, scale: Sequence[float], factors: np.ndarray) -> list[Finding]:
+    """The findings on efforts (k, n) times `factors`, as in `unit_factors`, with the one on their
+    unit, which says the wrong signs as well."""
+    reversed_ = {finding.joint for finding in findings
+                 if finding.is_of_sign and finding.setting == SCALES}
+    scales = ", ".join(f"{(-old if name in reversed_ else old) * factor:.3g}" for name, old, factor
+                       in zip(names, scale or (1.0,) * len(names), factors))
+    wrong = np.flatnonzero(factors != 1.0).tolist()
+    typical, most = (", ".join(f"{values[j]:.3g}" for j in wrong)
+                     for values in (_typical(effort), limits))
+    signs = "".join(f"; that of {name} has the wrong sign" for name in sorted(reversed_))
     return [Finding("joint_states.effort_scale", (
         f"the effort of {', '.join(names[j] for j in wrong)} is typically {typical} N m, but the "
         f"limit is {most} N m; the unit is probably mN m or mA: set joint_states.effort_scale to "
-        f"about [{', '.join(scales)}] (for a current: torque constant times gear ratio)"),
-        harm=Harm.FOLLOWED, joint=names[wrong[0]] if len(wrong) == 1 else "")]
+        f"about [{scales}] (for a current: torque constant times gear ratio){signs}"),
+        harm=Harm.FOLLOWED, joint=names[wrong[0]] if len(wrong) == 1 else ""),
+        *(finding for finding in findings if finding.joint not in reversed_)]
 
 
 def check_efforts(names: Sequence[str], t: np.ndarray, mu: np.ndarray, speed: np.ndarray,
