@@ -89,11 +89,11 @@ def _with_rivals(likely: Sequence[Wiring], allocation: np.ndarray,
     another kind that explain the motion as well."""
     best = likely[0]
     changed = (best.allocation != allocation).any(axis=0)
-    rivals = [wiring.finding for wiring in likely[1:]
-              if not np.allclose(wiring.allocation[:, changed], best.allocation[:, changed])
-              and wiring.deviation.total + wiring.certain
-              < best.deviation.total + best.certain + certain_gain(1)]
-    rivals += others
+    rivals = [*others, *(
+        wiring.finding for wiring in likely[1:]
+        if not np.allclose(wiring.allocation[:, changed], best.allocation[:, changed])
+        and wiring.deviation.total + wiring.certain
+        < best.deviation.total + best.certain + certain_gain(1))]
     if not rivals:
         return best.finding
     seen = [finding.sentence.partition(";")[0] for finding in [best.finding, *rivals]]
