@@ -16,7 +16,14 @@
 import numpy as np
 import pytest
 
-from uvms_adaptive_dynamics.model.wiring import between, driven, rewired, then_driven, thrusts
+from uvms_adaptive_dynamics.model.wiring import (
+    between,
+    driven,
+    one_step_from,
+    rewired,
+    then_driven,
+    thrusts,
+)
 
 RNG = np.random.default_rng(0)
 ALLOCATION = RNG.normal(size=(6, 4))
@@ -48,3 +55,10 @@ def test_wirings_follow_each_other_and_return():
     by_thruster = ALLOCATION * sent
     assert rewired(ALLOCATION, rewired(ALLOCATION, by_thruster, DRIVES), back) == pytest.approx(
         by_thruster)
+
+
+def test_a_step_exchanges_or_reverses_commands_at_the_given_places():
+    found = one_step_from(np.array([2, -1, 3, 4]), [0, 1, 3])
+    assert found.tolist() == [[-1, 2, 3, 4], [4, -1, 3, 2], [2, 4, 3, -1],
+                              [-2, -1, 3, 4], [2, 1, 3, 4], [2, -1, 3, -4]]
+    assert len(one_step_from(np.arange(1, 5), [0, 1, 3], reversing=False)) == 3

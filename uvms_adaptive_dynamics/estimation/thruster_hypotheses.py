@@ -22,7 +22,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from ..model.wiring import driven, thrusts
+from ..model.wiring import driven, one_step_from, thrusts
 from .accepted_change import CURVE_ERROR, Change, ThrusterChange, WiringChange
 from .change_evidence import Rival, Spans, Unchanged, bayes_factor, log_likelihood_ratio
 from .hypothesis import ALIKE_NATS, Hypothesis, Onset, names_of
@@ -168,13 +168,7 @@ class CommandOrder(Hypothesis):
 
     def _steps(self, drives: np.ndarray) -> np.ndarray:
         """(m, N) the wirings one exchange or reversal away from drives (N,)."""
-        N = self.stddev.size
-        first, second = np.triu_indices(N, 1)
-        found = np.tile(drives, (first.size + N, 1))
-        each = np.arange(first.size)
-        found[each, first], found[each, second] = drives[second], drives[first]
-        found[first.size + np.arange(N), np.arange(N)] *= -1
-        return found
+        return one_step_from(drives, np.arange(self.stddev.size))
 
     def _likeliest(self, thrust: np.ndarray, rows: RecentRows) -> tuple[np.ndarray, int]:
         """(the wiring (N,) that no further step makes likelier, the number of steps to it)."""

@@ -33,6 +33,20 @@ def driven(allocation: np.ndarray, drives: Sequence[int] | np.ndarray) -> np.nda
     return np.asarray(allocation[:, np.abs(drives) - 1] * np.sign(drives))
 
 
+def one_step_from(drives: np.ndarray, places: Sequence[int] | np.ndarray,
+                  reversing: bool = True) -> np.ndarray:
+    """(m, N) wirings that differ from drives (N,) by one exchange of two of the commands at these
+    places (k,) or, with `reversing`, by one reversal among them; exchanges first."""
+    places = np.asarray(places, int)
+    first, second = places[np.array(np.triu_indices(places.size, 1))]
+    found = np.tile(drives, (first.size + (places.size if reversing else 0), 1))
+    each = np.arange(first.size)
+    found[each, first], found[each, second] = drives[second], drives[first]
+    if reversing:
+        found[first.size + np.arange(places.size), places] *= -1
+    return found
+
+
 def rewired(allocation: np.ndarray, by_thruster: np.ndarray,
             drives: Sequence[int]) -> np.ndarray:
     """(..., C, N) each thruster's contribution to the efforts if commands drive these thrusters, as

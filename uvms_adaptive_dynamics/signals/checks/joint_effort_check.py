@@ -69,13 +69,18 @@ def speed_of(t: np.ndarray, mu: np.ndarray) -> np.ndarray:
 def with_scales(findings: list[Finding], names: Sequence[str],
                  effort_scale: Sequence[float]) -> list[Finding]:
     """The findings, each with the scales that correct all wrong signs at once."""
-    wrong = {finding.joint for finding in findings
-             if finding.is_of_sign and finding.setting == SCALES}
+    wrong = _of_wrong_sign(findings)
     if not wrong:
         return findings
     scales = tuple((-scale if name in wrong else scale)
                    for name, scale in zip(names, effort_scale or (1.0,) * len(names)))
     return [finding._replace(values={"joint_states.effort_scale": scales}) for finding in findings]
+
+
+def _of_wrong_sign(findings: list[Finding]) -> set[str]:
+    """The joints whose efforts have the wrong sign."""
+    return {finding.joint for finding in findings
+            if finding.is_of_sign and finding.setting == SCALES}
 
 
 def unit_factors(effort: np.ndarray, limits: np.ndarray, used: Sequence[int]) -> np.ndarray:
@@ -101,8 +106,7 @@ def with_unit(findings: list[Finding], names: Sequence[str], effort: np.ndarray,
               limits: np.ndarray, scale: Sequence[float], factors: np.ndarray) -> list[Finding]:
     """The findings on efforts (k, n) times `factors`, as in `unit_factors`, with the one on their
     unit, which says the wrong signs as well."""
-    reversed_ = {finding.joint for finding in findings
-                 if finding.is_of_sign and finding.setting == SCALES}
+    reversed_ = _of_wrong_sign(findings)
     scales = ", ".join(f"{(-old if name in reversed_ else old) * factor:.3g}" for name, old, factor
                        in zip(names, scale or (1.0,) * len(names), factors))
     wrong = np.flatnonzero(factors != 1.0).tolist()

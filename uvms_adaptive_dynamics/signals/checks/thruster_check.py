@@ -56,8 +56,7 @@ def thruster_findings(windows: Windows | None, thrust: np.ndarray, dvl: np.ndarr
     if late is None or not _better(allocation, late):
         return []
     # Among so many orders with reversals, some come near to what a dead thruster does.
-    turned = "thrusters.allocation" in better[0].finding.values and (
-        "thrusters.signs" in better[0].finding.values)
+    turned = {"thrusters.allocation", "thrusters.signs"} <= better[0].finding.values.keys()
     others = weak_thruster(fit.windows, dvl, allocation) if turned else []
     return [_with_rivals(better, allocation, others)]
 

@@ -28,7 +28,7 @@ from typing import NamedTuple
 import numpy as np
 from scipy.optimize import linear_sum_assignment
 
-from ...model.wiring import driven
+from ...model.wiring import driven, one_step_from
 from .finding import Finding, Mend
 from .thrust_fit import Deviation, ThrustFit, allocation_deviations, deviation_of, masses
 
@@ -59,14 +59,15 @@ def wirings(allocation: np.ndarray, fit: ThrustFit) -> Iterator[Wiring]:
     judged = allocation_deviations(allocation * directions[:, None], fit)
     for signs, deviation in zip(directions, judged):
         yield Wiring(allocation * signs, deviation, certain, of_signs(signs))
-    as_set = range(1, allocation.shape[1] + 1)
-    orders = [_swapped(as_set, a, b) for a, b in swaps]
+    as_set = np.arange(1, allocation.shape[1] + 1)
+    orders = one_step_from(as_set, places, reversing=False)
     for (a, b), drives, deviation in zip(swaps, orders, _of_orders(allocation, fit, orders)):
         yield Wiring(driven(allocation, drives), deviation, certain, _reordered(
             allocation, drives, f"thrusters {a + 1} and {b + 1} seem to be swapped"))
     candidates = math.factorial(len(places))
-    orders = _best_orders(allocation, fit, places)
-    yield from (ordered := [_ordered(allocation, fit, drives, candidates) for drives in orders])
+    ordered = [_ordered(allocation, fit, drives, candidates)
+               for drives in _best_orders(allocation, fit, places)]
+    yield from ordered
     for drives in _best_orders(allocation, fit, places, reversing=True):
         if min(drives) < 0:
             yield _ordered(allocation, fit, drives, candidates * 2 ** len(places))
@@ -102,7 +103,7 @@ def certain_gain(wirings: int) -> float:
     return 2 * math.log(WIRING_ODDS * max(wirings, 1))
 
 
-def _ordered(allocation: np.ndarray, fit: ThrustFit, drives: Sequence[int],
+def _ordered(allocation: np.ndarray, fit: ThrustFit, drives: np.ndarray,
              candidates: int) -> Wiring:
     """The wiring by which the commands drive these thrusters, the best of so many candidates."""
     backwards = ", ".join(str(-thruster) for thruster in sorted(drives)[::-1] if thruster < 0)
@@ -114,7 +115,7 @@ def _ordered(allocation: np.ndarray, fit: ThrustFit, drives: Sequence[int],
                    _reordered(allocation, drives, seen))
 
 
-def _reordered(allocation: np.ndarray, drives: Sequence[int], seen: str) -> Finding:
+def _reordered(allocation: np.ndarray, drives: np.ndarray, seen: str) -> Finding:
     """The finding on commands that drive these thrusters, with the settings to paste; every number
     has a decimal point, as ROS requires."""
     columns = allocation[:, np.abs(drives) - 1].ravel()
@@ -129,7 +130,7 @@ def _reordered(allocation: np.ndarray, drives: Sequence[int], seen: str) -> Find
 
 
 def _best_orders(allocation: np.ndarray, fit: ThrustFit, places: Sequence[int],
-                 reversing: bool = False) -> list[list[int]]:
+                 reversing: bool = False) -> list[np.ndarray]:
     """The thruster (N,) behind each command as in `driven`, for the order that fits best; with
     `reversing`, any of them may push backwards. After it, those that differ from it by one exchange
     or reversal and that the motion does not refute.
@@ -147,7 +148,7 @@ def _best_orders(allocation: np.ndarray, fit: ThrustFit, places: Sequence[int],
     start[places] = as_set[places][to]
     if reversing:
         start[places] *= np.where(alike[along, to] < 0, -1, 1)
-    return min((_exchanged(allocation, fit, places, order.tolist(), reversing)
+    return min((_exchanged(allocation, fit, places, order, reversing)
                 for order in (start, as_set)), key=itemgetter(0))[1]
 
 
@@ -155,15 +156,13 @@ def _unit(columns: np.ndarray) -> np.ndarray:
     return columns / np.maximum(np.linalg.norm(columns, axis=0), 1e-9)
 
 
-def _exchanged(allocation: np.ndarray, fit: ThrustFit, places: Sequence[int], drives: list[int],
-               reversing: bool) -> tuple[float, list[list[int]]]:
+def _exchanged(allocation: np.ndarray, fit: ThrustFit, places: Sequence[int], drives: np.ndarray,
+               reversing: bool) -> tuple[float, list[np.ndarray]]:
     """(deviation, drives) after swapping pairs, and with `reversing` turning thrusters about, until
     nothing reduces the deviation. After these drives, the next ones that are nearly as likely."""
     best = deviation_of(driven(allocation, drives), fit).total
     while True:
-        others = [_swapped(drives, a, b) for a, b in itertools.combinations(places, 2)]
-        if reversing:
-            others += [_reversed(drives, a) for a in places]
+        others = one_step_from(drives, places, reversing)
         totals = [deviation.total for deviation in _of_orders(allocation, fit, others)]
         found = min(totals, default=best)
         if found >= best:
@@ -172,18 +171,7 @@ def _exchanged(allocation: np.ndarray, fit: ThrustFit, places: Sequence[int], dr
         best, drives = found, others[totals.index(found)]
 
 
-def _reversed(drives: Sequence[int], place: int) -> list[int]:
-    return [-thruster if k == place else thruster for k, thruster in enumerate(drives)]
-
-
-def _swapped(order: Sequence[int], a: int, b: int) -> list[int]:
-    found = list(order)
-    found[a], found[b] = found[b], found[a]
-    return found
-
-
-def _of_orders(allocation: np.ndarray, fit: ThrustFit,
-               orders: Sequence[Sequence[int]]) -> list[Deviation]:
-    """`allocation_deviations` for each of these orders of the thrusters, as in `driven`."""
-    return allocation_deviations(np.array([driven(allocation, order) for order in orders]),
-                                  fit) if orders else []
+def _of_orders(allocation: np.ndarray, fit: ThrustFit, orders: np.ndarray) -> list[Deviation]:
+    """`allocation_deviations` for each of these orders (m, N) of the thrusters, as in `driven`."""
+    return allocation_deviations(driven(allocation, orders).swapaxes(0, 1),
+                                  fit) if len(orders) else []
