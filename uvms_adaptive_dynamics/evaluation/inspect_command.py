@@ -24,6 +24,7 @@ from ..model.metrics import shown
 from ..terminal import coloured
 
 SLOW_GAPS = 3.0        # median intervals from which the longest gap is reported
+LONG_ABSENCE = 5.0     # [s] at the beginning or end of a recording, longer than drivers start
 NEEDED_SHARE = 0.5     # share of ticks: a channel that counts in fewer has a problem
 
 
@@ -82,12 +83,12 @@ def _topics(inspection) -> list[str]:
         role = role_of.get(name, "")
         row = (f"{role:<13}{name:<36} {topic.type:<46} {topic.count:>9}"
                f"{shown(topic.rate, '.1f'):>8}{shown(topic.gap, '.2f'):>8}"
-               f"{shown(topic.delay, '.3f'):>9}  {_remarks(topic)}").rstrip()
+               f"{shown(topic.delay, '.3f'):>9}  {_remarks(topic, found.piece)}").rstrip()
         lines.append(coloured(row, "" if role else "dim"))
     return lines
 
 
-def _remarks(topic) -> str:
+def _remarks(topic, piece) -> str:
     remarks = []
     if topic.undecodable:
         remarks.append(f"{topic.undecodable} not decodable")
@@ -98,6 +99,12 @@ def _remarks(topic) -> str:
         remarks.append(f"{topic.backward} stamps go back")
     if topic.rate and topic.gap * topic.rate > SLOW_GAPS:
         remarks.append("gaps")
+    if topic.rate:
+        absent = max(LONG_ABSENCE, SLOW_GAPS / topic.rate)
+        if topic.first > piece.begin + absent:
+            remarks.append(f"none before {topic.first:.0f} s")
+        if topic.last < piece.end - absent:
+            remarks.append(f"none after {topic.last:.0f} s")
     return ", ".join(remarks)
 
 
@@ -122,11 +129,12 @@ def _motion(inspection) -> list[str]:
                       else "all joints, several times back and forth")
         lines.append(f"{coloured('note', 'bold')} not enough motion to judge "
                      f"{', '.join(inspection.motion.unjudged)}; move {everything}")
-    few = [f"{name} {share:.0%}" for name, share in inspection.motion.counted.items()
-           if share < NEEDED_SHARE]
-    if few:
-        lines.append(f"{coloured('note', 'bold')} channels masked in most ticks, with the share "
-                     f"that counts: {', '.join(few)}; evaluate says why")
+    few: dict[str, list[str]] = {}
+    for name, (share, reason) in inspection.motion.counted.items():
+        if share < NEEDED_SHARE:
+            few.setdefault(reason, []).append(f"{name} {share:.0%}")
+    lines += [f"{coloured('note', 'bold')} masked in most ticks, mostly for '{reason}', with the "
+              f"share that counts: {', '.join(channels)}" for reason, channels in few.items()]
     if len(lines) == 1:
         lines.append(coloured("all inputs are there; frames, signs and units are consistent",
                               "bold green"))

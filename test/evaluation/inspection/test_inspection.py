@@ -21,12 +21,14 @@ import foreign_vehicle
 import numpy as np
 import pytest
 import yaml
+from rosbags.rosbag2 import Reader, Writer
 
 from uvms_adaptive_dynamics.__main__ import main
 from uvms_adaptive_dynamics.config import Config, load_config
 from uvms_adaptive_dynamics.evaluation.inspection import motion
 from uvms_adaptive_dynamics.evaluation.inspection.inspection import inspect_recording
 from uvms_adaptive_dynamics.evaluation.inspection.proposal import Proposal
+from uvms_adaptive_dynamics.evaluation.logs.ros_messages import type_store
 from uvms_adaptive_dynamics.evaluation.recording import Piece
 from uvms_adaptive_dynamics.signals.checks.finding import Finding, Harm
 from uvms_adaptive_dynamics.simulation.bag import write_bag
@@ -52,7 +54,25 @@ def test_nothing_is_proposed_for_what_fits(bags):
     assert inspection.proposal.changes() == {} and inspection.proposal.missing == []
     assert set(inspection.chosen) == {"imu", "dvl", "depth", "joint_states", "thrusters"}
     assert inspection.survey.topics["/imu/data"].rate == pytest.approx(100.0, rel=0.01)
-    assert inspection.motion.warnings == [] and inspection.motion.counted["surge"] > 0.9
+    assert inspection.motion.warnings == [] and inspection.motion.counted["surge"][0] > 0.9
+
+
+def test_an_input_that_ends_early_and_what_it_masks_are_shown(bags, tmp_path, capsys):
+    """The DVL is recorded from 6 to 9 s only."""
+    with Reader(bags[0]) as source, Writer(tmp_path / "dive", version=9) as bag:
+        of = {connection.id: bag.add_connection(connection.topic, connection.msgtype,
+                                                typestore=type_store())
+              for connection in source.connections}
+        for connection, t, raw in source.messages():
+            if connection.topic != "/dvl/twist" or 6e9 < t - source.start_time < 9e9:
+                bag.write(of[connection.id], t, raw)
+    assert main(["inspect", str(tmp_path / "dive"), "--end", "20"]) == 0
+    said = capsys.readouterr().out
+    row, = [line for line in said.splitlines() if line.startswith("dvl ")]
+    assert "none before 6 s" in row and "none after 9 s" in row
+    note, = [line for line in said.splitlines() if "'no dvl'" in line]
+    assert "surge" in note and "axis_e" not in note
+    assert "none before" not in said.replace(row, "") and "none after" not in said.replace(row, "")
 
 
 def test_all_that_is_foreign_is_found_in_one_look(bags, tmp_path, capsys):
@@ -172,7 +192,7 @@ def test_what_costs_no_row_and_no_setting_corrects_is_not_missing(monkeypatch, h
     front = SimpleNamespace(frames=SimpleNamespace(findings=[(late, 0)], waiting_for=[]),
                             delay=SimpleNamespace(warning=""), inputs={},
                             warnings=[f"{late.setting}: {late.sentence}"])
-    monkeypatch.setattr(motion, "_run", lambda piece, proposal: (front, 1, {}))
+    monkeypatch.setattr(motion, "_run", lambda piece, proposal: (front, {}))
     proposal = Proposal(Config())
     warnings = motion.mend_by_motion(None, proposal).warnings
     assert (len(proposal.missing), len(warnings)) == ((1, 0) if missing else (0, 1))

@@ -18,11 +18,14 @@ from __future__ import annotations
 
 from typing import NamedTuple
 
+import numpy as np
+
 from ...errors import UvmsError
 from ...model.robot import RobotModel
 from ...signals.checks.finding import Finding, Harm
 from ...signals.front_end import SignalFrontEnd
 from ...signals.health import THRUSTER_SETTINGS
+from ...signals.samples import samples_of
 from ...signals.topics import inputs
 from ..bags import read_messages
 from ..recording import Piece
@@ -34,19 +37,20 @@ CHECK_ROUNDS = 6
 
 class MotionFindings(NamedTuple):
     """Result of the last round: remaining warnings, what moved too little to be judged, refused
-    messages by role and reason, and the share of ticks in which each channel counts."""
+    messages by role and reason, and of each channel the share of ticks in which it counts and the
+    reason of most of its masks, '' without one."""
 
     warnings: list[str]
     unjudged: list[str]
     refused: dict[str, dict[str, int]]
-    counted: dict[str, float]
+    counted: dict[str, tuple[float, str]]
 
 
 def mend_by_motion(piece: Piece, proposal: Proposal) -> MotionFindings:
     """Run the front end repeatedly, adding to the proposal what its checks find."""
     seen = set()
     while True:
-        front, rows, counts = _run(piece, proposal)
+        front, counted = _run(piece, proposal)
         delay = front.delay.warning
         found = [finding for finding, _ in front.frames.findings
                  if not (delay and finding.setting in THRUSTER_SETTINGS)]
@@ -71,22 +75,20 @@ def mend_by_motion(piece: Piece, proposal: Proposal) -> MotionFindings:
     said = {finding.setting for finding in found}
     warnings = [warning for warning in front.warnings if warning.partition(":")[0] not in said]
     refused = {role: dict(state.rejected) for role, state in front.inputs.items() if state.rejected}
-    return MotionFindings(warnings, front.frames.waiting_for, refused,
-                          {name: count / max(rows, 1) for name, count in counts.items()})
+    return MotionFindings(warnings, front.frames.waiting_for, refused, counted)
 
 
-def _run(piece: Piece, proposal: Proposal) -> tuple[SignalFrontEnd, int, dict[str, int]]:
-    """(front end, samples, samples in which each channel counts)."""
+def _run(piece: Piece,
+         proposal: Proposal) -> tuple[SignalFrontEnd, dict[str, tuple[float, str]]]:
+    """(front end, see MotionFindings.counted)."""
     robot = RobotModel.from_config(proposal.config)
     front = SignalFrontEnd(proposal.config, robot)
-    rows, counts = 0, dict.fromkeys(robot.channels, 0)
-    for role, message, t in read_messages(piece, inputs(proposal.config)):
-        front.add_message(role, message, t)
-        for sample in front.samples():
-            rows += 1
-            for name, valid in zip(robot.channels, sample.valid):
-                counts[name] += bool(valid)
-    return front, rows, counts
+    valid = [sample.valid for sample in
+             samples_of(front, read_messages(piece, inputs(proposal.config)))]
+    share = np.mean(valid, axis=0) if valid else np.zeros(len(robot.channels))
+    reasons = {name: counts.most_common(1) for name, counts in front.masked.items()}
+    return front, {name: (float(part), reasons[name][0][0] if reasons[name] else "")
+                   for name, part in zip(robot.channels, share)}
 
 
 def _evidence(finding: Finding) -> str:

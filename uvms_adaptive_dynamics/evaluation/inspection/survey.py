@@ -36,8 +36,9 @@ MOST_MESSAGES = 4000     # messages kept per topic, evenly spaced, to inspect th
 @dataclass
 class TopicSurvey:
     """One topic: number of messages in total (`count`) and in the surveyed time (`looked`), median
-    rate [Hz], longest gap [s], median of reception minus stamp [s] (None without stamps), messages
-    with zero stamps (`unstamped`) and with stamps that go back; `kept`: sample messages."""
+    rate [Hz], longest gap [s], receptions of the first and last message [s from the beginning of
+    the recording], median of reception minus stamp [s] (None without stamps), messages with zero
+    stamps (`unstamped`) and with stamps that go back; `kept`: sample messages."""
 
     name: str
     type: str
@@ -46,6 +47,8 @@ class TopicSurvey:
     undecodable: int = 0
     rate: float | None = None
     gap: float | None = None
+    first: float | None = None
+    last: float | None = None
     delay: float | None = None
     unstamped: int = 0
     backward: int = 0
@@ -86,10 +89,10 @@ def survey(recording: Piece) -> Survey:
             topic.looked += 1
             times[name].append((t, _stamp(topic, message)))
             _keep(topic, message, source.end - source.start)
-        length, warnings = source.end - source.start, tuple(source.warnings)
+        start, length, warnings = source.start, source.end - source.start, tuple(source.warnings)
     for name in readable:
-        _judge(topics[name], np.array(times[name]).reshape(-1, 2))
-    return Survey(piece._replace(end=end - source.start), length, warnings, topics)
+        _judge(topics[name], np.array(times[name]).reshape(-1, 2), start)
+    return Survey(piece._replace(end=end - start), length, warnings, topics)
 
 
 def _stamp(topic: TopicSurvey, message: Any) -> float:
@@ -111,8 +114,10 @@ def _keep(topic: TopicSurvey, message: Any, length: float) -> None:
         topic.kept.append(message)
 
 
-def _judge(topic: TopicSurvey, times: np.ndarray) -> None:
+def _judge(topic: TopicSurvey, times: np.ndarray, start: float) -> None:
     received, stamps = times[:, 0], times[:, 1]
+    if len(received):
+        topic.first, topic.last = float(received[0]) - start, float(received[-1]) - start
     stamped = np.isfinite(stamps)
     clock = stamps[stamped] if stamped.all() and len(stamps) else received
     if len(clock) > 2:
