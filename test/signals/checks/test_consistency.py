@@ -20,7 +20,7 @@ from campaign_cases import also, first
 from test_thruster_check import findings_on
 
 from uvms_adaptive_dynamics.config import Config
-from uvms_adaptive_dynamics.model.rotations import from_rotation_vector, from_rpy
+from uvms_adaptive_dynamics.model.rotations import FRD_FROM_FLU, from_rotation_vector, from_rpy
 from uvms_adaptive_dynamics.signals.checks.depth_check import check_depth
 from uvms_adaptive_dynamics.signals.checks.dvl_check import (
     DELAYS,
@@ -28,13 +28,15 @@ from uvms_adaptive_dynamics.signals.checks.dvl_check import (
     _is_of_world,
     check_velocity,
 )
-from uvms_adaptive_dynamics.signals.checks.finding import UNDECIDED, Harm
+from uvms_adaptive_dynamics.signals.checks.finding import CONSISTENT, UNDECIDED, Harm
 from uvms_adaptive_dynamics.signals.checks.imu_check import check_rates
 from uvms_adaptive_dynamics.signals.checks.joint_check import check_joints
 from uvms_adaptive_dynamics.signals.checks.thruster_check import turned_sensor
-from uvms_adaptive_dynamics.signals.checks.velocity_map import fused, velocity_map
+from uvms_adaptive_dynamics.signals.checks.velocity_log import dvl_place
+from uvms_adaptive_dynamics.signals.checks.velocity_map import AT_IMU, fused, velocity_map
 
 ALLOCATION = np.reshape(Config().thrusters.allocation, (6, 8))
+AXES = np.eye(3)
 MASS = np.diag([20.0, 25.0, 28.0, 0.5, 0.5, 0.6])
 
 
@@ -84,6 +86,53 @@ def test_a_mirror_image_is_found_on_a_vehicle_that_turns(mirror, seed):
     (finding,) = check_velocity({"dvl": log}, Config(), False)[0].findings
     assert finding.setting == "dvl.frame" and finding.lasting
     np.testing.assert_array_equal(finding.mend.matrix, mirror)
+
+
+FAR = Config().with_values({"imu.xyz": (0.0, 0.0, 0.0), "dvl.xyz": (-0.3, 0.1, -0.2)})
+
+
+def far_log(seed, turn, imu_turn=AXES):
+    """Rows of a robot that turns fast, with a DVL far from the IMU: `turn` (3, 3) rotates what it
+    measures, and `imu_turn` what the IMU measures."""
+    log, nu, _ = dvl_log(seed)
+    w, place = 4.0 * nu[:, 3:] @ imu_turn.T, dvl_place(FAR)
+    measured = (log[:, 1:4] + np.cross(4.0 * nu[:, 3:], place)) @ turn.T
+    log[:, 1:4], log[:, 4:7] = measured - np.cross(w, place), w
+    log[:, 7:10], log[:, 19:22] = log[:, 7:10] @ imu_turn.T, log[:, 19:22] @ imu_turn.T
+    return log
+
+
+@pytest.mark.parametrize("seed", first(1, range(4)))
+@pytest.mark.parametrize("rpy, values", [
+    ((np.pi, 0.0, 0.0), {"dvl.frame": "flu"}), ((0.0, 0.0, np.pi / 2), {"dvl.rpy": -1.5708}),
+    ((0.0, 0.0, np.pi / 4), {"dvl.rpy": -0.7854})])
+def test_a_turned_dvl_far_from_the_imu_is_named_although_the_robot_turns_fast(seed, rpy, values):
+    """What turning makes of its velocity is seen in its own axes, too: an independent vehicle with
+    its DVL upside down was told that depth has the wrong sign."""
+    log = far_log(seed, from_rpy(*rpy))
+    (finding,) = check_velocity({"dvl": log}, FAR, False)[0].findings
+    (setting, value), = values.items()
+    found = finding.values[setting]
+    assert found == value or found[2] == pytest.approx(value, abs=0.02), finding
+    mounted = FAR.with_values({"dvl.rpy": (np.pi, 0.0, 0.0)})       # the setting itself is wrong
+    if rpy[0]:
+        (finding,) = check_velocity({"dvl": log}, mounted, False)[0].findings
+        assert finding.values == {"dvl.rpy": (0.0, 0.0, 0.0)}
+    # the depth is judged by velocities in the right axes, at the sensor's own place
+    turn = velocity_map(log, dvl_place(FAR)).Q
+    descent = np.cumsum(dvl_log(seed)[0][:, 3]) * 0.1
+    depth = np.column_stack([log[:, 0], descent])
+    assert check_depth({"dvl": log, "depth": depth}, FAR, turn) == CONSISTENT
+
+
+@pytest.mark.parametrize("seed", first(1, range(4)))
+@pytest.mark.parametrize("turn", [AXES, from_rpy(0.0, 0.0, np.pi / 2)])
+def test_an_imu_upside_down_hides_no_axes_of_a_dvl_and_makes_none_wrong(seed, turn):
+    """Both are told at once; of a right DVL nothing is."""
+    log = far_log(seed, turn, FRD_FROM_FLU)
+    found, axes = check_velocity({"dvl": log}, FAR, True)
+    assert [one.setting for one in found.findings] == ([] if turn is AXES else ["dvl.rpy"])
+    np.testing.assert_allclose(axes, turn.T, atol=0.05)
 
 
 def test_a_dvl_that_loses_most_of_its_velocities_is_judged_by_the_rest():
@@ -150,12 +199,13 @@ def test_the_sensor_whose_stamps_are_later_is_the_late_one(rows, before, setting
     here, there = slice(rows, None) if rows > 0 else slice(None, rows), slice(
         None, -rows) if rows > 0 else slice(-rows, None)
     shifted = np.column_stack([log[here, 0], log[there, 1:4], log[here, 4:]])
-    found = check_velocity({"dvl": shifted}, Config().with_values(before), False)[0].findings
+    # (the velocities that are shifted are those at the IMU)
+    config = Config().with_values({"imu.xyz": Config().dvl.xyz} | before)
+    found = check_velocity({"dvl": shifted}, config, False)[0].findings
     assert [finding.setting for finding in found] == [setting]
     assert found[0].values[setting] == pytest.approx(value, abs=0.02)
     # where the DVL's times are guessed, the guess is at fault; there is no negative delay to set
-    (guessed,) = check_velocity({"dvl": shifted}, Config().with_values(before), False,
-                                times_guessed=True)[0].findings
+    (guessed,) = check_velocity({"dvl": shifted}, config, False, times_guessed=True)[0].findings
     assert guessed.setting == ("imu.delay" if before.get("imu.delay") else "dvl.delay")
     if setting == "imu.delay" and not before:
         assert "0.20 +- 0.0" in guessed.sentence and "sooner than assumed" in guessed.sentence
@@ -327,7 +377,7 @@ def test_a_misfit_of_any_map_does_not_put_the_dvl_in_the_worlds_axes():
     log[:, 7:10] = np.einsum("kij,kj->ki", R, log[:, 7:10])
     log[:, 10:19] = R.reshape(-1, 9)
     fit = velocity_map(log)
-    world = velocity_map(log, np.zeros(3))
+    world = velocity_map(log, of_world=True)
     assert fit.misfit < world.misfit
     assert not _is_of_world(fit._replace(inflation=2.0), world)
 
@@ -602,7 +652,7 @@ def test_without_thrust_that_fits_the_dvl_is_turned_and_not_the_imu():
         order = np.random.default_rng(seed).permutation(8)
         thrust = thrust_log(nu, nu_dot, log[:, 0], ALLOCATION[:, order])
         log[:, 1:4] = log[:, 1:4] @ turn
-        said.add(turned_sensor(thrust, log, ALLOCATION, turn))
+        said.add(turned_sensor(thrust, log, AT_IMU, ALLOCATION, turn))
     assert said == {"dvl"}
 
 

@@ -80,6 +80,23 @@ def test_a_sign_that_changed_a_moment_ago_has_no_factor(seed):
         assert not re.search(r"has the wrong sign|degrees", said), said
 
 
+@pytest.mark.parametrize("size, offset, told", [(0.8, 0.3, True), (0.02, 0.3, False),
+                                                (0.8, 60.0, False)])
+def test_radians_taken_for_degrees_are_seen_by_their_range(size, offset, told):
+    """Not where the joints hardly move, nor beyond their limits in rad. With the unit as it is
+    nothing is said."""
+    t = np.arange(0.0, 26.0, PERIOD)
+    raw = np.column_stack([offset + size * np.sin(0.5 * t + k) for k in range(4)])
+    log = np.column_stack([t, np.radians(raw), np.radians(np.gradient(raw, t, axis=0)),
+                           np.full((t.size, 4), np.nan)])
+    limits = NAMES, np.full(4, -2.0), np.full(4, 2.0), FAR
+    found = check_joints(log, *limits, unit="deg").findings
+    assert [one.values for one in found] == [{"joint_states.unit": "rad"}] * told
+    log[:, 1:9] = np.degrees(log[:, 1:9])
+    if told:
+        assert check_joints(log, *limits).findings == []
+
+
 @pytest.mark.parametrize("given", [(), (1.0, 1.0, -2.0, 1.0)])
 def test_efforts_in_another_unit_are_told_with_the_scale_to_set(given):
     """In one sentence, even if the efforts are within one joint's limit."""

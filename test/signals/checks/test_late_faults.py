@@ -40,7 +40,7 @@ from uvms_adaptive_dynamics.signals.checks.finding import (
     mismatch,
 )
 from uvms_adaptive_dynamics.signals.checks.frames import FrameChecks
-from uvms_adaptive_dynamics.signals.checks.velocity_map import VelocityMap, velocity_map
+from uvms_adaptive_dynamics.signals.checks.velocity_map import AT_IMU, VelocityMap, velocity_map
 from uvms_adaptive_dynamics.signals.health import UNLEARNT, signal_warnings
 
 ONSET, LENGTH, PERIOD = 130.0, 240.0, 0.1
@@ -247,7 +247,7 @@ def test_a_mismatch_of_the_newest_rows_stands_over_that_of_a_mixture(shown_in, m
     frames = followed(until=75.0)
     frames._consistent["DVL"] = 60.0
 
-    def turned(dvl):
+    def turned(dvl, place):
         yield
         return 75.0 - shown_in - 5.0
     monkeypatch.setattr("uvms_adaptive_dynamics.signals.checks.frames.turned_since", turned)
@@ -443,7 +443,7 @@ def test_the_mean_tilt_tells_which_sensor_has_turned(rpy, seed):
                          *I.ravel(), *(I.T @ n)])
         return np.array(rows)
     for sensor, rows in (("imu", log(turn, np.eye(3))), ("dvl", log(np.eye(3), turn))):
-        found = of_turn(rows, 30.0)
+        found = of_turn(rows, AT_IMU, 30.0)
         assert (found is None) == (rpy[:2] == (0.0, 0.0))
         if found is not None:
             role, mend = found

@@ -36,6 +36,7 @@ from .finding import (
     outside,
 )
 from .fits import integral, regression, rows_in
+from .velocity_log import dvl_place, turned_dvl
 from .velocity_map import VelocityMap, velocity_map
 
 MIN_DEPTH_RMS = 0.03      # [m] RMS change over CHANGE_WINDOW; below it depth is not judged
@@ -86,8 +87,8 @@ def depth_fit(logs: dict[str, np.ndarray], turn: np.ndarray, config: Config) -> 
     `turn` (3, 3) rotates the DVL's velocity into the IMU's axes; `logs` as in `frames`. None if the
     log is too short.
     """
-    dvl, depth = logs["dvl"], logs["depth"]
-    t, v, w, n3 = dvl[:, 0], dvl[:, 1:4] @ turn.T, dvl[:, 4:7], dvl[:, 19:22]
+    dvl, depth = turned_dvl(logs["dvl"], dvl_place(config), turn), logs["depth"]
+    t, v, w, n3 = dvl[:, 0], dvl[:, 1:4], dvl[:, 4:7], dvl[:, 19:22]
     lever = FRD_FROM_FLU @ (np.array(config.imu.xyz) - np.array(config.depth.xyz))
     at_depth = v - np.cross(w, lever)
     # A small rotation d between DVL and gravity adds d . (v x n3): free, since mounts are off by a
@@ -105,20 +106,20 @@ def depth_fit(logs: dict[str, np.ndarray], turn: np.ndarray, config: Config) -> 
     whole, variance, explained = regression(
         np.column_stack([by_velocity.sum(axis=1), by_turn]), change, lag)
     power = float(np.mean(by_velocity[:, 2] ** 2))
-    real = power - _noise_of_path(dvl, turn, lag)
+    real = power - _noise_of_path(dvl, lag)
     moved = real > max(MIN_DEPTH_RMS ** 2, (1 - LARGEST_NOISE) * power)
     errors = np.sqrt(np.diagonal(covariance)) if moved else np.full(3, np.inf)
     return DepthFit(by_axis, errors, float(whole[0]),
                     float(np.sqrt(variance[0, 0])) if moved else math.inf, explained)
 
 
-def _noise_of_path(dvl: np.ndarray, turn: np.ndarray, lag: int) -> float:
+def _noise_of_path(dvl: np.ndarray, lag: int) -> float:
     """Variance [m^2] of the velocity's integral over `lag` rows due to DVL noise.
 
     The DVL less the integrated IMU is noise plus slow drift; second differences remove the
     drift."""
     R = dvl[:, 10:19].reshape(-1, 3, 3)
-    offset = np.einsum("kij,kj->ki", R, dvl[:, 1:4] @ turn.T) - dvl[:, 7:10]
+    offset = np.einsum("kij,kj->ki", R, dvl[:, 1:4]) - dvl[:, 7:10]
     curvature = np.median(np.abs(offset[2:] - 2 * offset[1:-1] + offset[:-2])) / NORMAL_MEDIAN
     period = float(np.median(np.diff(dvl[:, 0])))
     # (trapezoidal rule: ends count half)
@@ -145,7 +146,7 @@ def check_depth(logs: dict[str, np.ndarray], config: Config, turn: np.ndarray) -
             f"depth does not follow the heave velocity {seen}; check that the sensor works, its "
             "topic (depth.topic) and its unit (depth.unit)"), harm=Harm.SLIGHT)
     if fit.is_outside(SCALE_TOLERANCE):
-        of_imu = velocity_map(logs["dvl"])
+        of_imu = velocity_map(logs["dvl"], dvl_place(config))
         if of_imu is not None and fit.blames_dvl(of_imu):
             return UNDECIDED        # velocities that are wrong themselves judge no depth
         dvl = "" if of_imu is not None and fit.contradicts(of_imu) else (

@@ -16,14 +16,14 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Generator, Iterable, Sequence
+from collections.abc import Generator
 
 import numpy as np
 from scipy.spatial.transform import Rotation
 
 from ...config import Config
 from ...model.normal import Z999, chi_squared
-from ...model.rotations import FRD_FROM_FLU, from_rpy, to_frd
+from ...model.rotations import FRD_FROM_FLU
 from .depth_check import depth_fit
 from .finding import (
     CONSISTENT,
@@ -37,9 +37,21 @@ from .finding import (
     mismatch,
     outside,
 )
-from .fits import SIGNED_AXES, axis_name, degrees, nearest_axes, stretch_means, to_rpy
+from .fits import (
+    MIN_TILT,
+    SIGNED_AXES,
+    axis_name,
+    degrees,
+    is_level,
+    listed,
+    mounted,
+    nearest_axes,
+    stretch_means,
+    to_rpy,
+)
 from .imu_check import attitudes
 from .thruster_check import turned_sensor
+from .velocity_log import dvl_place, turned_imu
 from .velocity_map import (
     KNOWN_ENOUGH,
     LEAST_KNOWN,
@@ -54,9 +66,6 @@ MIN_VELOCITY_RMS = 0.05   # [m/s] RMS change over CHANGE_WINDOW on a judged axis
 DVL_GAIN = 0.6, 1.6       # range of the velocities' gain if their unit is right
 AXES_ODDS = 1000.0        # required odds of signed axes, or of world axes, against each alternative
 MAX_OFF_AXES = 0.35       # distance from signed axes beyond which the axes are tilted
-# Smallest tilt worth a finding: brackets are mounted by hand. An IMU that leans by this much moves
-# the righting moment of an even keel by a thirtieth of its largest.
-MIN_TILT = math.radians(2.0)
 MIN_LEVER_ERROR = 0.05    # [m] worth a finding: at 0.2 rad/s a small DVL's noise, 1 cm/s
 # Standard deviations that the size of a vector (3,) of noise exceeds once in a thousand times.
 CERTAIN_SIZE = math.sqrt(chi_squared(0.999, 3))
@@ -72,23 +81,27 @@ def check_velocity(logs: dict[str, np.ndarray], config: Config, upside_down: boo
     """(result, matrix (3, 3) that rotates the DVL's velocity into the IMU's axes, or None if it
     cannot be told).
 
-    `upside_down`: the IMU has already been found upside down; times_guessed: the DVL's readings are
-    dated at reception less an assumed delay. `logs` as in `frames`.
+    `upside_down`: the IMU has already been found upside down, and counts as if it were turned back;
+    times_guessed: the DVL's readings are dated at reception less an assumed delay. `logs` as in
+    `frames`.
     A finding must hold whether the noise is the DVL's or the integral's: the rough fit has the same
     one, or a map that is the same within the errors of both.
     """
-    dvl, place = logs["dvl"], FRD_FROM_FLU @ np.subtract(config.dvl.xyz, config.imu.xyz)
-    fit = any_map(dvl)
-    result, axes = _judgement(fit, velocity_map(dvl, place), logs, config, upside_down,
+    dvl, place = logs["dvl"], dvl_place(config)
+    if upside_down:
+        dvl = turned_imu(dvl, place, FRD_FROM_FLU)
+        logs = logs | {"dvl": dvl}
+    fit = any_map(dvl, place)
+    result, axes = _judgement(fit, velocity_map(dvl, place, of_world=True), logs, config,
                               times_guessed)
     if not result.findings:
         return result, axes
-    rough = any_map(dvl, rough=True)
+    rough = any_map(dvl, place, rough=True)
     # (the maps of axes that turn with the robot may agree where the world's axes fit better)
     of_world = any(finding.setting == OF_WORLD for finding in result.findings)
     if not of_world and fit is not None and rough is not None and fit.agrees(rough):
         return result, axes
-    others, _ = _judgement(rough, velocity_map(dvl, place, rough=True), logs, config, upside_down,
+    others, _ = _judgement(rough, velocity_map(dvl, place, of_world=True, rough=True), logs, config,
                            times_guessed)
     confirmed = {finding.setting for finding in others.findings}
     sure = [finding for finding in result.findings if finding.setting in confirmed]
@@ -96,8 +109,7 @@ def check_velocity(logs: dict[str, np.ndarray], config: Config, upside_down: boo
 
 
 def _judgement(fit: VelocityMap | None, world: VelocityMap | None, logs: dict[str, np.ndarray],
-               config: Config, upside_down: bool, times_guessed: bool
-               ) -> tuple[CheckResult, np.ndarray | None]:
+               config: Config, times_guessed: bool) -> tuple[CheckResult, np.ndarray | None]:
     """`check_velocity` by the maps of one kind: of velocities in axes that turn with the robot, and
     in the world's axes."""
     if fit is not None and world is not None and _is_of_world(fit, world):
@@ -105,21 +117,20 @@ def _judgement(fit: VelocityMap | None, world: VelocityMap | None, logs: dict[st
     if fit is None or fit.known < LEAST_KNOWN:
         return UNDECIDED, None
     Q, error = fit.Q, fit.errors
-    turned = Q @ FRD_FROM_FLU if upside_down else Q
     judged = _judged(fit)
     if not judged.any():
         return UNDECIDED, None
-    size = np.linalg.norm(turned, axis=0)
+    size = np.linalg.norm(Q, axis=0)
     gain, worst = float(np.median(size[judged])), float(error[:9].max())
     if outside(gain * fit.least, gain, worst, DVL_GAIN):
         return mismatch("dvl unit", (
             f"DVL velocities are {1 / max(gain, 1e-9):.3g} times those of the integrated IMU; "
             f"publish m/s{_unit_of(gain)}"), harm=Harm.FOLLOWED), np.eye(3)
-    clear = _clear_axes(turned, error[:9].reshape(3, 3).T)
+    clear = _clear_axes(Q, error[:9].reshape(3, 3).T)
     if clear is not None and not judged.all() and (fit.moved > MIN_VELOCITY_RMS).all():
         return _other_axes(logs, config, clear), clear
     if judged.all():
-        axes, off_axes = nearest_axes(turned)
+        axes, off_axes = nearest_axes(Q)
         if axes is None or off_axes > MAX_OFF_AXES:
             tilted = _tilted(fit, config, Harm.CONTRADICTS)
             return (tilted if tilted.findings else UNDECIDED), _axes_of(Q)
@@ -129,10 +140,10 @@ def _judgement(fit: VelocityMap | None, world: VelocityMap | None, logs: dict[st
                 small.findings or fit.known > KNOWN_ENOUGH)), _axes_of(Q)
         return _other_axes(logs, config, axes), axes
     reversed_axes = [k for k in range(3) if judged[k]
-                     and turned[k, k] + Z999 * error[4 * k] < 0]
+                     and Q[k, k] + Z999 * error[4 * k] < 0]
     findings = [Finding("dvl.frame",
                         f"the DVL's {VELOCITY_AXES[k]} velocity has the wrong sign relative to "
-                        f"the IMU (gain {turned[k, k]:.2f} +- {error[4 * k]:.2f}); check dvl.frame "
+                        f"the IMU (gain {Q[k, k]:.2f} +- {error[4 * k]:.2f}); check dvl.frame "
                         "and dvl.rpy") for k in reversed_axes]
     return CheckResult(findings, False), np.eye(3)
 
@@ -251,34 +262,35 @@ def _tilted(fit: VelocityMap, config: Config, harm: Harm) -> CheckResult:
     angle = float(np.linalg.norm(phi))
     if angle - CERTAIN_SIZE * error < MIN_TILT:
         return CONSISTENT
-    by_dvl = _mount(config.dvl.frame, config.dvl.rpy, U @ Vt)
-    by_imu = _mount(config.imu.frame, config.imu.rpy, (U @ Vt).T)
+    by_dvl = mounted(config.dvl.frame, config.dvl.rpy, U @ Vt)
+    by_imu = mounted(config.imu.frame, config.imu.rpy, (U @ Vt).T)
     return mismatch("dvl.rpy", (
         f"the DVL's axes are rotated relative to the IMU's by about {degrees(phi)}, "
         f"{math.degrees(angle):.1f} +- {math.degrees(error):.1f} degrees in total; set dvl.rpy to "
-        f"{_listed(by_dvl)} if the DVL is turned, or imu.rpy to {_listed(by_imu)} if the IMU is"),
+        f"{listed(by_dvl)} if the DVL is turned, or imu.rpy to {listed(by_imu)} if the IMU is"),
         {"dvl.rpy": by_dvl}, harm)
 
 
-def turned_since(dvl: np.ndarray) -> Generator[None, None, float | None]:
+def turned_since(dvl: np.ndarray, place: np.ndarray) -> Generator[None, None, float | None]:
     """The time [s] at which the DVL's axes turned relative to the IMU's, with 99.9 % certainty;
-    None if they may have been turned all along. Found in steps. `dvl` rows as in `frames`."""
+    None if they may have been turned all along. Found in steps. `dvl` rows as in `frames`; place
+    (3,): as `dvl_place`."""
     t, found = dvl[:, 0], [(0.0, 0.0)]
     for cut in np.arange(t[0] + CUT_STEP, t[-1], CUT_STEP).tolist():
-        found.append((_turn_at(dvl[t <= cut], dvl[t > cut]), cut))
+        found.append((_turn_at(dvl[t <= cut], dvl[t > cut], place), cut))
         yield
     deviations, cut = max(found)
     return cut if deviations > CERTAIN_SIZE else None
 
 
-def of_turn(dvl: np.ndarray, at: float) -> tuple[str, Mend] | None:
+def of_turn(dvl: np.ndarray, place: np.ndarray, at: float) -> tuple[str, Mend] | None:
     """(role of the sensor that turned at about `at` [s], IMU or DVL, what puts it right); None if
-    gravity does not tell. `dvl` rows as in `frames`.
+    gravity does not tell. `dvl` rows as in `frames`; place (3,): as `dvl_place`.
 
     The vehicle's mean tilt by the IMU turns with the IMU, but not with the DVL."""
     t = dvl[:, 0]
     before, after = dvl[t < at - CUT_STEP], dvl[t > at + CUT_STEP]
-    fit = velocity_map(after) if len(after) > 1 else None
+    fit = velocity_map(after, place) if len(after) > 1 else None
     if fit is None or len(before) == 0 or np.linalg.det(fit.Q) <= 0:
         return None
     Q = _axes_of(fit.Q)
@@ -299,25 +311,14 @@ def of_turn(dvl: np.ndarray, at: float) -> tuple[str, Mend] | None:
     return turned, mend._replace(out_until=at + CUT_STEP)
 
 
-def _turn_at(before: np.ndarray, after: np.ndarray) -> float:
+def _turn_at(before: np.ndarray, after: np.ndarray, place: np.ndarray) -> float:
     """Turn of the axes from one log to the next, in standard errors."""
-    fits = [velocity_map(rows) if len(rows) > 1 else None for rows in (before, after)]
+    fits = [velocity_map(rows, place) if len(rows) > 1 else None for rows in (before, after)]
     turns = [fit.rotation() for fit in fits if fit is not None and np.linalg.det(fit.Q) > 0]
     if len(turns) < 2:
         return 0.0
     (phi, error), (other, other_error) = turns
     return float(np.linalg.norm(other - phi)) / math.hypot(error, other_error)
-
-
-def _mount(frame: str, rpy: Sequence[float], turn: np.ndarray) -> tuple[float, ...]:
-    """Corrected setting rpy [rad] of a sensor whose readings must be rotated by `turn` (3, 3), FRD.
-    """
-    axes = to_frd(frame)
-    return tuple(round(angle, 4) for angle in to_rpy(axes.T @ turn @ axes @ from_rpy(*rpy)))
-
-
-def _listed(values: Iterable[float]) -> str:
-    return "[" + ", ".join(f"{value:.2f}" for value in values) + "]"
 
 
 def _scaled(fit: VelocityMap, logs: dict[str, np.ndarray], config: Config) -> CheckResult:
@@ -361,8 +362,8 @@ def _lever_arm(fit: VelocityMap, dvl: np.ndarray, config: Config) -> CheckResult
                       for place in (config.dvl.xyz - wrong, config.imu.xyz + wrong))
     return mismatch("dvl.xyz", (
         "by velocities in turns, the DVL's place relative to the IMU is off by "
-        f"{_listed(wrong.round(2) + 0.0)} +- {_listed(stddev)} m (FLU); set dvl.xyz to "
-        f"{_listed(by_dvl)} if the DVL's is wrong, or imu.xyz to {_listed(by_imu)} if the IMU's is"
+        f"{listed(wrong.round(2) + 0.0)} +- {listed(stddev)} m (FLU); set dvl.xyz to "
+        f"{listed(by_dvl)} if the DVL's is wrong, or imu.xyz to {listed(by_imu)} if the IMU's is"
     ), {"dvl.xyz": tuple(by_dvl)}, Harm.FOLLOWED if of_velocity > config.dvl.stddev
         else Harm.SLIGHT)
 
@@ -370,7 +371,8 @@ def _lever_arm(fit: VelocityMap, dvl: np.ndarray, config: Config) -> CheckResult
 def _other_axes(logs: dict[str, np.ndarray], config: Config, axes: np.ndarray) -> CheckResult:
     """The result if the DVL's axes are the signed axes `axes` (3, 3) of the IMU."""
     mend = Mend("dvl", 0, axes)
-    if np.array_equal(axes, FRD_FROM_FLU):
+    if np.array_equal(axes, FRD_FROM_FLU) and not is_level(
+            mounted(config.dvl.frame, config.dvl.rpy, axes)):
         other = "flu" if config.dvl.frame == "frd" else "frd"
         return mismatch("dvl.frame", (
             "sway and heave velocity have the wrong sign relative to the IMU; set dvl.frame to "
@@ -385,12 +387,12 @@ def _other_axes(logs: dict[str, np.ndarray], config: Config, axes: np.ndarray) -
     turned = "dvl"
     if "thrust" in logs:
         allocation = np.reshape(config.thrusters.allocation, (6, -1))
-        turned = turned_sensor(logs["thrust"], logs["dvl"], allocation, axes)
+        turned = turned_sensor(logs["thrust"], logs["dvl"], dvl_place(config), allocation, axes)
     rotation = axes if turned == "dvl" else axes.T
     sensor, other = (config.dvl, "imu") if turned == "dvl" else (config.imu, "dvl")
     seen = ", ".join(f"{VELOCITY_AXES[k]} is its {axis_name(rotation[k])}" for k in range(3))
     return mismatch(f"{turned}.rpy", (
         f"the {turned.upper()}'s axes are rotated ({seen}) by about "
         f"{degrees(to_rpy(rotation))}; check {turned}.rpy, or {other}.rpy"),
-        {f"{turned}.rpy": _mount(sensor.frame, sensor.rpy, rotation)},
+        {f"{turned}.rpy": mounted(sensor.frame, sensor.rpy, rotation)},
         mend=mend if turned == "dvl" else None)

@@ -17,17 +17,21 @@ from __future__ import annotations
 
 import itertools
 import math
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 
 import numpy as np
 
 from ...model.jackknife import variance
+from ...model.rotations import from_rpy, to_frd
 
 ROBUST_QUANTILE = 0.9     # share of the residuals that a robust fit keeps
 # Variance of a standard normal variable without the tenth that is farthest from zero.
 TRIMMED_VARIANCE = 0.623
 STRETCHES = 10            # stretches of time for the jackknife
 TRIED_SHIFTS = np.arange(-0.3, 0.41, 0.02)  # [s] candidate lags of a signal
+# Smallest tilt worth a finding: brackets are mounted by hand. An IMU that leans by this much moves
+# the righting moment of an even keel by a thirtieth of its largest.
+MIN_TILT = math.radians(2.0)
 # Ridge relative to the mean diagonal: without motion the error is large, but nothing raises.
 RIDGE_SHARE = 1e-9
 
@@ -197,6 +201,24 @@ def to_rpy(R: np.ndarray) -> tuple[float, float, float]:
     """Roll, pitch, yaw [rad] of a rotation (3, 3), in the convention of the settings."""
     return (math.atan2(R[2, 1], R[2, 2]), -math.asin(max(-1.0, min(1.0, R[2, 0]))),
             math.atan2(R[1, 0], R[0, 0]))
+
+
+def mounted(frame: str, rpy: Sequence[float], turn: np.ndarray) -> tuple[float, ...]:
+    """Corrected setting rpy [rad] of a sensor whose readings must be rotated by `turn` (3, 3), FRD.
+    """
+    axes = to_frd(frame)
+    return tuple(round(angle, 4) + 0.0      # (+ 0.0: no "-0.0")
+                 for angle in to_rpy(axes.T @ turn @ axes @ from_rpy(*rpy)))
+
+
+def listed(values: Iterable[float]) -> str:
+    """Numbers as text, as in a setting."""
+    return "[" + ", ".join(f"{value:.2f}" for value in values) + "]"
+
+
+def is_level(rpy: Sequence[float]) -> bool:
+    """Whether a mount's angles [rad] are too small for a finding."""
+    return max(map(abs, rpy)) < MIN_TILT
 
 
 def axis_name(row: np.ndarray) -> str:

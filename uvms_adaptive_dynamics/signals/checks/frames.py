@@ -37,6 +37,7 @@ from .finding import CHANGE_WINDOW, UNDECIDED, CheckResult, Finding, Harm, Mend
 from .joint_effort_check import OF_EFFORTS, SCALES
 from .joint_velocity_check import JOINT_WINDOW
 from .suite import SensorChecks
+from .velocity_log import dvl_place
 
 # [s] of data before the first check, between checks, and after which checks become less frequent.
 FIRST_CHECK, CHECK_PERIOD, EARLY_CHECKS = 30.0, 10.0, 60.0
@@ -91,7 +92,7 @@ class FrameChecks:
         whose transport delay is assumed, as `Clocks.guessed`. delay: returns what is known of the
         delay of the commands, as `DelayMonitor.result`."""
         self._drifts, self._tried, self._delay = drifts, tried, delay
-        self._config, self._robot = config, robot
+        self._config, self._robot, self._dvl_place = config, robot, dvl_place(config)
         self._checks = SensorChecks(config, robot, wrapped, guessed)
         self.reset()
 
@@ -450,12 +451,12 @@ class FrameChecks:
                 elif finding.lasting and self._right_at(name, finding) is None:
                     found[finding.setting] = -math.inf
                 elif name in self._consistent and finding.setting == OF_TURN and "dvl" in logs:
-                    turned_at = yield from turned_since(logs["dvl"])
+                    turned_at = yield from turned_since(logs["dvl"], self._dvl_place)
                     if turned_at is not None:
                         found[finding.setting] = turned_at - CUT_STEP
         if OF_TURN in found and "dvl" in logs:
-            self._results["DVL"] = _with_turn(self._results["DVL"], logs["dvl"],
-                                              found[OF_TURN] + CUT_STEP)
+            turn = of_turn(logs["dvl"], self._dvl_place, found[OF_TURN] + CUT_STEP)
+            self._results["DVL"] = _with_turn(self._results["DVL"], turn)
         return found
 
     def _onsets(self, t: float, elapsed: float) -> list[float]:
@@ -482,7 +483,8 @@ class FrameChecks:
         assert self._begin is not None
         shown: list[CheckResult] = []
         cuts = [self._begin + self._consistent[name], t - RECENT_DATA]
-        turned_at = (yield from turned_since(logs["dvl"])) if name == "DVL" else None
+        turned_at = ((yield from turned_since(logs["dvl"], self._dvl_place))
+                     if name == "DVL" else None)
         if turned_at is not None:
             cuts = [turned_at]
         for cut in (cut for cut in cuts if cut > begin):
@@ -507,10 +509,9 @@ class FrameChecks:
         self._checks.add_command(saturated)
 
 
-def _with_turn(result: CheckResult, dvl: np.ndarray, at: float) -> CheckResult:
-    """The DVL's result on axes that turned by an angle at about `at` [s], with the sensor that did,
+def _with_turn(result: CheckResult, turn: tuple[str, Mend] | None) -> CheckResult:
+    """The DVL's result on axes that turned by an angle, with the sensor that did, as by `of_turn`,
     if known."""
-    turn = of_turn(dvl, at)
     if turn is None:
         return result
     role, mend = turn

@@ -22,6 +22,7 @@ from scipy.spatial.transform import Rotation
 
 from ...config import Config
 from ...model.normal import Z999
+from ...model.rotations import FRD_FROM_FLU
 from .depth_check import depth_fit
 from .finding import (
     CONSISTENT,
@@ -34,7 +35,17 @@ from .finding import (
     mismatch,
     outside,
 )
-from .fits import axis_name, lag_of, nearest_axes, relation, rows_in, stretch_means
+from .fits import (
+    axis_name,
+    is_level,
+    lag_of,
+    listed,
+    mounted,
+    nearest_axes,
+    relation,
+    rows_in,
+    stretch_means,
+)
 
 TURNS = ("roll", "pitch", "yaw")
 FIRST_RATE = 3                 # place of the rates among an IMU's values
@@ -79,11 +90,17 @@ def check_gravity(logs: dict[str, np.ndarray], config: Config) -> GravityCheck:
     other_frame = "frd" if config.imu.frame == "flu" else "flu"
     other_world = "ned" if config.imu.world == "enu" else "enu"
     if along_up > 0:
+        seen = ("roll is near 180 degrees although force and attitude agree, so pitch and yaw "
+                "rates are reversed")
         finding = Finding("imu.frame", (
-            "roll is near 180 degrees although force and attitude agree, so pitch and yaw rates "
-            f"are reversed; set imu.frame to '{other_frame}', or imu.rpy if the IMU is mounted "
-            "upside down"), {"imu.frame": other_frame})
-        if upside_down and not config.imu.measures_force:
+            f"{seen}; set imu.frame to '{other_frame}', or imu.rpy if the IMU is mounted upside "
+            "down"), {"imu.frame": other_frame})
+        by_mount = mounted(config.imu.frame, config.imu.rpy, FRD_FROM_FLU)
+        if is_level(by_mount):
+            finding = Finding("imu.rpy", (
+                f"{seen}; the IMU is not mounted upside down: set imu.rpy to {listed(by_mount)}"),
+                {"imu.rpy": by_mount})
+        elif upside_down and not config.imu.measures_force:
             finding = Finding("imu.frame", (
                 f"roll is near 180 degrees; set imu.frame to '{other_frame}' or imu.world to "
                 f"'{other_world}', or imu.rpy if the marker body is upside down"))

@@ -23,7 +23,7 @@ from ..decode.turns import within_turn
 from ..gates.joint_gates import MOST_EFFORT
 from ..gates.velocity_fit import READINGS_MEMORY, Relation, velocity_relation
 from .effort_band import dead_band_findings
-from .finding import OF_POSITIONS, UNDECIDED, CheckResult, Finding, Harm
+from .finding import OF_POSITIONS, UNDECIDED, CheckResult, Finding, Harm, mismatch
 from .joint_effort_check import (
     MIN_MOVING_READINGS,
     check_efforts,
@@ -36,6 +36,9 @@ from .joint_effort_check import (
 from .joint_velocity_check import check_velocities
 
 LIMIT_MARGIN = 0.2           # [rad]
+# Motion in which positions, taken for degrees, show that they are radians, and joints that must
+# show it: by chance, one is within a 57th of its range once in 57 times.
+RADIANS_RANGE, RADIANS_JOINTS = 0.5, 2      # [rad]
 
 # (times (k,), positions, speeds, efforts (k, n)) -> findings
 ScaleCheck = Callable[[np.ndarray, np.ndarray, np.ndarray, np.ndarray], list[Finding]]
@@ -45,7 +48,7 @@ def check_joints(log: np.ndarray, names: Sequence[str], low: np.ndarray, high: n
                  effort_limits: np.ndarray, effort_scale: Sequence[float] = (),
                  check_scale: ScaleCheck = lambda t, mu, speed, effort: [],
                  wrapped: Sequence[bool] = (), masked: Sequence[str] = (),
-                 standing: CheckResult = UNDECIDED) -> CheckResult:
+                 standing: CheckResult = UNDECIDED, unit: str = "rad") -> CheckResult:
     """Check positions against limits (n,), velocities against positions, efforts against speed and
     load.
 
@@ -53,12 +56,17 @@ def check_joints(log: np.ndarray, names: Sequence[str], low: np.ndarray, high: n
     the efforts have been multiplied by `effort_scale` (n,) (empty: 1). check_scale returns findings
     on the efforts' unit. wrapped (n,): joints that may be whole turns beyond their limits (empty:
     none). masked: joints whose effort is not used, so it is not judged. standing: the result that
-    stands.
+    stands. unit: that of positions in the topic.
     """
     n = len(names)
     t, mu = log[:, 0], log[:, 1:1 + n]
     speed, effort = log[:, 1 + n:1 + 2 * n], log[:, 1 + 2 * n:1 + 3 * n]
     relations = [_relation(t, mu[:, j], speed[:, j]) for j in range(n)]
+    if unit == "deg" and _are_radians(np.degrees(mu), low, high):
+        return mismatch(OF_POSITIONS, (
+            "taken for degrees, the positions of all joints stay within "
+            f"{np.degrees(np.abs(mu).max()):.2g} degrees of zero; as radians they are within their "
+            "limits: set joint_states.unit to 'rad'"), {"joint_states.unit": "rad"})
     findings, complete = _check_positions(names, mu, low, high, relations, wrapped), True
     if np.isfinite(speed).all() and not findings:
         findings, complete = check_velocities(names, t, mu, speed, relations)
@@ -105,6 +113,12 @@ def _relation(t: np.ndarray, mu: np.ndarray, speed: np.ndarray) -> Relation | No
         latest = velocity_relation(t[newest], mu[newest], speed[newest])
         found = latest if latest is not None and (latest.is_scaled or latest.is_late) else None
     return found
+
+
+def _are_radians(raw: np.ndarray, low: np.ndarray, high: np.ndarray) -> bool:
+    """Whether numbers (k, n), taken for degrees, are positions in rad."""
+    inside = (raw > low - LIMIT_MARGIN) & (raw < high + LIMIT_MARGIN)
+    return bool(inside.all() and (np.ptp(raw, axis=0) > RADIANS_RANGE).sum() >= RADIANS_JOINTS)
 
 
 def _check_positions(names: Sequence[str], mu: np.ndarray, low: np.ndarray, high: np.ndarray,

@@ -40,6 +40,7 @@ from .response_check import response_findings
 from .thrust_share import share_since
 from .thruster_check import thruster_findings
 from .thruster_windows import Windows, thrust_windows
+from .velocity_log import dvl_place
 from .velocity_map import fused
 from .weak_thruster import with_share
 
@@ -56,6 +57,7 @@ class SensorChecks:
         """wrapped: returns which joints' encoders have wrapped (n,); empty: none. guessed: returns
         the roles whose transport delay is assumed, as `Clocks.guessed`."""
         self._config, self._robot, self._wrapped = config, robot, wrapped
+        self._dvl_place = dvl_place(config)
         self._guessed = guessed
         self._effort_limits = robot.effort_limits
         self._allocation = np.array(config.thrusters.allocation).reshape(6, -1)
@@ -108,7 +110,8 @@ class SensorChecks:
                                              self._scale_check(logs.get("imu")),
                                              self._wrapped(),
                                              self._config.joint_states.effort_masked,
-                                             before.get("joints", UNDECIDED))
+                                             before.get("joints", UNDECIDED),
+                                             self._config.joint_states.unit)
             yield
         if "thrusters" in self.names:
             # (`turn` is None where the vehicle hardly moves: there thrust works against a tether.
@@ -119,7 +122,7 @@ class SensorChecks:
             windows = None
             if sensors_right and "thrust" in logs and "dvl" in logs:
                 if "DVL" in self.names:
-                    logs["dvl"] = fused(logs["dvl"])
+                    logs["dvl"] = fused(logs["dvl"], self._dvl_place)
                     yield
                 windows = thrust_windows(logs["thrust"], logs["dvl"])
             checked = self._check_thrusters(logs, windows)
@@ -140,7 +143,7 @@ class SensorChecks:
         weak = next((one for one in result.findings if one.mend and one.mend.of_thrust), None)
         if weak is None or weak.mend is None or not {"thrust", "dvl"} <= logs.keys():
             return result
-        dvl = fused(logs["dvl"]) if "DVL" in self.names else logs["dvl"]
+        dvl = fused(logs["dvl"], self._dvl_place) if "DVL" in self.names else logs["dvl"]
         thruster = int(np.argmin(np.diag(weak.mend.matrix)))
         share = share_since(logs["thrust"], dvl, self._allocation, thruster, onsets)
         if share is None:

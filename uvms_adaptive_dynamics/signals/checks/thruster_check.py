@@ -24,6 +24,7 @@ from .finding import Finding
 from .fits import solve
 from .thrust_fit import ThrustFit, deviation_of, explained, thrust_of_acceleration
 from .thruster_windows import MIN_IMPULSE_STDDEV, Windows, thrust_windows
+from .velocity_log import turned_dvl, turned_imu
 from .weak_thruster import MOST_ALIKE, weak_thruster
 from .wirings import Wiring, certain_gain, wirings
 
@@ -102,19 +103,16 @@ def _with_rivals(likely: Sequence[Wiring], allocation: np.ndarray,
         "move on more axes to find out which"))
 
 
-def turned_sensor(thrust: np.ndarray, dvl: np.ndarray, allocation: np.ndarray,
+def turned_sensor(thrust: np.ndarray, dvl: np.ndarray, place: np.ndarray, allocation: np.ndarray,
                   turn: np.ndarray) -> str:
     """'dvl' or 'imu', whichever is rotated according to the thrust.
 
-    `turn` (3, 3) rotates the DVL's axes into the IMU's. Without thrust that fits a turned IMU, as
-    with thrusters in another order, it is the DVL: its bracket is mounted at will, and only a
-    controller that knows of a turned IMU could fly.
+    place (3,): as `dvl_place`; `turn` (3, 3) rotates the DVL's axes into the IMU's. Without thrust
+    that fits a turned IMU, as with thrusters in another order, it is the DVL: its bracket is
+    mounted at will, and only a controller that knows of a turned IMU could fly.
     """
-    by_dvl, by_imu = dvl.copy(), dvl.copy()
-    by_dvl[:, 1:4] = dvl[:, 1:4] @ turn.T
-    by_imu[:, 4:7], by_imu[:, 19:22] = dvl[:, 4:7] @ turn, dvl[:, 19:22] @ turn
     fits = [thrust_of_acceleration(thrust_windows(thrust, log), log, allocation)
-            for log in (by_dvl, by_imu)]
+            for log in (turned_dvl(dvl, place, turn), turned_imu(dvl, place, turn.T))]
     as_dvl, as_imu = (math.inf if fit is None else
                       deviation_of(allocation, fit).squared / explained(fit) for fit in fits)
     return "imu" if as_imu < min(as_dvl, 1.0) else "dvl"

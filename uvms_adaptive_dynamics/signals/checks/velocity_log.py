@@ -21,6 +21,8 @@ from typing import NamedTuple
 import numpy as np
 from scipy.linalg import block_diag
 
+from ...config import Config
+from ...model.rotations import FRD_FROM_FLU
 from .finding import CHANGE_WINDOW
 from .fits import integral, rows_in
 
@@ -32,10 +34,38 @@ SHORTEST_LOG = 5          # windows of CHANGE_WINDOW
 KNOT_SPACING = 0.75
 
 
+def dvl_place(config: Config) -> np.ndarray:
+    """(3,) [m] place of the DVL relative to the IMU, FRD."""
+    return FRD_FROM_FLU @ np.subtract(config.dvl.xyz, config.imu.xyz)
+
+
+def at_dvl(dvl: np.ndarray, place: np.ndarray) -> np.ndarray:
+    """(k, 3) the DVL's own readings, in its axes as configured, from the rows of `dvl` (as in
+    `frames`), which hold them as velocities of the IMU; place (3,): as `dvl_place`."""
+    return dvl[:, 1:4] + np.cross(dvl[:, 4:7], place)
+
+
+def turned_dvl(dvl: np.ndarray, place: np.ndarray, turn: np.ndarray) -> np.ndarray:
+    """The rows of `dvl` (as in `frames`) if the DVL's readings are rotated by `turn` (3, 3)."""
+    rows = dvl.copy()
+    rows[:, 1:4] = at_dvl(dvl, place) @ turn.T - np.cross(dvl[:, 4:7], place)
+    return rows
+
+
+def turned_imu(dvl: np.ndarray, place: np.ndarray, turn: np.ndarray) -> np.ndarray:
+    """The rows of `dvl` (as in `frames`) if the IMU's readings are rotated by `turn` (3, 3)."""
+    rows = dvl.copy()
+    rows[:, 4:7], rows[:, 19:22] = dvl[:, 4:7] @ turn.T, dvl[:, 19:22] @ turn.T
+    rows[:, 10:19] = (dvl[:, 10:19].reshape(-1, 3, 3) @ turn.T).reshape(-1, 9)
+    rows[:, 1:4] = at_dvl(dvl, place) - np.cross(rows[:, 4:7], place)
+    return rows
+
+
 class VelocityLog(NamedTuple):
     """Rows with neighbours: times t (k,) [s], axes R (k, 3, 3) of the velocities v (k, 3), rates w
     (k, 3), the integral C (k, 3), its slope a (k, 3), the integral of R (k, 3, 3); hats (k, J): the
-    share of each of the offset's knots; kinks (m, J): their second differences."""
+    share of each of the offset's knots; kinks (m, J): their second differences. v and C are at the
+    DVL: what the DVL measures is a map of the velocity there, and of no other place's."""
 
     t: np.ndarray
     R: np.ndarray
@@ -48,16 +78,12 @@ class VelocityLog(NamedTuple):
     kinks: np.ndarray
 
     @classmethod
-    def of(cls, dvl: np.ndarray, of_world: np.ndarray | None = None) -> VelocityLog | None:
-        """The log of the rows of `dvl`, as in `frames`; None if too few have neighbours. of_world
-        (3,) [m]: place of a DVL in world axes relative to the IMU; v is at that place then."""
-        t, v, C, R = dvl[:, 0], dvl[:, 1:4], dvl[:, 7:10], dvl[:, 10:19].reshape(-1, 3, 3)
-        axes = R
-        if of_world is not None:
-            # (the rows count its velocity as if in the body's axes)
-            turning = np.cross(dvl[:, 4:7], of_world)
-            v, C = v + turning, C + np.einsum("kij,kj->ki", R, turning)
-            axes = np.broadcast_to(np.eye(3), R.shape)
+    def of(cls, dvl: np.ndarray, place: np.ndarray, of_world: bool = False) -> VelocityLog | None:
+        """The log of the rows of `dvl`, as in `frames`; None if too few have neighbours. place
+        (3,): as `dvl_place`; of_world: the DVL's velocities are in world axes."""
+        t, v, R = dvl[:, 0], at_dvl(dvl, place), dvl[:, 10:19].reshape(-1, 3, 3)
+        C = dvl[:, 7:10] + np.einsum("kij,kj->ki", R, np.cross(dvl[:, 4:7], place))
+        axes = np.broadcast_to(np.eye(3), R.shape) if of_world else R
         period = float(np.median(np.diff(t)))
         a, near = _slope(t, C, 3 * period)
         if near.sum() < max(MIN_VELOCITIES, SHORTEST_LOG * rows_in(t, CHANGE_WINDOW)):

@@ -55,6 +55,7 @@ STIFFNESSES = 10.0 ** np.arange(-2, 8)
 TRIMMED_VECTORS = 0.797
 # Corrections at most, until map (relative to its size) and lag [s] change by less than SETTLED.
 CORRECTIONS, SETTLED = 5, 2e-3
+AT_IMU = np.zeros(3)
 NEARLY_SINGULAR = 1e-6           # singular values of a map, relative to its largest, that are none
 LEAST_KNOWN = 0.3         # share of the integral's power that must be motion
 # Share from which the DVL may be found right, or a mirror image: else the offset between them may
@@ -129,20 +130,20 @@ class VelocityMap(NamedTuple):
         return 1.0 if self.rough else self.known
 
 
-def velocity_map(dvl: np.ndarray, of_world: np.ndarray | None = None,
+def velocity_map(dvl: np.ndarray, place: np.ndarray = AT_IMU, of_world: bool = False,
                  rough: bool = False) -> VelocityMap | None:
     """Fit the map to the rows of `dvl` (as in `frames`); None if too few of them have neighbours,
-    or if the integral shows its own errors rather than the motion. `of_world` (3,) [m]: assume a
-    velocity in world axes at this place relative to the IMU, with Q v instead of R Q v. rough: the
-    noise is the integral's, apart from white noise of the DVL."""
-    found = any_map(dvl, of_world, rough)
+    or if the integral shows its own errors rather than the motion. place (3,): as `dvl_place`;
+    of_world: assume velocities in world axes, with Q v instead of R Q v; rough: the noise is the
+    integral's, apart from white noise of the DVL."""
+    found = any_map(dvl, place, of_world, rough)
     return None if found is None or found.known < LEAST_KNOWN else found
 
 
-def any_map(dvl: np.ndarray, of_world: np.ndarray | None = None,
+def any_map(dvl: np.ndarray, place: np.ndarray = AT_IMU, of_world: bool = False,
             rough: bool = False) -> VelocityMap | None:
     """`velocity_map`, whatever the integral shows."""
-    log = VelocityLog.of(dvl, of_world)
+    log = VelocityLog.of(dvl, place, of_world)
     if log is None:
         return None
     if rough:
@@ -172,16 +173,16 @@ def _likely_axes(log: VelocityLog) -> np.ndarray:
     return U @ Vt
 
 
-def fused(dvl: np.ndarray) -> np.ndarray:
+def fused(dvl: np.ndarray, place: np.ndarray = AT_IMU) -> np.ndarray:
     """The rows of `dvl` (as in `frames`) that have neighbours, with the velocity of the integral
     and the offset, which is less noisy than the DVL's; all rows as they are if these are too few.
-    """
-    log = VelocityLog.of(dvl)
+    place (3,): as `dvl_place`."""
+    log = VelocityLog.of(dvl, place)
     if log is None:
         return dvl
     _, fit, _ = _settled(log)
     rows = dvl[np.isin(dvl[:, 0], log.t)].copy()
-    rows[:, 1:4] = fit.u
+    rows[:, 1:4] = fit.u - np.cross(rows[:, 4:7], place)
     return rows
 
 
