@@ -20,6 +20,7 @@
     python3 bootstrap.py lint [arguments of ruff check]
     python3 bootstrap.py types [arguments of mypy]
     python3 bootstrap.py docs [arguments of sphinx-build]
+    python3 bootstrap.py uvms COMMAND [its arguments]      (any other command of the package)
 
 Uses only the standard library and the syntax of Python 3.6, so that an old Python can report what
 is missing."""
@@ -46,6 +47,7 @@ COMMANDS = {
     "types": ["-m", "mypy"],
     "docs": ["-m", "sphinx", "--builder", "html", "--quiet", "--fail-on-warning", "--keep-going",
              "docs", os.path.join("docs", "_build")],
+    "uvms": ["-m", PACKAGE],
 }
 
 OLDEST, NEWEST = (3, 10), (3, 14)  # the ROS 2 Jazzy wheels, see requirements/ros.txt

@@ -81,9 +81,13 @@ def test_a_split_is_learning_and_then_the_held_out_test(bag, tmp_path):
         assert channel["rmse"] == pytest.approx(second["channels"][name]["rmse"], rel=1e-6)
         assert channel["n"] == second["channels"][name]["n"]
     assert (tmp_path / "held_out" / "samples.csv").is_file()
-    word = both["held_out"]["verdict"]["word"]      # whoever reads the first part's learns of it
-    assert both["next"][0].endswith(f"is {word}: see held_out/")
-    assert both["next"][0] in (tmp_path / "statement.md").read_text()
+    answers = {each["question"]: each for each in both["verdict"]["answers"]}
+    answer = answers["Does it hold on what was held out?"]
+    word = both["held_out"]["verdict"]["word"]
+    assert answer["verdict"] == word and (word == "good") == (not answer["reasons"])
+    assert set(answer["reasons"]) <= set(both["next"])
+    assert answer["sentence"] in (tmp_path / "statement.md").read_text()
+    assert "learned" not in [one["code"] for one in both["held_out"]["findings"]]
 
 
 def test_what_was_learnt_from_a_wrong_sensor_is_not_judged_held_out(bag, monkeypatch):

@@ -35,7 +35,7 @@ def page(frozen, **values):
     table = Table(("head",), [("cell",)])
     given = dict(recordings="dive", frozen=frozen, subtitle=["60 s"], findings=[], channels=[],
                  verdict=VERDICT, next_steps=[], missing=[], inputs=table, errors=table,
-                 over_time=table, regimes=table, stages=table, saved=frozen,
+                 held_out="", over_time=table, regimes=table, stages=table, saved=frozen,
                  groups=[], parity=[], comparison=None, blocks=[], eigenvalues=False,
                  parameters=table, solver=None, notes=[], facts=[("name", "value")],
                  measured="10%", weak="50%", data="{}", **dict.fromkeys(PAGE_PARTS, ""))

@@ -16,8 +16,11 @@
 from types import SimpleNamespace
 
 from uvms_adaptive_dynamics.config import Config
+from uvms_adaptive_dynamics.estimation.estimator import Estimator
 from uvms_adaptive_dynamics.evaluation.run_recorder import RunRecorder
+from uvms_adaptive_dynamics.model.prior import prior_from_config
 from uvms_adaptive_dynamics.model.robot import RobotModel
+from uvms_adaptive_dynamics.studies.linear_data import linear_samples
 from uvms_adaptive_dynamics.uncertainty.trust_cause import LostTrust
 
 FINE = LostTrust("", frozenset())
@@ -48,6 +51,31 @@ def test_lost_trust_is_told_when_it_is_about_something_new():
         LostTrust("surge wrong", surge), LostTrust("roll doubtful", frozenset())]) == [
         "from 2.0 s: surge wrong", "from 6.0 s: surge wrong because of dvl.frame",
         "at the end: roll doubtful"]
+
+
+def test_rows_that_were_learnt_from_are_no_test():
+    """Of frozen parameters: the same recording, wherever it begins, but not another one of the same
+    times. A saved estimate that was good "on rows never learnt from" had learnt from all of them.
+    """
+    config = Config().with_values({"estimation.horizon": 20})
+    robot = RobotModel.from_config(config)
+    pi = prior_from_config(config, robot).values
+    dive, another = (list(linear_samples(config, robot, pi, 32.0, seed)) for seed in (1, 2))
+    first = Estimator(config, robot=robot)
+    for sample in dive:
+        first.add(sample)
+
+    def seen(samples):
+        frozen = Estimator(config, first.parameter_set(), robot, learn=False)
+        recorder = RunRecorder(frozen, robot, True, None, 10)
+        recorder.add_samples(samples, 0)
+        assert frozen.parameter_set().learned["spans"] == first.parameter_set().learned["spans"]
+        return recorder.seen
+
+    (whole,), (part,) = seen(dive), seen([sample for sample in dive if sample.t > dive[0].t + 8.0])
+    assert "no test" in whole.sentence and whole.code == "learned" and whole.t_s == 0.0
+    assert part.sentence == whole.sentence
+    assert seen(another) == []
 
 
 def test_what_is_wrong_at_the_end_is_not_said_twice():

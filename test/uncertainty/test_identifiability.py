@@ -46,6 +46,17 @@ def test_weight_and_buoyancy_only_as_their_difference(learnt):
     assert "W and B only as W - B" in learnt.identifiability().sentences
 
 
+def test_the_deviation_of_a_combination_is_that_of_the_saved_estimate(learnt):
+    """With what timing, calibration and effects that the model lacks may shift: a statement had
+    W - B to .56 N and a table of the same file to 18 N."""
+    known = learnt.parameter_set()
+    J = np.zeros((1, len(known.names)))
+    J[0, known.names.index("W")], J[0, known.names.index("B")] = 1.0, -1.0
+    (told,) = [one for one in learnt.identifiability().combinations if one.text == "W - B"]
+    assert told.stddev == pytest.approx(known.stddev_of(J)[0], rel=1e-3)
+    assert told.stddev > 1.5 * np.sqrt(J @ known.covariance @ J.T)[0, 0]
+
+
 def test_blocks_that_the_motion_shows_are_trusted_and_others_warned_of(learnt):
     """After 20 s of full motion vehicle and friction are known and the first link is not; the
     summary says so."""

@@ -294,6 +294,22 @@ def test_the_statement_begins_with_the_answer_and_holds_everything():
     assert set(document["channels"]) == set(ROBOT.channels)
 
 
+@pytest.mark.parametrize("share, word", [(0.02, GOOD), (0.2, USABLE)])
+def test_what_was_held_out_bounds_the_verdict(share, word):
+    """A page was headed "Good" although the part that was held out was not."""
+    own = statement(evidence(), ParameterSet(TABLE.names, np.zeros(TABLE.size)), "dive")
+    tested = statement(evidence({"surge": channel(share)}, which="rows", learnt=False),
+                       ParameterSet(TABLE.names, np.zeros(TABLE.size)), "dive")
+    both = own.with_held_out(tested, "held_out/")
+    assert (own.verdict.word, tested.verdict.word, both.verdict.word) == (GOOD, word, word)
+    (answer,) = [each for each in both.verdict.answers if "held out" in each.question]
+    assert answer.verdict == word and "R^2 is at least" in answer.sentence
+    if word == GOOD:
+        assert both.next == own.next and answer.reasons == ()
+    else:
+        assert both.next == answer.reasons and "surge" in both.next[0]
+
+
 def test_a_failing_estimator_is_not_usable():
     """However well the rows before were explained."""
     made = verdict(evidence(failed="the last 12 solves failed"))

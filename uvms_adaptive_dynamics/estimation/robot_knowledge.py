@@ -189,7 +189,8 @@ class RobotKnowledge:
         information = self.information
         return identifiability(self._table, self.free, information.data_information(self.pi),
                                information.rows_learned - information.rows_in_prior, self.pi,
-                               self.covariance, self.uncertainty.prior_stddev, self.known_from())
+                               self.covariance, self.uncertainty.present().systematic,
+                               self.uncertainty.prior_stddev, self.known_from())
 
     def identifiable_rank(self) -> int:
         """Number of directions of the free parameters that the data so far determine, after the

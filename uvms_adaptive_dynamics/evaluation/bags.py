@@ -52,6 +52,16 @@ class BagContents:
     warnings: tuple[str, ...]
     piece: Piece
 
+    @property
+    def title(self) -> str:
+        """The recording's name, and which part of it is in use."""
+        begin, end = self.piece.begin, self.piece.end
+        name = self.path.resolve().name
+        if not begin and end is None:
+            return name
+        return f"{name} (from {begin:.0f} s on)" if end is None else (
+            f"{name} ({begin:.0f} to {end:.0f} s)")
+
 
 def check_bag(bag: str | Path | Piece, inputs: Sequence[Input]) -> BagContents:
     """Open the recording and match its topics to `inputs`.

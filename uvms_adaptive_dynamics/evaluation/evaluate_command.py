@@ -127,7 +127,8 @@ def summary(metrics: dict[str, Any]) -> str:
         before, after = (metrics[block]["channels"][name]["rmse"] for block in ("prior", "final"))
         lines.append(
             f"{name:<{wide}}{c['unit']:<5}{c['n']:>7}{c['masked']:>8}"
-            f"{shown(c['r2'], '.3f'):>10}{shown(c['slope'], '.3f'):>8}{shown(c['rmse'], '.4g'):>9}"
+            f" {shown(c['r2'], '.3f' if (c['r2'] or 0.0) > -99.0 else '.1e'):>9}"
+            f"{shown(c['slope'], '.3f'):>8}{shown(c['rmse'], '.4g'):>9}"
             f"{shown(c['coverage95'], '.1%'):>8}{shown(c['interval_width'], '.4g'):>9}"
             f"{shown(before, '.4g'):>12}{shown(after, '.4g'):>12}")
     lines += ["", *_inputs(metrics["inputs"]), ""]

@@ -22,7 +22,7 @@ import numpy as np
 
 from ..model.metrics import channel_metrics, timing
 from ..uncertainty.channel_answers import JUDGED_SECONDS
-from ..uncertainty.evidence import HELD_OUT, ChannelEvidence, Evidence, telling
+from ..uncertainty.evidence import HELD_OUT, SEEN, ChannelEvidence, Evidence, telling
 from ..uncertainty.statement import Statement, statement
 from .run_log import Rows
 from .run_record import Run, trust_of
@@ -55,9 +55,11 @@ def evidence_of(done: Run) -> Evidence:
             figures, judged.size * period, dict(masked), done.ticks, trust[c]["trust"] or "",
             moved=moved, counted=int(valid.sum()), unused=left_out[c],
             negligible=float(done.robot.negligible[c]))
-    learnt = LEARNT + (", after the robot changed" if begin else "")
+    which = LEARNT + (", after the robot changed" if begin else "")
+    if done.frozen:
+        which = SEEN if any(each.code == "learned" for each in done.findings) else HELD_OUT
     return Evidence(
-        channels, HELD_OUT if done.frozen else learnt, learnt=not done.frozen,
+        channels, which, learnt=not done.frozen,
         table=done.robot.table, known_from=done.final.known_from, findings=done.findings,
         violations=done.log.violations, update_ms=timing(done.log.cpu_ms)["median"],
         period_ms=1e3 * period, remedies=done.remedies, explained=done.explained, facts=done.facts,
@@ -83,8 +85,7 @@ def statement_of(done: Run, saved_to: str | Path | None = None) -> Statement:
     """The statement at the end of a run; saved_to: file with its parameters."""
     notes = [change.sentence for change in done.changes]
     notes += [found.sentence for found in done.findings if found.code == "residual"]
-    return statement(evidence_of(done), done.final, ", ".join(bag.path.resolve().name
-                                                              for bag in done.bags),
+    return statement(evidence_of(done), done.final, ", ".join(bag.title for bag in done.bags),
                      None if saved_to is None else str(saved_to), notes,
                      {end.stage: end.sentence() for end in done.stages} if done.stages else None,
                      done.standing_change)

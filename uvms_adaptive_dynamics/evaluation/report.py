@@ -63,7 +63,8 @@ def write_report(folder: Path, run: Run, metrics: dict[str, Any], said: Statemen
     rows = run.log.rows()
     page = template().render(
         {name: (PAGE / file).read_text() for name, file in PAGE_PARTS.items()},
-        recordings=", ".join(bag.path.resolve().name for bag in run.bags), frozen=run.frozen,
+        recordings=", ".join(bag.title for bag in run.bags), frozen=run.frozen,
+        held_out="held_out/report.html" if "held_out" in metrics else "",
         subtitle=_subtitle(run, metrics), findings=_findings(run),
         verdict=said.verdict, next_steps=said.next, missing=said.missing,
         channels=tables.channel_rows(metrics), errors=tables.all_errors(run, metrics),

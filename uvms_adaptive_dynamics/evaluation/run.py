@@ -17,7 +17,6 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
 from contextlib import AbstractContextManager, closing
-from dataclasses import replace
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -85,9 +84,7 @@ def evaluate(bags: Sequence[str | Path | Piece], config: Config, prior: Paramete
                      learnt=done)
         said_of_test = statement_of(tested)
         test["held_out"] = _with_verdict(said_of_test, tested)
-        said = replace(said, next=(
-            "The held-out part, of which nothing was learnt, is "
-            f"{said_of_test.verdict.word}: see held_out/", *said.next))
+        said = said.with_held_out(said_of_test, "held_out/")
     metrics = _with_verdict(said, done) | test
     if folder is not None:
         if held_out:
@@ -178,6 +175,7 @@ def run(bags: Sequence[str | Path | Piece], config: Config, prior: ParameterSet 
     notes = (*(one.sentence for one in found), *(stages.schedule.notes if stages else ()),
              *estimator.notes)
     found += recorder.trust_findings()
+    found += recorder.seen
     if estimator.replayed:
         found.append(ReportedFinding("learned", estimator.replayed))
     found += [ReportedFinding(*one) for one in estimator.mass_findings()]

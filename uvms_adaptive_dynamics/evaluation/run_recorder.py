@@ -24,6 +24,7 @@ import numpy as np
 
 from ..control.stage_runner import StageEnd, StageRunner
 from ..estimation.estimator import Estimator
+from ..estimation.learned_spans import LearnedSpans
 from ..model.robot import RobotModel
 from ..model.sample import Sample
 from ..review.arm_check import CHECKED_EVERY
@@ -46,8 +47,12 @@ class RunRecorder:
         self._told: set[str] = set()        # what these are about
         self._first_t: float | None = None
         self._t, self._bag = 0.0, 0
+        self._seen = LearnedSpans()     # what frozen parameters were learnt from, and rows since
+        self._seen_since: float | None = None
         if frozen:
             self._follow_physical(estimator.prior.values)
+            learned = estimator.prior.learned
+            self._seen = LearnedSpans(learned.get("spans"), learned.get("marks"))
 
     def elapsed(self) -> float:
         """Data time [s] since the first sample."""
@@ -70,6 +75,7 @@ class RunRecorder:
         if self._count % CHECKED_EVERY == 0:
             self.samples.append(sample)
         if self._frozen:
+            self._note_seen(sample)
             prediction = estimator.add(sample)
             if prediction is not None:
                 log.add_row(prediction, bag, estimator.excited.in_motion)
@@ -92,6 +98,22 @@ class RunRecorder:
             return
         log.add_estimate(estimate, bag)
         self._follow_physical(estimate.pi)
+
+    def _note_seen(self, sample: Sample) -> None:
+        """Note from when on the rows that are to test the parameters were learnt from."""
+        since = self._seen.add(sample)
+        if self._seen_since is None and since is not None:
+            self._seen_since = max(since - (self._first_t or 0.0), 0.0)
+
+    @property
+    def seen(self) -> list[ReportedFinding]:
+        """The finding on rows that test the parameters that were learnt from them."""
+        if self._seen_since is None:
+            return []
+        return [ReportedFinding("learned", (
+            f"the parameters were learnt from these data, from {self._seen_since:.0f} s on (same "
+            "stamps and readings), so they are no test: fit and intervals look better than they "
+            "are; predict a recording that was not learnt from"), self._seen_since)]
 
     def _follow_trust(self, t: float) -> None:
         """Keep a sentence on lost trust whenever it is about something new."""

@@ -48,7 +48,9 @@ def choose_solver(wanted: str, table: ParameterTable) -> tuple[Guarded, list[str
             return Guarded(solver, _native), [*notes, f"solver: {solver.name}",
                                               *([NO_FALLBACK] if alone else [])]
         except SolverError as error:
-            notes.append(f"solver '{name}' is not used: {error}")
+            # (who has not asked for it need not be told how to get it)
+            why = str(error).partition(";")[0] if wanted == "auto" else error
+            notes.append(f"solver '{name}' is not used: {why}")
     raise SolverError("; ".join(notes) + ". Set estimation.solver to 'auto', or install and "
                       "license the one you want.", "missing")
 

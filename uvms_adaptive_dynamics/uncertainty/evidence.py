@@ -168,8 +168,9 @@ class Evidence:
                 if each.code not in (*JUDGED_ELSEWHERE, *INPUT_CODES)]
 
 
-# `Evidence.which` for parameters that were held fixed.
+# `Evidence.which` for parameters that were held fixed, on new data and on those behind them.
 HELD_OUT = "rows never learnt from"
+SEEN = "rows of which some were learnt from"
 
 
 def telling(table: ParameterTable, in_motion: np.ndarray, effort: np.ndarray,

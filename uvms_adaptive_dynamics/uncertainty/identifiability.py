@@ -73,10 +73,11 @@ class Identifiability:
 
 
 def identifiability(table: ParameterTable, free: np.ndarray, information: np.ndarray, rows: float,
-                    pi: np.ndarray, covariance: np.ndarray, prior_stddev: np.ndarray,
-                    words: tuple[str, ...]) -> Identifiability:
+                    pi: np.ndarray, covariance: np.ndarray, systematic: np.ndarray,
+                    prior_stddev: np.ndarray, words: tuple[str, ...]) -> Identifiability:
     """The summary. information (p, p): Gram matrix of `rows` normalized rows; pi (p,) with
-    covariance (p, p): the estimate; prior_stddev (p,); words (p,): flags from `known_from`."""
+    covariance (p, p): the estimate; systematic (k, p): its shift by one deviation of each error
+    that residuals do not show; prior_stddev (p,); words (p,): flags from `known_from`."""
     found = directions(table, free, information)
     blocks = tuple(_block(name, places, information, rows, covariance, prior_stddev)
                    for name, places in table.blocks.items() if np.any(prior_stddev[places] > 0))
@@ -97,8 +98,9 @@ def identifiability(table: ParameterTable, free: np.ndarray, information: np.nda
         for block in blocks if block.left > TRUSTED)
     return Identifiability(
         found.rank, found.size, found.condition, words, blocks, tuple(sentences), warnings,
-        tuple(Combination(text, float(c @ pi), float(np.sqrt(max(c @ covariance @ c, 0.0))))
-              for text, c in written))
+        tuple(Combination(text, float(c @ pi), float(np.sqrt(
+            max(c @ covariance @ c, 0.0) + np.sum((systematic @ c) ** 2))))
+            for text, c in written))
 
 
 def _block(name: str, places: np.ndarray, information: np.ndarray, rows: float,

@@ -19,7 +19,7 @@ The node and `evaluate` share it; it comes as text (Markdown) and as a document 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, NamedTuple
 
 from ..model.metrics import shown
@@ -33,8 +33,12 @@ from .advisories import (
     measured_blocks,
     motion_for,
 )
+from .answer import GOOD
 from .evidence import Evidence
 from .verdict import Verdict, verdict
+
+CONFIRM = ("Confirm it on a recording of another motion: save it with --save-parameters FILE, then "
+           "evaluate BAG --frozen --parameters FILE --output DIR, with the same --config")
 
 
 class KnownValue(NamedTuple):
@@ -92,6 +96,16 @@ class Statement:
     notes: tuple[str, ...]
     file: str | None
     stages: Mapping[str, str] | None
+
+    def with_held_out(self, tested: Statement, where: str) -> Statement:
+        """This statement with that on data held out, which are predicted with its parameters;
+        where: what holds it."""
+        judged = self.verdict.with_held_out(tested.verdict, where)
+        if judged.word == self.verdict.word == GOOD:
+            return replace(self, verdict=judged)
+        kept = [step for step in self.next if step != CONFIRM]
+        new = [reason for reason in judged.reasons if reason not in self.verdict.reasons]
+        return replace(self, verdict=judged, next=(*new, *kept))
 
     def document(self) -> dict[str, Any]:
         """The statement in plain types, for JSON."""
@@ -181,8 +195,7 @@ def _next(evidence: Evidence, judged: Verdict, change: str) -> tuple[str, ...]:
     if judged.reasons:
         return (*changed, *judged.reasons)
     if evidence.learnt:
-        return (*changed, "Confirm it on a recording of another motion: evaluate BAG --frozen "
-                          "--parameters FILE.")
+        return (*changed, CONFIRM)
     return changed
 
 

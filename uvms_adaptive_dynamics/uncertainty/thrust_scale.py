@@ -52,8 +52,8 @@ class ThrustRatio(NamedTuple):
         ratio = math.exp(self.error)
         return (f"the arm shows that the true thrust is {self.factor:.2f} times what the settings "
                 f"give (95 %: {self.factor / ratio:.2f} to {self.factor * ratio:.2f}), if the "
-                f"joints' efforts are right to {self.efforts_stddev:.0%}; all parameters of the "
-                "vehicle have the same uncertainty")
+                f"joints' efforts are right to {self.efforts_stddev:.0%}; by the same factor all "
+                "parameters of the vehicle are uncertain")
 
     def finding(self) -> ReportedFinding | None:
         """The finding on a scale that is not one with 99.9 % confidence if the efforts are right,

@@ -39,6 +39,19 @@ class Verdict(NamedTuple):
         reasons = [reason for answer in order for reason in answer.reasons]
         return tuple(sorted(reasons, key=lambda reason: reason not in self.causes))
 
+    def with_held_out(self, tested: Verdict, where: str) -> Verdict:
+        """The verdict on an estimate whose predictions of data held out have a verdict of their
+        own, which it cannot exceed; where: what holds the rest of it, in words."""
+        fit, calibration = tested.answers[:2]
+        against = tested.reasons
+        answer = Answer("Does it hold on what was held out?", tested.word,
+                        f"{fit.sentence}; {calibration.sentence}", () if not against else (
+                            f"held out: {against[0]} ("
+                            + (f"and {len(against) - 1} more " if len(against) > 1 else "")
+                            + f"in {where})",))
+        answers = (self.answers[0], self.answers[1], answer, *self.answers[2:])
+        return self._replace(word=worst(each.verdict for each in answers), answers=answers)
+
     def document(self) -> dict[str, Any]:
         """As in metrics.json."""
         return {"word": self.word, "reasons": list(self.reasons),
@@ -76,8 +89,8 @@ def _nothing_misset(evidence: Evidence) -> str:
     sensors = sorted({each.code for each in evidence.findings if each.code in INPUT_CODES})
     if not sensors:
         return "no check found a fault"
-    return (f"no setting is wrong; the findings on {', '.join(sensors)} cost no more than the rows "
-            "masked for them")
+    return (f"no setting is wrong; what was found on {', '.join(sensors)} has cost rows at most, "
+            "which are masked")
 
 
 def _physical(evidence: Evidence) -> Answer:
@@ -107,7 +120,7 @@ def _fast(evidence: Evidence) -> Answer:
 
 def _identified(evidence: Evidence) -> Answer:
     if not evidence.known_from:
-        return Answer("What is not identified?", USABLE, "unknown",
+        return Answer("Is it identified?", USABLE, "unknown",
                       ("the parameter file does not say which parameters were measured; save them "
                        "again",))
     # Channels without rows have their reason in the answers above, and motion does not help them.
@@ -120,7 +133,7 @@ def _identified(evidence: Evidence) -> Answer:
     free = sum(word != "frozen" for word in evidence.known_from)
     limited = sum(evidence.limited)
     further = f", {limited} more but for what the model lacks" if limited else ""
-    return answered("What is not identified?", [(USABLE, sentence) for sentence in warned],
+    return answered("Is it identified?", [(USABLE, sentence) for sentence in warned],
                     f"{measured} of {free} parameters are measured individually{further}, "
                     + ("at least half of every vehicle and friction part" if not warned else
                        f"with {len(warned)} part{'s' if len(warned) > 1 else ''} known mostly from "

@@ -20,7 +20,12 @@ from campaign_cases import also, first
 from test_thruster_check import findings_on
 
 from uvms_adaptive_dynamics.config import Config
-from uvms_adaptive_dynamics.model.rotations import FRD_FROM_FLU, from_rotation_vector, from_rpy
+from uvms_adaptive_dynamics.model.rotations import (
+    FRD_FROM_FLU,
+    from_rotation_vector,
+    from_rpy,
+    to_frd,
+)
 from uvms_adaptive_dynamics.signals.checks.depth_check import check_depth
 from uvms_adaptive_dynamics.signals.checks.dvl_check import (
     DELAYS,
@@ -123,6 +128,35 @@ def test_a_turned_dvl_far_from_the_imu_is_named_although_the_robot_turns_fast(se
     descent = np.cumsum(dvl_log(seed)[0][:, 3]) * 0.1
     depth = np.column_stack([log[:, 0], descent])
     assert check_depth({"dvl": log, "depth": depth}, FAR, turn) == CONSISTENT
+
+
+LEVEL = from_rpy(np.pi, 0.0, 0.0), from_rpy(0.0, 0.0, np.pi / 2), from_rpy(0.0, 0.0, -2.3)
+
+
+@pytest.mark.parametrize("seed", first(1, range(4)))
+@pytest.mark.parametrize("turn", [AXES, *LEVEL, np.diag([1.0, -1.0, 1.0])])
+def test_axes_are_found_at_constant_depth(seed, turn):
+    """Two axes tell the third one's rotation. Where they are mirrored, the third one's little
+    motion or the depth tells a rotation from a driver's wrong sign, of which only that is said."""
+    log = far_log(seed, AXES)
+    log[:, [3, 9]] *= 0.15
+    log[:, 1:4] = log[:, 1:4] @ turn.T
+    log[:, 4:7] *= 0.01
+    depth = np.column_stack([log[:, 0], np.cumsum(log[:, 9]) * 0.1])
+    for logs in {"dvl": log}, {"dvl": log, "depth": depth}:
+        found, axes = check_velocity(logs, FAR, False)
+        if turn is AXES:
+            assert found.findings == [] and not found.complete
+            continue
+        (finding,) = found.findings
+        assert finding.setting in ("dvl.rpy", "dvl.frame")
+        if np.linalg.det(turn) < 0.0:
+            assert "sway" in finding.sentence and finding.values == {}
+            continue
+        np.testing.assert_allclose(axes, turn.T, atol=0.05)
+        mended = FAR.with_values(finding.values).dvl
+        mount = to_frd(mended.frame) @ from_rpy(*mended.rpy)
+        np.testing.assert_allclose(mount, turn.T, atol=0.05)
 
 
 @pytest.mark.parametrize("seed", first(1, range(4)))

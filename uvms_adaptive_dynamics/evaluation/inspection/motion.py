@@ -100,8 +100,12 @@ def _to_fill_in(finding: Finding, proposal: Proposal) -> str:
     """A line to complete, for settings that only a person can know."""
     if finding.setting != "joint_states.effort_scale":
         return ""
+    guess = finding.guess.get(finding.setting)
+    if guess is not None:
+        listed = ", ".join(f"{one:g}" for one in guess)
+        return f"{finding.setting}: [{listed}]   # a guess: N m of one unit of effort"
     blanks = ", ".join(f"?{joint}?" for joint in proposal.config.robot.joints)
-    return f"joint_states.effort_scale: [{blanks}]   # N m of one unit of effort"
+    return f"{finding.setting}: [{blanks}]   # N m of one unit of effort"
 
 
 def robot_of(proposal: Proposal) -> RobotModel | None:

@@ -134,11 +134,16 @@ def check_depth(logs: dict[str, np.ndarray], config: Config, turn: np.ndarray) -
     by_axis, error = fit.by_axis, fit.errors
     level, gain = float(np.median(logs["depth"][:, 1])), float(by_axis[2])
     seen = f"({gain:.2f} +- {error[2]:.2f} m per metre of descent)"
+    is_pressure = config.depth.type.endswith("FluidPressure")
     if gain + Z999 * error[2] < -0.2:
+        if is_pressure:     # (a pressure rises with depth, whatever the sensor's mount)
+            return mismatch("dvl.frame", (
+                "the DVL's heave velocity has the wrong sign: the pressure rises while it says "
+                f"that the vehicle ascends {seen}; check dvl.frame and dvl.rpy, or imu.world"),
+                harm=Harm.FOLLOWED)
         return mismatch("depth sign", (
             f"depth decreases while the vehicle descends {seen}; publish depth positive down, or "
-            "check imu.world"), harm=Harm.SLIGHT)
-    is_pressure = config.depth.type.endswith("FluidPressure")
+            "check dvl.frame, dvl.rpy and imu.world"), harm=Harm.SLIGHT)
     if depth_unit(config, is_pressure) == "Pa" and level < -5.0:
         return _pressure_mismatch(level, gain)
     if abs(gain) + Z999 * error[2] < 0.4:

@@ -50,6 +50,7 @@ from .fits import (
     to_rpy,
 )
 from .imu_check import attitudes
+from .planar_axes import planar_axes
 from .thruster_check import turned_sensor
 from .velocity_log import dvl_place, turned_imu
 from .velocity_map import (
@@ -118,6 +119,10 @@ def _judgement(fit: VelocityMap | None, world: VelocityMap | None, logs: dict[st
         return UNDECIDED, None
     Q, error = fit.Q, fit.errors
     judged = _judged(fit)
+    by_two = () if judged.all() else (_by_two_axes(fit, still, logs, config) for still in (2, 0, 1))
+    for found in by_two:
+        if found is not None:
+            return found
     if not judged.any():
         return UNDECIDED, None
     size = np.linalg.norm(Q, axis=0)
@@ -146,6 +151,35 @@ def _judgement(fit: VelocityMap | None, world: VelocityMap | None, logs: dict[st
                         f"the IMU (gain {Q[k, k]:.2f} +- {error[4 * k]:.2f}); check dvl.frame "
                         "and dvl.rpy") for k in reversed_axes]
     return CheckResult(findings, False), np.eye(3)
+
+
+def _by_two_axes(fit: VelocityMap, still: int, logs: dict[str, np.ndarray],
+                 config: Config) -> tuple[CheckResult, np.ndarray] | None:
+    """(result, axes) as in `_judgement` by motion along all axes but `still`, None if these are
+    right or tell nothing. What reflects them is a rotation if the third is reversed, which its
+    little motion or the depth may show."""
+    found = planar_axes(fit, still)
+    both = [k for k in range(3) if k != still]
+    if found is None or fit.errors[:9].reshape(3, 3)[np.ix_(both, both)].max() > MAX_STANDARD_ERROR:
+        return None
+    # (a large angle shows in little motion, too)
+    moved = (fit.moved[both] > MIN_VELOCITY_RMS).all()
+    if not found.is_beyond(MIN_TILT if moved else MAX_OFF_AXES):
+        return None
+    axes = found.axes
+    if found.mirrored:
+        depth = None if axes is None or "depth" not in logs else depth_fit(logs, axes, config)
+        by_depth = depth is not None and depth.gain - Z999 * depth.error > 0.0
+        by_imu = fit.Q[still, still] + Z999 * fit.errors[4 * still] < 0.0
+        if axes is None or not (by_depth or by_imu):
+            return None
+    if axes is not None:
+        return _other_axes(logs, config, axes)._replace(complete=False), axes
+    R, axis = found.rotation, VELOCITY_AXES[still]
+    turned = _turned(R, config, (
+        f"about {axis} by {math.degrees(found.angle):.1f} +- {math.degrees(found.error):.1f} "
+        f"degrees (there was too little {axis} to judge the other two angles)"), Harm.CONTRADICTS)
+    return turned._replace(complete=False), R
 
 
 def _judged(fit: VelocityMap) -> np.ndarray:
@@ -262,12 +296,18 @@ def _tilted(fit: VelocityMap, config: Config, harm: Harm) -> CheckResult:
     angle = float(np.linalg.norm(phi))
     if angle - CERTAIN_SIZE * error < MIN_TILT:
         return CONSISTENT
-    by_dvl = mounted(config.dvl.frame, config.dvl.rpy, U @ Vt)
-    by_imu = mounted(config.imu.frame, config.imu.rpy, (U @ Vt).T)
+    return _turned(U @ Vt, config, (
+        f"by about {degrees(phi)}, {math.degrees(angle):.1f} +- {math.degrees(error):.1f} degrees "
+        "in total"), harm)
+
+
+def _turned(R: np.ndarray, config: Config, how: str, harm: Harm) -> CheckResult:
+    """The result on DVL axes that R (3, 3) rotates to the IMU's; how: axis and angle, in words."""
+    by_dvl = mounted(config.dvl.frame, config.dvl.rpy, R)
+    by_imu = mounted(config.imu.frame, config.imu.rpy, R.T)
     return mismatch("dvl.rpy", (
-        f"the DVL's axes are rotated relative to the IMU's by about {degrees(phi)}, "
-        f"{math.degrees(angle):.1f} +- {math.degrees(error):.1f} degrees in total; set dvl.rpy to "
-        f"{listed(by_dvl)} if the DVL is turned, or imu.rpy to {listed(by_imu)} if the IMU is"),
+        f"the DVL's axes are rotated relative to the IMU's {how}; set dvl.rpy to {listed(by_dvl)} "
+        f"if the DVL is turned, or imu.rpy to {listed(by_imu)} if the IMU is"),
         {"dvl.rpy": by_dvl}, harm)
 
 

@@ -112,7 +112,8 @@ class Finding(NamedTuple):
     it, where the data determine them; harm: see `Harm`; joint: the joint whose effort alone is
     concerned, '' otherwise; mend: what puts the readings right, None if that is not known; since:
     time [s] of the last row that was right, where rows from before and after the fault tell;
-    lasting: no setting puts it right, so the mend does, even if it has always been wrong."""
+    lasting: no setting puts it right, so the mend does, even if it has always been wrong; guess:
+    like values, where the data determine no more than their order of magnitude."""
 
     setting: str
     sentence: str
@@ -122,6 +123,7 @@ class Finding(NamedTuple):
     mend: Mend | None = None
     since: float | None = None
     lasting: bool = False
+    guess: Mapping[str, Any] = NO_VALUES
 
     @property
     def is_of_sign(self) -> bool:

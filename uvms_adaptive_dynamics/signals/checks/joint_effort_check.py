@@ -107,17 +107,20 @@ def with_unit(findings: list[Finding], names: Sequence[str], effort: np.ndarray,
     """The findings on efforts (k, n) times `factors`, as in `unit_factors`, with the one on their
     unit, which says the wrong signs as well."""
     reversed_ = _of_wrong_sign(findings)
-    scales = ", ".join(f"{(-old if name in reversed_ else old) * factor:.3g}" for name, old, factor
-                       in zip(names, scale or (1.0,) * len(names), factors))
+    scales = tuple(float(f"{(-old if name in reversed_ else old) * factor:.3g}")
+                   for name, old, factor in zip(names, scale or (1.0,) * len(names), factors))
     wrong = np.flatnonzero(factors != 1.0).tolist()
     typical, most = (", ".join(f"{values[j]:.3g}" for j in wrong)
                      for values in (_typical(effort), limits))
     signs = "".join(f"; that of {name} has the wrong sign" for name in sorted(reversed_))
     return [Finding("joint_states.effort_scale", (
-        f"the effort of {', '.join(names[j] for j in wrong)} is typically {typical} N m, but the "
-        f"limit is {most} N m; the unit is probably mN m or mA: set joint_states.effort_scale to "
-        f"about [{scales}] (for a current: torque constant times gear ratio){signs}"),
-        harm=Harm.FOLLOWED, joint=names[wrong[0]] if len(wrong) == 1 else ""),
+        f"the effort of {', '.join(names[j] for j in wrong)} is typically {typical}, taken for "
+        f"N m, but the limit is {most} N m; the unit is probably mN m or mA: set "
+        f"joint_states.effort_scale to about [{', '.join(f'{one:.3g}' for one in scales)}] (for a "
+        "current: torque constant times gear ratio; until that is known, "
+        f"joint_states.effort_masked leaves these efforts out){signs}"),
+        harm=Harm.FOLLOWED, joint=names[wrong[0]] if len(wrong) == 1 else "",
+        guess={"joint_states.effort_scale": scales}),
         *(finding for finding in findings if finding.joint not in reversed_)]
 
 

@@ -15,6 +15,7 @@
 """Greedy forward selection: try each set alone, then add sets as long as one is worth it."""
 from __future__ import annotations
 
+import time
 from collections.abc import Callable, Sequence
 from typing import NamedTuple
 
@@ -56,20 +57,25 @@ def search(config: Config, recordings: SampleSets, sets: Sequence[str],
     """Greedy forward selection on the held-out rows; raises UvmsError."""
     outcomes: dict[tuple[str, ...], HeldOutRows] = {}
 
-    def tried(terms: tuple[str, ...]) -> HeldOutRows:
+    def tried(terms: tuple[str, ...], place: str = "") -> HeldOutRows:
         if terms not in outcomes:
-            say(f"learning with {', '.join(terms) or 'none of the sets'}")
+            say(f"{place}learning with {', '.join(terms) or 'none of the sets'}")
             outcomes[terms] = trial(with_terms(config, terms, sets), recordings)
         return outcomes[terms]
 
+    begin = time.monotonic()
     without = best = tried(())
+    say(f"a trial takes about {time.monotonic() - begin:.0f} s; a round tries each of the sets "
+        "that are left, and each one that is worth it begins another round")
     chosen: tuple[str, ...] = ()
     alone: list[SearchStep] = []
     steps: list[SearchStep] = []
     while len(chosen) < len(sets):
         left = [name for name in sets if name not in chosen]
-        found = [SearchStep((*chosen, name), tried((*chosen, name)),
-                            compare(best, tried((*chosen, name)), len(left))) for name in left]
+        found = []
+        for k, name in enumerate(left, 1):
+            outcome = tried((*chosen, name), f"round {len(chosen) + 1}, {k} of {len(left)}: ")
+            found.append(SearchStep((*chosen, name), outcome, compare(best, outcome, len(left))))
         alone = alone or found
         worth = [step for step in found if step.against.is_worth_it and not _harms(step, without)]
         if not worth:
