@@ -25,7 +25,8 @@ from uvms_adaptive_dynamics.config import Config
 from uvms_adaptive_dynamics.model.prior import prior_from_config
 from uvms_adaptive_dynamics.model.robot import RobotModel
 from uvms_adaptive_dynamics.review.arm_check import CHECKED_EVERY, arm_check, rows_of
-from uvms_adaptive_dynamics.review.arm_exchange import mistaken_order
+from uvms_adaptive_dynamics.review.arm_exchange import likely_order
+from uvms_adaptive_dynamics.review.arm_mount import mistaken_arm
 from uvms_adaptive_dynamics.uncertainty.thrust_scale import UNSHOWN
 
 CONFIG = Config()
@@ -149,7 +150,7 @@ def in_order(*order):
 def test_another_order_of_the_joints_is_found_and_no_other_fault(change, said):
     """All joints, or three, in another order; what is wrong with one joint alone is no order."""
     samples, _ = recorded(change=change)
-    found = mistaken_order(samples, CONFIG, ROBOT, CHECKED_EVERY * PERIOD)
+    found = found_order(samples)
     assert found is None if said is None else said in found.sentence
 
 
@@ -163,7 +164,7 @@ def test_orders_that_the_rows_do_not_tell_apart_are_all_named():
             sample, joint_torque=sample.joint_torque + rng.normal(0.0, 0.1, 4),
             wrench=sample.wrench + rng.normal(0.0, [2, 2, 2, .2, .2, .2]))
     samples, _ = recorded(change=noisy)
-    found = mistaken_order(samples, CONFIG, ROBOT, CHECKED_EVERY * PERIOD)
+    found = found_order(samples)
     assert ("set joint_states.names to [axis_b, axis_c, axis_d, axis_e] or "
             "[axis_e, axis_c, axis_d, axis_b], or") in found.sentence
 
@@ -175,8 +176,30 @@ def test_efforts_keep_the_scale_of_their_joint():
         in_order(3, 2, 1, 0)(sample),
         joint_torque=scale * (sample.joint_torque / scale)[[3, 2, 1, 0]]))
     config = CONFIG.with_values({"joint_states.effort_scale": scale.tolist()})
-    found = mistaken_order(samples, config, ROBOT, CHECKED_EVERY * PERIOD)
+    found = found_order(samples, config)
     assert "[axis_b, axis_c, axis_d, axis_e]" in found.sentence
+
+
+def found_order(samples, config=CONFIG):
+    """The finding on the order of the joints."""
+    found = likely_order(samples, config, ROBOT, CHECKED_EVERY * PERIOD)
+    return found and found.finding(config, ROBOT)
+
+
+@pytest.mark.parametrize("rpy, found", [
+    ((0.0, 0.0, 0.0), "[3.14, 0.00, 0.00]"), ((np.pi, 0.0, np.pi / 2), "[3.14, 0.00, 0.00]"),
+    ((np.pi, 0.0, 0.0), "")])
+def test_an_arm_that_is_mounted_otherwise_is_named_with_its_attitude(rpy, found):
+    """A forgotten mount cost an independent vehicle a third of its arm's R^2, and nothing was said.
+    Nothing is said of the right one, nor if another fault makes the rows fit badly."""
+    config = CONFIG.with_values({"robot.mount_rpy": list(rpy)})
+    samples, _ = recorded()
+    told = mistaken_arm(samples, config, RobotModel.from_config(config), CHECKED_EVERY * PERIOD)
+    said = "" if told is None else told.sentence
+    assert bool(said) == bool(found) and found in said.replace("-3.14", "3.14").replace("-0.", "0.")
+    for change in (exchanged, turned_effort, mirrored) * (not found):
+        told = mistaken_arm(recorded(change=change)[0], config, ROBOT, CHECKED_EVERY * PERIOD)
+        assert told is None or told.code.startswith("joint"), told
 
 
 def exchanged_by_the_tilt_alone(sample):

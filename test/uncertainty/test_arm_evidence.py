@@ -13,6 +13,8 @@
 # limitations under the License.
 
 """Which position offsets are possible, and which factors on an effort are found."""
+from dataclasses import replace
+
 import numpy as np
 import pytest
 
@@ -24,6 +26,7 @@ from uvms_adaptive_dynamics.uncertainty.arm_evidence import (
     arm_findings,
     scale_of,
     scale_of_all,
+    unconfirmed_scales,
 )
 
 T, C, JOINTS = 480, 6, ("one", "two")
@@ -153,6 +156,36 @@ def test_what_one_axis_says_alone_is_no_fault_of_a_joint():
         assert found(seed, 2, 0.0, 2.0, ONE_WITNESS)[1] is None
     assert found(1, 2, 0.0, 2.0)[1] is not None
     assert "efforts of two are off by about +3" in found(1, 2, 3.0, 1.0)[1].finding.sentence
+
+
+@pytest.mark.parametrize("factors, given, scales", [
+    ((2.0, 2.0, 3.0), (), (0.5, 0.5, 0.333)), ((1.0, 0.5, 1.0), (0.01, -0.01, 0.02),
+                                               (0.01, -0.02, 0.02))])
+def test_all_factors_come_at_once_with_the_scales_to_set(factors, given, scales):
+    """A user had to evaluate three times, each time with one more factor worked in by hand."""
+    fit = several_axes(1, 0.01, joints=3)
+    fit = fit.of(fit.tau * np.r_[np.ones(6), factors])
+    settings = Config().joint_states
+    settings = replace(settings, effort_scale=given) if given else settings
+    found = arm_findings(fit, np.zeros((T, 9)), np.zeros((T, 9, 3)), ("one", "two", "three"),
+                         settings, np.zeros((3, 2)))
+    listed = found.finding.sentence.partition("joint_states.effort_scale is [")[2].partition("]")[0]
+    assert [float(one) for one in listed.split(", ")] == pytest.approx(scales, rel=0.05)
+    assert ("; then three 1.5" in found.finding.sentence) == (factors[2] == 3.0)
+
+
+def test_scales_that_the_motion_does_not_show_are_named():
+    """Of a joint whose links hardly load the others; those that are right are not."""
+    fit = several_axes(1, 0.0)
+    assert unconfirmed_scales(fit, JOINTS) == ""
+    off = fit.of(fit.tau * np.r_[np.ones(7), 1.6])
+    assert "two (1.6" in unconfirmed_scales(off, JOINTS)
+    assert "one" not in unconfirmed_scales(off, JOINTS).partition("two")[0].partition(" of ")[2]
+    Y, tau, _ = rows()
+    Y[:, :-1, 2] = 0.0              # only the second joint's effort shows the third parameter,
+    Y[:, -1, :2] *= 1e-3            # and hardly the others
+    tau[:, -1] = 1.5 * Y[:, -1, 2] + 0.1 * np.random.default_rng(2).normal(size=T)
+    assert "two (not shown)" in unconfirmed_scales(fitted(Y, tau), JOINTS)
 
 
 def test_an_effort_without_a_factor_is_told_without_a_number():

@@ -268,7 +268,7 @@ def test_a_finding_on_a_sensor_is_no_wrong_setting_but_is_not_denied():
     """A depth sensor that is stuck costs no row; "no check found a fault" would be wrong."""
     judged = verdict(evidence(findings=(finding_of("depth: it does not follow"),)))
     (answer,) = [one for one in judged.answers if "settings" in one.question]
-    assert judged.word == GOOD and "no setting is wrong; the findings on depth" in answer.sentence
+    assert judged.word == GOOD and "no setting is wrong; what was found on depth" in answer.sentence
 
 
 def parameters(words=MEASURED):

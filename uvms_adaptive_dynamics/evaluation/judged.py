@@ -22,7 +22,7 @@ import numpy as np
 
 from ..model.metrics import channel_metrics, timing
 from ..uncertainty.channel_answers import JUDGED_SECONDS
-from ..uncertainty.evidence import HELD_OUT, SEEN, ChannelEvidence, Evidence, telling
+from ..uncertainty.evidence import HELD_OUT, PARTLY_LEARNT, ChannelEvidence, Evidence, telling
 from ..uncertainty.statement import Statement, statement
 from .run_log import Rows
 from .run_record import Run, trust_of
@@ -57,7 +57,7 @@ def evidence_of(done: Run) -> Evidence:
             negligible=float(done.robot.negligible[c]))
     which = LEARNT + (", after the robot changed" if begin else "")
     if done.frozen:
-        which = SEEN if any(each.code == "learned" for each in done.findings) else HELD_OUT
+        which = PARTLY_LEARNT if any(each.code == "learned" for each in done.findings) else HELD_OUT
     return Evidence(
         channels, which, learnt=not done.frozen,
         table=done.robot.table, known_from=done.final.known_from, findings=done.findings,

@@ -26,12 +26,11 @@ from ..config import Config
 from ..estimation.low_pass import low_passed
 from ..model.robot import RobotModel
 from ..model.sample import Sample
-from ..signals.filters.joints import joint_limits
 from ..uncertainty.added_direction import RobustFit
-from ..uncertainty.arm_evidence import arm_findings, witnesses
+from ..uncertainty.arm_evidence import arm_findings, unconfirmed_scales, witnesses
 from ..uncertainty.evidence import ReportedFinding
 from ..uncertainty.thrust_scale import UNSHOWN, thrust_scale
-from .arm_exchange import EXCHANGE_STRIDE, low_passed_rows, mistaken_joint
+from .arm_exchange import EXCHANGE_STRIDE, low_passed_rows, mistaken_joint, room_of, with_lacking
 
 CHECKED_EVERY = 3   # ticks between checked samples: motion is slower
 CHECKED_SECONDS = 180.0  # [s] length of the checked samples, the newest ones
@@ -103,9 +102,7 @@ def arm_check(samples: Sequence[Sample], rows: CheckedRows, pi: np.ndarray, conf
                         witness=witnesses(len(robot.channels))).beside(across)
     fit = without.beside(drag)
     drag_gain = without.cost - fit.cost
-    low, high = joint_limits(config, robot)
-    mu = np.array([sample.mu for sample in samples])
-    room = np.column_stack([low - mu.min(axis=0), high - mu.max(axis=0)])
+    room = room_of(samples, config, robot)
     fault = arm_findings(fit, late[:, :, 0], turned, robot.joints, config.joint_states, room,
                          drag_gain, own)
     if fault is None and not sign_doubted:
@@ -113,17 +110,15 @@ def arm_check(samples: Sequence[Sample], rows: CheckedRows, pi: np.ndarray, conf
         if scale is None:
             return ArmCheck([], UNSHOWN)
         off = scale.finding()
-        return ArmCheck([], scale.sentence()) if off is None else ArmCheck([off])
+        if off is not None:
+            return ArmCheck([off])
+        # (efforts that come in N m are the driver's, and as accurate as it says)
+        doubt = unconfirmed_scales(fit, robot.joints) if config.joint_states.effort_scale else ""
+        return ArmCheck([], "; ".join(one for one in (scale.sentence(), doubt) if one))
     gain = 0.0 if fault is None else fault.gain / float(valid.sum())
     mistaken = mistaken_joint(samples, config, whole, checked_period(config), room,
                               gain)
     return ArmCheck([one for one in (mistaken or (fault and fault.finding),) if one])
-
-
-def with_lacking(config: Config, robot: RobotModel) -> RobotModel:
-    """The robot with the sets of terms that it surely has and its model lacks."""
-    terms = (*config.robot.terms, *robot.table.lacking)
-    return RobotModel(config.with_values({"robot.terms": terms}), robot.arm)
 
 
 def _columns(samples: Sequence[Sample], pi: np.ndarray, config: Config,

@@ -25,6 +25,7 @@ from collections.abc import Callable, Iterator, Sequence
 from dataclasses import replace
 from functools import partial
 from itertools import combinations
+from typing import NamedTuple
 
 import numpy as np
 
@@ -34,6 +35,7 @@ from ..estimation.low_pass import low_passed
 from ..model.robot import RawRows, RobotModel
 from ..model.sample import Sample
 from ..signals.checks.finding import OF_POSITIONS
+from ..signals.filters.joints import joint_limits
 from ..uncertainty.added_direction import RobustFit
 from ..uncertainty.arm_evidence import LEAST_COST_GAIN, witnesses
 from ..uncertainty.evidence import ReportedFinding
@@ -57,9 +59,9 @@ def mistaken_joint(samples: Sequence[Sample], config: Config, robot: RobotModel,
     samples, row_filter = samples[-COMPARED_SAMPLES:], replace(config.filter, period=period)
 
     def fit(change: SampleChange) -> RobustFit | None:
-        return _fit([change(sample) for sample in samples], robot, row_filter)
+        return fitted([change(sample) for sample in samples], robot, row_filter)
 
-    as_it_is = _fit(samples, robot, row_filter)
+    as_it_is = fitted(samples, robot, row_filter)
     if as_it_is is None:
         return None
     count = float(as_it_is.valid.sum())
@@ -77,21 +79,45 @@ def mistaken_joint(samples: Sequence[Sample], config: Config, robot: RobotModel,
     return best[1]
 
 
-def mistaken_order(samples: Sequence[Sample], config: Config, robot: RobotModel, period: float
-                   ) -> ReportedFinding | None:
-    """The finding on joints that come in another order, with all their readings, or None.
+def room_of(samples: Sequence[Sample], config: Config, robot: RobotModel) -> np.ndarray:
+    """(n, 2) how far the joints' positions may move down (negative) and up within their limits."""
+    low, high = joint_limits(config, robot)
+    mu = np.array([sample.mu for sample in samples])
+    return np.column_stack([low - mu.min(axis=0), high - mu.max(axis=0)])
+
+
+class LikelyOrder(NamedTuple):
+    """Places (n,) of the readings of each joint; rivals: orders that are as likely."""
+
+    order: tuple[int, ...]
+    rivals: list[tuple[int, ...]]
+
+    def finding(self, config: Config, robot: RobotModel) -> ReportedFinding:
+        """What is said of it."""
+        return _order(config, robot, self.order, self.rivals)
+
+
+def with_lacking(config: Config, robot: RobotModel) -> RobotModel:
+    """The robot with the sets of terms that it surely has and its model lacks."""
+    terms = (*config.robot.terms, *robot.table.lacking)
+    return RobotModel(config.with_values({"robot.terms": terms}), robot.arm)
+
+
+def likely_order(samples: Sequence[Sample], config: Config, robot: RobotModel, period: float
+                 ) -> LikelyOrder | None:
+    """The other order in which joints come, with all their readings, or None.
 
     Joints are exchanged two at a time as long as the cost falls. What is found must explain the
     rows better than the order as it is by as much as `mistaken_joint` demands, and all orders that
     it does not exceed by as much are named with it. samples: `period` [s] apart.
     """
     row_filter = replace(config.filter, period=period)
-    n, start, scale = len(robot.joints), robot.arm_rows.start, _effort_scale(config, robot)
+    n, start, scale = len(robot.joints), robot.arm_rows.start, effort_scale_of(config, robot)
     fits: dict[tuple[int, ...], RobustFit] = {}
 
     def add(order: tuple[int, ...]) -> None:
-        if order not in fits and (own := _fit(
-                [_reordered(sample, order, scale) for sample in samples], robot, row_filter)):
+        if order not in fits and (own := fitted(
+                [reordered(sample, order, scale) for sample in samples], robot, row_filter)):
             fits[order] = own
 
     def exceeds(one: tuple[int, ...], other: tuple[int, ...]) -> bool:
@@ -110,7 +136,7 @@ def mistaken_order(samples: Sequence[Sample], config: Config, robot: RobotModel,
         return None
     rivals = [order for order in fits if order not in (best, as_it_is)
               and exceeds(order, as_it_is) and not exceeds(best, order)]
-    return _order(config, robot, best, rivals)
+    return LikelyOrder(best, rivals)
 
 
 def _guesses(samples: Sequence[Sample], config: Config, robot: RobotModel, room: np.ndarray
@@ -119,10 +145,10 @@ def _guesses(samples: Sequence[Sample], config: Config, robot: RobotModel, room:
     """Yield (change of the samples, the joints that are mistaken, [(finding, signs (C,) of the
     efforts)]); None: unchanged."""
     joints, C = robot.joints, len(robot.channels)
-    scale = _effort_scale(config, robot)
+    scale = effort_scale_of(config, robot)
     for i, j in combinations(range(len(joints)), 2):
         order = _exchange(range(len(joints)), i, j)
-        yield (partial(_reordered, order=order, scale=scale), (i, j),
+        yield (partial(reordered, order=order, scale=scale), (i, j),
                [(_order(config, robot, order), None)])
     mu = np.array([sample.mu for sample in samples])
     for j, name in enumerate(joints):
@@ -143,12 +169,12 @@ def _exchange(order: Sequence[int], i: int, j: int) -> tuple[int, ...]:
     return tuple(order[{i: j, j: i}.get(k, k)] for k in range(len(order)))
 
 
-def _effort_scale(config: Config, robot: RobotModel) -> np.ndarray:
+def effort_scale_of(config: Config, robot: RobotModel) -> np.ndarray:
     """(n,) factors by which the joints' published efforts have been multiplied."""
     return np.array(config.joint_states.effort_scale or np.ones(len(robot.joints)))
 
 
-def _reordered(sample: Sample, order: tuple[int, ...], scale: np.ndarray) -> Sample:
+def reordered(sample: Sample, order: tuple[int, ...], scale: np.ndarray) -> Sample:
     """The sample whose joint j has all readings of joint order[j]; scale (n,): of each joint's
     published effort, whatever place that comes in."""
     here, valid = list(order), sample.valid.copy()
@@ -165,9 +191,10 @@ def _mirrored(sample: Sample, j: int, total: float) -> Sample:
                    mu_dot=sign * sample.mu_dot, mu_ddot=sign * sample.mu_ddot)
 
 
-def _fit(samples: Sequence[Sample], robot: RobotModel, settings: Filter) -> RobustFit | None:
+def fitted(samples: Sequence[Sample], robot: RobotModel, settings: Filter) -> RobustFit | None:
     """The fit to the samples' low-passed rows; None without valid rows."""
-    raw = [robot.raw_rows(sample) for sample in samples]
+    raw = [robot.raw_rows(sample, drag=drag)
+           for sample, drag in zip(samples, robot.links_drag_of(samples))]
     t, Y, tau, valid = low_passed_rows(samples, raw, settings)
     return RobustFit(Y, tau, valid, t, witness=witnesses(tau.shape[1])) if valid.any() else None
 

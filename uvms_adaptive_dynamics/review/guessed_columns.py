@@ -26,8 +26,8 @@ from ..config.estimation import Filter
 from ..model.robot import LinksDrag, RobotModel
 from ..model.sample import Sample
 from ..signals.checks.thrust_fit import COUPLINGS
-from .arm_check import WEIGHT, at_rest, with_lacking
-from .arm_exchange import low_passed_rows
+from .arm_check import WEIGHT, at_rest
+from .arm_exchange import low_passed_rows, with_lacking
 
 # [s] A wrong wiring acts at once. If what the efforts will be this much later explains a channel
 # now, both have a cause in common: longer than the low-pass, shorter than a motion.

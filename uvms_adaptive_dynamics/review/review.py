@@ -13,7 +13,8 @@
 # limitations under the License.
 
 """Review the last minutes of one recording: what explains what the estimate leaves, whether the
-joints come in another order, and what the coupling of arm and vehicle tells."""
+joints come in another order or the arm is mounted otherwise, and what the coupling of arm and
+vehicle tells."""
 from __future__ import annotations
 
 import os
@@ -30,7 +31,7 @@ from ..signals.checks.finding import OF_POSITIONS, SIGN, Harm
 from ..signals.front_end import SignalFrontEnd
 from ..uncertainty.evidence import MATTERING_SHARE, ReportedFinding
 from .arm_check import CHECKED_EVERY, CheckedRows, arm_check, checked_period, rows_of
-from .arm_exchange import mistaken_order
+from .arm_mount import mistaken_arm
 from .left_over import Explained, explanations
 
 
@@ -67,11 +68,11 @@ class Review(NamedTuple):
 def review(samples: Sequence[Sample], rows: CheckedRows, seen: Seen, config: Config,
            robot: RobotModel) -> Review:
     """samples: each CHECKED_EVERY-th of the recording; rows: all of it."""
-    order = None
-    if samples and _order_suspect(seen, robot):
-        order = mistaken_order(samples, config, robot, checked_period(config))
-    if order is not None:       # all else follows from it
-        return Review([order], {}, sound=False)
+    mistaken = None
+    if samples and _arm_suspect(seen, robot):
+        mistaken = mistaken_arm(samples, config, robot, checked_period(config))
+    if mistaken is not None:    # all else follows from it
+        return Review([mistaken], {}, sound=False)
     explained = Explained([], {}) if seen.doubted else explanations(
         samples, config, robot, seen.left, seen.held, seen.frozen)
     # Do not judge results that rest on a faulty sensor, nor a robot that has changed.
@@ -125,9 +126,9 @@ def is_doubted(front: SignalFrontEnd) -> bool:
         for finding, _ in front.frames.findings)
 
 
-def _order_suspect(seen: Seen, robot: RobotModel) -> bool:
-    """Whether joints may come in another order: it looks like a change of the robot, like nothing
-    that is known, or like a joint beyond its limits."""
+def _arm_suspect(seen: Seen, robot: RobotModel) -> bool:
+    """Whether joints may come in another order, or the arm be mounted otherwise: it looks like a
+    change of the robot, like nothing that is known, or like a joint beyond its limits."""
     if not robot.vehicle or len(robot.joints) < 2:
         return False
     unlike = seen.changed or bool((seen.left > MATTERING_SHARE).any())

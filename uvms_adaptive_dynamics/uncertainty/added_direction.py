@@ -103,6 +103,11 @@ class RobustFit:
         self._costs = np.where(valid, squares / power - 1.0 + np.log(power), 0.0)
         self.cost = float(self._costs.sum())
 
+    @property
+    def channel_costs(self) -> np.ndarray:
+        """(C,) the cost of each channel's rows."""
+        return self._costs.sum(axis=0)
+
     def of(self, tau: np.ndarray) -> RobustFit:
         """The same rows fitted to other efforts tau (T, C)."""
         return RobustFit(self._Y, tau, self.valid, self._t, self._cluster, self._witness)

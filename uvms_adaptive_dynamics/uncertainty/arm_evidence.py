@@ -23,20 +23,22 @@ time.
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import NamedTuple
 
 import numpy as np
 
 from ..config.sensors import Joints
 from ..model.sample import VEHICLE_CHANNELS
-from .added_direction import Coefficient, RobustFit
+from .added_direction import MIN_PIECES, Coefficient, RobustFit
 from .evidence import ReportedFinding
 
 # [s] On healthy simulated robots, model errors look like a lag of up to .04 s.
 MIN_ARM_LAG = 0.05
 # Share of an effort: it costs 1 % of the effort's power, a tenth of what matters to a verdict.
 MIN_EFFORT_SHARE = 0.1
+# Share of an effort to which it must be known, with 95 % confidence, to count as confirmed.
+CONFIRMED_SHARE = 0.25
 # [rad, m] 5 degrees: brackets and zeros are set by hand.
 MIN_OFFSET = 0.09
 # [rad, m] Beyond this the load is not linear in the position.
@@ -49,14 +51,6 @@ LEAST_FACTOR = 0.2
 LEAST_COST_GAIN = 55.0
 
 
-class ArmFault(NamedTuple):
-    """A finding, by how much correcting it lowers the cost of the fit, and a short form of it."""
-
-    finding: ReportedFinding
-    gain: float
-    brief: str = ""
-
-
 class Scale(NamedTuple):
     """The factor on an effort, its logarithm with standard error (`added`), and by how much
     dividing the effort by it lowers the cost of the fit. matters: whether the factor is beyond the
@@ -66,6 +60,17 @@ class Scale(NamedTuple):
     added: Coefficient
     gain: float
     matters: bool
+
+
+class ArmFault(NamedTuple):
+    """A finding, by how much correcting it lowers the cost of the fit, a short form of it, and the
+    factor on the efforts of the joints `places`."""
+
+    finding: ReportedFinding
+    gain: float
+    brief: str = ""
+    scale: Scale | None = None
+    places: tuple[int, ...] = ()
 
 
 def witnesses(channels: int) -> np.ndarray:
@@ -89,13 +94,62 @@ def arm_findings(fit: RobustFit, late: np.ndarray, turned: np.ndarray, joints: S
     buoyancy and of the rotors, which the links' parameters cannot represent. If these explain more
     than the fault, the fault must persist with them in the fit.
     """
-    fault = _most_likely(_found(fit, late, turned, joints, settings, room, drag_gain))
-    if fault is None or loads is None:
+    def likely(own: RobustFit) -> ArmFault | None:
+        return _most_likely(_found(own, late, turned, joints, settings, room, drag_gain))
+
+    fault = likely(fit)
+    if fault is not None and loads is not None:
+        loaded = fit.beside(loads)
+        if fit.cost - loaded.cost >= fault.gain + LEAST_COST_GAIN:
+            fit, fault = loaded, likely(loaded)
+    return fault and _with_all_scales(fault, fit, likely, joints, settings)
+
+
+def _with_all_scales(fault: ArmFault, fit: RobustFit,
+                     likely: Callable[[RobustFit], ArmFault | None], joints: Sequence[str],
+                     settings: Joints) -> ArmFault:
+    """The fault; if it is a factor on efforts, with those that show once it has been removed, and
+    with the scales that remove all of them."""
+    n, factors = len(joints), np.ones(len(joints))
+    further: list[str] = []
+    one: ArmFault | None = fault
+    while one is not None and one.scale is not None and len(further) <= n:
+        if one is not fault:
+            further.append(one.brief)
+        places = list(one.places)
+        factors[places] *= one.scale.factor
+        which = np.zeros(fit.tau.shape[1], bool)
+        which[np.array(places) - n] = True
+        fit = fit.of(np.where(which, fit.tau / one.scale.factor, fit.tau))
+        one = likely(fit)
+    if (factors == 1.0).all():
         return fault
-    loaded = fit.beside(loads)
-    if fit.cost - loaded.cost < fault.gain + LEAST_COST_GAIN:
-        return fault
-    return _most_likely(_found(loaded, late, turned, joints, settings, room, drag_gain))
+    scales = ", ".join(f"{float(f'{old / factor:.3g}'):g}" for old, factor in
+                       zip(settings.effort_scale or (1.0,) * n, factors))
+    then = f"; then {', '.join(further)}" if further else ""
+    if_thrust = " if the thrust is right" if len(fault.places) == n else ""
+    code, said = fault.finding.code, fault.finding.sentence
+    return fault._replace(finding=ReportedFinding(code, (
+        f"{said}{then}; with all of it, joint_states.effort_scale is [{scales}]{if_thrust}")))
+
+
+def unconfirmed_scales(fit: RobustFit, joints: Sequence[str]) -> str:
+    """A sentence on the joints whose effort the motion does not show to be right to
+    CONFIRMED_SHARE, by the weights that vehicle and joints share; '' if there are none."""
+    n, C = len(joints), fit.predicted.shape[1]
+    own = np.hstack([np.zeros((n, C - n), bool), np.eye(n, dtype=bool)])
+    said = []
+    for name, found in zip(joints, fit.added(fit.predicted[:, :, None] * own.T)):
+        half = found.half_width(0.975)
+        if found.clusters < MIN_PIECES or not half < 1.0:
+            said.append(f"{name} (not shown)")
+        elif abs(found.value) + half > CONFIRMED_SHARE:
+            low, mean, high = (1.0 + x if x > 0.0 else 1.0 / (1.0 - x) for x in
+                               (found.value - half, found.value, found.value + half))
+            said.append(f"{name} ({mean:.2f} times; 95 %: {low:.2f} to {high:.2f})")
+    return "" if not said else (
+        "not confirmed by the motion is joint_states.effort_scale of " + ", ".join(said)
+        + "; its friction is right only as far as that is")
 
 
 def _found(fit: RobustFit, late: np.ndarray, turned: np.ndarray, joints: Sequence[str],
@@ -133,7 +187,8 @@ def _found(fit: RobustFit, late: np.ndarray, turned: np.ndarray, joints: Sequenc
         if exceeds(k, MIN_EFFORT_SHARE) if scale is None else scale.matters:
             found.append(ArmFault(_scaled(scale, name), added[k].gain) if scale is None else
                          ArmFault(_scaled(scale, name), scale.gain,
-                                  f"{name or 'all'} {scale.factor:.2f} times"))
+                                  f"{name or 'all'} {scale.factor:.2f} times", scale,
+                                  tuple(range(n)) if not name else (k - 1,)))
     for k, (name, one) in enumerate(zip(joints, room), start=n + 2):
         if not exceeds(k, MIN_OFFSET):
             continue

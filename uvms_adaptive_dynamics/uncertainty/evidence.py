@@ -170,7 +170,7 @@ class Evidence:
 
 # `Evidence.which` for parameters that were held fixed, on new data and on those behind them.
 HELD_OUT = "rows never learnt from"
-SEEN = "rows of which some were learnt from"
+PARTLY_LEARNT = "rows of which some were learnt from"
 
 
 def telling(table: ParameterTable, in_motion: np.ndarray, effort: np.ndarray,

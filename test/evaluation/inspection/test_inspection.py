@@ -85,6 +85,7 @@ def test_all_that_is_foreign_is_found_in_one_look(bags, tmp_path, capsys):
     assert config.differences(expected) == {}
     said = capsys.readouterr().out
     assert "set depth.unit: hPa" in said and "/mavros/imu/static_pressure" in said
+    assert "15.60 V throughout: is it measured?" in said
     tree = yaml.safe_load(written.read_text())
     assert tree["/**"]["ros__parameters"]["dvl"]["frame"] == "flu"
     assert "# thruster 3 pushes backwards" in written.read_text()

@@ -53,6 +53,7 @@ NEXT = {"imu": "record sensor_msgs/msg/Imu",
 
 INPUT = {"imu": "attitude, rates and acceleration", "dvl": "a velocity over ground",
          "thrusters": "thruster commands"}
+FEW_VOLTAGES = 20       # messages of one voltage, to the last digit, that may still be chance
 ARM_ALONE = ("robot.vehicle: false\nimu.enabled: false\ndvl.enabled: false\n"
              "depth.enabled: false\nthrusters.source: zero")
 
@@ -84,7 +85,10 @@ def choose_topics(found: Survey, proposal: Proposal) -> dict[str, TopicSurvey]:
             proposal.set({f"{role}.topic": topic.name},
                          "its full name in the recording, which a node needs")
         if role == "battery":
-            proposal.set({"battery.enabled": True}, "the recording has the voltage")
+            volts = {message.voltage for message in topic.kept}
+            constant = len(topic.kept) > FEW_VOLTAGES and len(volts) == 1
+            proposal.set({"battery.enabled": True}, "the recording has the voltage" + (
+                f", but it is {volts.pop():.2f} V throughout: is it measured?" if constant else ""))
     if list(chosen) == ["joint_states"] and absent:
         proposal.lack("only joint states are recorded: for an arm on a fixed base, use these "
                       "settings (docs/robots.md); a vehicle also needs IMU, DVL and thruster "

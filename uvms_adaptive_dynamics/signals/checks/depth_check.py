@@ -136,7 +136,8 @@ def check_depth(logs: dict[str, np.ndarray], config: Config, turn: np.ndarray) -
     seen = f"({gain:.2f} +- {error[2]:.2f} m per metre of descent)"
     is_pressure = config.depth.type.endswith("FluidPressure")
     if gain + Z999 * error[2] < -0.2:
-        if is_pressure:     # (a pressure rises with depth, whatever the sensor's mount)
+        # (a pressure rises with depth, whatever the sensor's mount)
+        if is_pressure and not _heaves_like_imu(logs["dvl"], config):
             return mismatch("dvl.frame", (
                 "the DVL's heave velocity has the wrong sign: the pressure rises while it says "
                 f"that the vehicle ascends {seen}; check dvl.frame and dvl.rpy, or imu.world"),
@@ -170,6 +171,12 @@ def check_depth(logs: dict[str, np.ndarray], config: Config, turn: np.ndarray) -
             f"({by_axis[k]:.2f} +- {error[k]:.2f} m per metre of descent), so {turn_name} has the "
             "wrong sign; check imu.frame and imu.rpy"))
     return CONSISTENT
+
+
+def _heaves_like_imu(dvl: np.ndarray, config: Config) -> bool:
+    """Whether the sign of the DVL's heave velocity is certainly the IMU's."""
+    of_imu = velocity_map(dvl, dvl_place(config))
+    return of_imu is not None and bool(of_imu.Q[2, 2] - Z999 * of_imu.errors[8] > 0.0)
 
 
 def _pressure_mismatch(level: float, gain: float) -> CheckResult:

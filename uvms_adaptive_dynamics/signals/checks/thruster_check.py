@@ -108,11 +108,12 @@ def turned_sensor(thrust: np.ndarray, dvl: np.ndarray, place: np.ndarray, alloca
     """'dvl' or 'imu', whichever is rotated according to the thrust.
 
     place (3,): as `dvl_place`; `turn` (3, 3) rotates the DVL's axes into the IMU's. Without thrust
-    that fits a turned IMU, as with thrusters in another order, it is the DVL: its bracket is
-    mounted at will, and only a controller that knows of a turned IMU could fly.
+    that fits a turned IMU better, with the odds of a wiring, it is the DVL: its bracket is mounted
+    at will, and only a controller that knows of a turned IMU could fly.
     """
     fits = [thrust_of_acceleration(thrust_windows(thrust, log), log, allocation)
             for log in (turned_dvl(dvl, place, turn), turned_imu(dvl, place, turn.T))]
-    as_dvl, as_imu = (math.inf if fit is None else
-                      deviation_of(allocation, fit).squared / explained(fit) for fit in fits)
-    return "imu" if as_imu < min(as_dvl, 1.0) else "dvl"
+    if fits[0] is None or fits[1] is None:
+        return "dvl"
+    as_dvl, as_imu = (deviation_of(allocation, fit).squared for fit in fits if fit is not None)
+    return "imu" if as_imu < min(as_dvl - certain_gain(1), explained(fits[1])) else "dvl"
