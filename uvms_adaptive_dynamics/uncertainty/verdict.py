@@ -70,18 +70,20 @@ def verdict(evidence: Evidence) -> Verdict:
 
 def _inputs(evidence: Evidence) -> Answer:
     found = [(USABLE, each.sentence) for each in evidence.misset]
+    named = [each.code for each in evidence.misset]
     wanted = {name: one for name, one in evidence.channels.items() if not one.left_out}
     for name, channel in wanted.items():
         if channel.faulty:
             faults = channel.faults
             share = sum(faults.values()) / max(channel.rows, 1)
             reason = max(faults, key=lambda each: faults[each])
+            named.append(f"'{reason}'")
             behind = evidence.remedies.get(reason)
             found.append((USABLE, f"{name}: masked {share_text(share)} of the time, mostly for "
                                   f"'{reason}'{': ' + behind if behind else ''}"))
     problems = merged(found)
     return answered("Are sensors and settings right?", problems,
-                    f"problems found: {len(problems)}" if found else
+                    f"problems found: {', '.join(dict.fromkeys(named))}" if found else
                     "; ".join([_nothing_misset(evidence), *evidence.facts]))
 
 

@@ -130,6 +130,16 @@ def test_a_turned_dvl_far_from_the_imu_is_named_although_the_robot_turns_fast(se
     assert check_depth({"dvl": log, "depth": depth}, FAR, turn) == CONSISTENT
 
 
+@pytest.mark.parametrize("seed", first(1, range(4)))
+def test_a_place_of_the_dvl_that_is_wrong_by_far_is_measured(seed):
+    """What the lever arm makes of fast turns is no error of the integral."""
+    log, off = far_log(seed, AXES), np.array([0.8, 0.0, 0.4])
+    log[:, 1:4] -= np.cross(log[:, 4:7], FRD_FROM_FLU @ off)
+    config = FAR.with_values({"dvl.xyz": (FAR.dvl.xyz + off).tolist()})
+    (finding,) = check_velocity({"dvl": log}, config, False)[0].findings
+    assert finding.values["dvl.xyz"] == pytest.approx(FAR.dvl.xyz, abs=0.03)
+
+
 LEVEL = from_rpy(np.pi, 0.0, 0.0), from_rpy(0.0, 0.0, np.pi / 2), from_rpy(0.0, 0.0, -2.3)
 
 

@@ -56,6 +56,7 @@ from .velocity_log import dvl_place, turned_imu
 from .velocity_map import (
     KNOWN_ENOUGH,
     LEAST_KNOWN,
+    MIN_LEVER_ERROR,
     VelocityMap,
     any_map,
     size_of,
@@ -67,7 +68,6 @@ MIN_VELOCITY_RMS = 0.05   # [m/s] RMS change over CHANGE_WINDOW on a judged axis
 DVL_GAIN = 0.6, 1.6       # range of the velocities' gain if their unit is right
 AXES_ODDS = 1000.0        # required odds of signed axes, or of world axes, against each alternative
 MAX_OFF_AXES = 0.35       # distance from signed axes beyond which the axes are tilted
-MIN_LEVER_ERROR = 0.05    # [m] worth a finding: at 0.2 rad/s a small DVL's noise, 1 cm/s
 # Standard deviations that the size of a vector (3,) of noise exceeds once in a thousand times.
 CERTAIN_SIZE = math.sqrt(chi_squared(0.999, 3))
 OF_WORLD = "dvl velocity"

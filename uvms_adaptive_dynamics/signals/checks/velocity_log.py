@@ -78,11 +78,13 @@ class VelocityLog(NamedTuple):
     kinks: np.ndarray
 
     @classmethod
-    def of(cls, dvl: np.ndarray, place: np.ndarray, of_world: bool = False) -> VelocityLog | None:
+    def of(cls, dvl: np.ndarray, place: np.ndarray, of_world: bool = False,
+           off: np.ndarray | float = 0.0) -> VelocityLog | None:
         """The log of the rows of `dvl`, as in `frames`; None if too few have neighbours. place
-        (3,): as `dvl_place`; of_world: the DVL's velocities are in world axes."""
+        (3,): as `dvl_place`; of_world: the DVL's velocities are in world axes; off (3,) [m]: how
+        far the DVL's place is wrong."""
         t, v, R = dvl[:, 0], at_dvl(dvl, place), dvl[:, 10:19].reshape(-1, 3, 3)
-        C = dvl[:, 7:10] + np.einsum("kij,kj->ki", R, np.cross(dvl[:, 4:7], place))
+        C = dvl[:, 7:10] + np.einsum("kij,kj->ki", R, np.cross(dvl[:, 4:7], place - off))
         axes = np.broadcast_to(np.eye(3), R.shape) if of_world else R
         period = float(np.median(np.diff(t)))
         a, near = _slope(t, C, 3 * period)

@@ -56,6 +56,9 @@ TRIMMED_VECTORS = 0.797
 # Corrections at most, until map (relative to its size) and lag [s] change by less than SETTLED.
 CORRECTIONS, SETTLED = 5, 2e-3
 AT_IMU = np.zeros(3)
+# [m] error of the DVL's place worth a finding, and worth to repeat the fit at the right one: at
+# 0.2 rad/s a small DVL's noise, 1 cm/s
+MIN_LEVER_ERROR = 0.05
 NEARLY_SINGULAR = 1e-6           # singular values of a map, relative to its largest, that are none
 LEAST_KNOWN = 0.3         # share of the integral's power that must be motion
 # Share from which the DVL may be found right, or a mirror image: else the offset between them may
@@ -143,7 +146,15 @@ def velocity_map(dvl: np.ndarray, place: np.ndarray = AT_IMU, of_world: bool = F
 def any_map(dvl: np.ndarray, place: np.ndarray = AT_IMU, of_world: bool = False,
             rough: bool = False) -> VelocityMap | None:
     """`velocity_map`, whatever the integral shows."""
-    log = VelocityLog.of(dvl, place, of_world)
+    found = _map(VelocityLog.of(dvl, place, of_world), rough)
+    if found is None or np.linalg.norm(found.lever) < MIN_LEVER_ERROR:
+        return found
+    # A lag is fitted to the velocity at the DVL, so that has to be where it is.
+    again = _map(VelocityLog.of(dvl, place, of_world, found.lever), rough)
+    return found if again is None else again._replace(lever=found.lever + again.lever)
+
+
+def _map(log: VelocityLog | None, rough: bool) -> VelocityMap | None:
     if log is None:
         return None
     if rough:
@@ -372,15 +383,17 @@ def _likeliest(hats: np.ndarray, kinks: np.ndarray, X: np.ndarray,
 def _result(log: VelocityLog, fit: _Fit, lag: float) -> VelocityMap:
     Q = fit.Q
     along = fit.u @ np.linalg.pinv(Q, rcond=NEARLY_SINGULAR).T
+    lever = fit.x[9:12]
     seen, by_imu, moved = (log.changes(x) for x in (
-        np.einsum("kij,kj->ki", log.R, log.v @ Q.T), log.C + fit.drift, along))
+        np.einsum("kij,kj->ki", log.R, log.v @ Q.T + np.cross(log.w, lever)), log.C + fit.drift,
+        along))
     by_imu = by_imu - by_imu.mean(axis=0)
     power = float(np.sum(seen ** 2))
     motion = max(power - 2.0 * fit.variance * seen.size, (1.0 - MOST_NOISE) * power)
     known = (float(np.sum(seen * by_imu)) ** 2
              / max(motion * float(np.sum(by_imu ** 2)), 1e-300))
     return VelocityMap(
-        Q, fit.x[9:12], lag, fit.covariance[:13, :13],
+        Q, lever, lag, fit.covariance[:13, :13],
         np.sqrt(np.mean(moved ** 2, axis=0)), min(max(known, 1e-3), 1.0),
         fit.misfit, fit.inflation)
 
