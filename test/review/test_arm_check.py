@@ -195,11 +195,13 @@ def test_an_arm_that_is_mounted_otherwise_is_named_with_its_attitude(rpy, found)
     config = CONFIG.with_values({"robot.mount_rpy": list(rpy)})
     samples, _ = recorded()
     told = mistaken_arm(samples, config, RobotModel.from_config(config), CHECKED_EVERY * PERIOD)
-    said = "" if told is None else told.sentence
+    said = "" if told is None else told.finding.sentence
     assert bool(said) == bool(found) and found in said.replace("-3.14", "3.14").replace("-0.", "0.")
+    if told is not None:
+        assert np.abs(told.values["robot.mount_rpy"]) == pytest.approx((np.pi, 0.0, 0.0), abs=1e-3)
     for change in (exchanged, turned_effort, mirrored) * (not found):
         told = mistaken_arm(recorded(change=change)[0], config, ROBOT, CHECKED_EVERY * PERIOD)
-        assert told is None or told.code.startswith("joint"), told
+        assert told is None or told.finding.code.startswith("joint"), told
 
 
 def exchanged_by_the_tilt_alone(sample):

@@ -25,7 +25,7 @@ from collections.abc import Callable, Iterator, Sequence
 from dataclasses import replace
 from functools import partial
 from itertools import combinations
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -95,6 +95,12 @@ class LikelyOrder(NamedTuple):
     def finding(self, config: Config, robot: RobotModel) -> ReportedFinding:
         """What is said of it."""
         return _order(config, robot, self.order, self.rivals)
+
+    def values(self, config: Config, robot: RobotModel) -> dict[str, Any]:
+        """The setting that puts it right, none if there are rivals."""
+        names = config.joint_states.names or robot.joints
+        return {} if self.rivals else {
+            "joint_states.names": tuple(names[k] for k in self.order)}
 
 
 def with_lacking(config: Config, robot: RobotModel) -> RobotModel:

@@ -21,8 +21,9 @@ attitudes, and their likelihood decides.
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -53,9 +54,17 @@ QUARTER_TURNS = [from_rotation_vector(angle * axis) for axis in np.eye(3)
 Attitude = tuple[int, ...]      # the entries of a rotation made of QUARTER_TURNS
 
 
+class ArmMistake(NamedTuple):
+    """What is wrong with an arm, and the settings that put it right, none if these are not known.
+    """
+
+    finding: ReportedFinding
+    values: Mapping[str, Any]
+
+
 def mistaken_arm(samples: Sequence[Sample], config: Config, robot: RobotModel,
-                 period: float) -> ReportedFinding | None:
-    """The finding on an arm that is mounted otherwise, or whose joints come in another order or one
+                 period: float) -> ArmMistake | None:
+    """An arm that is mounted otherwise, or whose joints come in another order or one
     of them mirrored, whichever explains the rows best, or None.
 
     The arm's base is turned by one of QUARTER_TURNS as long as the cost falls. What is found must
@@ -65,7 +74,8 @@ def mistaken_arm(samples: Sequence[Sample], config: Config, robot: RobotModel,
     too: drag of the links is larger than their weight. samples: `period` [s] apart; robot: the
     settings'."""
     order = likely_order(samples, config, robot, period)
-    by_order = None if order is None else order.finding(config, robot)
+    by_order = None if order is None else ArmMistake(order.finding(config, robot),
+                                                     order.values(config, robot))
     samples, settings = samples[-COMPARED_SAMPLES:], replace(config.filter, period=period)
     mount = np.array(from_rpy(*config.robot.mount_rpy))
     terms, whole = (*config.robot.terms, *robot.table.lacking), with_lacking(config, robot)
@@ -104,15 +114,15 @@ def mistaken_arm(samples: Sequence[Sample], config: Config, robot: RobotModel,
     of_joint = mistaken_joint(samples, config, whole, period, room_of(samples, config, robot),
                               gain / float(fits[as_set].valid.sum()))
     if of_joint is not None:
-        return of_joint
+        return ArmMistake(of_joint, {})
     rivals = [one for one in fits if one not in (best, as_set) and exceeds(one, as_set)
               and not exceeds(best, one)]
-    right = " or ".join(listed(np.add(to_rpy(np.reshape(one, (3, 3)) @ mount), 0.0))
-                        for one in (best, *rivals))
-    return ReportedFinding(MOUNT, (
+    attitudes = [tuple(round(angle, 4) + 0.0 for angle in to_rpy(np.reshape(one, (3, 3)) @ mount))
+                 for one in (best, *rivals)]
+    return ArmMistake(ReportedFinding(MOUNT, (
         f"{MOUNT}: arm and vehicle together show that the arm is mounted otherwise; set {MOUNT} to "
-        f"{right} (now {listed(config.robot.mount_rpy)}), or correct the attitude of its base in "
-        "robot.urdf"))
+        f"{' or '.join(map(listed, attitudes))} (now {listed(config.robot.mount_rpy)}), or correct "
+        "the attitude of its base in robot.urdf")), {} if rivals else {MOUNT: attitudes[0]})
 
 
 def _key(turn: np.ndarray) -> Attitude:

@@ -72,7 +72,7 @@ def review(samples: Sequence[Sample], rows: CheckedRows, seen: Seen, config: Con
     if samples and _arm_suspect(seen, robot):
         mistaken = mistaken_arm(samples, config, robot, checked_period(config))
     if mistaken is not None:    # all else follows from it
-        return Review([mistaken], {}, sound=False)
+        return Review([mistaken.finding], {}, sound=False)
     explained = Explained([], {}) if seen.doubted else explanations(
         samples, config, robot, seen.left, seen.held, seen.frozen)
     # Do not judge results that rest on a faulty sensor, nor a robot that has changed.

@@ -149,7 +149,7 @@ def unconfirmed_scales(fit: RobustFit, joints: Sequence[str]) -> str:
             said.append(f"{name} ({mean:.2f} times; 95 %: {low:.2f} to {high:.2f})")
     return "" if not said else (
         "not confirmed by the motion is joint_states.effort_scale of " + ", ".join(said)
-        + "; its friction is right only as far as that is")
+        + "; friction there is right only as far as that is")
 
 
 def _found(fit: RobustFit, late: np.ndarray, turned: np.ndarray, joints: Sequence[str],

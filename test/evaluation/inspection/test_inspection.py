@@ -57,6 +57,16 @@ def test_nothing_is_proposed_for_what_fits(bags):
     assert inspection.motion.warnings == [] and inspection.motion.counted["surge"][0] > 0.9
 
 
+@pytest.mark.campaign
+def test_a_forgotten_mount_is_proposed_once_all_else_is_right(bags):
+    """With what the front end's checks find in the rounds before."""
+    config = Config().with_values({"robot.mount_rpy": (0.0, 0.0, 0.0), "dvl.frame": "flu"})
+    proposal = inspect_recording(Piece(bags[0]), config).proposal
+    changes = proposal.changes()
+    assert set(changes) == {"robot.mount_rpy", "dvl.frame"} and proposal.missing == []
+    assert np.abs(changes["robot.mount_rpy"]) == pytest.approx((np.pi, 0.0, 0.0), abs=1e-3)
+
+
 def test_an_input_that_ends_early_and_what_it_masks_are_shown(bags, tmp_path, capsys):
     """The DVL is recorded from 6 to 9 s only."""
     with Reader(bags[0]) as source, Writer(tmp_path / "dive", version=9) as bag:
@@ -193,7 +203,7 @@ def test_what_costs_no_row_and_no_setting_corrects_is_not_missing(monkeypatch, h
     front = SimpleNamespace(frames=SimpleNamespace(findings=[(late, 0)], waiting_for=[]),
                             delay=SimpleNamespace(warning=""), inputs={},
                             warnings=[f"{late.setting}: {late.sentence}"])
-    monkeypatch.setattr(motion, "_run", lambda piece, proposal: (front, {}))
+    monkeypatch.setattr(motion, "_run", lambda piece, proposal: (front, {}, []))
     proposal = Proposal(Config())
     warnings = motion.mend_by_motion(None, proposal).warnings
     assert (len(proposal.missing), len(warnings)) == ((1, 0) if missing else (0, 1))

@@ -22,7 +22,10 @@ import numpy as np
 
 from ...errors import UvmsError
 from ...model.robot import RobotModel
-from ...signals.checks.finding import Finding, Harm
+from ...model.sample import Sample
+from ...review.arm_check import CHECKED_EVERY, checked_period
+from ...review.arm_mount import ArmMistake, mistaken_arm
+from ...signals.checks.finding import OF_POSITIONS, Finding, Harm
 from ...signals.front_end import SignalFrontEnd
 from ...signals.health import THRUSTER_SETTINGS
 from ...signals.samples import samples_of
@@ -50,7 +53,7 @@ def mend_by_motion(piece: Piece, proposal: Proposal) -> MotionFindings:
     """Run the front end repeatedly, adding to the proposal what its checks find."""
     seen = set()
     while True:
-        front, counted = _run(piece, proposal)
+        front, counted, samples = _run(piece, proposal)
         delay = front.delay.warning
         found = [finding for finding, _ in front.frames.findings
                  if not (delay and finding.setting in THRUSTER_SETTINGS)]
@@ -61,6 +64,13 @@ def mend_by_motion(piece: Piece, proposal: Proposal) -> MotionFindings:
             assert front.delay.found is not None
             set_to = proposal.config.thrusters.delay + front.delay.found.delay
             changed = proposal.set({"thrusters.delay": round(set_to, 3)}, delay)
+        # (a joint beyond its limits may be another one)
+        sound = not delay and all(finding.setting == OF_POSITIONS and not finding.values
+                                  for finding in found)
+        mistaken = _mistaken_arm(samples, proposal) if sound else None
+        if mistaken is not None:
+            why = mistaken.finding.sentence.removeprefix(f"{mistaken.finding.code}: ")
+            changed = proposal.set(mistaken.values, why.partition("; ")[0])
         again = repr(sorted(proposal.config.changed().items())) in seen
         if not changed or again or len(seen) >= CHECK_ROUNDS:
             if again:
@@ -72,23 +82,33 @@ def mend_by_motion(piece: Piece, proposal: Proposal) -> MotionFindings:
     for finding in found:
         if not finding.values or again:
             proposal.lack(f"{finding.setting}: {finding.sentence}", _to_fill_in(finding, proposal))
+    if mistaken is not None and not mistaken.values:
+        proposal.lack(mistaken.finding.sentence)
     said = {finding.setting for finding in found}
     warnings = [warning for warning in front.warnings if warning.partition(":")[0] not in said]
     refused = {role: dict(state.rejected) for role, state in front.inputs.items() if state.rejected}
     return MotionFindings(warnings, front.frames.waiting_for, refused, counted)
 
 
-def _run(piece: Piece,
-         proposal: Proposal) -> tuple[SignalFrontEnd, dict[str, tuple[float, str]]]:
-    """(front end, see MotionFindings.counted)."""
+def _run(piece: Piece, proposal: Proposal
+         ) -> tuple[SignalFrontEnd, dict[str, tuple[float, str]], list[Sample]]:
+    """(front end, see MotionFindings.counted, samples for the review)."""
     robot = RobotModel.from_config(proposal.config)
     front = SignalFrontEnd(proposal.config, robot)
-    valid = [sample.valid for sample in
-             samples_of(front, read_messages(piece, inputs(proposal.config)))]
-    share = np.mean(valid, axis=0) if valid else np.zeros(len(robot.channels))
+    samples = samples_of(front, read_messages(piece, inputs(proposal.config)))
+    share = (np.mean([sample.valid for sample in samples], axis=0) if samples
+             else np.zeros(len(robot.channels)))
     reasons = {name: counts.most_common(1) for name, counts in front.masked.items()}
     return front, {name: (float(part), reasons[name][0][0] if reasons[name] else "")
-                   for name, part in zip(robot.channels, share)}
+                   for name, part in zip(robot.channels, share)}, samples[::CHECKED_EVERY]
+
+
+def _mistaken_arm(samples: list[Sample], proposal: Proposal) -> ArmMistake | None:
+    """What is wrong with the arm of a vehicle, if all sensors are right."""
+    config, robot = proposal.config, RobotModel.from_config(proposal.config)
+    if not (robot.vehicle and len(robot.joints) > 1 and samples):
+        return None
+    return mistaken_arm(samples, config, robot, checked_period(config))
 
 
 def _evidence(finding: Finding) -> str:
