@@ -118,6 +118,10 @@ def test_settings_that_leave_nothing_to_measure_are_refused():
     assert "'thrusters.allocation' is 'all zeros'; expected" in refused(
         thrusters__allocation=[0.0] * 48)
     Config().with_values({"thrusters.allocation": [0.0] * 48, "thrusters.source": "wrench"})
+    in_mm = [entry * (1000.0 if k >= 24 else 1.0)
+             for k, entry in enumerate(Config().thrusters.allocation)]
+    assert "a lever of 207 m for thruster 1'; expected at most 10 m" in refused(
+        thrusters__allocation=in_mm)
 
 
 @pytest.mark.parametrize("solver", ["auto", "native", "clarabel", "mosek", "cvxpy:ECOS"])

@@ -165,7 +165,7 @@ NO_THRESHOLDS = {
     "signals/gates/spikes.py": "SPIKE_NEIGHBOURS LOOKAHEAD CURVATURE_OF_NOISE",
     "review/arm_check.py": "CHECKED_EVERY CHECKED_SECONDS JOINT_NUDGE",
     "review/arm_exchange.py": "COMPARED_SAMPLES EXCHANGE_STRIDE ZEROS",
-    "review/arm_mount.py": "QUARTER_TURNS",
+    "review/arm_mount.py": "QUARTER_TURNS AS_SET",
     "evaluation/batch/content.py": "READ_SIZE",
     "evaluation/batch/executors.py": "CONNECT RETRIES",
     "evaluation/batch/plan.py": "LARGEST_PLAN_FILE MOST_VARIANTS",

@@ -15,6 +15,7 @@
 """Settings of the thrusters: command topic, allocation, thrust curve and lag."""
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass
 
 from .settings import Section, setting
@@ -29,6 +30,7 @@ BLUEROV2_HEAVY_ALLOCATION = (
     -.1888, .1888, .1888, -.1888, 0., 0., 0., 0.)
 
 
+MOST_LEVER = 10.0    # [m] from the body's origin: beyond it, moments are in another unit
 ZONE_CUT, ZONE_SHIFT = "cut", "shift"     # what a command beyond the dead zone does
 
 
@@ -96,6 +98,13 @@ class Thrusters(Section):
         if self.source == "thrusters" and not any(self.allocation):
             self.refuse("allocation", "all zeros", "the wrench of at least one thruster")
         n = len(self.allocation) // 6
+        for k in range(n):
+            column = self.allocation[k::n]
+            push, turn = (math.hypot(*part) for part in (column[:3], column[3:]))
+            if turn > MOST_LEVER * push > 0.0:
+                self.refuse("allocation", f"a lever of {turn / push:.3g} m for thruster {k + 1}",
+                            f"at most {MOST_LEVER:g} m: rows 4 to 6 are moments [N m] of one N of "
+                            "thrust, about the body's origin")
         if len(self.signs) != n or any(abs(s) != 1.0 for s in self.signs):
             self.refuse("signs", self.signs,
                         f"{n} numbers, each +1 or -1 (one per thruster of the allocation)")

@@ -28,6 +28,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from ..config import Config
+from ..config.estimation import Filter
 from ..model.robot import RobotModel
 from ..model.rotations import from_rotation_vector, from_rpy
 from ..model.sample import Sample
@@ -47,9 +48,9 @@ from .arm_exchange import (
     with_lacking,
 )
 
-# Turns of the arm's base by 90 and 180 degrees about the vehicle's axes [rad].
+# Turns of the arm's base by 90 and 180 degrees about the vehicle's axes.
 QUARTER_TURNS = [from_rotation_vector(angle * axis) for axis in np.eye(3)
-         for angle in (math.pi, 0.5 * math.pi, -0.5 * math.pi)]
+                 for angle in (math.pi, 0.5 * math.pi, -0.5 * math.pi)]
 
 Attitude = tuple[int, ...]      # the entries of a rotation made of QUARTER_TURNS
 
@@ -64,66 +65,89 @@ class ArmMistake(NamedTuple):
 
 def mistaken_arm(samples: Sequence[Sample], config: Config, robot: RobotModel,
                  period: float) -> ArmMistake | None:
-    """An arm that is mounted otherwise, or whose joints come in another order or one
-    of them mirrored, whichever explains the rows best, or None.
+    """An arm that is mounted otherwise, whose joints come in another order, or one of whose joints
+    is mirrored, whichever explains the rows best; None if nothing does.
 
-    The arm's base is turned by one of QUARTER_TURNS as long as the cost falls. What is found must
-    explain the rows better than the setting with odds of 1000, both the arm's and the vehicle's,
-    also without the witness that speaks for it most, and beyond what they vary by over time; all
-    attitudes that it does not exceed by as much are named with it. What the model lacks is fitted
-    too: drag of the links is larger than their weight. samples: `period` [s] apart; robot: the
-    settings'."""
+    An attitude must explain the rows better than the setting with odds of 1000, both the arm's and
+    the vehicle's, also without the witness that speaks for it most, and beyond what they vary by
+    over time; all attitudes that it does not exceed by as much are named with it. samples: `period`
+    [s] apart; robot: the settings'."""
     order = likely_order(samples, config, robot, period)
     by_order = None if order is None else ArmMistake(order.finding(config, robot),
                                                      order.values(config, robot))
     samples, settings = samples[-COMPARED_SAMPLES:], replace(config.filter, period=period)
-    mount = np.array(from_rpy(*config.robot.mount_rpy))
-    terms, whole = (*config.robot.terms, *robot.table.lacking), with_lacking(config, robot)
-    fits: dict[Attitude, RobustFit] = {}
-
-    def add(turn: np.ndarray) -> None:
-        key = _key(turn)
-        if key not in fits:
-            turned = config.with_values({MOUNT: to_rpy(turn @ mount), "robot.terms": terms})
-            own = fitted(samples, RobotModel.from_config(turned), settings)
-            if own is not None:
-                fits[key] = own
-
-    def exceeds(one: Attitude, other: Attitude) -> bool:
-        # (to an arm at rest the vehicle's errors fit in some attitude)
-        gains = fits[other].channel_costs - fits[one].channel_costs
-        both = (gains[robot.vehicle_rows].sum(), gains[robot.arm_rows].sum())
-        return min(both) > LEAST_COST_GAIN and fits[one].explains_more(
-            fits[other], np.ones(len(robot.channels), bool), LEAST_COST_GAIN)
-
-    here, best = None, (as_set := _key(np.eye(3)))
-    add(np.eye(3))
-    while fits and here != best:
-        here = best
-        for turn in QUARTER_TURNS:
-            add(turn @ np.reshape(here, (3, 3)))
-        best = min(fits, key=lambda attitude: fits[attitude].cost)
-    if best == as_set or not exceeds(best, as_set):
+    mounts, whole = _Mounts(samples, config, robot, settings), with_lacking(config, robot)
+    best = mounts.likeliest()
+    if best == AS_SET or not mounts.exceeds(best, AS_SET):
         return by_order
+    fits = mounts.fits
     if order is not None:
         scale = effort_scale_of(config, robot)
         own = fitted([reordered(sample, order.order, scale) for sample in samples], whole, settings)
         if own is not None and own.cost < fits[best].cost:
             return by_order
-    gain = fits[as_set].cost - fits[best].cost
-    of_joint = mistaken_joint(samples, config, whole, period, room_of(samples, config, robot),
-                              gain / float(fits[as_set].valid.sum()))
+    gain = (fits[AS_SET].cost - fits[best].cost) / float(fits[AS_SET].valid.sum())
+    of_joint = mistaken_joint(samples, config, whole, period, room_of(samples, config, robot), gain)
     if of_joint is not None:
         return ArmMistake(of_joint, {})
-    rivals = [one for one in fits if one not in (best, as_set) and exceeds(one, as_set)
-              and not exceeds(best, one)]
-    attitudes = [tuple(round(angle, 4) + 0.0 for angle in to_rpy(np.reshape(one, (3, 3)) @ mount))
-                 for one in (best, *rivals)]
+    rivals = [one for one in fits if one not in (best, AS_SET) and mounts.exceeds(one, AS_SET)
+              and not mounts.exceeds(best, one)]
+    right = [mounts.setting(one) for one in (best, *rivals)]
     return ArmMistake(ReportedFinding(MOUNT, (
         f"{MOUNT}: arm and vehicle together show that the arm is mounted otherwise; set {MOUNT} to "
-        f"{' or '.join(map(listed, attitudes))} (now {listed(config.robot.mount_rpy)}), or correct "
-        "the attitude of its base in robot.urdf")), {} if rivals else {MOUNT: attitudes[0]})
+        f"{' or '.join(map(listed, right))} (now {listed(config.robot.mount_rpy)}), or correct the "
+        "attitude of its base in robot.urdf")), {} if rivals else {MOUNT: right[0]})
 
 
 def _key(turn: np.ndarray) -> Attitude:
     return tuple(int(round(entry)) for entry in turn.ravel())
+
+
+AS_SET = _key(np.eye(3))
+
+
+class _Mounts:
+    """Fits of the rows with the arm's base turned from its setting; `fits`, by the turn.
+
+    What the model lacks is fitted too: drag of the links may be larger than their weight."""
+
+    def __init__(self, samples: Sequence[Sample], config: Config, robot: RobotModel,
+                 settings: Filter):
+        self._samples, self._config, self._robot, self._settings = samples, config, robot, settings
+        self._terms = (*config.robot.terms, *robot.table.lacking)
+        self._mount = np.array(from_rpy(*config.robot.mount_rpy))
+        self.fits: dict[Attitude, RobustFit] = {}
+
+    def likeliest(self) -> Attitude:
+        """The attitude that is reached by turns as long as the cost falls."""
+        here, best = None, AS_SET
+        self._add(np.eye(3))
+        while self.fits and here != best:
+            here = best
+            for turn in QUARTER_TURNS:
+                self._add(turn @ np.reshape(here, (3, 3)))
+            best = min(self.fits, key=lambda attitude: self.fits[attitude].cost)
+        return best
+
+    def exceeds(self, one: Attitude, other: Attitude) -> bool:
+        """Whether one attitude explains the rows better than another one beyond doubt."""
+        # (to an arm at rest the vehicle's errors fit in some attitude)
+        gains = self.fits[other].channel_costs - self.fits[one].channel_costs
+        both = (gains[self._robot.vehicle_rows].sum(), gains[self._robot.arm_rows].sum())
+        return min(both) > LEAST_COST_GAIN and self.fits[one].explains_more(
+            self.fits[other], np.ones(len(gains), bool), LEAST_COST_GAIN)
+
+    def setting(self, attitude: Attitude) -> tuple[float, ...]:
+        """Roll, pitch, yaw [rad] of the arm's base, as in the setting."""
+        return tuple(round(angle, 4) + 0.0      # (+ 0.0: no "-0.0")
+                     for angle in to_rpy(np.reshape(attitude, (3, 3)) @ self._mount))
+
+    def _add(self, turn: np.ndarray) -> None:
+        key = _key(turn)
+        if key in self.fits:
+            return
+        turned = self._config.with_values({MOUNT: to_rpy(turn @ self._mount),
+                                           "robot.terms": self._terms})
+        own = fitted(self._samples, RobotModel.from_config(turned), self._settings)
+        if own is not None:
+            self.fits[key] = own
