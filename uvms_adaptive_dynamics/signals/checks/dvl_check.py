@@ -54,9 +54,9 @@ from .planar_axes import planar_axes
 from .thruster_check import turned_sensor
 from .velocity_log import dvl_place, turned_imu
 from .velocity_map import (
+    CERTAIN_SIZE,
     KNOWN_ENOUGH,
     LEAST_KNOWN,
-    MIN_LEVER_ERROR,
     VelocityMap,
     any_map,
     size_of,
@@ -68,8 +68,6 @@ MIN_VELOCITY_RMS = 0.05   # [m/s] RMS change over CHANGE_WINDOW on a judged axis
 DVL_GAIN = 0.6, 1.6       # range of the velocities' gain if their unit is right
 AXES_ODDS = 1000.0        # required odds of signed axes, or of world axes, against each alternative
 MAX_OFF_AXES = 0.35       # distance from signed axes beyond which the axes are tilted
-# Standard deviations that the size of a vector (3,) of noise exceeds once in a thousand times.
-CERTAIN_SIZE = math.sqrt(chi_squared(0.999, 3))
 OF_WORLD = "dvl velocity"
 CUT_STEP = 5.0            # [s] between times at which the axes may have turned
 # [s] Smallest lag worth a finding: at 0.3 m/s^2 its error is a small DVL's noise, 1 cm/s.
@@ -391,10 +389,8 @@ def _scaled(fit: VelocityMap, logs: dict[str, np.ndarray], config: Config) -> Ch
 def _lever_arm(fit: VelocityMap, dvl: np.ndarray, config: Config) -> CheckResult:
     """The result on the lever arm from IMU to DVL, if all else is right. Rows follow it where it
     makes more of the velocities, at the rates of this motion, than the DVL's noise."""
-    size = float(np.linalg.norm(fit.lever))
-    stddev = fit.errors[9:12]
-    error = float(np.linalg.norm(fit.lever * stddev)) / max(size, 1e-9)
-    if size - CERTAIN_SIZE * error < MIN_LEVER_ERROR:
+    size, stddev = float(np.linalg.norm(fit.lever)), fit.errors[9:12]
+    if not fit.is_elsewhere:
         return CONSISTENT
     of_velocity = size * math.sqrt(np.mean(np.sum(dvl[:, 4:7] ** 2, axis=1)))
     wrong = FRD_FROM_FLU @ fit.lever

@@ -59,6 +59,8 @@ AT_IMU = np.zeros(3)
 # [m] error of the DVL's place worth a finding, and worth to repeat the fit at the right one: at
 # 0.2 rad/s a small DVL's noise, 1 cm/s
 MIN_LEVER_ERROR = 0.05
+# Standard deviations that the size of a vector (3,) of noise exceeds once in a thousand times.
+CERTAIN_SIZE = math.sqrt(chi_squared(0.999, 3))
 NEARLY_SINGULAR = 1e-6           # singular values of a map, relative to its largest, that are none
 LEAST_KNOWN = 0.3         # share of the integral's power that must be motion
 # Share from which the DVL may be found right, or a mirror image: else the offset between them may
@@ -92,6 +94,13 @@ class VelocityMap(NamedTuple):
     misfit: float
     inflation: float
     rough: bool = False
+
+    @property
+    def is_elsewhere(self) -> bool:
+        """Whether the DVL's place is certainly wrong."""
+        size = float(np.linalg.norm(self.lever))
+        error = float(np.linalg.norm(self.lever * self.errors[9:12])) / max(size, 1e-9)
+        return size - CERTAIN_SIZE * error > MIN_LEVER_ERROR
 
     @property
     def errors(self) -> np.ndarray:
@@ -147,7 +156,7 @@ def any_map(dvl: np.ndarray, place: np.ndarray = AT_IMU, of_world: bool = False,
             rough: bool = False) -> VelocityMap | None:
     """`velocity_map`, whatever the integral shows."""
     found = _map(VelocityLog.of(dvl, place, of_world), rough)
-    if found is None or np.linalg.norm(found.lever) < MIN_LEVER_ERROR:
+    if found is None or not found.is_elsewhere:
         return found
     # A lag is fitted to the velocity at the DVL, so that has to be where it is.
     again = _map(VelocityLog.of(dvl, place, of_world, found.lever), rough)
