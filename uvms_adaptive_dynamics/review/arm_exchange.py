@@ -103,10 +103,14 @@ class LikelyOrder(NamedTuple):
             "joint_states.names": tuple(names[k] for k in self.order)}
 
 
+def whole_config(config: Config, robot: RobotModel) -> Config:
+    """The settings with the sets of terms that the robot surely has and its model lacks."""
+    return config.with_values({"robot.terms": (*config.robot.terms, *robot.table.lacking)})
+
+
 def with_lacking(config: Config, robot: RobotModel) -> RobotModel:
-    """The robot with the sets of terms that it surely has and its model lacks."""
-    terms = (*config.robot.terms, *robot.table.lacking)
-    return RobotModel(config.with_values({"robot.terms": terms}), robot.arm)
+    """The robot by `whole_config`."""
+    return RobotModel(whole_config(config, robot), robot.arm)
 
 
 def likely_order(samples: Sequence[Sample], config: Config, robot: RobotModel, period: float

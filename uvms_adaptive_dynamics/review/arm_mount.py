@@ -33,7 +33,7 @@ from ..model.robot import RobotModel
 from ..model.rotations import from_rotation_vector, from_rpy
 from ..model.sample import Sample
 from ..signals.checks.effort_scale import MOUNT
-from ..signals.checks.fits import listed, to_rpy
+from ..signals.checks.fits import listed, rpy_setting, to_rpy
 from ..uncertainty.added_direction import RobustFit
 from ..uncertainty.arm_evidence import LEAST_COST_GAIN
 from ..uncertainty.evidence import ReportedFinding
@@ -45,6 +45,7 @@ from .arm_exchange import (
     mistaken_joint,
     reordered,
     room_of,
+    whole_config,
     with_lacking,
 )
 
@@ -113,8 +114,8 @@ class _Mounts:
 
     def __init__(self, samples: Sequence[Sample], config: Config, robot: RobotModel,
                  settings: Filter):
-        self._samples, self._config, self._robot, self._settings = samples, config, robot, settings
-        self._terms = (*config.robot.terms, *robot.table.lacking)
+        self._samples, self._robot, self._settings = samples, robot, settings
+        self._config = whole_config(config, robot)
         self._mount = np.array(from_rpy(*config.robot.mount_rpy))
         self.fits: dict[Attitude, RobustFit] = {}
 
@@ -139,15 +140,13 @@ class _Mounts:
 
     def setting(self, attitude: Attitude) -> tuple[float, ...]:
         """Roll, pitch, yaw [rad] of the arm's base, as in the setting."""
-        return tuple(round(angle, 4) + 0.0      # (+ 0.0: no "-0.0")
-                     for angle in to_rpy(np.reshape(attitude, (3, 3)) @ self._mount))
+        return rpy_setting(np.reshape(attitude, (3, 3)) @ self._mount)
 
     def _add(self, turn: np.ndarray) -> None:
         key = _key(turn)
         if key in self.fits:
             return
-        turned = self._config.with_values({MOUNT: to_rpy(turn @ self._mount),
-                                           "robot.terms": self._terms})
+        turned = self._config.with_values({MOUNT: to_rpy(turn @ self._mount)})
         own = fitted(self._samples, RobotModel.from_config(turned), self._settings)
         if own is not None:
             self.fits[key] = own

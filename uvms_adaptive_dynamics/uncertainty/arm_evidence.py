@@ -110,6 +110,8 @@ def _with_all_scales(fault: ArmFault, fit: RobustFit,
                      settings: Joints) -> ArmFault:
     """The fault; if it is a factor on efforts, with those that show once it has been removed, and
     with the scales that remove all of them."""
+    if fault.scale is None:
+        return fault
     n, factors = len(joints), np.ones(len(joints))
     further: list[str] = []
     one: ArmFault | None = fault
@@ -122,8 +124,6 @@ def _with_all_scales(fault: ArmFault, fit: RobustFit,
         which[np.array(places) - n] = True
         fit = fit.of(np.where(which, fit.tau / one.scale.factor, fit.tau))
         one = likely(fit)
-    if (factors == 1.0).all():
-        return fault
     scales = ", ".join(f"{float(f'{old / factor:.3g}'):g}" for old, factor in
                        zip(settings.effort_scale or (1.0,) * n, factors))
     then = f"; then {', '.join(further)}" if further else ""

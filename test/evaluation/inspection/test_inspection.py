@@ -201,9 +201,9 @@ def test_what_costs_no_row_and_no_setting_corrects_is_not_missing(monkeypatch, h
     """A velocity that is late is left out; nobody has to complete a line for it."""
     late = Finding("joint velocity", "comes .08 s later than the position", harm=harm)
     front = SimpleNamespace(frames=SimpleNamespace(findings=[(late, 0)], waiting_for=[]),
-                            delay=SimpleNamespace(warning=""), inputs={},
+                            delay=SimpleNamespace(warning=""), inputs={}, masked={},
                             warnings=[f"{late.setting}: {late.sentence}"])
-    monkeypatch.setattr(motion, "_run", lambda piece, proposal: (front, {}, []))
+    monkeypatch.setattr(motion, "_run", lambda piece, proposal: (front, None, []))
     proposal = Proposal(Config())
     warnings = motion.mend_by_motion(None, proposal).warnings
     assert (len(proposal.missing), len(warnings)) == ((1, 0) if missing else (0, 1))

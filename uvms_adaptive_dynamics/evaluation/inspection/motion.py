@@ -16,10 +16,12 @@
 checks until they find nothing more."""
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import NamedTuple
 
 import numpy as np
 
+from ...config import Config
 from ...errors import UvmsError
 from ...model.robot import RobotModel
 from ...model.sample import Sample
@@ -53,7 +55,7 @@ def mend_by_motion(piece: Piece, proposal: Proposal) -> MotionFindings:
     """Run the front end repeatedly, adding to the proposal what its checks find."""
     seen = set()
     while True:
-        front, counted, samples = _run(piece, proposal)
+        front, robot, samples = _run(piece, proposal)
         delay = front.delay.warning
         found = [finding for finding, _ in front.frames.findings
                  if not (delay and finding.setting in THRUSTER_SETTINGS)]
@@ -67,7 +69,7 @@ def mend_by_motion(piece: Piece, proposal: Proposal) -> MotionFindings:
         # (a joint beyond its limits may be another one)
         sound = not delay and all(finding.setting == OF_POSITIONS and not finding.values
                                   for finding in found)
-        mistaken = _mistaken_arm(samples, proposal) if sound else None
+        mistaken = _mistaken_arm(samples, proposal.config, robot) if sound else None
         if mistaken is not None:
             why = mistaken.finding.sentence.removeprefix(f"{mistaken.finding.code}: ")
             changed = proposal.set(mistaken.values, why.partition("; ")[0])
@@ -87,28 +89,31 @@ def mend_by_motion(piece: Piece, proposal: Proposal) -> MotionFindings:
     said = {finding.setting for finding in found}
     warnings = [warning for warning in front.warnings if warning.partition(":")[0] not in said]
     refused = {role: dict(state.rejected) for role, state in front.inputs.items() if state.rejected}
-    return MotionFindings(warnings, front.frames.waiting_for, refused, counted)
+    return MotionFindings(warnings, front.frames.waiting_for, refused, _counted(front, samples))
 
 
-def _run(piece: Piece, proposal: Proposal
-         ) -> tuple[SignalFrontEnd, dict[str, tuple[float, str]], list[Sample]]:
-    """(front end, see MotionFindings.counted, samples for the review)."""
+def _run(piece: Piece, proposal: Proposal) -> tuple[SignalFrontEnd, RobotModel, list[Sample]]:
+    """(front end, robot, samples) of the proposed settings."""
     robot = RobotModel.from_config(proposal.config)
     front = SignalFrontEnd(proposal.config, robot)
-    samples = samples_of(front, read_messages(piece, inputs(proposal.config)))
-    share = (np.mean([sample.valid for sample in samples], axis=0) if samples
-             else np.zeros(len(robot.channels)))
+    return front, robot, samples_of(front, read_messages(piece, inputs(proposal.config)))
+
+
+def _counted(front: SignalFrontEnd, samples: Sequence[Sample]) -> dict[str, tuple[float, str]]:
+    """See `MotionFindings.counted`."""
+    valid = np.array([sample.valid for sample in samples]).reshape(len(samples), len(front.masked))
+    share = valid.sum(axis=0) / max(len(samples), 1)
     reasons = {name: counts.most_common(1) for name, counts in front.masked.items()}
-    return front, {name: (float(part), reasons[name][0][0] if reasons[name] else "")
-                   for name, part in zip(robot.channels, share)}, samples[::CHECKED_EVERY]
+    return {name: (float(part), most[0][0] if most else "")
+            for part, (name, most) in zip(share, reasons.items())}
 
 
-def _mistaken_arm(samples: list[Sample], proposal: Proposal) -> ArmMistake | None:
+def _mistaken_arm(samples: Sequence[Sample], config: Config,
+                  robot: RobotModel) -> ArmMistake | None:
     """What is wrong with the arm of a vehicle, if all sensors are right."""
-    config, robot = proposal.config, RobotModel.from_config(proposal.config)
     if not (robot.vehicle and len(robot.joints) > 1 and samples):
         return None
-    return mistaken_arm(samples, config, robot, checked_period(config))
+    return mistaken_arm(samples[::CHECKED_EVERY], config, robot, checked_period(config))
 
 
 def _evidence(finding: Finding) -> str:

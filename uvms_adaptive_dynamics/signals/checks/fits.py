@@ -203,12 +203,16 @@ def to_rpy(R: np.ndarray) -> tuple[float, float, float]:
             math.atan2(R[1, 0], R[0, 0]))
 
 
+def rpy_setting(R: np.ndarray) -> tuple[float, ...]:
+    """`to_rpy`, rounded as in a settings file."""
+    return tuple(round(angle, 4) + 0.0 for angle in to_rpy(R))      # (+ 0.0: no "-0.0")
+
+
 def mounted(frame: str, rpy: Sequence[float], turn: np.ndarray) -> tuple[float, ...]:
     """Corrected setting rpy [rad] of a sensor whose readings must be rotated by `turn` (3, 3), FRD.
     """
     axes = to_frd(frame)
-    return tuple(round(angle, 4) + 0.0      # (+ 0.0: no "-0.0")
-                 for angle in to_rpy(axes.T @ turn @ axes @ from_rpy(*rpy)))
+    return rpy_setting(axes.T @ turn @ axes @ from_rpy(*rpy))
 
 
 def listed(values: Iterable[float]) -> str:
