@@ -20,7 +20,7 @@ import yaml
 from hypothesis import given
 from hypothesis import strategies as st
 
-from uvms_adaptive_dynamics.disk.yaml_text import DEEPEST, number_list, parse_yaml
+from uvms_adaptive_dynamics.disk.yaml_text import DEEPEST, key_comments, number_list, parse_yaml
 from uvms_adaptive_dynamics.errors import ConfigError
 
 PLAIN = st.recursive(
@@ -93,3 +93,26 @@ def test_lists_of_numbers_come_back_to_the_last_bit(values):
     found = parse_yaml(f"x: {text}", "x", ConfigError)["x"]
     assert found == values and all(type(value) is float for value in found)
     assert all(len(line) <= 60 for line in text.splitlines())
+
+
+def test_a_comment_belongs_to_the_key_below_it_or_to_its_own_line():
+    """The one above is meant for the key, in several lines too; a section has its own."""
+    text = """\
+# of the file
+
+/**:
+  # of a
+  a:
+    # first,
+    #   and second line
+    b: [1,
+        2]   # not this one
+    c: "# no comment"   # beside it
+
+    d: [1,
+        2]   # beside its end
+    e: {f: 1}
+"""
+    assert key_comments(text) == {"/**.a": "of a", "/**.a.b": "first, and second line",
+                                  "/**.a.c": "beside it", "/**.a.d": "beside its end"}
+    assert key_comments("") == {} and key_comments("- 1 # one") == {}

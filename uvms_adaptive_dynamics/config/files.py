@@ -23,7 +23,7 @@ from pathlib import Path
 from typing import Any
 
 from ..disk.reading import read_text
-from ..disk.yaml_text import parse_yaml
+from ..disk.yaml_text import key_comments, parse_yaml
 from ..errors import ConfigError, brief, require_path
 from .whole import Config
 
@@ -34,6 +34,8 @@ ROS_OWN = ("use_sim_time", "qos_overrides", "start_type_description_service")
 PATHS = ("robot.urdf", "prior.file", "thrusters.curve", "estimation.schedule")
 # [bytes] 50 times the file with every setting; leaves room for all other nodes of a robot.
 LARGEST_SETTINGS_FILE = 1_000_000
+# Begins the comment on a line that a person has to complete in a file of settings.
+TO_DO = "MISSING"
 SECTIONS = {section.name for section in fields(Config)}
 SETTINGS_FORM = ("a ROS parameter file ('/**: ros__parameters: ...' or "
                  f"'{NODE_NAME}: ros__parameters: ...')")
@@ -81,6 +83,16 @@ def load_config(path: str | Path | None = None) -> Config:
     except ConfigError as error:
         raise ConfigError(f"configuration '{path}': {error}") from None
     return _with_paths_beside(config, path.parent)
+
+
+def reasons_in(path: str | Path) -> dict[str, str]:
+    """The comments beside the settings of a file that `load_config` accepts, by dotted name: the
+    evidence that the command inspect wrote there, or a person's own remark."""
+    text = read_text(path, f"configuration '{path}'", LARGEST_SETTINGS_FILE, ConfigError,
+                     SETTINGS_FORM)
+    named = {name.rpartition("ros__parameters.")[2]: comment
+             for name, comment in key_comments(text).items()}
+    return {name: comment for name, comment in named.items() if not comment.startswith(TO_DO)}
 
 
 def parameter_nodes(path: str | Path, bare: bool = False) -> list[tuple[str, Mapping[str, Any]]]:

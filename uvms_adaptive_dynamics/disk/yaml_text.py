@@ -76,6 +76,34 @@ def parse_yaml(text: str, what: str, refused: type[UvmsError], advice: str = "")
             f"{what} is not valid YAML{place}: {reason}. {advice}".split())) from None
 
 
+def key_comments(text: str) -> dict[str, str]:
+    """The comment above each key, or else the one on the line where its value ends, by the dotted
+    path of the key; keys without one are left out. `text` is one that `parse_yaml` accepts."""
+    lines, found = text.splitlines(), {}
+    root = yaml.compose(text, Loader=LOADER)
+    waiting = [("", root)] if root is not None else []
+    while waiting:
+        path, node = waiting.pop()
+        for key, value in node.value if isinstance(node, yaml.MappingNode) else ():
+            name = f"{path}.{key.value}" if path else str(key.value)
+            waiting.append((name, value))
+            comment = _above(lines, key.start_mark.line)
+            if not comment and getattr(value, "flow_style", True):
+                behind = lines[value.end_mark.line][value.end_mark.column:].strip()
+                comment = behind.lstrip("#").strip() if behind.startswith("#") else ""
+            if comment:
+                found[name] = comment
+    return found
+
+
+def _above(lines: list[str], line: int) -> str:
+    """The text of the lines of nothing but a comment that end above the line."""
+    first = line
+    while first and lines[first - 1].lstrip().startswith("#"):
+        first -= 1
+    return " ".join(" ".join(each.lstrip("# ") for each in lines[first:line]).split())
+
+
 def _check_events(text: str) -> None:
     """Refuse aliases and deep nesting before anything is built from the text."""
     depth = 0

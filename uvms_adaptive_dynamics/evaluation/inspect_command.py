@@ -19,6 +19,7 @@ from __future__ import annotations
 import argparse
 
 from .. import options
+from ..config.files import TO_DO, reasons_in
 from ..disk.writing import output_file, write_file
 from ..model.metrics import shown
 from ..terminal import coloured
@@ -53,7 +54,8 @@ def run(args: argparse.Namespace) -> int:
     # Imported here: loading the arm's model takes a second.
     from .inspection.inspection import inspect_recording
     from .recording import Piece
-    inspection = inspect_recording(Piece(args.bag, args.begin, args.end), config)
+    inspection = inspect_recording(Piece(args.bag, args.begin, args.end), config,
+                                   reasons_in(args.config) if args.config else None)
     text = inspection.proposal.yaml(str(args.bag))
     if args.write is not None:      # before the output, whose reader may go away (`| head`)
         write_file(args.write, text)
@@ -61,7 +63,7 @@ def run(args: argparse.Namespace) -> int:
     print("\n".join(_motion(inspection)))
     if args.write is not None:
         print(f"\n{args.write}: {len(inspection.proposal.config.changed())} settings; next: "
-              + ("complete the lines marked MISSING in it, then " if inspection.proposal.missing
+              + (f"complete the lines marked {TO_DO} in it, then " if inspection.proposal.missing
                  else "")
               + f"evaluate {args.bag} --config {args.write} --output DIR")
     elif inspection.proposal.changes():

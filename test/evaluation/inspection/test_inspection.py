@@ -25,6 +25,7 @@ from rosbags.rosbag2 import Reader, Writer
 
 from uvms_adaptive_dynamics.__main__ import main
 from uvms_adaptive_dynamics.config import Config, load_config
+from uvms_adaptive_dynamics.config.files import reasons_in
 from uvms_adaptive_dynamics.evaluation.inspection import motion
 from uvms_adaptive_dynamics.evaluation.inspection.inspection import inspect_recording
 from uvms_adaptive_dynamics.evaluation.inspection.proposal import Proposal
@@ -207,3 +208,22 @@ def test_what_costs_no_row_and_no_setting_corrects_is_not_missing(monkeypatch, h
     proposal = Proposal(Config())
     warnings = motion.mend_by_motion(None, proposal).warnings
     assert (len(proposal.missing), len(warnings)) == ((1, 0) if missing else (0, 1))
+
+
+def test_evidence_in_the_given_file_stays_beside_its_setting(tmp_path):
+    """When a proposal is the file of the next inspection, a value that stays keeps its reason, one
+    that changes gets the new one, and a proposal that is taken back leaves none."""
+    (tmp_path / "boat.yaml").write_text("/**:\n  ros__parameters:\n    dvl:\n"
+                                        "      # its axes are turned\n      frame: flu\n"
+                                        "      # MISSING: a delay\n      delay: .1\n"
+                                        "    robot:\n      dry_mass: 11.0  # on the quay\n")
+    proposal = Proposal(load_config(tmp_path / "boat.yaml"), reasons_in(tmp_path / "boat.yaml"))
+    proposal.set({"dvl.delay": .2}, "late by .2 s")
+    before = proposal.state()
+    proposal.set({"robot.dry_mass": 12.0}, "heavier")
+    proposal.return_to(before)
+    assert proposal.reasons == {"dvl.frame": "its axes are turned", "dvl.delay": "late by .2 s",
+                                "robot.dry_mass": "on the quay"}
+    (tmp_path / "again.yaml").write_text(proposal.yaml("dive"))
+    assert reasons_in(tmp_path / "again.yaml").items() >= proposal.reasons.items()
+    assert load_config(tmp_path / "again.yaml") == proposal.config

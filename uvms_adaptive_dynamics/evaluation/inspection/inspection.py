@@ -15,6 +15,7 @@
 """Inspect a recording: survey, roles, units, frames."""
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 
 from ...config import Config
@@ -38,9 +39,11 @@ class Inspection:
     motion: MotionFindings | None
 
 
-def inspect_recording(piece: Piece, config: Config) -> Inspection:
-    """Inspect the recording, starting from the settings; raises BagError if it cannot be read."""
-    found, proposal = survey(piece), Proposal(config)
+def inspect_recording(piece: Piece, config: Config,
+                      reasons: Mapping[str, str] | None = None) -> Inspection:
+    """Inspect the recording, starting from the settings and the reasons for them, by dotted name;
+    raises BagError if it cannot be read."""
+    found, proposal = survey(piece), Proposal(config, reasons)
     chosen = choose_topics(found, proposal)
     if "thrusters" in chosen:
         choose_thruster_channels(chosen["thrusters"], proposal)

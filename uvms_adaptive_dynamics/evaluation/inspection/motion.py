@@ -60,7 +60,7 @@ def mend_by_motion(piece: Piece, proposal: Proposal) -> MotionFindings:
         found = [finding for finding, _ in front.frames.findings
                  if not (delay and finding.setting in THRUSTER_SETTINGS)]
         seen.add(repr(sorted(proposal.config.changed().items())))
-        before = proposal.config
+        before = proposal.state()
         changed = any([proposal.set(finding.values, _evidence(finding)) for finding in found])
         if delay and not found:
             assert front.delay.found is not None

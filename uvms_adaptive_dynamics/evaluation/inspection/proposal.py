@@ -20,6 +20,7 @@ from dataclasses import fields
 from typing import Any
 
 from ...config import Config
+from ...config.files import TO_DO
 from ...config.template import commented, setting_lines
 from ...errors import ConfigError
 
@@ -31,12 +32,12 @@ PROPOSAL_HEAD = """\
 
 class Proposal:
     """Settings that fit a recording. `missing`: what the data cannot tell, as (sentence, line to
-    complete and paste, or '')."""
+    complete and paste, or ''). `reasons`: evidence for given settings, by dotted name."""
 
-    def __init__(self, config: Config):
+    def __init__(self, config: Config, reasons: Mapping[str, str] | None = None):
         self.config = config
         self.given = config.changed()
-        self.reasons: dict[str, str] = {}
+        self.reasons = dict(reasons or {})
         self.missing: list[tuple[str, str]] = []
 
     def set(self, values: Mapping[str, Any], why: str) -> bool:
@@ -53,9 +54,13 @@ class Proposal:
         self.reasons.update(dict.fromkeys(new, why))
         return True
 
-    def return_to(self, config: Config) -> None:
-        """Propose the settings of an earlier `config` again."""
-        self.config = config
+    def state(self) -> tuple[Config, dict[str, str]]:
+        """The settings and their reasons, for `return_to`."""
+        return self.config, dict(self.reasons)
+
+    def return_to(self, state: tuple[Config, dict[str, str]]) -> None:
+        """Propose the settings of an earlier `state` again, for the reasons of then."""
+        self.config, self.reasons = state
 
     def lack(self, sentence: str, line: str = "") -> None:
         """Add something that a person has to find out; `line`: YAML to complete, of any length."""
@@ -85,7 +90,7 @@ class Proposal:
                 lines += [f"      {entry.name}: []"] if value == () else [
                     one for one in setting_lines(entry, value) if not one.lstrip().startswith("#")]
         for sentence, line in self.missing:
-            lines += commented(f"MISSING: {sentence}", 4)
+            lines += commented(f"{TO_DO}: {sentence}", 4)
             lines += [f"    # {part}" for part in line.splitlines()]
         if len(changed) == 0:
             lines[2] += " {}"      # ROS refuses a file with nothing there
