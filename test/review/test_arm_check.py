@@ -24,6 +24,7 @@ from campaign_cases import also
 from uvms_adaptive_dynamics.config import Config
 from uvms_adaptive_dynamics.model.prior import prior_from_config
 from uvms_adaptive_dynamics.model.robot import RobotModel
+from uvms_adaptive_dynamics.review import arm_exchange
 from uvms_adaptive_dynamics.review.arm_check import CHECKED_EVERY, arm_check, rows_of
 from uvms_adaptive_dynamics.review.arm_exchange import likely_order
 from uvms_adaptive_dynamics.review.arm_mount import mistaken_arm
@@ -202,6 +203,24 @@ def test_an_arm_that_is_mounted_otherwise_is_named_with_its_attitude(rpy, found)
     for change in (exchanged, turned_effort, mirrored) * (not found):
         told = mistaken_arm(recorded(change=change)[0], config, ROBOT, CHECKED_EVERY * PERIOD)
         assert told is None or told.finding.code.startswith("joint"), told
+
+
+def test_joints_at_rest_are_not_exchanged_with_each_other(monkeypatch):
+    """Another posture may explain what the vehicle's model lacks: an order was named of an
+    independent vehicle whose arm was at rest. One joint that moves tells another order."""
+    tried, real = set(), arm_exchange.reordered
+    monkeypatch.setattr(arm_exchange, "reordered", lambda sample, order, scale: (
+        tried.add(order), real(sample, order, scale))[1])
+
+    def resting(moves):
+        valid = np.r_[np.ones(6, bool), moves]
+        return lambda sample: replace(sample, valid=sample.valid & valid)
+    assert found_order(recorded(change=resting([False] * 4))[0]) is None
+    assert tried == {(0, 1, 2, 3)}
+    assert found_order(recorded(change=resting([True, False, False, False]))[0]) is None
+    assert (0, 2, 1, 3) not in tried and (1, 0, 2, 3) in tried
+    samples, rows = recorded(change=resting([False] * 4))
+    assert arm_check(samples, rows, PI, CONFIG, ROBOT) == ([], UNSHOWN)
 
 
 def exchanged_by_the_tilt_alone(sample):

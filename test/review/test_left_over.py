@@ -32,7 +32,7 @@ from uvms_adaptive_dynamics.review.left_over import explanations
 CONFIG = Config()
 ROBOT = RobotModel.from_config(CONFIG)
 PI = prior_from_config(CONFIG, ROBOT).values
-PERIOD, SECONDS = CHECKED_EVERY * CONFIG.filter.period, 30.0
+PERIOD, SECONDS = CHECKED_EVERY * CONFIG.filter.period, 45.0
 POOR = np.where(np.arange(10) < 6, 0.4, 0.0)
 
 
@@ -80,14 +80,15 @@ def shaken(sample):
 
 
 def test_a_steady_current_is_found_with_its_setting():
-    """Even if it is faster than the vehicle; the channels it explains name it."""
+    """Even if it is faster than the vehicle; the channels it explains name it. (Sway, whose effort
+    is nearly one tone here, does not.)"""
     found = said(in_current)
     finding, = found.findings
     assert finding.code == "robot.current_ned"
     numbers = finding.sentence.partition("robot.current_ned to [")[2].partition("]")[0]
     np.testing.assert_allclose([float(one) for one in numbers.split(",")], [0.4, -0.3, 0.0],
                                atol=0.03)
-    assert all("steady current" in found.by_channel[name] for name in ("surge", "sway", "yaw"))
+    assert all("steady current" in found.by_channel[name] for name in ("surge", "yaw"))
 
 
 @pytest.mark.parametrize("change, channel, words", [
@@ -156,12 +157,13 @@ def in_swell(seed):
     motion, rng = AnalyticMotion(seed, low=0.14, high=0.16), np.random.default_rng(seed)
     swell = MultiSine(rng, 6, 0.14, 0.16, [20.0, 20.0, 20.0, 5.0, 5.0, 5.0])
     return [replace(sample, wrench=sample.wrench + swell(PERIOD * k)
-                    + rng.normal(0.0, [1, 1, 1, .1, .1, .1]))
+                    + rng.normal(0.0, [1, 1, 1, .1, .1, .1]),
+                    joint_torque=sample.joint_torque + rng.normal(0.0, .02, 4))
             for k, sample in enumerate(motion.sample(1.0 + PERIOD * k, ROBOT, PI)
                                        for k in range(round(SECONDS / PERIOD)))]
 
 
-@pytest.mark.parametrize("seed", [0, 1, *map(also, range(2, 6))])
+@pytest.mark.parametrize("seed", [0, 1, *map(also, range(2, 14))])
 def test_a_swell_accuses_nothing(seed):
     """A few columns explain one tone whatever they mean, so no effect and no setting is named."""
     found = explanations(in_swell(seed), CONFIG, ROBOT, POOR, np.ones(10), True)

@@ -30,7 +30,14 @@ from ..uncertainty.added_direction import RobustFit
 from ..uncertainty.arm_evidence import arm_findings, unconfirmed_scales, witnesses
 from ..uncertainty.evidence import ReportedFinding
 from ..uncertainty.thrust_scale import UNSHOWN, thrust_scale
-from .arm_exchange import EXCHANGE_STRIDE, low_passed_rows, mistaken_joint, room_of, with_lacking
+from .arm_exchange import (
+    EXCHANGE_STRIDE,
+    low_passed_rows,
+    mistaken_joint,
+    moving,
+    room_of,
+    with_lacking,
+)
 
 CHECKED_EVERY = 3   # ticks between checked samples: motion is slower
 CHECKED_SECONDS = 180.0  # [s] length of the checked samples, the newest ones
@@ -100,6 +107,8 @@ def arm_check(samples: Sequence[Sample], rows: CheckedRows, pi: np.ndarray, conf
     # the model lacks is fitted along with the faults.
     without = RobustFit(rows.regressors(places), rows.tau[places], valid, t,
                         witness=witnesses(len(robot.channels))).beside(across)
+    if not moving(without, robot).any():
+        return ArmCheck([], UNSHOWN)
     fit = without.beside(drag)
     drag_gain = without.cost - fit.cost
     room = room_of(samples, config, robot)

@@ -64,9 +64,10 @@ def mistaken_joint(samples: Sequence[Sample], config: Config, robot: RobotModel,
     as_it_is = fitted(samples, robot, row_filter)
     if as_it_is is None:
         return None
+    moves = moving(as_it_is, robot)
     count = float(as_it_is.valid.sum())
     best: tuple[float, ReportedFinding | None] = (gain, None)
-    for change, joints, findings in _guesses(samples, config, robot, room):
+    for change, joints, findings in _guesses(samples, config, robot, room, moves):
         changed = as_it_is if change is None else fit(change)
         if changed is None:
             continue
@@ -137,11 +138,13 @@ def likely_order(samples: Sequence[Sample], config: Config, robot: RobotModel, p
 
     here, best = None, (as_it_is := tuple(range(n)))
     add(as_it_is)
-    while fits and here != best:
+    moves = moving(fits[as_it_is], robot) if fits else np.zeros(n, bool)
+    while here != best:
         here = best
         for i, j in combinations(range(n), 2):
-            add(_exchange(here, i, j))
-        best = min(fits, key=lambda order: fits[order].cost)
+            if moves[here[i]] or moves[here[j]]:
+                add(_exchange(here, i, j))
+        best = min(fits, key=lambda order: fits[order].cost, default=as_it_is)
     if best == as_it_is or not exceeds(best, as_it_is):
         return None
     rivals = [order for order in fits if order not in (best, as_it_is)
@@ -149,19 +152,29 @@ def likely_order(samples: Sequence[Sample], config: Config, robot: RobotModel, p
     return LikelyOrder(best, rivals)
 
 
-def _guesses(samples: Sequence[Sample], config: Config, robot: RobotModel, room: np.ndarray
-             ) -> Iterator[tuple[SampleChange | None, tuple[int, ...],
-                                 list[tuple[ReportedFinding, np.ndarray | None]]]]:
+def moving(fit: RobustFit, robot: RobotModel) -> np.ndarray:
+    """(n,) whether each joint has rows that count. The posture of one that hardly moves is a
+    constant, which errors of the vehicle's model fit whatever it is."""
+    return fit.valid[:, robot.arm_rows].any(axis=0)
+
+
+def _guesses(samples: Sequence[Sample], config: Config, robot: RobotModel, room: np.ndarray,
+             moves: np.ndarray) -> Iterator[tuple[SampleChange | None, tuple[int, ...], list[
+                 tuple[ReportedFinding, np.ndarray | None]]]]:
     """Yield (change of the samples, the joints that are mistaken, [(finding, signs (C,) of the
-    efforts)]); None: unchanged."""
+    efforts)]) for joints of which one `moves` (n,); None: unchanged."""
     joints, C = robot.joints, len(robot.channels)
     scale = effort_scale_of(config, robot)
     for i, j in combinations(range(len(joints)), 2):
+        if not moves[[i, j]].any():
+            continue
         order = _exchange(range(len(joints)), i, j)
         yield (partial(reordered, order=order, scale=scale), (i, j),
                [(_order(config, robot, order), None)])
     mu = np.array([sample.mu for sample in samples])
     for j, name in enumerate(joints):
+        if not moves[j]:
+            continue
         sign = np.ones(C)
         sign[C - len(joints) + j] = -1.0
         yield None, (j,), [(_effort_sign(name), sign)]
@@ -202,11 +215,12 @@ def _mirrored(sample: Sample, j: int, total: float) -> Sample:
 
 
 def fitted(samples: Sequence[Sample], robot: RobotModel, settings: Filter) -> RobustFit | None:
-    """The fit to the samples' low-passed rows; None without valid rows."""
+    """The fit to the samples' low-passed rows; None without rows that count."""
     raw = [robot.raw_rows(sample, drag=drag)
            for sample, drag in zip(samples, robot.links_drag_of(samples))]
     t, Y, tau, valid = low_passed_rows(samples, raw, settings)
-    return RobustFit(Y, tau, valid, t, witness=witnesses(tau.shape[1])) if valid.any() else None
+    fit = RobustFit(Y, tau, valid, t, witness=witnesses(tau.shape[1]))
+    return fit if fit.valid.any() else None
 
 
 def low_passed_rows(samples: Sequence[Sample], raw: Sequence[RawRows], settings: Filter,

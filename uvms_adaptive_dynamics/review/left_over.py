@@ -169,13 +169,19 @@ def _judged(Y: np.ndarray, added: np.ndarray, rows: Columns, known: np.ndarray,
     """A guess with columns Y (T, C, p), of which it adds some (T, C, k); known (T, C), least (C,):
     predictions without it, and the shares that they leave.
 
-    The degrees of freedom of what it explains are those of its spectrum P: 2 sum(P)^2 / sum(P^2),
-    two for a single tone."""
+    What it explains has as many degrees of freedom as its own spectrum or that of the efforts,
+    whichever has fewer."""
     predicted = _unseen(Y, rows)
     share = _left(predicted, rows)
     explained = np.where(rows.valid, predicted - known, 0.0)
-    P = np.abs(np.fft.rfft(explained, axis=0)[1:]) ** 2
-    freedom = 2.0 * P.sum(axis=0) ** 2 / np.maximum((P ** 2).sum(axis=0), 1e-300)
+    freedom = np.minimum(_freedom(explained), _freedom(np.where(rows.valid, rows.tau, 0.0)))
     acting = np.any(added != 0.0, axis=0).sum(axis=1)
     chance = chance_of(1.0 - share / np.maximum(least, 1e-12), acting, freedom)
     return Guess(share, chance < MOST_CHANCE)
+
+
+def _freedom(signals: np.ndarray) -> np.ndarray:
+    """(C,) degrees of freedom of signals (T, C) by their spectra P: 2 sum(P)^2 / sum(P^2), two for
+    a single tone."""
+    P = np.abs(np.fft.rfft(signals, axis=0)[1:]) ** 2
+    return 2.0 * P.sum(axis=0) ** 2 / np.maximum((P ** 2).sum(axis=0), 1e-300)

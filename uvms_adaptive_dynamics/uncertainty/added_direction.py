@@ -17,6 +17,7 @@ all parameters, with its standard error (a score test with one Gauss-Newton step
 from __future__ import annotations
 
 import math
+from copy import copy
 from typing import NamedTuple
 
 import numpy as np
@@ -30,7 +31,7 @@ CLUSTER_LENGTH = 2.5
 MIN_PIECES = 8          # clusters that a standard error needs
 REWEIGHING_ROUNDS = 3   # alternations of fitting and weighting
 OUTLIER_STDDEVS = 4.0   # standard deviations beyond which a row is left out
-# Ridge on columns of unit power: small against everything excited.
+# Ridge on weighted columns of unit power: small against everything excited.
 ADDED_RIDGE = 1e-7
 
 
@@ -83,19 +84,24 @@ class RobustFit:
 
     def __init__(self, Y: np.ndarray, tau: np.ndarray, valid: np.ndarray, t: np.ndarray,
                  cluster: float = CLUSTER_LENGTH, witness: np.ndarray | None = None):
-        self.tau, self.valid, self._t = tau, valid, t
-        self._Y, self._cluster = Y, cluster
+        # A channel with no more rows than parameters could be fitted exactly, and says nothing of
+        # its noise.
+        self.valid = valid & (valid.sum(axis=0) > Y.shape[2])
+        self.tau, self._t, self._Y, self._cluster = tau, t, Y, cluster
         self._witness = np.arange(tau.shape[1]) if witness is None else witness
         self._piece = pieces_of(t, cluster)
-        power = np.sqrt(np.maximum(np.mean(Y ** 2, axis=(0, 1)), 1e-300))
-        self._scale = 1.0 / np.maximum(power, 1e-9 * power.max())
+        self._fit()
+
+    def _fit(self) -> None:
+        Y, tau, valid = self._Y, self.tau, self.valid
         deviation = _by_channel(tau - tau.mean(axis=0), valid)
         for _ in range(REWEIGHING_ROUNDS):
-            self._weight = 1.0 / deviation
+            self._weigh(1.0 / deviation)
             self.solution = self._scale * self._solution(tau, valid)
             self.predicted = Y @ self.solution
             deviation = _by_channel(tau - self.predicted, valid)
-        self._weight, self._residual = 1.0 / deviation, tau - self.predicted
+        self._weigh(1.0 / deviation)
+        self._residual = tau - self.predicted
         self._used = valid & (np.abs(self._residual) < OUTLIER_STDDEVS * deviation)
         clipped = np.minimum(np.abs(self._residual), OUTLIER_STDDEVS * deviation)
         squares = np.where(valid, clipped ** 2, 0.0)
@@ -110,12 +116,17 @@ class RobustFit:
 
     def of(self, tau: np.ndarray) -> RobustFit:
         """The same rows fitted to other efforts tau (T, C)."""
-        return RobustFit(self._Y, tau, self.valid, self._t, self._cluster, self._witness)
+        other = copy(self)
+        other.tau = tau
+        other._fit()
+        return other
 
     def beside(self, columns: np.ndarray) -> RobustFit:
         """The fit with further columns (T, C, k)."""
-        return RobustFit(np.concatenate([self._Y, columns], axis=2), self.tau, self.valid, self._t,
-                         self._cluster, self._witness)
+        other = copy(self)
+        other._Y = np.concatenate([self._Y, columns], axis=2)
+        other._fit()
+        return other
 
     def unseen(self, length: float) -> np.ndarray:
         """(T, C) cross-validated predictions: each piece of `length` [s] by a fit to the rest."""
@@ -132,14 +143,20 @@ class RobustFit:
             found[rows] += self._Y[rows] @ (self._scale * change)
         return found
 
+    def _weigh(self, weight: np.ndarray) -> None:
+        """Set the channels' weights (C,), and the scale of the columns to a mean square of one."""
+        self._weight = weight
+        squares = ((self._Y * weight[:, None])[self.valid] ** 2).sum(axis=0)
+        power = np.sqrt(np.maximum(squares / max(self.valid.sum(), 1), 1e-300))
+        self._scale = 1.0 / np.maximum(power, 1e-9 * power.max())
+
     def _solution(self, tau: np.ndarray, valid: np.ndarray) -> np.ndarray:
         A = (self._Y * self._scale * self._weight[:, None])[valid]
         return np.linalg.solve(A.T @ A + self._ridge(0), A.T @ (tau * self._weight)[valid])
 
     def _ridge(self, further: int) -> np.ndarray:
         p = self._Y.shape[2]
-        return np.diag(np.r_[np.full(p, ADDED_RIDGE * len(self._Y) * np.mean(self._weight ** 2)),
-                             np.zeros(further)])
+        return np.diag(np.r_[np.full(p, ADDED_RIDGE * self.valid.sum()), np.zeros(further)])
 
     def added(self, directions: np.ndarray) -> list[Coefficient]:
         """The coefficient of each direction (T, C, d), added to Y one at a time."""
