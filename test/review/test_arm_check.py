@@ -28,6 +28,7 @@ from uvms_adaptive_dynamics.review import arm_exchange
 from uvms_adaptive_dynamics.review.arm_check import CHECKED_EVERY, arm_check, rows_of
 from uvms_adaptive_dynamics.review.arm_exchange import likely_order
 from uvms_adaptive_dynamics.review.arm_mount import mistaken_arm
+from uvms_adaptive_dynamics.review.review import Seen, review
 from uvms_adaptive_dynamics.uncertainty.thrust_scale import UNSHOWN
 
 CONFIG = Config()
@@ -221,6 +222,22 @@ def test_joints_at_rest_are_not_exchanged_with_each_other(monkeypatch):
     assert (0, 2, 1, 3) not in tried and (1, 0, 2, 3) in tried
     samples, rows = recorded(change=resting([False] * 4))
     assert arm_check(samples, rows, PI, CONFIG, ROBOT) == ([], UNSHOWN)
+
+
+@pytest.mark.parametrize("from_start", [True, False])
+def test_an_arm_is_judged_by_what_came_before_a_change(from_start):
+    """A setting is wrong from the start. After its thruster had failed, an independent vehicle was
+    told to turn its arm by 90 degrees."""
+    samples, rows = recorded(change=exchanged)
+    since = samples[-1].t - 0.5
+    if not from_start:
+        right, _ = recorded()
+        since = samples[0].t + 1.0
+        samples = [*(one for one in right if one.t < since),
+                   *(one for one in samples if one.t >= since)]
+    seen = Seen(PI, np.full(10, 0.5), np.ones(10), False, True, since, False, [])
+    found = review(samples, rows, seen, CONFIG, ROBOT).findings
+    assert [one.code for one in found] == ["joint_states.names"] * from_start
 
 
 def exchanged_by_the_tilt_alone(sample):

@@ -50,7 +50,8 @@ class Around:
     def __init__(self, r2=0.999, period=20.0):
         self.said = []
         self.config = CONFIG.with_values({"output.review_period": period})
-        estimator = SimpleNamespace(pi=PI, learn=True, standing_change="")
+        estimator = SimpleNamespace(pi=PI, learn=True, standing_change="",
+                                    changed_since=np.inf)
         worker = SimpleNamespace(call=lambda action: action(estimator))
         fit = SimpleNamespace(metrics=lambda: dict.fromkeys(
             ROBOT.channels, {"r2": r2, "coverage95": 0.95}))

@@ -169,3 +169,13 @@ def test_a_channel_that_fits_exactly_does_not_spoil_the_others(rows, noise):
     found, = beside.added(np.column_stack([direction, np.zeros(T)])[:, :, None])
     alone, = fit.added(direction[:, :, None])
     assert found.value == pytest.approx(alone.value, rel=1e-3)
+
+
+def test_rows_of_no_channel_are_a_fit_that_says_nothing():
+    """As of a minute at rest, or of too few rows for the parameters."""
+    rng = np.random.default_rng(6)
+    fit = RobustFit(rng.normal(size=(8, 2, 20)), rng.normal(size=(8, 2)), np.ones((8, 2), bool),
+                    np.arange(8.0))
+    found, = fit.added(rng.normal(size=(8, 2, 1)))
+    assert not fit.valid.any() and fit.cost == 0.0 and not found.exceeds(0.0)
+    assert not fit.explains_more(fit, np.ones(2, bool), 0.0)

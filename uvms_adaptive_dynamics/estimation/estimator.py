@@ -516,6 +516,11 @@ class Estimator:
         return self._robot_changes.detector.nearest
 
     @property
+    def changed_since(self) -> float:
+        """Stamp [s] of the first change of the robot or external force, inf without any."""
+        return self._robot_changes.changed_since
+
+    @property
     def last_t(self) -> float | None:
         """Stamp [s] of the newest sample, None before the first."""
         return self._last_t

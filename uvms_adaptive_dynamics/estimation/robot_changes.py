@@ -21,6 +21,7 @@ checkpoints to return to if a sensor becomes faulty. docs/mathematics.md, "Chang
 """
 from __future__ import annotations
 
+import math
 from collections.abc import Callable
 from dataclasses import replace
 from typing import NamedTuple
@@ -66,9 +67,11 @@ class RobotChanges:
     """Updates the estimator's knowledge when the robot changes.
 
     scales: factors on measurements, set by accepted changes; load: the external force; detector:
-    finds the changes. Call `restart` before anything else."""
+    finds the changes; changed_since: stamp [s] of the first change or external force, inf without
+    any. Call `restart` before anything else."""
 
     scales: Scales
+    changed_since: float
 
     def __init__(self, config: Config, robot: RobotModel, knowledge: RobotKnowledge,
                  payload: PayloadTracker, overlap: float, elapsed: Callable[[float], float]):
@@ -83,6 +86,7 @@ class RobotChanges:
     def restart(self, scales: Scales, rows_known: float) -> None:
         """Begin again with factors on measurements; rows_known: rows per channel learnt before."""
         self.scales = scales
+        self.changed_since = math.inf
         self._payload.end()
         self.load = ExternalLoad(self._config.filter.period)
         self._checkpoints, self._standing = Checkpoints(), ""
@@ -188,7 +192,9 @@ class RobotChanges:
         self.scales = followed.scales
         if followed.before is not None:
             self.detector.remember(followed.before)
-        sentence = change.sentence(self._elapsed(t - change.ticks * self._config.filter.period))
+        since = t - change.ticks * self._config.filter.period
+        self.changed_since = min(self.changed_since, since)
+        sentence = change.sentence(self._elapsed(since))
         jumps = not isinstance(change, LoadChange)      # an external load leaves the values
         if jumps:
             self._standing = "" if isinstance(change, Restoration) else sentence
@@ -211,6 +217,8 @@ class RobotChanges:
         """Return to the checkpoint `known` of stamp `until` [s]; now [s]: stamp of the sample."""
         self._information.put_back(known.information)
         self.scales = known.scales
+        if self.changed_since > until:
+            self.changed_since = math.inf
         if self._payload.since > until:
             self._payload.end()
         else:

@@ -159,7 +159,7 @@ def run(bags: Sequence[str | Path | Piece], config: Config, prior: ParameterSet 
     doubted = signals.doubted or learnt_in_doubt
     final, facts = estimator.parameter_set(), []
     seen = Seen(final.values, recorder.log.left(later=not frozen), recorder.log.held(), frozen,
-                bool(recorder.changes), doubted, found)
+                bool(recorder.changes), estimator.changed_since, doubted, found)
     reviewed = review(list(recorder.samples), recorder.log.checked(), seen, config, robot)
     if reviewed.settles_sign:
         found = [one for one in found if SIGN not in one.sentence]

@@ -40,8 +40,9 @@ class Seen(NamedTuple):
 
     pi (p,): the estimate; left (C,): share of each channel's power that it leaves; held (C,): share
     of its rows inside their intervals; frozen: whether nothing is learnt; changed: whether the
-    robot was found changed; doubted: whether rows depend on a sensor or setting that was found
-    wrong; findings: on sensors and settings.
+    robot was found changed; changed_since: stamp [s] of its first change or of an external force,
+    inf without any; doubted: whether rows depend on a sensor or setting that was found wrong;
+    findings: on sensors and settings.
     """
 
     pi: np.ndarray
@@ -49,6 +50,7 @@ class Seen(NamedTuple):
     held: np.ndarray
     frozen: bool
     changed: bool
+    changed_since: float
     doubted: bool
     findings: Sequence[ReportedFinding]
 
@@ -69,8 +71,10 @@ def review(samples: Sequence[Sample], rows: CheckedRows, seen: Seen, config: Con
            robot: RobotModel) -> Review:
     """samples: each CHECKED_EVERY-th of the recording; rows: all of it."""
     mistaken = None
-    if samples and _arm_suspect(seen, robot):
-        mistaken = mistaken_arm(samples, config, robot, checked_period(config))
+    # A wrong setting is wrong from the start; later, a failed thruster looks like an arm turned.
+    before = [sample for sample in samples if sample.t < seen.changed_since]
+    if before and _arm_suspect(seen, robot):
+        mistaken = mistaken_arm(before, config, robot, checked_period(config))
     if mistaken is not None:    # all else follows from it
         return Review([mistaken.finding], {}, sound=False)
     explained = Explained([], {}) if seen.doubted else explanations(

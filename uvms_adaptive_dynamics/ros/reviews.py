@@ -120,12 +120,13 @@ class Reviews:
             front_end = self._inputs.front_end
             findings = [finding_of(one) for one in front_end.warnings]
             doubted = is_doubted(front_end)
-        pi, learn, changed = self._worker.call(lambda estimator: (
-            estimator.pi.copy(), estimator.learn, bool(estimator.standing_change)))
+        pi, learn, changed, since = self._worker.call(lambda estimator: (
+            estimator.pi.copy(), estimator.learn, bool(estimator.standing_change),
+            estimator.changed_since))
         fits = list(self._fit.metrics().values())
         left = np.array([0.0 if fit["r2"] is None else 1.0 - fit["r2"] for fit in fits])
         held = np.array([1.0 if fit["coverage95"] is None else fit["coverage95"] for fit in fits])
-        return Seen(pi, left, held, not learn, changed, doubted, findings)
+        return Seen(pi, left, held, not learn, changed, since, doubted, findings)
 
     def _failed(self, error: Exception) -> None:
         if self._processes.stopped:

@@ -156,7 +156,7 @@ class RobustFit:
 
     def _ridge(self, further: int) -> np.ndarray:
         p = self._Y.shape[2]
-        return np.diag(np.r_[np.full(p, ADDED_RIDGE * self.valid.sum()), np.zeros(further)])
+        return np.diag(np.r_[np.full(p, ADDED_RIDGE * max(self.valid.sum(), 1)), np.zeros(further)])
 
     def added(self, directions: np.ndarray) -> list[Coefficient]:
         """The coefficient of each direction (T, C, d), added to Y one at a time."""
