@@ -31,9 +31,9 @@ from uvms_adaptive_dynamics.config import Config
 from uvms_adaptive_dynamics.model.parameter_file import parameter_text
 from uvms_adaptive_dynamics.model.prior import prior_from_config
 from uvms_adaptive_dynamics.model.robot import RobotModel
+from uvms_adaptive_dynamics.model.thrust_curve import ThrustCurve
 from uvms_adaptive_dynamics.ros import messages
 from uvms_adaptive_dynamics.ros.identification_node import IdentificationNode
-from uvms_adaptive_dynamics.signals.filters.thrust_curve import ThrustCurve
 
 LATCHED = QoSProfile(depth=1, durability=DurabilityPolicy.TRANSIENT_LOCAL)
 CONFIG = Config()

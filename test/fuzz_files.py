@@ -50,9 +50,9 @@ from uvms_adaptive_dynamics.model.parameter_set import ParameterSet
 from uvms_adaptive_dynamics.model.parameters import VEHICLE_PARAMETERS, ParameterTable
 from uvms_adaptive_dynamics.model.robot import RobotModel
 from uvms_adaptive_dynamics.model.sample import channel_names
+from uvms_adaptive_dynamics.model.thrust_curve import ThrustCurve
 from uvms_adaptive_dynamics.model.urdf_address import resolve_urdf
 from uvms_adaptive_dynamics.options import setting
-from uvms_adaptive_dynamics.signals.filters.thrust_curve import ThrustCurve
 from uvms_adaptive_dynamics.signals.front_end import SignalFrontEnd
 
 TOKENS = (

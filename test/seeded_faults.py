@@ -151,6 +151,10 @@ FAULTS = (
     Fault("thrust that is a little off is a failed thruster", "estimation/changes.py",
           " and self.beats_curves(then)", "", "estimation/test_changes.py::"
           "test_a_manoeuvre_whose_thrust_is_a_third_off_is_no_failed_thruster"),
+    Fault("a thrust in its dead zone is a failed thruster", "estimation/thruster_hypotheses.py",
+          "missing[:, :6] = -acting[:, None] * self.allocation", "pass",
+          "estimation/test_changes.py::"
+          "test_a_thrust_that_enters_its_dead_zone_is_no_failed_thruster"),
     Fault("a pull is another order of the commands", "estimation/changes.py",
           "return self.beats_pull and ", "return ", "estimation/test_changes.py::"
           "test_another_wiring_must_be_far_likelier_than_a_pull"),

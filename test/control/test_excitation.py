@@ -37,7 +37,7 @@ from uvms_adaptive_dynamics.model.prior import prior_from_config
 from uvms_adaptive_dynamics.model.robot import RobotModel
 from uvms_adaptive_dynamics.model.state import State
 from uvms_adaptive_dynamics.model.term_sets.link_drag import strip_drag
-from uvms_adaptive_dynamics.signals.filters.thrust_curve import ThrustCurve
+from uvms_adaptive_dynamics.model.thrust_curve import ThrustCurve
 
 CONFIG = Config().with_values({"excitation.starts": 2, "excitation.iterations": 3,
                                "excitation.harmonics": 3, "excitation.draws": 6})

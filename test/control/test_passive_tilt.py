@@ -30,7 +30,7 @@ from uvms_adaptive_dynamics.control.excitation.passive_tilt import passive_tilt
 from uvms_adaptive_dynamics.errors import ParameterError
 from uvms_adaptive_dynamics.model.prior import prior_from_config, prior_stddev
 from uvms_adaptive_dynamics.model.robot import RobotModel
-from uvms_adaptive_dynamics.signals.filters.thrust_curve import ThrustCurve
+from uvms_adaptive_dynamics.model.thrust_curve import ThrustCurve
 
 # A BlueROV2's vectored four and its two vertical thrusters.
 SIX = np.array([[.7, .7, -.7, -.7, 0, 0], [-.7, .7, -.7, .7, 0, 0], [0, 0, 0, 0, -1, -1],

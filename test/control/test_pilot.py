@@ -33,7 +33,7 @@ from uvms_adaptive_dynamics.control.state_filter import MotionState
 from uvms_adaptive_dynamics.model.prior import prior_from_config
 from uvms_adaptive_dynamics.model.robot import RobotModel
 from uvms_adaptive_dynamics.model.rotations import from_rpy
-from uvms_adaptive_dynamics.signals.filters.thrust_curve import ThrustCurve
+from uvms_adaptive_dynamics.model.thrust_curve import ThrustCurve
 
 CONFIG, PERIOD = Config(), 0.02
 MODEL = RobotModel.from_config(CONFIG)

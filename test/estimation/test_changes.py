@@ -44,7 +44,11 @@ from uvms_adaptive_dynamics.estimation.hypothesis import Hypothesis, Onset
 from uvms_adaptive_dynamics.estimation.recent_rows import RecentRows
 from uvms_adaptive_dynamics.estimation.row_excitation import Excited
 from uvms_adaptive_dynamics.estimation.scale_hypotheses import EffortScale, ThrustScale
-from uvms_adaptive_dynamics.estimation.thruster_hypotheses import CommandOrder, thruster_scale
+from uvms_adaptive_dynamics.estimation.thruster_hypotheses import (
+    CommandOrder,
+    ThrustCurves,
+    thruster_scale,
+)
 from uvms_adaptive_dynamics.model.covariance import deviations
 from uvms_adaptive_dynamics.model.prior import perturbed, prior_from_config
 from uvms_adaptive_dynamics.model.robot import RobotModel
@@ -174,7 +178,7 @@ def new_detector(table, rows_known, thrusters=0):
     """A detector of changes of all parameters."""
     return EvidenceChangeDetector(
         table, np.ones(table.size, bool), Config().filter.period, 20.0,
-        np.maximum(table.scale, 1.0), rows_known, 9810.0, np.eye(6)[:, [0] * thrusters])
+        np.maximum(table.scale, 1.0), rows_known, 9810.0, np.eye(6)[:, [0] * thrusters], 50.0)
 
 
 def settled_detector(thrusters=0):
@@ -467,15 +471,35 @@ def test_a_manoeuvre_whose_thrust_is_a_third_off_is_no_failed_thruster(share, be
     by_thruster = np.tile(allocation * np.array([-27.0, -26.0, 4.0]), (T, 1, 1))
     stddev = np.array([8.0, 8.0, 4.0, 2.0, 2.0, 0.3])       # nothing yawed so fast before
     residual = -by_thruster @ np.array(share) + 0.1 * stddev * rng.normal(size=(T, 6))
+    assert is_certain(allocation, by_thruster, residual, stddev) == believed
+
+
+@pytest.mark.parametrize("thrust, believed", [(0.7, False), (4.0, True)])
+def test_a_thrust_that_enters_its_dead_zone_is_no_failed_thruster(thrust, believed):
+    """A vehicle on station, with hardly any noise, that trims by a few tenths of a newton: on an
+    independent one a thruster was "down by 100 %". One that fails at more thrust is found."""
+    rng, T = np.random.default_rng(7), 17
+    allocation = np.array([[0.0] * 2, [0.0] * 2, [1.0, -1.0], [.26, .26], [0.0] * 2, [0.0] * 2])
+    by_thruster = np.tile(allocation * np.array([2.0, thrust]), (T, 1, 1))
+    stddev = np.array([1.0, 1.0, 0.05, 0.01, 0.01, 0.05])
+    residual = by_thruster[:, :, 1] + stddev * rng.normal(size=(T, 6))
+    assert is_certain(allocation, by_thruster, residual, stddev) == believed
+
+
+def is_certain(allocation, by_thruster, residual, stddev):
+    """Whether the failure of one of N thrusters, for which there is evidence, is accepted;
+    allocation (6, N), by_thruster (T, 6, N), residual (T, 6), stddev (6,) of the noise."""
+    T, _, N = by_thruster.shape
     _, detector = settled_detector()
-    detector._hypotheses = tuple(thruster_scale(np.array([k])) for k in range(3))
+    detector._curves = ThrustCurves.of(allocation, 50.0)
+    detector._hypotheses = tuple(thruster_scale(np.array([k])) for k in range(N))
     rows = RecentRows(np.zeros((T, 6, 1)), np.zeros((T, 6)), residual,
                       np.full((T, 6), 0.9 / T) / stddev ** 2, np.full(6, 0.9),
                       by_thruster=by_thruster)
     found = likely_cause(detector, rows)
     assert found.hypothesis.evidence(rows)[0] > 2 * CHANGE_EVIDENCE_NATS
     assert found.beats_grown_noise(rows)
-    assert found.is_certain(rows) == believed
+    return found.is_certain(rows)
 
 
 def test_outliers_that_pass_the_gates_are_no_change():
@@ -993,6 +1017,7 @@ def test_a_force_from_outside_is_taken_off_and_nothing_is_unlearnt(setup):
     estimator, off = run(setup, {}, seconds=60.0, until=50.0, spoil=pulled(*TETHER),
                          look=(49.5, taut))
     assert "gone" in estimator.last_change and not estimator._robot_changes.load.lasts
+    assert estimator.last_t - estimator.changed_since == pytest.approx(60.0 - AT, abs=0.6)
     assert (off < 1.5).all(), off
     words, before = estimator.known_from(), setup.before().known_from()
     assert all(now == "measured" for now, then in zip(words, before) if then == "measured")

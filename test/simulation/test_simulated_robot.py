@@ -19,7 +19,7 @@ import pinocchio as pin
 import pytest
 from simulated import START_NS, of
 
-from uvms_adaptive_dynamics.signals.filters.thrust_curve import ThrustCurve
+from uvms_adaptive_dynamics.model.thrust_curve import ThrustCurve
 from uvms_adaptive_dynamics.simulation.friction import joint_friction
 from uvms_adaptive_dynamics.simulation.physics import Physics
 from uvms_adaptive_dynamics.simulation.robot import SimulatedRobot

@@ -153,8 +153,8 @@ NO_THRESHOLDS = {
     "signals/filters/inertial.py": "IMU_DEGREE IMU_LOG_PERIOD",
     "signals/filters/joints.py": "JOINT_DEGREE JOINT_LOG_PERIOD",
     "signals/filters/series.py": "CAPACITY",
-    "signals/filters/t200_table.py": "T200_KNOTS",
-    "signals/filters/thrust_curve.py": "NEUTRAL_PWM_US PWM_SPAN_US DEAD_ZONE_EDGE "
+    "model/t200_table.py": "T200_KNOTS",
+    "model/thrust_curve.py": "NEUTRAL_PWM_US PWM_SPAN_US DEAD_ZONE_EDGE "
                                         "LARGEST_CURVE_FILE MOST_THRUST",
     "signals/filters/thrusters.py": "COMMAND_INTERVALS",
     "signals/filters/velocity_offset.py": "TYPICAL_DVL_PERIOD",

@@ -24,7 +24,7 @@ from ..errors import ConfigError
 
 
 class Curve(Protocol):
-    """A thruster's curve (signals/filters/thrust_curve.py)."""
+    """A thruster's curve (model/thrust_curve.py)."""
 
     def command(self, thrust_n, voltage):
         """PWM [us] that gives a thrust [N] at a voltage [V]."""

@@ -51,8 +51,7 @@ from .information import InformationState, PastNoise
 from .prediction import Prediction
 from .recent_rows import RecentRows, RowHistory, SpanVariance
 from .row_excitation import Excited
-from .scale_hypotheses import ThrustScale
-from .thruster_hypotheses import CommandOrder, ThrusterScale, thrust_curves
+from .thruster_hypotheses import CommandOrder, ThrustCurves
 
 CHANGE_CHECK_PERIOD = 0.5           # [s] between two checks
 SINCE = (1.0, 2.0, 3.5, 6.0, 12.0)  # [s] hypothetical ages of a change
@@ -132,14 +131,15 @@ class _Suspect(NamedTuple):
 
 class _Cause(NamedTuple):
     """The hypothesis to accept, the one that explains the rows (unless a pull stands for it, the
-    same), all that explain them as well, their evidence in words, and whether a pull, which would
-    be accepted by itself, is nearly as likely as the likeliest."""
+    same), all that explain them as well, their evidence in words, whether a pull, which would be
+    accepted by itself, is nearly as likely as the likeliest, and the thrust's own uncertainty."""
 
     hypothesis: Hypothesis
     explains: Hypothesis
     alike: list[Hypothesis]
     odds: str
     perhaps_pull: bool
+    curves: ThrustCurves
 
     def is_certain(self, then: RecentRows) -> bool:
         """Whether all that is more common than it is less likely."""
@@ -160,14 +160,11 @@ class _Cause(NamedTuple):
         return not (self.perhaps_pull and isinstance(self.hypothesis, CommandOrder))
 
     def beats_curves(self, then: RecentRows) -> bool:
-        """Whether it is no fault of thrusters, or far likelier than that none has failed and the
-        thrust of each is only roughly known: with constant commands, a new manoeuvre whose thrust
-        is a third off looks like any thruster's failure."""
-        if not isinstance(self.hypothesis, (ThrusterScale, ThrustScale)) or (
-                then.by_thruster is None):
-            return True
-        curves = thrust_curves(then.by_thruster.shape[2])
-        return self.hypothesis.evidence(then)[0] > curves.evidence(then)[0] + ALIKE_NATS
+        """Whether it is far likelier than that nothing has changed and the thrust of each thruster
+        is only roughly known: with constant commands, a new manoeuvre whose thrust is a third off,
+        or one from a dead zone that is another, looks like any change."""
+        return not self.curves.thrusters.size or (
+            self.hypothesis.evidence(then)[0] > self.curves.evidence(then)[0] + ALIKE_NATS)
 
 
 class EvidenceChangeDetector:
@@ -175,11 +172,13 @@ class EvidenceChangeDetector:
 
     def __init__(self, table: ParameterTable, free: np.ndarray, period: float, overlap: float,
                  prior_stddev: np.ndarray, rows_known: float, weight_density: float,
-                 allocation: np.ndarray):
+                 allocation: np.ndarray, largest_thrust: float):
         """free (p,): estimated parameters; period [s]; overlap: neighbouring rows that carry the
         information of one independent row; prior_stddev (p,); rows_known: rows per channel learnt
-        from before; weight_density [N/m^3] of water; allocation (6, N): of the thrusters."""
+        from before; weight_density [N/m^3] of water; allocation (6, N), largest_thrust [N]: of the
+        thrusters."""
         self._hypotheses = hypotheses(table, free, prior_stddev, weight_density, allocation)
+        self._curves = ThrustCurves.of(allocation, largest_thrust)
         self._rows_known = rows_known
         if rows_known:
             self._hypotheses += another_robot(free, prior_stddev),
@@ -325,7 +324,7 @@ class EvidenceChangeDetector:
         if pull is not None and perhaps_pull and simplest.is_conjunction:
             simplest = self._hypotheses[pull]
             alike = [simplest, *(one for one in alike if one is not simplest)]
-        return _Cause(simplest, explains, alike, odds, perhaps_pull)
+        return _Cause(simplest, explains, alike, odds, perhaps_pull, self._curves)
 
     def _gain_since(self, suspect: _Suspect, checks: int, check: _Check) -> float:
         """ln likelihood ratio of the change that was suspected so many checks ago, on the rows
@@ -391,5 +390,6 @@ def change_detector(config: Config, robot: RobotModel, free: np.ndarray, directi
     if directional and config.estimation.follow_changes and free.any():
         return EvidenceChangeDetector(
             robot.table, free, config.filter.period, overlap, prior_stddev, rows_known,
-            config.robot.water_density * config.robot.gravity, robot.allocation)
+            config.robot.water_density * config.robot.gravity, robot.allocation,
+            robot.largest_thrust)
     return NoChangeDetection()

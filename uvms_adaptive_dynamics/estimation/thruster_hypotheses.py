@@ -33,6 +33,9 @@ from .scale_hypotheses import ThrustScale
 THRUSTER_STDDEV = 0.5
 # Of the thrust of each thruster of a healthy robot about its curve, right to two deviations.
 CURVE_STDDEV = CURVE_ERROR / 2
+# Of a thrust near its dead zone, as a share of the largest thrust. A T200's sets in at 8 to 11 % of
+# the full command, depending on the voltage, with .8 % of its largest thrust.
+LOW_THRUST_SHARE = 0.01
 
 
 @dataclass(frozen=True)
@@ -94,9 +97,29 @@ def thruster_scale(thrusters: np.ndarray) -> ThrusterScale:
     return ThrusterScale(name, np.full(thrusters.size, THRUSTER_STDDEV), thrusters)
 
 
-def thrust_curves(count: int) -> ThrusterScale:
-    """That nothing has failed, but no thrust of `count` thrusters is quite as predicted."""
-    return ThrusterScale("thrust curves", np.full(count, CURVE_STDDEV), np.arange(count))
+@dataclass(frozen=True)
+class ThrustCurves(ThrusterScale):
+    """That nothing has failed, but no thrust is quite as predicted: each thruster's by a factor,
+    and by a constant part wherever it acts, since its dead zone is another one. stddev (2 N,): of
+    the factors, then of these parts [N]; allocation (6, N)."""
+
+    allocation: np.ndarray
+
+    @classmethod
+    def of(cls, allocation: np.ndarray, largest_thrust: float) -> ThrustCurves:
+        """The hypothesis on all thrusters; largest_thrust [N]: of one."""
+        count = allocation.shape[1]
+        deviations = np.repeat([CURVE_STDDEV, LOW_THRUST_SHARE * largest_thrust], count)
+        return cls("thrust curves", deviations, np.arange(count), allocation)
+
+    def columns(self, rows: RecentRows) -> np.ndarray:
+        """See `Hypothesis.columns`."""
+        missing = np.zeros((*rows.residual.shape, self.thrusters.size))
+        if rows.by_thruster is not None:
+            low = self.stddev[self.thrusters.size:]
+            acting = np.clip(thrusts(self.allocation, rows.by_thruster) / low, -1.0, 1.0)
+            missing[:, :6] = -acting[:, None] * self.allocation
+        return np.concatenate([super().columns(rows), missing], axis=2)
 
 
 @dataclass(frozen=True)

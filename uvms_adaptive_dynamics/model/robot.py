@@ -32,6 +32,7 @@ from .manipulator import ManipulatorModel, Mount
 from .parameters import ParameterTable
 from .sample import BY_SETTING, NO_THRUSTER, VEHICLE_UNITS, Sample, channel_names
 from .term_sets import TermInput
+from .thrust_curve import ThrustCurve
 from .urdf_address import urdf_of
 from .vehicle import (
     by_linear_velocity,
@@ -86,6 +87,7 @@ class RobotModel:
         commanded = robot.vehicle and config.thrusters.source == "thrusters"
         self.thrusters = len(config.thrusters.signs) if commanded else 0
         self.allocation = np.reshape(config.thrusters.allocation, (6, -1))[:, :self.thrusters]
+        self._thrusters = config.thrusters
         self.coupled = config.estimation.coupling != "none"
         self._tilt_only = config.estimation.base_motion == "tilt"
         self.table = _table(config, arm)
@@ -228,6 +230,15 @@ class RobotModel:
         return (*("" if row.any() else NO_THRUSTER for row in acting[self.vehicle_rows]),
                 *(BY_SETTING if joint in config.joint_states.effort_masked else ""
                   for joint in self.joints))
+
+    @cached_property
+    def largest_thrust(self) -> float:
+        """Largest thrust [N] of a thruster by its curve at the voltage of the settings, 0 without
+        thrusters. Raises ConfigError for a curve that cannot be read."""
+        if not self.thrusters:
+            return 0.0
+        curve = ThrustCurve.of_setting(self._thrusters.curve)
+        return max(map(abs, curve.limits(self._thrusters.voltage)))
 
     @property
     def knows_buoyancy(self) -> bool:

@@ -50,7 +50,7 @@ from ..errors import ParameterError, UvmsError
 from ..model.parameter_file import load_parameters, save_parameters
 from ..model.parameter_set import ParameterSet
 from ..model.robot import RobotModel
-from ..signals.filters.thrust_curve import ThrustCurve
+from ..model.thrust_curve import ThrustCurve
 
 # [bytes] of a request; a robot description may be long.
 LARGEST_REQUEST = 10_000_000

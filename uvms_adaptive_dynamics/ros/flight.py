@@ -34,8 +34,8 @@ from ..control.state_filter import MotionState, StateFilter
 from ..errors import MessageError, in_words
 from ..model.prior import prior_from_config
 from ..model.robot import RobotModel
+from ..model.thrust_curve import ThrustCurve
 from ..signals.decode.timed import TimedDecoder
-from ..signals.filters.thrust_curve import ThrustCurve
 from ..signals.topics import identification_inputs
 from .command_channels import CommandChannels
 from .estimator_watch import EstimatorWatch

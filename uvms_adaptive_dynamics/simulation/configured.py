@@ -39,9 +39,9 @@ from ..model.rotations import (
     to_frd,
     to_quaternion,
 )
+from ..model.thrust_curve import NEUTRAL_PWM_US, PWM_SPAN_US, ThrustCurve
 from ..model.urdf_address import resolve_urdf
 from ..signals.decode.decoder import PASCAL, depth_unit
-from ..signals.filters.thrust_curve import NEUTRAL_PWM_US, PWM_SPAN_US, ThrustCurve
 from ..signals.topics import inputs
 from .physics import arm_model, build_model
 from .true_robot import MEAN_DEPTH, TrueLink, TrueRobot, inertia_entries

@@ -20,7 +20,7 @@ from collections.abc import Sequence
 import numpy as np
 
 from ..errors import MessageError
-from ..signals.filters.thrust_curve import NEUTRAL_PWM_US
+from ..model.thrust_curve import NEUTRAL_PWM_US
 
 LOWEST_PWM, HIGHEST_PWM = 1100.0, 1900.0  # [us] range of an ESC
 INPUT_TIMEOUT = 0.5  # [s] without a command, as in ArduSub's failsafe for a lost pilot

@@ -21,7 +21,7 @@ from typing import NamedTuple, Protocol
 import numpy as np
 import pinocchio as pin
 
-from ..signals.filters.thrust_curve import ThrustCurve
+from ..model.thrust_curve import ThrustCurve
 from .physics import Physics
 from .true_robot import MEAN_DEPTH
 

@@ -23,7 +23,7 @@ from typing import NamedTuple
 import numpy as np
 import pinocchio as pin
 
-from ..signals.filters.thrust_curve import NEUTRAL_PWM_US, ThrustCurve
+from ..model.thrust_curve import NEUTRAL_PWM_US, ThrustCurve
 from .individual import individual as individual_of
 from .inputs import INPUT_TIMEOUT, ExternalInputs, checked_command
 from .mishaps import Mishaps, PulledWater

@@ -26,8 +26,8 @@ from signal_runs import reasons
 from uvms_adaptive_dynamics.config import Config
 from uvms_adaptive_dynamics.config.thrusters import ZONE_CUT, ZONE_SHIFT
 from uvms_adaptive_dynamics.model.robot import RobotModel
+from uvms_adaptive_dynamics.model.thrust_curve import ThrustCurve
 from uvms_adaptive_dynamics.signals.filters.command_response import POWER, Response
-from uvms_adaptive_dynamics.signals.filters.thrust_curve import ThrustCurve
 from uvms_adaptive_dynamics.signals.filters.thrusters import ThrusterModel
 from uvms_adaptive_dynamics.signals.front_end import SignalFrontEnd
 

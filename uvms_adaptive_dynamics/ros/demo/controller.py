@@ -49,9 +49,9 @@ from ...estimation.validity import FAILED
 from ...model.prior import prior_from_config
 from ...model.robot import RobotModel
 from ...model.rotations import to_rotation_vector
+from ...model.thrust_curve import ThrustCurve
 from ...signals.decode.decoder import Decoder
 from ...signals.decode.stamps import stamp_of
-from ...signals.filters.thrust_curve import ThrustCurve
 from ...simulation.carrying import CarryingMotion
 from ...simulation.robot import SimulatedRobot
 from ...simulation.sensors import ROLE_OF_TOPIC

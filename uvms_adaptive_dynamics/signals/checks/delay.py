@@ -32,7 +32,7 @@ from ...model.kernel import gaussian_kernel
 from ...model.normal import CERTAIN, Z95
 from ...model.robot import RobotModel
 from ...model.sample import VEHICLE_CHANNELS, Misread, Sample
-from ..filters.thrust_curve import neutral_command
+from ...model.thrust_curve import neutral_command
 from .finding import CONSISTENT, UNDECIDED, CheckResult, Finding, Mend
 from .fits import STRETCHES, vertex
 

@@ -26,8 +26,8 @@ import numpy as np
 
 from ...config import Config
 from ...model.robot import RobotModel
+from ...model.thrust_curve import neutral_command
 from ..filters.joints import joint_limits
-from ..filters.thrust_curve import neutral_command
 from .depth_check import check_depth
 from .dvl_check import OF_WORLD, check_velocity
 from .effort_scale import check_effort_scale, loads_of

@@ -21,6 +21,7 @@ from typing import NamedTuple
 import numpy as np
 
 from ...config.thrusters import ZONE_CUT, ZONE_SHIFT
+from ...model.thrust_curve import acting
 
 POWER = "power"     # thrust is a power of the thrust that is expected
 
@@ -33,15 +34,6 @@ class Response(NamedTuple):
 
     kind: str
     value: float
-
-
-def acting(command: np.ndarray, zone: np.ndarray | float, kind: str) -> np.ndarray:
-    """The part of commands about neutral that acts, given a dead zone in the same unit: beyond it
-    all of a command (ZONE_CUT), or only what exceeds it (ZONE_SHIFT)."""
-    size = np.abs(command)
-    if kind == ZONE_CUT:
-        return np.where(size < zone, 0.0, command)
-    return np.sign(command) * np.maximum(size - zone, 0.0)
 
 
 class TriedResponses:

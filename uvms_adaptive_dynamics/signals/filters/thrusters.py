@@ -23,10 +23,16 @@ from collections.abc import Callable, Iterable, Sequence
 import numpy as np
 
 from ...config import Config
+from ...model.thrust_curve import (
+    NEUTRAL_PWM_US,
+    PWM_SPAN_US,
+    ThrustCurve,
+    acting,
+    neutral_command,
+)
 from ..gates.choose import spike_gate
 from ..gates.spikes import GatedRow
-from .command_response import Response, TriedResponses, TriedRotors, acting
-from .thrust_curve import NEUTRAL_PWM_US, PWM_SPAN_US, ThrustCurve, neutral_command
+from .command_response import Response, TriedResponses, TriedRotors
 from .wrench import BodyWrench
 
 THRUST_FLOOR = 0.4      # [N] smallest scale of the gate

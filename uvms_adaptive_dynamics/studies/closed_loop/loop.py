@@ -31,8 +31,8 @@ from ...control.motion_controller import ControlCommand, Gains, MotionController
 from ...control.state_filter import StateFilter
 from ...model.robot import RobotModel
 from ...model.rotations import to_rotation_vector
+from ...model.thrust_curve import ThrustCurve
 from ...signals.decode.decoder import Decoder
-from ...signals.filters.thrust_curve import ThrustCurve
 from ...simulation.bag import DEFAULT_START, received
 from ...simulation.carrying import CarryingMotion
 from ...simulation.faults.stream import Received

@@ -31,7 +31,7 @@ from ...errors import UvmsError
 from ...model.parameter_set import ParameterSet
 from ...model.prior import prior_from_config
 from ...model.robot import RobotModel
-from ...signals.filters.thrust_curve import ThrustCurve
+from ...model.thrust_curve import ThrustCurve
 from ..closed_loop.truth import true_parameters, wrong_prior
 from .dry_run import DryRun, dry_run
 from .learning import learn

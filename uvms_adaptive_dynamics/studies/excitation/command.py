@@ -42,7 +42,7 @@ from ...model.parameter_file import load_parameters
 from ...model.parameter_set import ParameterSet
 from ...model.prior import prior_from_config
 from ...model.robot import RobotModel
-from ...signals.filters.thrust_curve import ThrustCurve
+from ...model.thrust_curve import ThrustCurve
 from ...simulation.true_robot import TrueRobot
 from ..finished import finished
 from ..guided.simulated import simulated

@@ -35,8 +35,8 @@ from ...model.prior import prior_from_config
 from ...model.robot import RobotModel
 from ...model.rotations import from_rpy
 from ...model.sample import Sample
+from ...model.thrust_curve import ThrustCurve
 from ...signals.decode.decoder import Decoder
-from ...signals.filters.thrust_curve import ThrustCurve
 from ...signals.front_end import SignalFrontEnd
 from ...simulation.bag import DEFAULT_START, received
 from ...simulation.faults.stream import Received

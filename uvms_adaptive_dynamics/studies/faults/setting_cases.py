@@ -21,7 +21,7 @@ from dataclasses import replace
 import numpy as np
 
 from ...model.rotations import FRD_FROM_FLU, NED_FROM_ENU
-from ...signals.filters.thrust_curve import NEUTRAL_PWM_US
+from ...model.thrust_curve import NEUTRAL_PWM_US
 from ...simulation.faults.kinds import TurnedImu
 from ...simulation.faults.stream import Fault
 from ...simulation.faults.values import (

@@ -44,8 +44,8 @@ from ...model.parameter_set import ParameterSet
 from ...model.robot import RobotModel
 from ...model.rotations import from_rpy
 from ...model.sample import Sample
+from ...model.thrust_curve import ThrustCurve
 from ...signals.decode.decoder import Decoder
-from ...signals.filters.thrust_curve import ThrustCurve
 from ...simulation.bag import DEFAULT_START, received
 from ...simulation.faults.stream import Received
 from ...simulation.robot import SimulatedRobot

@@ -20,10 +20,9 @@ from typing import NamedTuple
 
 import numpy as np
 
-from ...config.thrusters import Thrusters
-from ...disk.reading import read_text
-from ...errors import PATH, ConfigError, brief
-from .command_response import acting
+from ..config.thrusters import ZONE_CUT, Thrusters
+from ..disk.reading import read_text
+from ..errors import PATH, ConfigError, brief
 from .t200_table import T200_KNOTS
 
 NEUTRAL_PWM_US = 1500.0
@@ -68,6 +67,15 @@ class _Outward(NamedTuple):
 def neutral_command(unit: str) -> float:
     """The command without thrust, in the unit `thrusters.unit`."""
     return NEUTRAL_PWM_US if unit == "pwm" else 0.0
+
+
+def acting(command: np.ndarray, zone: np.ndarray | float, kind: str) -> np.ndarray:
+    """The part of commands about neutral that acts, given a dead zone in the same unit: beyond it
+    all of a command (ZONE_CUT), or only what exceeds it (ZONE_SHIFT)."""
+    size = np.abs(command)
+    if kind == ZONE_CUT:
+        return np.where(size < zone, 0.0, command)
+    return np.sign(command) * np.maximum(size - zone, 0.0)
 
 
 class ThrustCurve:

@@ -22,8 +22,7 @@ import pytest
 
 from uvms_adaptive_dynamics.config import Config
 from uvms_adaptive_dynamics.errors import ConfigError
-from uvms_adaptive_dynamics.signals.filters.command_response import acting
-from uvms_adaptive_dynamics.signals.filters.thrust_curve import NEUTRAL_PWM_US, ThrustCurve
+from uvms_adaptive_dynamics.model.thrust_curve import NEUTRAL_PWM_US, ThrustCurve, acting
 
 VOLTAGES = (10.0, 12.0, 14.0, 15.2, 15.73, 16.0, 18.0, 20.0)
 REPOSITORY = Path(__file__).resolve().parents[3]
