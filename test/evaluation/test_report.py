@@ -21,7 +21,7 @@ from html_page import Elements
 from jinja2 import UndefinedError
 
 from uvms_adaptive_dynamics.evaluation.report import PAGE, PAGE_PARTS, Notice, template
-from uvms_adaptive_dynamics.evaluation.report_tables import ChannelRow, Table, channel_rows
+from uvms_adaptive_dynamics.evaluation.report_tables import ChannelRow, Table, beside, channel_rows
 from uvms_adaptive_dynamics.uncertainty.answer import NOT_USABLE, Answer
 from uvms_adaptive_dynamics.uncertainty.verdict import Verdict
 
@@ -79,6 +79,14 @@ def test_findings_stand_above_the_channels_and_settings_at_the_end():
                    "parameters", "physical", "solver", "inputs", "intervals", "settings"]
     assert "Nothing was found" in page(False)
     assert "Nothing was found" not in page(False, findings=[Notice("bad", "trust", "wrong")])
+
+
+@pytest.mark.parametrize("bias, rmse, text", [
+    (0.00051234567, 2.5241, "0.001"), (-12.3456, 123.4, "-12.3"), (0.004, 0.0123, "0.00400"),
+    (3e-9, 2e5, "0"), (0.1, None, "0.1"), (0.1, 0.0, "0.1"), (None, 1.0, "–")])
+def test_a_bias_is_as_precise_as_its_rmse(bias, rmse, text):
+    """It was shown with four digits of its own, of which none mattered beside the RMSE."""
+    assert beside(bias, rmse) == text
 
 
 def test_an_empty_channel_says_why():

@@ -31,14 +31,17 @@ from uvms_adaptive_dynamics.uncertainty.parameter_flags import (
 
 
 def test_flags_by_what_is_left_and_by_the_priors_part():
-    """A measured parameter needs a narrow interval that is not due to the prior; one that only
+    """A measured parameter needs a narrow interval that a wrong prior leaves narrow; one that only
     physics narrows is weak; one without a prior deviation is frozen."""
     left = np.array([.2, .2, .5, .95, .95, 0.])
     other = (np.array([1., 1., 1., 1., 1., 0.]), np.array([.05, .15, .1, .9, .9, 0.]),
              np.where(np.arange(6) == 4, .4, left))
     assert known_from(left, np.zeros(6), *other) == (
         "measured", "weak", "weak", "prior", "weak", "frozen")
-    # Systematic errors count, and do not make the prior's share smaller.
+    # Though the prior's error is most of what is left, that is next to nothing.
+    assert known_from(np.array([.02]), np.zeros(1), np.ones(1), np.array([.019]),
+                      np.array([.02])) == ("measured",)
+    # Systematic errors count.
     assert known_from(left, np.full(6, .25), *other)[:3] == ("weak", "weak", "weak")
     assert known_from(left, np.full(6, .1), *other)[:2] == ("measured", "weak")
 

@@ -57,7 +57,8 @@ def channel_rows(metrics: dict[str, Any]) -> list[ChannelRow]:
     for name, c in metrics["channels"].items():
         every = c["n"] + c["masked"]
         cells = [
-            ("R²", fixed(c["r2"], 3)), ("slope", fixed(c["slope"], 2)), ("bias", number(c["bias"])),
+            ("R²", fixed(c["r2"], 3)), ("slope", fixed(c["slope"], 2)),
+            ("bias", beside(c["bias"], c["rmse"])),
             ("RMSE", number(c["rmse"])), ("in 95 % interval", percent(c["coverage95"])),
             ("width", number(c["interval_width"])), ("width for this RMSE",
                                                      number(c["width_expected"])),
@@ -169,6 +170,13 @@ def number(value: float | None) -> str:
 
 def fixed(value: float | None, digits: int) -> str:
     return "–" if value is None else f"{value:.{digits}f}"
+
+
+def beside(value: float | None, other: float | None) -> str:
+    """`value` with as many decimals as `other` has in four significant digits."""
+    if value is None or not other or not math.isfinite(other):
+        return number(value)
+    return fixed(value, max(0, 3 - math.floor(math.log10(abs(other)))))
 
 
 def percent(value: float | None) -> str:

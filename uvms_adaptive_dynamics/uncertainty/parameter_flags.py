@@ -24,8 +24,8 @@ from ..model.parameter_checks import KNOWN_FROM_WORDS
 from ..model.physical_set import PhysicalSet
 
 MEASURED_SHARE, WEAK_SHARE = 0.3, 0.9  # remaining share of the prior's standard deviation, at most
-# largest share of a measured parameter's remaining variance that may be the prior's error
-PULL = 0.1
+# times that the prior may be as wrong as it says for a measured parameter to be one all the same
+PRIOR_DOUBT = 3.0
 # deviations beyond which truncation has no effect; width below which the density is uniform
 FAR, NARROW = 10.0, 0.02
 
@@ -38,14 +38,15 @@ def known_from(stddev: np.ndarray, systematic: np.ndarray, prior_stddev: np.ndar
     stddev: posterior deviation; systematic: deviation added by timing and calibration errors;
     prior_stddev: the prior's; from_prior: part of `stddev` due to the prior's error, not to noise;
     limited: `stddev` truncated to the physical set.
-    A parameter is measured if the data alone narrowed it to a third and a wrong prior hardly moves
-    the estimate."""
+    A parameter is measured if the data narrowed it to a third of its prior's deviation, and would
+    have done so with a prior, of all parameters, that is PRIOR_DOUBT times as wrong."""
     words = []
     for left, off, before, pulled, room in zip(stddev, systematic, prior_stddev, from_prior,
                                                limited):
         if before <= 0:
             words.append("frozen")
-        elif np.hypot(left, off) < MEASURED_SHARE * before and pulled ** 2 <= PULL * left ** 2:
+        elif (left ** 2 + off ** 2 + (PRIOR_DOUBT ** 2 - 1.0) * pulled ** 2
+              < (MEASURED_SHARE * before) ** 2):
             words.append("measured")
         else:
             room = min(np.hypot(left, off), room)
