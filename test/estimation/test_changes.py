@@ -46,7 +46,6 @@ from uvms_adaptive_dynamics.estimation.row_excitation import Excited
 from uvms_adaptive_dynamics.estimation.scale_hypotheses import EffortScale, ThrustScale
 from uvms_adaptive_dynamics.estimation.thruster_hypotheses import (
     CommandOrder,
-    ThrustCurves,
     thruster_scale,
 )
 from uvms_adaptive_dynamics.model.covariance import deviations
@@ -491,7 +490,7 @@ def is_certain(allocation, by_thruster, residual, stddev):
     allocation (6, N), by_thruster (T, 6, N), residual (T, 6), stddev (6,) of the noise."""
     T, _, N = by_thruster.shape
     _, detector = settled_detector()
-    detector._curves = ThrustCurves.of(allocation, 50.0)
+    detector._allocation = allocation
     detector._hypotheses = tuple(thruster_scale(np.array([k])) for k in range(N))
     rows = RecentRows(np.zeros((T, 6, 1)), np.zeros((T, 6)), residual,
                       np.full((T, 6), 0.9 / T) / stddev ** 2, np.full(6, 0.9),

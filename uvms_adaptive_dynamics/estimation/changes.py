@@ -51,7 +51,8 @@ from .information import InformationState, PastNoise
 from .prediction import Prediction
 from .recent_rows import RecentRows, RowHistory, SpanVariance
 from .row_excitation import Excited
-from .thruster_hypotheses import CommandOrder, ThrustCurves
+from .scale_hypotheses import ThrustScale
+from .thruster_hypotheses import CommandOrder, ThrustCurves, ThrusterScale
 
 CHANGE_CHECK_PERIOD = 0.5           # [s] between two checks
 SINCE = (1.0, 2.0, 3.5, 6.0, 12.0)  # [s] hypothetical ages of a change
@@ -160,11 +161,15 @@ class _Cause(NamedTuple):
         return not (self.perhaps_pull and isinstance(self.hypothesis, CommandOrder))
 
     def beats_curves(self, then: RecentRows) -> bool:
-        """Whether it is far likelier than that nothing has changed and the thrust of each thruster
-        is only roughly known: with constant commands, a new manoeuvre whose thrust is a third off,
-        or one from a dead zone that is another, looks like any change."""
-        return not self.curves.thrusters.size or (
-            self.hypothesis.evidence(then)[0] > self.curves.evidence(then)[0] + ALIKE_NATS)
+        """Whether it is far likelier than that nothing has changed and thrust is only roughly
+        known: with constant commands, a new manoeuvre whose thrust is a third off looks like any
+        thruster's failure, and thrust from a dead zone that is another one like any change."""
+        curves = self.curves
+        if not curves.thrusters.size:
+            return True
+        if not isinstance(self.hypothesis, (ThrusterScale, ThrustScale)):
+            curves = curves.of_dead_zones()
+        return self.hypothesis.evidence(then)[0] > curves.evidence(then)[0] + ALIKE_NATS
 
 
 class EvidenceChangeDetector:
@@ -178,7 +183,7 @@ class EvidenceChangeDetector:
         from before; weight_density [N/m^3] of water; allocation (6, N), largest_thrust [N]: of the
         thrusters."""
         self._hypotheses = hypotheses(table, free, prior_stddev, weight_density, allocation)
-        self._curves = ThrustCurves.of(allocation, largest_thrust)
+        self._allocation, self._largest_thrust = allocation, largest_thrust
         self._rows_known = rows_known
         if rows_known:
             self._hypotheses += another_robot(free, prior_stddev),
@@ -324,7 +329,13 @@ class EvidenceChangeDetector:
         if pull is not None and perhaps_pull and simplest.is_conjunction:
             simplest = self._hypotheses[pull]
             alike = [simplest, *(one for one in alike if one is not simplest)]
-        return _Cause(simplest, explains, alike, odds, perhaps_pull, self._curves)
+        return _Cause(simplest, explains, alike, odds, perhaps_pull,
+                      self._curves_before(len(onset.rows.residual)))
+
+    def _curves_before(self, rows: int) -> ThrustCurves:
+        """Of the newest `rows`, judged by the earlier ones that are kept."""
+        earlier = self._rows.contributions()[:-rows]
+        return ThrustCurves.of(self._allocation, self._largest_thrust, earlier)
 
     def _gain_since(self, suspect: _Suspect, checks: int, check: _Check) -> float:
         """ln likelihood ratio of the change that was suspected so many checks ago, on the rows

@@ -169,6 +169,11 @@ class RowHistory:
         """The newest `rows`."""
         return self.newest_of_each([rows], variance)[rows]
 
+    def contributions(self) -> np.ndarray:
+        """(T, C, N) of each thruster to the efforts, oldest first; zero in rows that do not count.
+        """
+        return self._by_thruster[self._newest(self.filled)]
+
     def as_then(self, newest: RecentRows, variance: SpanVariance) -> RecentRows:
         """The newest rows, predicted with the estimate of the first one, which has absorbed nothing
         of a change since, and was as uncertain as then."""

@@ -18,7 +18,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 
@@ -100,25 +100,43 @@ def thruster_scale(thrusters: np.ndarray) -> ThrusterScale:
 @dataclass(frozen=True)
 class ThrustCurves(ThrusterScale):
     """That nothing has failed, but no thrust is quite as predicted: each thruster's by a factor,
-    and by a constant part wherever it acts, since its dead zone is another one. stddev (2 N,): of
-    the factors, then of these parts [N]; allocation (6, N)."""
+    and, since its dead zone is another one, by a part that is constant while it acts in one
+    direction. The estimate has absorbed that part as it was before the rows.
+
+    stddev (2 N,): of the factors, then of these parts [N]; allocation (6, N); before (N,):
+    `_acting` before the rows."""
 
     allocation: np.ndarray
+    before: np.ndarray
 
     @classmethod
-    def of(cls, allocation: np.ndarray, largest_thrust: float) -> ThrustCurves:
-        """The hypothesis on all thrusters; largest_thrust [N]: of one."""
+    def of(cls, allocation: np.ndarray, largest_thrust: float,
+           earlier: np.ndarray | None = None) -> ThrustCurves:
+        """The hypothesis on all thrusters. largest_thrust [N]: of one; earlier (T, C, N): their
+        contributions to the efforts before the rows, zero in rows that did not count."""
         count = allocation.shape[1]
         deviations = np.repeat([CURVE_STDDEV, LOW_THRUST_SHARE * largest_thrust], count)
-        return cls("thrust curves", deviations, np.arange(count), allocation)
+        found = cls("thrust curves", deviations, np.arange(count), allocation, np.zeros(count))
+        if earlier is None or not (counted := earlier.any(axis=(1, 2))).any():
+            return found
+        return replace(found, before=found._acting(earlier[counted]).mean(axis=0))
+
+    def of_dead_zones(self) -> ThrustCurves:
+        """The same with factors of one."""
+        factors = np.arange(self.stddev.size) < self.thrusters.size
+        return replace(self, stddev=np.where(factors, 0.0, self.stddev))
+
+    def _acting(self, by_thruster: np.ndarray) -> np.ndarray:
+        """(T, N) -1 to 1: in which direction each thruster acts, by its contributions (T, C, N)."""
+        low = self.stddev[self.thrusters.size:]
+        return np.clip(thrusts(self.allocation, by_thruster) / low, -1.0, 1.0)
 
     def columns(self, rows: RecentRows) -> np.ndarray:
         """See `Hypothesis.columns`."""
         missing = np.zeros((*rows.residual.shape, self.thrusters.size))
         if rows.by_thruster is not None:
-            low = self.stddev[self.thrusters.size:]
-            acting = np.clip(thrusts(self.allocation, rows.by_thruster) / low, -1.0, 1.0)
-            missing[:, :6] = -acting[:, None] * self.allocation
+            change = self._acting(rows.by_thruster) - self.before
+            missing[:, :6] = -change[:, None] * self.allocation
         return np.concatenate([super().columns(rows), missing], axis=2)
 
 
