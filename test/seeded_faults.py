@@ -152,9 +152,22 @@ FAULTS = (
           " and self.beats_curves(then)", "", "estimation/test_changes.py::"
           "test_a_manoeuvre_whose_thrust_is_a_third_off_is_no_failed_thruster"),
     Fault("a thrust in its dead zone is a failed thruster", "estimation/thruster_hypotheses.py",
-          "missing[:, :6] = -acting[:, None] * self.allocation", "pass",
+          "missing[:, :6] = -change[:, None] * self.allocation", "pass",
           "estimation/test_changes.py::"
           "test_a_thrust_that_enters_its_dead_zone_is_no_failed_thruster"),
+    Fault("dead zones scale the thrust", "review/arm_check.py",
+          "across = np.concatenate([across, zones], axis=2)", "pass",
+          "review/test_arm_check.py::test_thrust_that_its_dead_zone_takes_away_is_no_scale"),
+    Fault("joints at rest are exchanged", "review/arm_exchange.py",
+          "if moves[here[i]] or moves[here[j]]:", "if True:",
+          "review/test_arm_check.py::test_joints_at_rest_are_not_exchanged_with_each_other"),
+    Fault("a change since is the arm's mount", "review/review.py",
+          "if sample.t < seen.changed_since]", "if True]",
+          "review/test_arm_check.py::test_an_arm_is_judged_by_what_came_before_a_change"),
+    Fault("two rows outweigh all others", "uncertainty/added_direction.py",
+          "valid & (valid.sum(axis=0) > Y.shape[2])", "valid",
+          "uncertainty/test_added_direction.py::"
+          "test_a_channel_that_fits_exactly_does_not_spoil_the_others"),
     Fault("a pull is another order of the commands", "estimation/changes.py",
           "return self.beats_pull and ", "return ", "estimation/test_changes.py::"
           "test_another_wiring_must_be_far_likelier_than_a_pull"),

@@ -177,7 +177,7 @@ def new_detector(table, rows_known, thrusters=0):
     """A detector of changes of all parameters."""
     return EvidenceChangeDetector(
         table, np.ones(table.size, bool), Config().filter.period, 20.0,
-        np.maximum(table.scale, 1.0), rows_known, 9810.0, np.eye(6)[:, [0] * thrusters], 50.0)
+        np.maximum(table.scale, 1.0), rows_known, 9810.0, np.eye(6)[:, [0] * thrusters], 0.5)
 
 
 def settled_detector(thrusters=0):

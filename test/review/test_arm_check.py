@@ -290,6 +290,26 @@ def test_the_scale_of_the_thrust_is_told(share):
     assert 1.05 < high / factor < 1.3
 
 
+def test_thrust_that_its_dead_zone_takes_away_is_no_scale():
+    """Two newtons of each thruster that do not arrive, as of one that hardly turns: two independent
+    vehicles on station seemed to carry their arms with half the thrust, or with 1.24 times."""
+    distribute = np.linalg.pinv(ROBOT.allocation)
+
+    def in_dead_zone(sample):
+        arrives = distribute @ sample.wrench
+        thrust = arrives + 2.0 * np.clip(arrives / ROBOT.low_thrust, -1.0, 1.0)
+        by_thruster = ROBOT.allocation * thrust
+        return replace(sample, by_thruster=by_thruster, wrench=by_thruster.sum(axis=1))
+
+    def factor(samples):
+        found = arm_check(samples, rows, PI, CONFIG, ROBOT)
+        assert found.findings == []
+        return float(found.thrust_scale.partition("thrust is ")[2].split()[0])
+    samples, rows = recorded(change=in_dead_zone)
+    assert factor(samples) == pytest.approx(1.0, abs=0.12)
+    assert factor([replace(sample, by_thruster=None) for sample in samples]) < 0.75
+
+
 def test_a_fault_of_the_arm_spoils_the_scale_of_the_thrust():
     """Nothing is told of it then."""
     samples, rows = recorded(scale=0.5)

@@ -154,8 +154,8 @@ NO_THRESHOLDS = {
     "signals/filters/joints.py": "JOINT_DEGREE JOINT_LOG_PERIOD",
     "signals/filters/series.py": "CAPACITY",
     "model/t200_table.py": "T200_KNOTS",
-    "model/thrust_curve.py": "NEUTRAL_PWM_US PWM_SPAN_US DEAD_ZONE_EDGE "
-                                        "LARGEST_CURVE_FILE MOST_THRUST",
+    "model/thrust_curve.py": "NEUTRAL_PWM_US PWM_SPAN_US DEAD_ZONE_EDGE LARGEST_CURVE_FILE "
+                             "MOST_THRUST",
     "signals/filters/thrusters.py": "COMMAND_INTERVALS",
     "signals/filters/velocity_offset.py": "TYPICAL_DVL_PERIOD",
     "signals/gates/contradictions.py": "SPANS_KEPT",

@@ -177,13 +177,13 @@ class EvidenceChangeDetector:
 
     def __init__(self, table: ParameterTable, free: np.ndarray, period: float, overlap: float,
                  prior_stddev: np.ndarray, rows_known: float, weight_density: float,
-                 allocation: np.ndarray, largest_thrust: float):
+                 allocation: np.ndarray, low_thrust: float):
         """free (p,): estimated parameters; period [s]; overlap: neighbouring rows that carry the
         information of one independent row; prior_stddev (p,); rows_known: rows per channel learnt
-        from before; weight_density [N/m^3] of water; allocation (6, N), largest_thrust [N]: of the
-        thrusters."""
+        from before; weight_density [N/m^3] of water; allocation (6, N): of the thrusters;
+        low_thrust [N]: see `RobotModel.low_thrust`."""
         self._hypotheses = hypotheses(table, free, prior_stddev, weight_density, allocation)
-        self._allocation, self._largest_thrust = allocation, largest_thrust
+        self._allocation, self._low_thrust = allocation, low_thrust
         self._rows_known = rows_known
         if rows_known:
             self._hypotheses += another_robot(free, prior_stddev),
@@ -335,7 +335,7 @@ class EvidenceChangeDetector:
     def _curves_before(self, rows: int) -> ThrustCurves:
         """Of the newest `rows`, judged by the earlier ones that are kept."""
         earlier = self._rows.contributions()[:-rows]
-        return ThrustCurves.of(self._allocation, self._largest_thrust, earlier)
+        return ThrustCurves.of(self._allocation, self._low_thrust, earlier)
 
     def _gain_since(self, suspect: _Suspect, checks: int, check: _Check) -> float:
         """ln likelihood ratio of the change that was suspected so many checks ago, on the rows
@@ -402,5 +402,5 @@ def change_detector(config: Config, robot: RobotModel, free: np.ndarray, directi
         return EvidenceChangeDetector(
             robot.table, free, config.filter.period, overlap, prior_stddev, rows_known,
             config.robot.water_density * config.robot.gravity, robot.allocation,
-            robot.largest_thrust)
+            robot.low_thrust)
     return NoChangeDetection()

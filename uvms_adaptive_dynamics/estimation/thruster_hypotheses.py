@@ -33,9 +33,6 @@ from .scale_hypotheses import ThrustScale
 THRUSTER_STDDEV = 0.5
 # Of the thrust of each thruster of a healthy robot about its curve, right to two deviations.
 CURVE_STDDEV = CURVE_ERROR / 2
-# Of a thrust near its dead zone, as a share of the largest thrust. A T200's sets in at 8 to 11 % of
-# the full command, depending on the voltage, with .8 % of its largest thrust.
-LOW_THRUST_SHARE = 0.01
 
 
 @dataclass(frozen=True)
@@ -110,12 +107,13 @@ class ThrustCurves(ThrusterScale):
     before: np.ndarray
 
     @classmethod
-    def of(cls, allocation: np.ndarray, largest_thrust: float,
+    def of(cls, allocation: np.ndarray, low_thrust: float,
            earlier: np.ndarray | None = None) -> ThrustCurves:
-        """The hypothesis on all thrusters. largest_thrust [N]: of one; earlier (T, C, N): their
-        contributions to the efforts before the rows, zero in rows that did not count."""
+        """The hypothesis on all thrusters. low_thrust [N]: deviation of a thrust near a dead zone;
+        earlier (T, C, N): contributions to the efforts before the rows, zero in rows that did not
+        count."""
         count = allocation.shape[1]
-        deviations = np.repeat([CURVE_STDDEV, LOW_THRUST_SHARE * largest_thrust], count)
+        deviations = np.repeat([CURVE_STDDEV, low_thrust], count)
         found = cls("thrust curves", deviations, np.arange(count), allocation, np.zeros(count))
         if earlier is None or not (counted := earlier.any(axis=(1, 2))).any():
             return found

@@ -32,7 +32,7 @@ from .manipulator import ManipulatorModel, Mount
 from .parameters import ParameterTable
 from .sample import BY_SETTING, NO_THRUSTER, VEHICLE_UNITS, Sample, channel_names
 from .term_sets import TermInput
-from .thrust_curve import ThrustCurve
+from .thrust_curve import LOW_THRUST_SHARE, ThrustCurve
 from .urdf_address import urdf_of
 from .vehicle import (
     by_linear_velocity,
@@ -232,13 +232,13 @@ class RobotModel:
                   for joint in self.joints))
 
     @cached_property
-    def largest_thrust(self) -> float:
-        """Largest thrust [N] of a thruster by its curve at the voltage of the settings, 0 without
-        thrusters. Raises ConfigError for a curve that cannot be read."""
+    def low_thrust(self) -> float:
+        """Standard deviation [N] of a thruster's thrust near its dead zone, 0 without thrusters.
+        Raises ConfigError for a curve that cannot be read."""
         if not self.thrusters:
             return 0.0
         curve = ThrustCurve.of_setting(self._thrusters.curve)
-        return max(map(abs, curve.limits(self._thrusters.voltage)))
+        return LOW_THRUST_SHARE * max(map(abs, curve.limits(self._thrusters.voltage)))
 
     @property
     def knows_buoyancy(self) -> bool:

@@ -31,6 +31,9 @@ DEAD_ZONE_EDGE = 1e-6
 PWM_SPAN_US = 400.0     # PWM of a normalized command of one
 # [bytes] 100 times the published table of the T200, which has a row for every 4 us.
 LARGEST_CURVE_FILE = 1_000_000
+# Standard deviation of a thrust near its dead zone, as a share of the largest thrust. A T200's sets
+# in at 8 to 11 % of the full command, depending on the voltage, with .8 % of its largest thrust.
+LOW_THRUST_SHARE = 0.01
 # [N] Ten times the thrust of the largest ships' thrusters.
 MOST_THRUST = 1e7
 

@@ -26,6 +26,7 @@ from ..config import Config
 from ..estimation.low_pass import low_passed
 from ..model.robot import RobotModel
 from ..model.sample import Sample
+from ..model.wiring import thrusts
 from ..uncertainty.added_direction import RobustFit
 from ..uncertainty.arm_evidence import arm_findings, unconfirmed_scales, witnesses
 from ..uncertainty.evidence import ReportedFinding
@@ -101,10 +102,13 @@ def arm_check(samples: Sequence[Sample], rows: CheckedRows, pi: np.ndarray, conf
     columns = np.where(valid[:, :, None], columns, 0.0)
     drags = n if DRAG in robot.table.lacking else 0
     loads = _own_load_count(robot)
-    late, turned, drag, across, own = np.split(
-        columns, np.cumsum([1, n, drags, columns.shape[2] - 1 - n - drags - loads]), axis=2)
-    # Drag looks like a delay, and moments across the axes like an arm of another weight, so what
-    # the model lacks is fitted along with the faults.
+    lacking = columns.shape[2] - 1 - n - drags - loads - robot.thrusters
+    late, turned, drag, across, own, zones = np.split(
+        columns, np.cumsum([1, n, drags, lacking, loads]), axis=2)
+    # Drag looks like a delay, moments across the axes like an arm of another weight, and thrust
+    # that does not arrive like a lighter one, so what the model lacks is fitted along with the
+    # faults.
+    across = np.concatenate([across, zones], axis=2)
     without = RobustFit(rows.regressors(places), rows.tau[places], valid, t,
                         witness=witnesses(len(robot.channels))).beside(across)
     if not moving(without, robot).any():
@@ -134,11 +138,12 @@ def _columns(samples: Sequence[Sample], pi: np.ndarray, config: Config,
              robot: RobotModel, whole: RobotModel) -> tuple[np.ndarray, np.ndarray]:
     """(times (T,), columns (T, C, k)): derivatives of the predictions with respect to the lag of
     the arm's data (1) and to each joint's position (n), then what the model lacks: drag of the
-    links (n), the other sets of terms of the robot `whole`, `_own_loads`; NaN in masked rows."""
+    links (n), the other sets of terms of the robot `whole`, `_own_loads`, `_dead_zones`; NaN in
+    masked rows."""
     sets, period = whole.table.term_slices, checked_period(config)
     lacking = sorted(robot.table.lacking, key=lambda name: name != DRAG)
     places = np.concatenate([np.zeros(0, int), *(np.r_[sets[name]] for name in lacking)])
-    columns = 1 + len(robot.joints) + len(places) + _own_load_count(robot)
+    columns = 1 + len(robot.joints) + len(places) + _own_load_count(robot) + robot.thrusters
     kept: list[tuple[float, np.ndarray, np.ndarray]] = []
     exchanged = _ExchangedArms(pi, robot)
     drags = whole.links_drag_of(samples)
@@ -149,7 +154,7 @@ def _columns(samples: Sequence[Sample], pi: np.ndarray, config: Config,
         Y = np.column_stack([_late(before, sample, after, exchanged, robot) / (2 * period),
                              _turned(sample, pi, robot),
                              whole.raw_rows(sample, drag=drags[k + 1]).Y[:, places],
-                             _own_loads(sample, robot)])
+                             _own_loads(sample, robot), _dead_zones(sample, robot)])
         # Without known motion of vehicle and arm in the neighbours there is no derivative.
         known = all(each.valid[robot.vehicle_rows].all() for each in (before, after))
         kept.append((sample.t, Y, sample.valid & known))
@@ -179,6 +184,16 @@ def _own_loads(sample: Sample, robot: RobotModel) -> np.ndarray:
     if "rotor" not in table.term_slices:
         loads[robot.arm_rows, -table.n:] = np.diag(sample.mu_ddot)
     return loads
+
+
+def _dead_zones(sample: Sample, robot: RobotModel) -> np.ndarray:
+    """(C, N) efforts by which thrust is too large, per newton that each thruster's dead zone takes
+    away wherever it acts."""
+    found = np.zeros((robot.table.channels, robot.thrusters))
+    if sample.by_thruster is not None and robot.thrusters:
+        thrust = thrusts(robot.allocation, sample.by_thruster)
+        found[robot.vehicle_rows] = robot.allocation * np.clip(thrust / robot.low_thrust, -1.0, 1.0)
+    return found
 
 
 def at_rest(sample: Sample) -> Sample:
