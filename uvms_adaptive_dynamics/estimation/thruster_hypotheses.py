@@ -22,7 +22,7 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from ..model.wiring import driven, one_step_from, thrusts
+from ..model.wiring import directions, driven, one_step_from, thrusts
 from .accepted_change import CURVE_ERROR, Change, ThrusterChange, WiringChange
 from .change_evidence import Rival, Spans, Unchanged, bayes_factor, log_likelihood_ratio
 from .hypothesis import ALIKE_NATS, Hypothesis, Onset, names_of
@@ -107,17 +107,15 @@ class ThrustCurves(ThrusterScale):
     before: np.ndarray
 
     @classmethod
-    def of(cls, allocation: np.ndarray, low_thrust: float,
-           earlier: np.ndarray | None = None) -> ThrustCurves:
+    def of(cls, allocation: np.ndarray, low_thrust: float, earlier: np.ndarray) -> ThrustCurves:
         """The hypothesis on all thrusters. low_thrust [N]: deviation of a thrust near a dead zone;
         earlier (T, C, N): contributions to the efforts before the rows, zero in rows that did not
         count."""
         count = allocation.shape[1]
         deviations = np.repeat([CURVE_STDDEV, low_thrust], count)
         found = cls("thrust curves", deviations, np.arange(count), allocation, np.zeros(count))
-        if earlier is None or not (counted := earlier.any(axis=(1, 2))).any():
-            return found
-        return replace(found, before=found._acting(earlier[counted]).mean(axis=0))
+        counted = earlier[earlier.any(axis=(1, 2))]
+        return replace(found, before=found._acting(counted).mean(axis=0)) if len(counted) else found
 
     def of_dead_zones(self) -> ThrustCurves:
         """The same with factors of one."""
@@ -125,9 +123,8 @@ class ThrustCurves(ThrusterScale):
         return replace(self, stddev=np.where(factors, 0.0, self.stddev))
 
     def _acting(self, by_thruster: np.ndarray) -> np.ndarray:
-        """(T, N) -1 to 1: in which direction each thruster acts, by its contributions (T, C, N)."""
-        low = self.stddev[self.thrusters.size:]
-        return np.clip(thrusts(self.allocation, by_thruster) / low, -1.0, 1.0)
+        """(T, N) `directions` by the thrusters' contributions (T, C, N)."""
+        return directions(self.allocation, by_thruster, self.stddev[self.thrusters.size:])
 
     def columns(self, rows: RecentRows) -> np.ndarray:
         """See `Hypothesis.columns`."""

@@ -87,7 +87,7 @@ class RobotModel:
         commanded = robot.vehicle and config.thrusters.source == "thrusters"
         self.thrusters = len(config.thrusters.signs) if commanded else 0
         self.allocation = np.reshape(config.thrusters.allocation, (6, -1))[:, :self.thrusters]
-        self._thrusters = config.thrusters
+        self._thruster_settings = config.thrusters
         self.coupled = config.estimation.coupling != "none"
         self._tilt_only = config.estimation.base_motion == "tilt"
         self.table = _table(config, arm)
@@ -237,8 +237,8 @@ class RobotModel:
         Raises ConfigError for a curve that cannot be read."""
         if not self.thrusters:
             return 0.0
-        curve = ThrustCurve.of_setting(self._thrusters.curve)
-        return LOW_THRUST_SHARE * max(map(abs, curve.limits(self._thrusters.voltage)))
+        curve = ThrustCurve.of_setting(self._thruster_settings.curve)
+        return LOW_THRUST_SHARE * max(map(abs, curve.limits(self._thruster_settings.voltage)))
 
     @property
     def knows_buoyancy(self) -> bool:

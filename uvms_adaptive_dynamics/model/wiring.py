@@ -27,6 +27,13 @@ def thrusts(allocation: np.ndarray, by_thruster: np.ndarray) -> np.ndarray:
     return np.asarray(along / np.maximum(np.sum(allocation ** 2, axis=0), 1e-12))
 
 
+def directions(allocation: np.ndarray, by_thruster: np.ndarray, low_thrust: float | np.ndarray
+               ) -> np.ndarray:
+    """(..., N) -1 to 1: in which direction each thruster acts, by its contribution as in `thrusts`;
+    in between below low_thrust [N], where it may be in its dead zone."""
+    return np.asarray(np.clip(thrusts(allocation, by_thruster) / low_thrust, -1.0, 1.0))
+
+
 def driven(allocation: np.ndarray, drives: Sequence[int] | np.ndarray) -> np.ndarray:
     """The allocation (6, ..., N) of commands that drive these thrusters (..., N), counted from 1;
     negative for a thruster that pushes backwards."""

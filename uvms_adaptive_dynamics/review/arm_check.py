@@ -26,7 +26,7 @@ from ..config import Config
 from ..estimation.low_pass import low_passed
 from ..model.robot import RobotModel
 from ..model.sample import Sample
-from ..model.wiring import thrusts
+from ..model.wiring import directions
 from ..uncertainty.added_direction import RobustFit
 from ..uncertainty.arm_evidence import arm_findings, unconfirmed_scales, witnesses
 from ..uncertainty.evidence import ReportedFinding
@@ -191,8 +191,8 @@ def _dead_zones(sample: Sample, robot: RobotModel) -> np.ndarray:
     away wherever it acts."""
     found = np.zeros((robot.table.channels, robot.thrusters))
     if sample.by_thruster is not None and robot.thrusters:
-        thrust = thrusts(robot.allocation, sample.by_thruster)
-        found[robot.vehicle_rows] = robot.allocation * np.clip(thrust / robot.low_thrust, -1.0, 1.0)
+        found[robot.vehicle_rows] = robot.allocation * directions(
+            robot.allocation, sample.by_thruster, robot.low_thrust)
     return found
 
 
