@@ -186,7 +186,7 @@ def test_factors_on_thrusters_are_saved_and_go_on(samples, tmp_path):
     sample = replace(samples[0], by_thruster=np.ones((6, thrusters)))
     np.testing.assert_allclose(again._robot_changes.corrected(sample).wrench,
                                sample.wrench + (worn - 1).sum())
-    assert any("corrects measurements: thruster 0 (from 0) times 0.5" in note
+    assert any("corrects measurements: thruster 1 times 0.5" in note
                for note in again.notes)
     with pytest.raises(ParameterError, match="thruster_factor has 1 entries, expected one for each "
                                              f"of the {thrusters} thrusters"):

@@ -21,6 +21,7 @@ import re
 import subprocess
 import sys
 from collections import namedtuple
+from dataclasses import replace
 from pathlib import Path
 from types import SimpleNamespace
 
@@ -34,6 +35,8 @@ from uvms_adaptive_dynamics.__main__ import COMMANDS, main
 from uvms_adaptive_dynamics.config import Config
 from uvms_adaptive_dynamics.disk import writing
 from uvms_adaptive_dynamics.evaluation import evaluate_command
+from uvms_adaptive_dynamics.evaluation import run as run_module
+from uvms_adaptive_dynamics.evaluation.bags import check_bag
 from uvms_adaptive_dynamics.evaluation.mask_spans import NO_REASON
 from uvms_adaptive_dynamics.evaluation.page_data import CHANNEL_VALUES, PARAMETER_POINTS
 from uvms_adaptive_dynamics.evaluation.parity import POINTS
@@ -648,6 +651,16 @@ def test_a_disk_without_room_is_found_before_the_run(bag, tmp_path, monkeypatch,
     usage = namedtuple("usage", "total used free")
     monkeypatch.setattr(writing.shutil, "disk_usage", lambda path: usage(10**9, 10**9, 2 * 10**6))
     assert "2 MB of free space; expected at least 10." in refused(bag)
+
+
+def test_a_clock_that_was_set_while_recording_asks_for_no_more_space(bag, monkeypatch):
+    """A companion computer without a clock begins in 1970: the bag is decades long."""
+    def long(path, needed):
+        contents = check_bag(path, needed)
+        return replace(contents, start=contents.end - 1.7e9)
+    usual = run_module._space([bag], Config())
+    monkeypatch.setattr(run_module, "check_bag", long)
+    assert run_module._space([bag], Config()) < 50 * usual
 
 
 def test_the_space_that_a_run_asks_for_is_enough(result):

@@ -157,5 +157,5 @@ def test_factors_on_measurements_are_named(name):
         "effort_factor": {"heave": 0.8}, "thruster_factor": [1.0, 1.0, 0.0] + [1.0] * 5,
         "velocity_factor": 1.1}))
     note, = (note for note in export_as(changed, name).notes if "corrected" in note)
-    assert "heave times 0.8, thruster 2 (from 0) times 0, the vehicle's velocity times 1.1" in note
+    assert "heave times 0.8, thruster 3 times 0, the vehicle's velocity times 1.1" in note
     assert not any("corrected" in note for note in export_as(identified, name).notes)

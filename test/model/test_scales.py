@@ -37,9 +37,9 @@ def test_factors_are_read_and_told():
     some = Scales.saved({"effort_factor": {"heave": 0.8}, "velocity_factor": 1.25,
                          "thruster_factor": [1, -0.5], "thruster_order": [-2, 1]}, CHANNELS, 2,
                         "file")
-    assert some.words(CHANNELS) == ["heave times 0.8", "thruster 1 (from 0) times -0.5",
+    assert some.words(CHANNELS) == ["heave times 0.8", "thruster 2 times -0.5",
                                     "the vehicle's velocity times 1.25",
-                                    "commands for thrusters [-2, 1] (from 1)"]
+                                    "commands for thrusters [-2, 1]"]
     assert some.any and not some.none().any
     assert Scales.saved({"thruster_order": [2, 1]}, CHANNELS, 2, "file").any
 

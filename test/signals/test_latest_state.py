@@ -147,17 +147,34 @@ def test_a_single_wrong_velocity_is_not_used(messages):
     assert abs(once - good) < 2e-3 and abs(often - good) > .5
 
 
-def test_without_an_orientation_the_attitude_is_found(motion, messages):
-    """As in the front end: no state until the tilt is known, then it is accurate to a degree."""
-    bare = [(role, Message(header=m.header, orientation=Message(x=0., y=0., z=0., w=0.),
+def without_orientation(messages):
+    return [(role, Message(header=m.header, orientation=Message(x=0., y=0., z=0., w=0.),
                            angular_velocity=m.angular_velocity,
                            linear_acceleration=m.linear_acceleration) if role == "imu" else m, r)
             for role, m, r in messages]
+
+
+def test_without_an_orientation_the_attitude_is_found(motion, messages):
+    """As in the front end: no state until the tilt is known, then it is accurate to a degree."""
+    bare = without_orientation(messages)
     found = followed(bare)
     assert found[0][0] > bare[0][2] + .5
     _, _, latest = found[-1]
     truth = motion.sample(latest.t - 1_700_000_000.0, ROBOT)
     np.testing.assert_allclose(latest.state.R_nb[2], truth.R_nb[2], atol=.03)
+
+
+def test_an_attitude_found_here_is_lost_in_a_gap_of_the_imu(motion, messages):
+    """Nobody knows how the vehicle has turned meanwhile; before the tilt is known again there is no
+    state, however long the arm's readings go on."""
+    gap = messages[0][2] + 6.0
+    found = followed([(r, m, t) for r, m, t in without_orientation(messages)
+                      if r != "imu" or not gap < t < gap + 2.0])
+    times = np.array([receive for receive, _, _ in found])
+    assert (times < gap).any() and not ((gap + 2.0 < times) & (times < gap + 2.4)).any()
+    assert times[-1] > gap + 4.0
+    truth = motion.sample(found[-1][2].t - 1_700_000_000.0, ROBOT)
+    np.testing.assert_allclose(found[-1][2].state.R_nb[2], truth.R_nb[2], atol=.03)
 
 
 def test_what_cannot_be_a_state_is_refused():

@@ -116,6 +116,8 @@ NO_THRESHOLDS = {
                                "FIRST_ESTIMATE ESTIMATE_PERIOD MONITORED",
     "signals/checks/dvl_check.py": "CUT_STEP",
     "signals/checks/effort_scale.py": "LOAD_PERIOD",
+    "signals/checks/carried_load.py": "CARRIED",
+    "signals/filters/attitude.py": "STORED_PERIOD",
     "signals/decode/joint_parts.py": "READINGS_KEPT",
     "signals/gates/velocity_fit.py": "READINGS_SPACING READINGS_MEMORY JUDGE_PERIOD DEGREES",
     "signals/checks/finding.py": "CHANGE_WINDOW",
@@ -184,7 +186,7 @@ NO_THRESHOLDS = {
     "evaluation/logs/dataflash.py": "LEAP_SECONDS GPS_EPOCH WEEK",
     "evaluation/logs/fields.py": "NAME_KIND BASE_KIND",
     "evaluation/logs/kinds.py": "LARGEST_LOG_FILE",
-    "evaluation/logs/mapped.py": "MOST_FILES UNITS LARGEST_MAPPING_FILE",
+    "evaluation/logs/mapped.py": "MOST_FILES UNITS LARGEST_MAPPING_FILE LATEST_TIME",
     "evaluation/logs/telemetry.py": "OVERHEAD_1 OVERHEAD_2 MAGIC_1 MAGIC_2 SIGNATURE WRAP_US "
                                     "AUTOPILOT MILLI_G UNKNOWN_VOLTAGE",
     "evaluation/page_data.py": "PARAMETER_POINTS CHANNEL_VALUES",

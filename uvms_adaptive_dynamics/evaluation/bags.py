@@ -43,12 +43,13 @@ OPTIONAL_INPUTS = {"battery": "the constant thrusters.voltage is used",
 @dataclass(frozen=True)
 class BagContents:
     """A checked recording: topic of each role, first and last time of reception [s since the epoch]
-    of the piece in use, warnings."""
+    of the piece in use, most messages that an input has, warnings."""
 
     path: Path
     topics: dict[str, str]
     start: float
     end: float
+    messages: int
     warnings: tuple[str, ...]
     piece: Piece
 
@@ -73,7 +74,9 @@ def check_bag(bag: str | Path | Piece, inputs: Sequence[Input]) -> BagContents:
         chosen, warnings = _match(piece.path, recording.topics, inputs)
         begin, end = _bounds(piece, recording)
         return BagContents(piece.path, chosen, max(begin, recording.start),
-                           min(end, recording.end), (*recording.warnings, *warnings), piece)
+                           min(end, recording.end),
+                           max(recording.topics[topic].messages for topic in chosen.values()),
+                           (*recording.warnings, *warnings), piece)
 
 
 def read_messages(bag: str | Path | Piece, inputs: Sequence[Input],

@@ -80,12 +80,12 @@ class Scales(NamedTuple):
                 and bool((np.abs(self.thruster) <= LARGEST_CORRECTION).all()))
 
     def words(self, channels: Sequence[str]) -> list[str]:
-        """'surge times 0.8', ..., for each factor that is not one."""
+        """'surge times 0.8', ..., for each factor that is not one; thrusters are counted from 1."""
         named = (*zip(channels, self.effort),
-                 *((f"thruster {k} (from 0)", factor) for k, factor in enumerate(self.thruster)),
+                 *((f"thruster {k}", factor) for k, factor in enumerate(self.thruster, 1)),
                  ("the vehicle's velocity", self.velocity))
         return [f"{name} times {factor:.3g}" for name, factor in named if factor != 1.0] + (
-            [f"commands for thrusters {list(self.drives)} (from 1)"] if self.drives else [])
+            [f"commands for thrusters {list(self.drives)}"] if self.drives else [])
 
 
 def check_scales(learned: Mapping, what: str) -> None:

@@ -117,6 +117,7 @@ class SignalFrontEnd:
         """Forget all signals, as between bags; counts stay."""
         self._drop_signals()
         self.frames.reset()
+        self.delay.reset()
         self._right, self._left_out = PutRight(), FoundWrong()
 
     def restart(self) -> None:
@@ -124,11 +125,12 @@ class SignalFrontEnd:
         readings are put right as before."""
         self._drop_signals()
         self.frames.restart()
+        self.delay.restart()
         self._right = PutRight.always(self.mends)
 
     def _drop_signals(self) -> None:
         for part in (self._reader, self._frozen_gate, self._publisher_gate, self._rates,
-                     self._filters, self._grid, self._masks, self.delay):
+                     self._filters, self._grid, self._masks):
             part.reset()
         self._kept.clear()
         self._replay, self._again = None, ()

@@ -143,6 +143,8 @@ class LatestStateFilter:
         if not oriented:
             if not has_force:
                 raise MessageError("imu: neither orientation nor force")
+            if t - self._imu_t > LONGEST_IMU_INTERVAL:
+                self._attitude.restart()
             reading = self._attitude.add(t, reading[3:6], reading[6:9])
         # A driver's first messages may lack the orientation of the later ones.
         self._known = oriented or math.isfinite(self._attitude.tilt_since)

@@ -75,6 +75,19 @@ def test_values_come_in_their_types_at_their_rates(log):
     assert "skipped 1 cells that are not numbers" in warnings[0]
 
 
+@pytest.mark.parametrize("time", ["1e154", "-3e13"])
+def test_rows_at_times_that_no_clock_shows_are_left_out(log, tmp_path, time):
+    """Such as those of a damaged serial line; the others count, and the log is as long as they."""
+    path = log()
+    damaged = CSV.splitlines()
+    damaged.insert(1, time + damaged[1][damaged[1].index(";"):])
+    path.write_text("\n".join(damaged))
+    found, warnings = messages(path)
+    assert len(found["/imu/data"]) == 3 and any("no clock can show" in one for one in warnings)
+    with opened(path) as recording:
+        assert recording.end - recording.start < 100.0
+
+
 def test_converted_it_is_the_same(log, tmp_path):
     """`convert` writes a bag with the messages of the log, at the same times."""
     path = log()

@@ -14,30 +14,40 @@
 
 """The efforts' unit, by gravity's load on the joints according to the URDF's masses."""
 import numpy as np
+import pinocchio as pin
 import pytest
 
 from uvms_adaptive_dynamics.config import Config
+from uvms_adaptive_dynamics.model.manipulator import ManipulatorModel
 from uvms_adaptive_dynamics.model.robot import RobotModel
-from uvms_adaptive_dynamics.signals.checks.effort_scale import check_effort_scale, loads_of
+from uvms_adaptive_dynamics.signals.checks.effort_scale import (
+    check_effort_scale,
+    loads_of,
+    tip_of,
+)
 
 JOINTS = Config().robot.joints
 ROBOT = RobotModel.from_config(Config().with_values({"robot.vehicle": False}))
-LOADS = loads_of(ROBOT, None)
+LOADS, TIP = loads_of(ROBOT, None), tip_of(ROBOT, None)
 T = np.arange(0.0, 40.0, 0.045)
+
+
+def motion():
+    """(positions, speeds) at T."""
+    phase, rates = np.arange(4), np.array([0.5, 0.3, 0.41, 0.7])
+    return (np.array([0.0, 1.3, 1.0, 0.0]) + 0.9 * np.sin(np.outer(T, rates) + phase),
+            0.9 * rates * np.cos(np.outer(T, rates) + phase))
 
 
 def said(factor, gravity=1.0, masked=(), floats=False, scale=(), garbage=0, fixed=True):
     """Findings on efforts of all joints, times `factor` (one number, or one per joint): gravity's
     load times `gravity` (the same), friction and noise; the first `garbage` ones are garbage."""
-    rng, phase = np.random.default_rng(0), np.arange(4)
-    rates = np.array([0.5, 0.3, 0.41, 0.7])
-    mu = np.array([0.0, 1.3, 1.0, 0.0]) + 0.9 * np.sin(np.outer(T, rates) + phase)
-    speed = 0.9 * rates * np.cos(np.outer(T, rates) + phase)
+    rng, (mu, speed) = np.random.default_rng(0), motion()
     effort = gravity * LOADS(T, mu) + 0.02 * np.sign(speed) + 0.01 * speed
     effort = factor * (effort + 0.005 * rng.normal(size=effort.shape))
     effort[:garbage] = 1e200
     return check_effort_scale(T, mu, speed, effort, LOADS, JOINTS, scale, masked, floats,
-                              fixed)
+                              fixed, TIP)
 
 
 @pytest.mark.parametrize("factor", [1 / 50, 50.0, 1000.0, -0.01])
@@ -59,14 +69,27 @@ def test_one_joint_alone_is_named_and_the_others_keep_their_scale():
     assert scales[:2] == (1.0, 1.0) and scales[2] == pytest.approx(100, rel=0.2)
 
 
-@pytest.mark.parametrize("factor, carries", [([1.0, 1.0, 6.0, 1.0], True),
-                                             ([1.0, 6.0, 1.0, 1.0], False),
-                                             ([1.0, 1.0, 0.1, 1.0], False), (6.0, False)])
-def test_what_a_load_may_be_is_said_to_be_one_too(factor, carries):
-    """It adds to the outermost joint's effort most: with another outermost one that is right, or
-    all efforts times the same factor, it is the unit."""
+@pytest.mark.parametrize("kilograms", [0.5, 1.0, 2.0])
+def test_what_the_arm_carries_is_no_unit(kilograms):
+    """It adds to the outermost joint's effort most, and in N m to those before it even more."""
+    model = ROBOT.arm.model.copy()
+    model.inertias[model.njoints - 1] += pin.Inertia(kilograms, np.array([0.0, 0.0, 0.15]),
+                                                     np.zeros((3, 3)))
+    loaded = ManipulatorModel(model, JOINTS)
+    mu = motion()[0]
+    load = np.array([loaded.resting_load(q, np.eye(3)) for q in mu])
+    gravity = np.divide(load, LOADS(T, mu), out=np.ones_like(load), where=np.abs(load) > 1e-9)
+    assert np.median(gravity[:, 2]) > 1.0 + kilograms
+    assert said(1.0, gravity=gravity) == []
+
+
+@pytest.mark.parametrize("factor", [[1.0, 1.0, 6.0, 1.0], [1.0, 6.0, 1.0, 1.0],
+                                    [1.0, 1.0, 0.1, 1.0], 6.0])
+def test_what_no_load_explains_is_the_unit(factor):
+    """Another outermost one that is right, all efforts times the same factor, or more than the
+    joints before it carry."""
     (found,) = said(np.array(factor))
-    assert ("carries" in found.sentence) == carries, found.sentence
+    assert found.values
 
 
 @pytest.mark.parametrize("start", [0.0, 45.7, 12.34, 1.7e9])

@@ -150,3 +150,13 @@ def test_stamps_of_zero_are_said_and_count_at_reception():
     assert clocks.guessed() == ["dvl"]
     assert clocks.data_time("dvl", None, START) == pytest.approx(START - 0.1)
     assert clocks.sensors["dvl"].rate == pytest.approx(10.0, abs=0.1)
+
+
+def test_a_recording_that_begins_at_zero_has_stamps():
+    """Its first stamp is zero, as are the first ones of a simulation whose clock has not begun."""
+    clocks, said = Clocks(SENSORS), []
+    for role, stamp, receive in events(5.0):
+        zero = receive < START + 0.05
+        clocks.observe(role, None if zero else stamp, receive, unstamped=zero)
+        said.append(clocks.sentences() if clocks.reference is not None else [])
+    assert not said[-1] and not clocks.guessed()

@@ -71,6 +71,17 @@ def test_nothing_is_made_while_a_part_is_silent():
     assert said == {"joint 'torso' is silent"}
 
 
+def test_joints_that_come_in_other_groups_go_on():
+    """A driver restarted with another list of joints: a part that no longer comes leads no more."""
+    parts = JointParts(NAMES, 0.2)
+    before = [(0.01 * k + 0.001 * late, joints) for k in range(1, 300)
+              for late, joints in enumerate([(0, 1), (2,)])]
+    after = [(3.0 + 0.01 * k + 0.001 * late, joints) for k in range(300)
+             for late, joints in enumerate([(0,), (1, 2)])]
+    assert len(made(parts, before)) > 290
+    assert len(made(parts, after)) > 150
+
+
 def test_a_joint_that_never_comes_is_named():
     """After a second of the others."""
     parts = JointParts(NAMES, 0.2)

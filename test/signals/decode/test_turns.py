@@ -54,6 +54,16 @@ def test_what_is_no_turn_stays_as_it_is(wrong):
     assert turns.wrapped == [False]
 
 
+def test_turns_are_counted_anew_after_a_pause():
+    """In which the joint may have turned anyhow; that its encoder wraps stays known."""
+    turns = WholeTurns(1)
+    for value in (3.1, -3.1):
+        (last,) = turns.unwrapped([value])
+    assert last > math.pi
+    turns.restart()
+    assert turns.unwrapped([-3.0]) == [-3.0] and turns.wrapped == [True]
+
+
 def test_limits_hold_within_the_turn_that_they_leave():
     """Of a range of less than a turn there is one place; a joint of several turns has many, and
     beyond a stop is beyond it."""

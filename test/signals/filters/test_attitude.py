@@ -25,14 +25,14 @@ G = 9.80665
 GYRO_BIAS, FORCE_BIAS = np.array([0.004, -0.003, 0.002]), np.array([0.04, -0.03, 0.02])
 
 
-def followed(seconds=40.0, with_velocity=True, garbage=None, seed=3):
-    """(times, tilt errors [rad], filter) with rates and force at 100 Hz, with biases and noise, and
+def followed(seconds=40.0, with_velocity=True, garbage=None, seed=3, hz=100):
+    """(times, tilt errors [rad], filter) with rates and force at `hz`, with biases and noise, and
     velocities at 10 Hz with 1 cm/s of noise."""
     config, robot, _ = make()
     motion, rng = AnalyticMotion(seed, config=config), np.random.default_rng(seed)
     attitude, times, errors = OwnAttitude(G, 0.01), [], []
-    for k in range(int(100 * seconds)):
-        t = 0.01 * k
+    for k in range(int(hz * seconds)):
+        t = k / hz
         s = motion.sample(t, robot)
         v, w = s.nu[:3], s.nu[3:]
         force = s.nu_dot[:3] + np.cross(w, v) - G * s.R_nb[2]
@@ -41,7 +41,7 @@ def followed(seconds=40.0, with_velocity=True, garbage=None, seed=3):
                            (force + FORCE_BIAS + rng.normal(0, 0.03, 3)).tolist())
         times.append(t)
         errors.append(np.linalg.norm(np.cross(row[:3], s.R_nb[2])))
-        if with_velocity and k % 10 == 0 and k:
+        if with_velocity and k % (hz // 10) == 0 and k:
             velocity = v + rng.normal(0, 0.01, 3)
             if garbage is not None:
                 velocity = garbage(t, velocity)
@@ -62,6 +62,12 @@ def test_without_a_dvl_a_speed_that_vehicles_have_is_enough_for_the_tilt():
     times, errors, attitude = followed(60.0, with_velocity=False)
     assert np.degrees(np.sqrt(np.mean(errors[times > 20] ** 2))) < 1.0
     assert np.isinf(attitude.good_since)
+
+
+def test_a_fast_imu_without_a_dvl_keeps_its_tilt():
+    """Two seconds between updates are more readings than a series keeps."""
+    times, errors, _ = followed(seconds=12.0, with_velocity=False, hz=1000)
+    assert errors[times > 6.0].max() < 0.05
 
 
 def test_biases_are_taken_off():

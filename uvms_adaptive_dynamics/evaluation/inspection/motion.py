@@ -104,7 +104,7 @@ def _counted(front: SignalFrontEnd, samples: Sequence[Sample]) -> dict[str, tupl
     valid = np.array([sample.valid for sample in samples]).reshape(len(samples), len(front.masked))
     share = valid.sum(axis=0) / max(len(samples), 1)
     reasons = {name: counts.most_common(1) for name, counts in front.masked.items()}
-    return {name: (float(part), most[0][0] if most else "")
+    return {name: (float(part), most[0][0] if most else "no tick has all inputs")
             for part, (name, most) in zip(share, reasons.items())}
 
 

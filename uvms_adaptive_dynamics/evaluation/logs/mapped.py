@@ -44,6 +44,7 @@ LARGEST_MAPPING_FILE = 1_000_000  # [bytes] 100 times a mapping for all inputs
 MAPPING_FORM = "a mapping of columns to topics as docs/recordings.md describes"
 UNITS = {"s": 1.0, "ms": 1e-3, "us": 1e-6, "ns": 1e-9}
 MOST_FILES = 100
+LATEST_TIME = 2.0 ** 31             # [s] of a ROS stamp, an int32
 ENTRY = ("file", "offset", "time", "topics", "scale")
 
 
@@ -126,6 +127,11 @@ def _csv(path: Path, entry: Mapping[str, Any], offset: float,
                for column, values in columns.items()}
     t = columns[clock] * UNITS[unit] + offset
     warnings = [f"'{path}': skipped {bad} cells that are not numbers."] if bad else []
+    impossible = np.abs(t) > LATEST_TIME
+    if impossible.any():
+        warnings.append(f"'{path}': skipped {impossible.sum()} rows whose time, such as "
+                        f"{t[impossible][0]:.3g} s, no clock can show.")
+        t[impossible] = np.nan
     tracks = []
     for topic, made in makers.items():
         values = np.column_stack([columns[column] for column in made.columns])

@@ -90,9 +90,14 @@ class DelayMonitor:
         """Forget the motion and the estimate."""
         self.found: Delay | None = None
         self._certain = 0.0     # [s] lower bound of its magnitude
+        self.restart()
+        self._since_estimate = ESTIMATE_PERIOD - FIRST_ESTIMATE
+
+    def restart(self) -> None:
+        """Forget the motion, as at a jump of the clock; the estimate stays until the next."""
         self._began: float | None = None    # [s since the epoch] if it was not there before
         self._rows: list[tuple] = []
-        self._since_estimate = ESTIMATE_PERIOD - FIRST_ESTIMATE
+        self._since_estimate = 0.0
 
     def add(self, sample: Sample) -> None:
         """Add a sample; estimate the delay if it is due."""

@@ -17,7 +17,7 @@ The URDF's masses determine this load and how it changes with posture. Efforts t
 are a hundred times smaller are not in N m: raw motor current, per cent of rated torque. Efforts of
 the same size that oppose it show that gravity points the other way: no masses reverse a load. A
 joint whose effort is mostly something else (a vertical axis, a floating arm, fast motion) is not
-judged.
+judged. What the arm carries makes efforts larger too, but is learnt: it is no finding.
 """
 from __future__ import annotations
 
@@ -28,8 +28,10 @@ from typing import NamedTuple
 import numpy as np
 
 from ...model.normal import Z999, chi_squared
+from ...model.parameters import LINK_PARAMETERS
 from ...model.robot import RobotModel
 from ...model.rotations import from_rpy
+from .carried_load import CARRIED, JointRows, Tip, misfit
 from .finding import OF_POSITIONS, Finding, Harm
 from .fits import overlap_of, regression
 from .joint_effort_check import EFFORT_WINDOW, MOVING_SPEED
@@ -41,6 +43,7 @@ MOST_OF_IT = 0.5
 # Standard deviation of the logarithm of a load computed from a URDF: missing tools, cables and
 # covers, and guessed masses.
 MASS_ERROR = 0.33
+UNIT_ODDS = 1000.0      # of another unit against a load that the arm carries, for a finding
 LARGEST_EFFORT = 100.0  # times an effort's median magnitude; anything larger is garbage
 MOUNT = "robot.mount_rpy"
 
@@ -68,6 +71,21 @@ def loads_of(robot: RobotModel, imu: np.ndarray | None) -> Loads | None:
     return loads
 
 
+def tip_of(robot: RobotModel, imu: np.ndarray | None) -> Tip | None:
+    """What the arm's last link may carry; arguments as for `loads_of`. None without an arm or its
+    tilt."""
+    arm = robot.arm
+    if arm is None or (robot.vehicle and imu is None):
+        return None
+    still, place = np.zeros(arm.n), len(LINK_PARAMETERS) * (arm.n - 1)
+
+    def columns(t: np.ndarray, mu: np.ndarray) -> np.ndarray:
+        return np.array([arm.regressor(q, still, still, R, np.zeros(6), np.zeros(6))
+                         for q, R in zip(mu, _attitudes(t, imu))])[:, :, place:place + CARRIED]
+
+    return Tip(columns, float(arm.inertials()[:, 0].sum()), float(arm.link_lengths.max()))
+
+
 def _attitudes(t: np.ndarray, imu: np.ndarray | None) -> list[np.ndarray]:
     """R_nb (3, 3) at each time; the heading does not matter."""
     if imu is None:
@@ -80,14 +98,14 @@ def _attitudes(t: np.ndarray, imu: np.ndarray | None) -> list[np.ndarray]:
 def check_effort_scale(t: np.ndarray, mu: np.ndarray, speed: np.ndarray, effort: np.ndarray,
                        loads: Loads, names: Sequence[str], scale: Sequence[float],
                        masked: Sequence[str], floats: bool,
-                       fixed: bool = False) -> list[Finding]:
+                       fixed: bool = False, tip: Tip | None = None) -> list[Finding]:
     """A finding if efforts (k, n) are certainly not in N m, or if gravity certainly points the
     other way.
 
     mu, speed (k, n) at the times t (k,) [s], NaN where unknown; scale (n,): factor by which the
     efforts have been multiplied; masked: joints whose effort is meaningless; floats: buoyancy is
     unknown, so that efforts may be arbitrarily small; fixed: the base is mounted as the settings
-    say, not as an IMU measures, and no buoyancy lifts the links."""
+    say, not as an IMU measures, and no buoyancy lifts the links; tip: what the arm may carry."""
     _, rows = np.unique((t - t[0]) // LOAD_PERIOD, return_index=True)
     rows = rows[np.isfinite(mu[rows]).all(axis=1)]
     t, mu, speed, effort = t[rows], mu[rows], speed[rows], effort[rows]
@@ -99,8 +117,17 @@ def check_effort_scale(t: np.ndarray, mu: np.ndarray, speed: np.ndarray, effort:
               and (ratio := _ratio(j, load[:, j], speed[:, j], effort[:, j], overlap)) is not None]
     wrong = [ratio for ratio in judged if _is_far(ratio, floats)]
     if wrong:
-        others = [ratio.place for ratio in judged if ratio not in wrong]
-        return [_finding(wrong, names, scale, max(others, default=-1))]
+        # (a load adds to all efforts, most to the outermost ratio)
+        if tip is not None and all(one.value > 1.0 for one in wrong) and judged[-1] in wrong:
+            carried = tip.columns(t, mu)
+            of_joints = [_rows(ratio, load, carried, speed, effort, overlap) for ratio in judged]
+            of_unit = [one.scaled(1.0 / ratio.value) if ratio in wrong else one
+                       for one, ratio in zip(of_joints, judged)]
+            gain = (misfit(of_joints, tip.stddev(1.0), MASS_ERROR)
+                    - misfit(of_unit, tip.stddev(MASS_ERROR), MASS_ERROR))
+            if gain < 2 * math.log(UNIT_ODDS):
+                return []
+        return [_finding(wrong, names, scale)]
     opposed = [ratio for ratio in judged if ratio.value < 0.0]
     return [_opposed_finding(opposed, len(judged), names)] if opposed and fixed else []
 
@@ -109,13 +136,10 @@ def _ratio(place: int, load: np.ndarray, speed: np.ndarray, effort: np.ndarray,
            overlap: float) -> _Ratio | None:
     """Ratio of effort to load, fitted together with friction and a constant; None if the load does
     not make up most of the effort."""
-    moving = np.isfinite(effort) & (np.abs(speed) > MOVING_SPEED)
+    moving = _judged(speed, effort)
     if not moving.any():
         return None
-    size = np.abs(effort[moving])
-    moving[moving] = size <= LARGEST_EFFORT * np.median(size)
-    x = np.column_stack([load, speed, np.sign(speed), np.ones(len(speed))])[moving]
-    y = effort[moving]
+    x, y = np.column_stack([load, _other(speed)])[moving], effort[moving]
     if len(y) < ROWS_PER_COEFFICIENT * overlap * x.shape[1] or not np.std(y) > 0.0:
         return None
     unit = np.median(np.abs(y)) or np.std(y)    # normalized, so that the fit's ridge is negligible
@@ -127,6 +151,32 @@ def _ratio(place: int, load: np.ndarray, speed: np.ndarray, effort: np.ndarray,
     return _Ratio(place, float(value), float(error / abs(value)))
 
 
+def _judged(speed: np.ndarray, effort: np.ndarray) -> np.ndarray:
+    """(k,) bool: rows of a joint in motion, without garbage."""
+    moving = np.isfinite(effort) & (np.abs(speed) > MOVING_SPEED)
+    if moving.any():
+        size = np.abs(effort[moving])
+        moving[moving] = size <= LARGEST_EFFORT * np.median(size)
+    return moving
+
+
+def _other(speed: np.ndarray) -> np.ndarray:
+    """(k, 3) friction and a constant."""
+    return np.column_stack([speed, np.sign(speed), np.ones(len(speed))])
+
+
+def _rows(ratio: _Ratio, load: np.ndarray, carried: np.ndarray, speed: np.ndarray,
+          effort: np.ndarray, overlap: float) -> JointRows:
+    """The rows of a judged joint; load, speed, effort (k, n), carried (k, n, 4)."""
+    j = ratio.place
+    moving = _judged(speed[:, j], effort[:, j])
+    x, other, y = carried[moving, j], _other(speed[moving, j]), effort[moving, j]
+    power = float(y @ y) / len(y)
+    unit = math.sqrt(power)
+    left = 1.0 - regression(np.column_stack([load[moving, j], x, other]), y / unit, overlap)[2]
+    return JointRows(y, load[moving, j], x, other, math.sqrt(max(left, 1e-6) * power * overlap))
+
+
 def _is_far(ratio: _Ratio, floats: bool) -> bool:
     """Whether the ratio is beyond any plausible error of a URDF's masses."""
     distance = math.log(abs(ratio.value))
@@ -134,10 +184,8 @@ def _is_far(ratio: _Ratio, floats: bool) -> bool:
     return distance > least or (distance < -least and not floats)
 
 
-def _finding(wrong: Sequence[_Ratio], names: Sequence[str], scale: Sequence[float],
-             last_right: int) -> Finding:
-    """The finding, with the scales that would fix it; last_right: the outermost joint whose effort
-    is as large as it should be, -1 for none."""
+def _finding(wrong: Sequence[_Ratio], names: Sequence[str], scale: Sequence[float]) -> Finding:
+    """The finding, with the scales that would fix it."""
     factor, error, common = _common(wrong)
     found = {names[one.place]: factor if common else 1.0 / one.value for one in wrong}
     scales = tuple(float(f"{old * found.get(name, factor if common else 1.0):.2g}")
@@ -146,12 +194,9 @@ def _finding(wrong: Sequence[_Ratio], names: Sequence[str], scale: Sequence[floa
     ratios = ", ".join(f"{one.value:.2g} +- {abs(one.value) * one.error:.1g}" for one in wrong)
     uncertain = "" if not common else f" ({_rounded(factor)} +- {_rounded(error)} times as large)"
     rest = "" if common or len(wrong) == len(names) else ", and leave the others as they are"
-    # (a load makes the outermost ratio the largest)
-    carries = not common and all(one.value > 1.0 and one.place > last_right for one in wrong)
     return Finding("joint_states.effort_scale", (
         f"the effort of {which} follows the gravity load by the masses of robot.urdf but is "
-        f"{ratios} times as large, so "
-        f"{'the arm carries what robot.urdf does not have, or ' if carries else ''}its unit is "
+        f"{ratios} times as large, so its unit is "
         "probably not N m (raw motor current, mN m, per cent); set joint_states.effort_scale to "
         f"about [{', '.join(map(_rounded, scales))}]{uncertain}{rest}; if the unit is right, the "
         "masses of robot.urdf are wrong"), {"joint_states.effort_scale": scales}, Harm.FOLLOWED,

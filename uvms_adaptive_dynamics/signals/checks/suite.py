@@ -30,7 +30,7 @@ from ...model.thrust_curve import neutral_command
 from ..filters.joints import joint_limits
 from .depth_check import check_depth
 from .dvl_check import OF_WORLD, check_velocity
-from .effort_scale import check_effort_scale, loads_of
+from .effort_scale import check_effort_scale, loads_of, tip_of
 from .finding import CHANGE_WINDOW, UNDECIDED, CheckResult, Finding, Mend, mismatch
 from .imu_check import check_gravity, check_rates
 from .joint_check import ScaleCheck, check_joints
@@ -169,7 +169,8 @@ class SensorChecks:
         return partial(check_effort_scale, loads=loads, names=self._config.robot.joints,
                        scale=joints.effort_scale, masked=joints.effort_masked,
                        floats=robot.vehicle and not robot.knows_buoyancy,
-                       fixed=not (robot.vehicle or robot.knows_buoyancy))
+                       fixed=not (robot.vehicle or robot.knows_buoyancy),
+                       tip=tip_of(robot, imu))
 
     def _check_velocities(self, logs: dict[str, np.ndarray], upside_down: bool
                           ) -> tuple[dict[str, CheckResult], np.ndarray | None]:

@@ -92,8 +92,7 @@ class Clocks:
         self.last_receive = max(receive, self.last_receive)
         sensor = self.sensors[role]
         status = sensor.add(stamp, receive, copy)
-        if unstamped:
-            sensor.note_unstamped()
+        sensor.note_stamp(unstamped)
         if unstamped or not sensor.tells_time:
             sensor.note_latency(self._usual_latency(role), measured=False)
         if self.reference is None:

@@ -85,6 +85,7 @@ class JointParts:
             self._begin = t
         part.append(_State(t, values))
         self._require_all(t)
+        self._forget_silent(t)
         lead = max(self._parts, key=len)
         if lead != self._lead:
             self._lead = lead
@@ -106,6 +107,12 @@ class JointParts:
             self._waiting.clear()
             raise MessageError(f"joint '{silent[0]}' is silent, while other joints' messages come; "
                                "check its driver, or raise joint_states.timeout")
+
+    def _forget_silent(self, t: float) -> None:
+        """Forget the parts that no longer come, since the joints come grouped otherwise (all of
+        them do: `_require_all`)."""
+        self._parts = {joints: part for joints, part in self._parts.items()
+                       if t - part[-1].t <= max(self.timeout, GRACE)}
 
     def _missing(self, missing: Sequence[str]) -> MessageError:
         found = ", ".join(name for name in self._names if name not in missing)

@@ -93,6 +93,7 @@ class MessageReader:
         self._held: list[_Held] = []
         self._newest: dict[str, _Held] = {}
         self.clocks.reset()
+        self._decoder.turns.restart()
         self._joints.reset()
         self._joints_received = -math.inf   # [s] last message with joints of this robot
         for poses in self._poses.values():

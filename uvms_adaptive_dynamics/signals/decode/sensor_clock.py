@@ -42,6 +42,7 @@ SLEW = 0.01             # [s/s] at which a correction changes; speeds are off by
 AGREE = 0.03            # [s] spread of the differences after a clock step
 STEP_TIME = 0.5         # [s] over which messages have to confirm a step
 STEP_MESSAGES = 3       # that confirm a step
+ZEROS = 10              # messages of which most have a stamp of zero if the driver sets none
 RIGHT_CLOCK = 0.03      # [s] within which synchronized clocks agree
 LONGEST_LATENCY = 0.5   # [s] of transport; older stamps come from another clock
 LATEST = 1.0            # [s] late, beyond which a message belongs to no open tick
@@ -65,7 +66,6 @@ class SensorClock:
     the fastest ones [s]; `intervals`: those between the messages.
     `correction` [s] is to be added to the stamps, `latency` is the transport delay [s] that remains
     then, `first_latency` the one at the beginning; `Clocks`, which sees all sensors, finds them.
-    `unstamped`: the messages have headers with zero stamps.
     """
 
     def __init__(self, regularly: bool = True) -> None:
@@ -85,7 +85,7 @@ class SensorClock:
         self.correction: float | None = None
         self.latency: float | None = None
         self.first_latency: float | None = None
-        self.unstamped = False
+        self._zeros: deque[bool] = deque(maxlen=ZEROS)      # whether stamps are zero
         self._stamp = self._receive = -math.inf      # of the last message
         self._first: list[tuple[float, float]] = []  # (stamp, reception) before `begin`
         self.intervals.reset()
@@ -141,9 +141,16 @@ class SensorClock:
         waited = batches.interval if batches else 0.0
         return max(self.latency or 0.0, 0.0) + self.lateness + waited
 
-    def note_unstamped(self) -> None:
-        """Note that the messages have headers with zero stamps."""
-        self.unstamped = True
+    @property
+    def unstamped(self) -> bool:
+        """Whether most messages have headers with zero stamps; a few have them where a recording or
+        a simulation begins at zero."""
+        zeros = sum(self._zeros)
+        return zeros >= STEP_MESSAGES and 2 * zeros > len(self._zeros)
+
+    def note_stamp(self, is_zero: bool) -> None:
+        """Note whether a message's header has a stamp of zero."""
+        self._zeros.append(is_zero)
 
     def note_latency(self, latency: float, measured: bool) -> None:
         """Note the transport delay [s] that remains after the correction; measured: while the clock
@@ -266,12 +273,12 @@ def clock_sentence(sensor: SensorClock) -> str:
     """What to report about a sensor's clock, '' if all is well."""
     if sensor.unstamped:
         return ("its stamps are zero; its messages are dated at reception, less a usual transport "
-                f"delay of {sensor.latency or 0.0:.2f} s. Make its driver stamp them")
+                f"delay of {max(sensor.latency or 0.0, 0.0):.2f} s. Make its driver stamp them")
     if not sensor.tells_time:
         return ("several of its messages in a row have the same stamp (rounded to whole seconds, "
                 "or a clock that has stopped); they are dated at reception, less a usual transport "
-                f"delay of {sensor.latency or 0.0:.2f} s. Make its driver stamp each measurement "
-                "when it is taken")
+                f"delay of {max(sensor.latency or 0.0, 0.0):.2f} s. Make its driver stamp each "
+                "measurement when it is taken")
     if sensor.error is None:
         return sensor.intervals.sentence()
     error, latency = sensor.error, max(sensor.latency or 0.0, 0.0)

@@ -42,6 +42,7 @@ class TimedDecoder:
     def reset(self) -> None:
         """Forget all clocks."""
         self._clocks.reset()
+        self._decoder.turns.restart()
         self._joints.reset()
 
     def now(self, receive: float) -> float | None:

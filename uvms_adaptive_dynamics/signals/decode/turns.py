@@ -36,8 +36,12 @@ class WholeTurns:
 
     def __init__(self, joints: int):
         self.wrapped = [False] * joints
-        self._last: list[float] = [math.nan] * joints     # as read
-        self._turns = [0.0] * joints                      # [rad] added
+        self.restart()
+
+    def restart(self) -> None:
+        """Count turns anew, as after a pause, in which a joint may have turned anyhow."""
+        self._last: list[float] = [math.nan] * len(self.wrapped)    # as read
+        self._turns = [0.0] * len(self.wrapped)                     # [rad] added
 
     def unwrapped(self, positions: Sequence[float]) -> list[float]:
         """Unwrapped positions (n,) [rad]; NaN for joints that the message does not have."""

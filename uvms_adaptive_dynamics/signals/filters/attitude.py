@@ -48,6 +48,9 @@ GOOD_ACCELERATION = 0.02
 GRAVITY_TOLERANCE = 0.05        # of g: largest error of the slope's magnitude for a known attitude
 ATTITUDE_OUTLIER_SIGMAS = 5.0   # for a velocity, before the attitude is known
 LONGEST_PREDICTION = 0.2        # [s] per step, in which a vehicle turns little
+# [s] between stored rows at least: a series keeps 1024 of them, which must reach back to the last
+# update however fast the IMU is.
+STORED_PERIOD = 0.004
 ATTITUDE_LOST_AFTER = 5         # consecutive outliers after which the filter restarts
 
 # Parts of the state: velocity less integrated force, gravity [m/s^2] (both in G), biases of
@@ -80,6 +83,7 @@ class OwnAttitude:
         self._integral: Sequence[float] = (0.0, 0.0, 0.0)
         self._rates: Sequence[float] = (0.0, 0.0, 0.0)
         self._force: Sequence[float] = (0.0, 0.0, 0.0)     # in G
+        self._t = -math.inf                                # [s] of the newest reading
         self._last_velocity = -math.inf
         self.restart()
 
@@ -95,15 +99,16 @@ class OwnAttitude:
     def add(self, t: float, rates: Sequence[float], force: Sequence[float]) -> list[float]:
         """Add rates [rad/s] and specific force [m/s^2] in body axes, later than the last; returns
         [down vector (3,), rates (3,), force (3,), heading]."""
-        half = 0.5 * (t - self._series.last_time) if len(self._series) else 0.0
+        half = 0.5 * (t - self._t) if len(self._series) else 0.0
         if half:
             step = rotation(*(half * (a + b) for a, b in zip(self._rates, rates)))
             self._R = product(self._R, step)
         force_G = turned(self._R, force)
         self._integral = [c + half * (a + b)
                           for c, a, b in zip(self._integral, self._force, force_G)]
-        self._rates, self._force = rates, force_G
-        self._series.append(t, [*self._integral, *self._R])
+        self._t, self._rates, self._force = t, rates, force_G
+        if t - self._series.last_time >= STORED_PERIOD:
+            self._store_newest()
         if self._gravity is None:
             self._start(t, force_G)
         silent = t - self._last_velocity > UNMEASURED_AFTER
@@ -121,6 +126,9 @@ class OwnAttitude:
 
     # --- the filter -------------------------------------------------------------------------------
 
+    def _store_newest(self) -> None:
+        self._series.append(self._t, [*self._integral, *self._R])
+
     def _start(self, t: float, force_G: Sequence[float]) -> None:
         """Start as if the force were the reaction to gravity alone."""
         size = math.sqrt(_dot(force_G, force_G)) or 1.0
@@ -134,6 +142,8 @@ class OwnAttitude:
 
     def _update(self, t: float, velocity: Sequence[float], stddev: float) -> None:
         """One step of the Kalman filter with a velocity (3,) in body axes."""
+        if self._t > self._series.last_time:
+            self._store_newest()
         row = self._series.interpolate(t)
         if row is None or t <= self._updated:
             return
