@@ -66,7 +66,7 @@ class SolverError(UvmsError):
         self.status = status
 
 
-def in_words(error: Exception) -> str:
+def in_words(error: BaseException) -> str:
     """Text of an error. Other errors than ours are prefixed with their type, since their text may
     be a bare key or number."""
     return str(error) if isinstance(error, UvmsError) else f"{type(error).__name__}: {error}"

@@ -21,6 +21,7 @@ from analytic import AnalyticMotion
 
 from uvms_adaptive_dynamics.config import Config
 from uvms_adaptive_dynamics.estimation import onset
+from uvms_adaptive_dynamics.estimation.accepted_change import PartChange
 from uvms_adaptive_dynamics.estimation.estimator import Estimator
 from uvms_adaptive_dynamics.model.robot import RobotModel
 
@@ -56,6 +57,24 @@ def test_what_was_learnt_of_wrong_readings_is_undone(samples):
     np.testing.assert_allclose(estimator.pi, known[CHECKS[0] - 1][0], rtol=0.1, atol=0.1)
     assert estimator.undone.startswith("what was learnt since 0 s is undone")
     assert estimator.information.rows_learned == known[CHECKS[0] - 1][1]
+
+
+def test_a_change_that_a_faulty_sensor_imitated_stands_no_more(samples):
+    """It was accepted after the last good check, though it may have begun before."""
+    estimator = Estimator(CONFIG)
+    for sample in samples[:FOUND]:
+        estimator.step(sample)
+    begun = PartChange("vehicle damping", FOUND - CHECKS[0] + 5,
+                       estimator.information.noise_record(),
+                       estimator.table.blocks["vehicle linear damping"], "")
+    estimator.follow(begun, samples[FOUND - 1].t)
+    assert estimator.changed_since < samples[CHECKS[0]].t
+    assert "vehicle damping" in estimator.standing_change
+    estimator.step(samples[FOUND])
+    assert np.isinf(estimator.changed_since) and not estimator.standing_change
+    assert "vehicle damping" in estimator.last_change
+    estimator.restart()
+    assert not estimator.last_change
 
 
 def test_without_a_check_before_it_nothing_is_undone(samples):

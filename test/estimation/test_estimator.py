@@ -547,6 +547,18 @@ def test_without_gates_an_absurd_sample_ends_in_recovery(field, factor, place, r
     assert last.status == "optimal" and np.isfinite(last.covariance).all()
 
 
+def test_a_recovery_keeps_the_covariance(robot, data):
+    """`prior_inflation` is for a saved estimate, after which the robot may have changed."""
+    estimator = Estimator(settings(estimation__prior_inflation=4.0), robot=robot)
+    for sample in data[:150]:
+        estimator.step(sample)
+    before = np.sqrt(np.diag(estimator.covariance))
+    for _ in range(3):
+        estimator.knowledge.begin_again()
+    np.testing.assert_allclose(np.sqrt(np.diag(estimator.information.prior.covariance)), before,
+                               rtol=1e-3)
+
+
 def test_excitation_after_a_recovery_is_that_of_the_rows_since(robot, data):
     """The rows before it are in the prior, no longer among those whose efforts are averaged. (A
     return to earlier knowledge counts them again.)"""

@@ -14,6 +14,7 @@
 
 """The payload held by the arm, against plain least squares with all errors written out, and over
 whole runs."""
+from dataclasses import replace
 from types import SimpleNamespace
 
 import numpy as np
@@ -162,3 +163,62 @@ def test_a_grip_that_is_said_is_weighed_and_the_release_restores():
     assert "now named 'rock'" in note_grip(estimator, "rock")
     assert "restored" in note_release(estimator) and estimator.payload.payload() is None
     np.testing.assert_array_equal(estimator.pi, known)
+
+
+@pytest.fixture
+def gripping():
+    """(estimator, samples of the next two seconds): it has learnt for two seconds, gripped
+    something and learnt for two more."""
+    truth = prior_from_config(CONFIG, ROBOT).values
+    samples = list(linear_samples(CONFIG, ROBOT, truth, 6.0, 1))
+    third = len(samples) // 3
+    estimator = Estimator(CONFIG, perturbed(prior_from_config(CONFIG, ROBOT), 2, 1), ROBOT)
+    for sample in samples[:third]:
+        estimator.add(sample)
+    note_grip(estimator, "stone")
+    # its checks find all sensors right a second after the grip
+    right_until = samples[third].t + 1.0
+    for sample in samples[third:2 * third]:
+        estimator.add(sample if sample.t < right_until
+                      else replace(sample, right_until=right_until))
+    return estimator, samples[2 * third:]
+
+
+def test_what_is_held_survives_a_sensor_that_becomes_faulty_later(gripping):
+    """What was learnt since is undone, once and, as all samples are learnt again, once more; the
+    grip came before."""
+    estimator, samples = gripping
+    since, right_until = estimator.payload.since, estimator.payload.since + 1.0
+    first = samples[0]
+    for again in ((), ((first, first),)):
+        estimator.add(replace(first, right_until=right_until, found_wrong=True, again=again))
+        first = samples[1]
+    assert "undone" in estimator.undone
+    assert estimator.payload.held and estimator.payload.since == since
+    assert "restored" in note_release(estimator)
+
+
+@pytest.mark.parametrize("jump", [-3600.0, 3600.0])
+def test_what_is_held_goes_on_when_the_clock_is_set(gripping, jump):
+    """The node closes its window; times in sentences and the payload's go on."""
+    estimator, samples = gripping
+    before, held = estimator.payload.payload().seconds, estimator.last_t - estimator.payload.since
+    estimator.break_off()
+    for sample in samples:
+        estimator.add(replace(sample, t=sample.t + jump))
+    assert estimator.payload.payload().seconds > before + 1.0
+    said = note_grip(estimator, "rock")
+    if jump < 0.0:
+        assert f"held for {held + 2.0:.0f} s" in said
+
+
+def test_while_learning_is_off_the_parameters_stay(gripping):
+    """Also when what is held is released; and nothing promises a mass."""
+    estimator, samples = gripping
+    estimator.set_learning(False)
+    estimator.add(samples[0])
+    known = estimator.pi.copy()
+    said = note_release(estimator)
+    np.testing.assert_array_equal(estimator.pi, known)
+    assert "parameters are held" in said and not estimator.payload.held
+    assert "Nothing is estimated" in note_grip(estimator)

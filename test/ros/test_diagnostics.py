@@ -35,7 +35,7 @@ PERIOD = 0.02
 QUIET = EstimatorSnapshot(
     learn=True, t=5.0, status="optimal", solver="native", solver_counts={"active set": 100},
     failures=0, noise_stddev=np.ones(2), window_filled=100, changes=0, last_change="",
-    started_from_file=False, parameters=None, progress=ProgressRecord(np.zeros(2)),
+    started_from_file=False, parameters=None, progress=ProgressRecord(np.zeros(2), age=1000.0),
     trust=("ok", "ok"))
 
 
@@ -320,16 +320,16 @@ def test_doubt_is_no_warning_while_the_robot_is_new(table):
     """In the first minutes of learning, uncertain parameters, blocks and channels are no warning; a
     wrong channel is reported at once."""
     world = World(table, filled(doubt=0.5), known_from="prior")
-    world.samples = 0
-    world.set(trust=("doubtful", "ok"), trust_cause="surge alone doubtful")
+    world.set(trust=("doubtful", "ok"), trust_cause="surge alone doubtful",
+              progress=ProgressRecord(np.zeros(2), age=60.0))    # as after a reset
     found = world.report()
     assert found["overall"].level == OK
     assert all(found[name].message.startswith("learning: ")
                for name in ("estimate", "predictions", "trust"))
     world.set(trust=("wrong", "ok"), trust_cause="surge alone wrong")
     assert world.report()["trust"].level == ERROR
-    world.samples = 50_000
-    world.set(trust=("doubtful", "ok"), trust_cause="surge alone doubtful")
+    world.set(trust=("doubtful", "ok"), trust_cause="surge alone doubtful",
+              progress=ProgressRecord(np.zeros(2), age=1000.0))
     found = world.report()
     assert {found[name].level for name in ("estimate", "predictions", "trust")} == {WARN}
 

@@ -75,6 +75,7 @@ class ChannelFindings:
     def begin_again(self) -> None:
         """Forget the residuals of parameters that have been replaced."""
         self.trust.begin_again()
+        self._residual_mean = ResidualMean(self._robot.table.channels)
 
     def add_row(self, prediction: Prediction, excited: Excited, excused: np.ndarray) -> None:
         """Judge a row; excused (C,): variance that residuals may have without being doubted, that

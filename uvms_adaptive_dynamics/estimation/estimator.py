@@ -78,9 +78,11 @@ class Estimator:
     prediction: Prediction | None
     status: str
     undone: str
+    last_change: str
     standing_change: str
     _first_t: float | None
     _last_t: float | None
+    _broken_off: bool
 
     def __init__(self, config: Config, prior: ParameterSet | np.ndarray | None = None,
                  robot: RobotModel | None = None, learn: bool = True, real_time: bool = False,
@@ -123,7 +125,7 @@ class Estimator:
         self._robot_changes = RobotChanges(config, self.robot, self.knowledge, self.payload,
                                            self._low_pass.correlation_length, self._elapsed)
         self.solver_failures = 0
-        self.changes, self.last_change = 0, ""
+        self.changes = 0
         self.rejected = Rejected()
         self.recoveries = 0         # restarts after failed solves in a row
         self.replayed = ""          # a sentence if the data have been learnt from already
@@ -239,20 +241,22 @@ class Estimator:
 
     def _repeats(self, t: float) -> bool:
         """Whether the stamp t [s] is that of the last sample."""
-        return self._last_t is not None and abs(t - self._last_t) < (
-            SAME_INSTANT * self.config.filter.period)
+        return self._last_t is not None and not self._broken_off and (
+            abs(t - self._last_t) < SAME_INSTANT * self.config.filter.period)
 
     def _note_time(self, t: float) -> None:
         """Separate the row at t [s] from earlier ones if a gap or a jump of time lies between."""
-        if self._last_t is not None:
-            passed = t - self._last_t
-            self._progress.advance(passed)
-            self._separate(passed)
-            if self._first_t is not None and passed < 0:    # times in messages go on
-                self._first_t += passed
-        if self._first_t is None:
+        if self._first_t is None or self._last_t is None:
             self._first_t = t
-        self._last_t = t
+        else:
+            passed = t - self._last_t
+            if not self._broken_off:
+                self._progress.advance(passed)
+                self._separate(passed)
+            if passed < 0:      # times in messages go on
+                self._first_t += passed
+                self._robot_changes.shift_times(passed)
+        self._last_t, self._broken_off = t, False
 
     def _separate(self, passed: float) -> None:
         """Separate the next row from earlier ones if more or less than a period has passed [s]."""
@@ -395,7 +399,8 @@ class Estimator:
         self._check.restart()
         self._low_pass.reset()
         self._last_t = self._first_t = None
-        self.undone = self.standing_change = ""
+        self._broken_off = False
+        self.undone = self.last_change = self.standing_change = ""
         self.replayed = ""
         self.prediction = None
         self.status = ""
@@ -436,7 +441,7 @@ class Estimator:
     def break_off(self) -> None:
         """Close the window at a gap, a jump of time or another recording; keep the estimate."""
         self._break_off(close_window=True)
-        self._last_t = None
+        self._broken_off = True
 
     def _break_off(self, close_window: bool) -> None:
         self._low_pass.reset()
@@ -452,11 +457,12 @@ class Estimator:
 
     def _note_change(self, revision: Revision) -> None:
         self.changes += 1
-        self.last_change, self.standing_change = revision.sentence, revision.standing
+        self.last_change = revision.sentence
         self._revise(revision)
 
     def _revise(self, revision: Revision) -> None:
         """Continue from revised knowledge; earlier residuals do not apply to it."""
+        self.standing_change = revision.standing
         self.knowledge.revise(revision.pi, revision.restarted)
         self.findings.begin_again()
         if revision.jumps:

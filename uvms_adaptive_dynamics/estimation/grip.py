@@ -46,19 +46,22 @@ def note_grip(estimator: Estimator, name: str = "") -> str:
     if not tracker.held:        # without learning, the link's parameters stay
         tracker.begin(t, pi, covariance, None)
     tracker.rename(name)
-    return (f"'{tracker.name}' is held from now on. Move the arm so that its mass and position can "
-            "be estimated.")
+    then = ("Move the arm so that its mass and position can be estimated." if estimator.learn else
+            "Nothing is estimated while learning is off (~/enable), neither its mass.")
+    return f"'{tracker.name}' is held from now on. {then}"
 
 
 def note_release(estimator: Estimator) -> str:
     """Note that the last link has released what it held; returns a sentence about what was done.
-    Raises UvmsError if nothing was held."""
+    While learning is off, the parameters stay. Raises UvmsError if nothing was held."""
     tracker, t = estimator.payload, estimator.last_t
     if not tracker.held or t is None:
         raise UvmsError("nothing to release: no grip has been detected or reported")
     name, known = tracker.name, tracker.known
     restored = ""
-    if known is not None:
+    if known is not None and not estimator.learn:
+        restored = "; parameters are held while learning is off, so they still contain it"
+    elif known is not None:
         estimator.follow(Restoration(known.part, 0, known.information.noise, known), t)
         restored = "; what was known before the grip is restored"
     tracker.end()

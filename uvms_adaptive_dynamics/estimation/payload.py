@@ -101,6 +101,7 @@ class PayloadTracker:
         self._scales[0, parts:] = 1.0
         self.known: Checkpoint | None = None
         self.held, self.name, self.since = False, "", 0.0
+        self._rows_from = -np.inf   # [s] stamp from which rows are summed
         self._changed = -np.inf     # [s] stamp of the newest change of a part
         self._before: tuple[np.ndarray, np.ndarray, Checkpoint | None] | None = None
 
@@ -130,7 +131,7 @@ class PayloadTracker:
         checkpoint to return to at the release, or None."""
         if not self.held:
             self._pi, self._covariance, self.known = pi.copy(), covariance.copy(), known
-            self.name = name
+            self.name, self.since = name, t
         self.held = True
         self.restart_rows(t)
 
@@ -140,10 +141,16 @@ class PayloadTracker:
 
     def restart_rows(self, t: float) -> None:
         """Forget the payload's rows, and sum those from t [s] on."""
-        self.since = t
+        self._rows_from = t
         self._rows, size = 0, self._table.size + 1      # Y, and the predicted efforts
         self._N = np.zeros((len(self._parts), size, size))
         self._b = np.zeros((len(self._parts), size))
+
+    def shift_times(self, passed: float) -> None:
+        """The clock has been set by so much [s]."""
+        self.since += passed
+        self._rows_from += passed
+        self._changed += passed
 
     def end(self) -> None:
         """The last link holds nothing any more."""
@@ -152,7 +159,7 @@ class PayloadTracker:
     def add_row(self, prediction: Prediction, learnt: np.ndarray,
                 information: InformationState) -> None:
         """Add an instant's rows; learnt (C,) bool."""
-        if not self.held or not learnt.any() or prediction.t < self.since + self._memory:
+        if not self.held or not learnt.any() or prediction.t < self._rows_from + self._memory:
             return
         variance = information.noise.long_run ** 2
         variance = variance * information.gradient.rows_per_independent(variance)

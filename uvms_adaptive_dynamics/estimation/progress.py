@@ -27,25 +27,28 @@ class ProgressRecord(NamedTuple):
     """row_age (C,) [s]: time since each channel's newest learnt row, inf before the first;
     solve_age [s]: data learnt since the newest successful solve, inf before the first;
     failed_in_a_row: failed solves since then; jumps: how often the values were replaced rather than
-    updated; jump_reason: cause of the last jump, or the origin of the values."""
+    updated; jump_reason: cause of the last jump, or the origin of the values; age [s]: data time
+    since the start or the last restart."""
 
     row_age: np.ndarray
     solve_age: float = np.inf
     failed_in_a_row: int = 0
     jumps: int = 0
     jump_reason: str = ""
+    age: float = 0.0
 
 
 class Progress:
     """Counts ages in data time; a clock that jumps back does not reduce them."""
 
     def __init__(self, channels: int):
-        self._row_age, self._solve_age = np.full(channels, np.inf), np.inf
+        self._age, self._row_age, self._solve_age = 0.0, np.full(channels, np.inf), np.inf
         self._failed_in_a_row = 0
         self._jumps, self._jump_reason = -1, ""     # the first restart is the start, not a jump
 
     def advance(self, seconds: float) -> None:
         """Advance data time by so much [s]; a negative step counts as zero."""
+        self._age += max(seconds, 0.0)
         self._row_age = self._row_age + max(seconds, 0.0)
 
     def note_rows(self, learnt: np.ndarray, period: float) -> None:
@@ -69,11 +72,11 @@ class Progress:
 
     def restart(self, origin: str) -> None:
         """Begin again with the values of `origin`, nothing learnt or solved."""
-        self._row_age = np.full(self._row_age.size, np.inf)
+        self._age, self._row_age = 0.0, np.full(self._row_age.size, np.inf)
         self._solve_age, self._failed_in_a_row = np.inf, 0
         self.note_jump(f"{'start' if self._jumps < 0 else 'restart'} from {origin}")
 
     def record(self) -> ProgressRecord:
         """A copy for any thread."""
         return ProgressRecord(read_only(self._row_age.copy()), self._solve_age,
-                              self._failed_in_a_row, self._jumps, self._jump_reason)
+                              self._failed_in_a_row, self._jumps, self._jump_reason, self._age)

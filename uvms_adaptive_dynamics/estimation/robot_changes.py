@@ -63,15 +63,22 @@ class Revision(NamedTuple):
     restarted: np.ndarray = np.zeros(0, int)
 
 
+class _Accepted(NamedTuple):
+    """An accepted change: stamps [s] of its acceptance and of its onset; the sentence about the
+    change that stands since then, '' after a restoration, None if it leaves the values."""
+
+    at: float
+    since: float
+    standing: str | None
+
+
 class RobotChanges:
     """Updates the estimator's knowledge when the robot changes.
 
     scales: factors on measurements, set by accepted changes; load: the external force; detector:
-    finds the changes; changed_since: stamp [s] of the first change or external force, inf without
-    any. Call `restart` before anything else."""
+    finds the changes. Call `restart` before anything else."""
 
     scales: Scales
-    changed_since: float
 
     def __init__(self, config: Config, robot: RobotModel, knowledge: RobotKnowledge,
                  payload: PayloadTracker, overlap: float, elapsed: Callable[[float], float]):
@@ -86,10 +93,10 @@ class RobotChanges:
     def restart(self, scales: Scales, rows_known: float) -> None:
         """Begin again with factors on measurements; rows_known: rows per channel learnt before."""
         self.scales = scales
-        self.changed_since = math.inf
+        self._accepted: list[_Accepted] = []
         self._payload.end()
         self.load = ExternalLoad(self._config.filter.period)
-        self._checkpoints, self._standing = Checkpoints(), ""
+        self._checkpoints = Checkpoints()
         self._returned_to: tuple[float, Checkpoint] | None = None
         self.renew_detector(rows_known)
 
@@ -111,6 +118,23 @@ class RobotChanges:
         before, self._config = self._config.estimation, config
         if config.estimation.follow_changes != before.follow_changes:
             self.renew_detector()
+
+    @property
+    def changed_since(self) -> float:
+        """Stamp [s] of the first change or external force, inf without any."""
+        return min((one.since for one in self._accepted), default=math.inf)
+
+    @property
+    def _standing(self) -> str:
+        """The sentence about the last change that was not withdrawn, or ''."""
+        return next((one.standing for one in reversed(self._accepted)
+                     if one.standing is not None), "")
+
+    def shift_times(self, passed: float) -> None:
+        """The clock has been set by so much [s]."""
+        self._accepted = [one._replace(at=one.at + passed, since=one.since + passed)
+                          for one in self._accepted]
+        self._payload.shift_times(passed)
 
     def break_off(self) -> None:
         """Discard the residuals so far as evidence of a change."""
@@ -193,11 +217,10 @@ class RobotChanges:
         if followed.before is not None:
             self.detector.remember(followed.before)
         since = t - change.ticks * self._config.filter.period
-        self.changed_since = min(self.changed_since, since)
         sentence = change.sentence(self._elapsed(since))
         jumps = not isinstance(change, LoadChange)      # an external load leaves the values
-        if jumps:
-            self._standing = "" if isinstance(change, Restoration) else sentence
+        standing = None if not jumps else "" if isinstance(change, Restoration) else sentence
+        self._accepted.append(_Accepted(t, since, standing))
         restarted = change.places if isinstance(change, PartChange) else np.zeros(0, int)
         return Revision(followed.pi, sentence, jumps, self._standing, restarted)
 
@@ -211,18 +234,18 @@ class RobotChanges:
         if kept is None or not since <= kept[0] <= now:
             return None
         until, known = kept
-        return until, self._undo(until, known, now)
+        return until, self._undo(until, known, until)
 
-    def _undo(self, until: float, known: Checkpoint, now: float) -> Revision:
-        """Return to the checkpoint `known` of stamp `until` [s]; now [s]: stamp of the sample."""
+    def _undo(self, until: float, known: Checkpoint, rows_from: float) -> Revision:
+        """Return to the checkpoint `known` of stamp `until` [s]; rows_from [s]: stamp from which
+        rows are learnt now."""
         self._information.put_back(known.information)
         self.scales = known.scales
-        if self.changed_since > until:
-            self.changed_since = math.inf
+        self._accepted = [one for one in self._accepted if one.at <= until]
         if self._payload.since > until:
             self._payload.end()
         else:
-            self._payload.restart_rows(now)
+            self._payload.restart_rows(rows_from)
         self.renew_detector()
         self.load.end()
         return Revision(known.pi, (

@@ -30,6 +30,7 @@ from ..model.covariance import semidefinite
 from ..model.lacking_terms import LackingTerms
 from ..model.parameter_set import ParameterSet
 from ..model.physical_set import PhysicalSet
+from ..model.prior import prior_stddev
 from ..model.robot import RobotModel
 from ..model.sample import Sample
 from ..model.scales import Scales
@@ -95,12 +96,15 @@ class RobotKnowledge:
     def begin_again(self) -> None:
         """Drop all data and continue from the present estimate with its covariance and noise."""
         kept = self.uncertainty.keep()
-        known = ParameterSet(self._table.names, self.pi, kept.covariance.matrix)
         information, rows = self.information, self.information.rows_learned
+        # (`prior_inflation` is for a file: between two dives the robot may have changed)
+        known = PriorInformation.from_saved(
+            self.pi, kept.covariance.matrix,
+            prior_stddev(self.pi, self._robot, self._config.estimation.prior_stddev),
+            self._overlap, 1.0, self.free_set.allowed)
         noise = NoiseStart(information.noise.lasting_stddev, information.noise.long_run,
                            rows / self._table.channels, information.noise.effort)
-        information.restart(self._information_of(known, self.pi), noise, kept.systematic,
-                            rows_learned=rows)
+        information.restart(known, noise, kept.systematic, rows_learned=rows)
 
     def note_data(self, sample: Sample) -> float | None:
         """Note a sample to learn from; the time [s] since which its data have been learnt before,

@@ -70,7 +70,6 @@ class Diagnostics:
         """validity: as published on ~/status; reviews: returns the last review's findings, None
         before the first."""
         self._horizon, self._table, self._worker = config.estimation.horizon, table, worker
-        self._learning_samples = LEARNING_S / config.filter.period
         self._fit, self._validity, self._reviews = fit, validity, reviews
         self._before: Counter = Counter()
         self._masked: deque = deque(maxlen=REPORTS)
@@ -88,7 +87,7 @@ class Diagnostics:
         state = self._worker.snapshot
         self._worker.request_knowledge()     # for the next report
         self._begin = now_s if self._begin is None else min(self._begin, now_s)
-        self._learning = state.learn and samples < self._learning_samples
+        self._learning = state.learn and state.progress.age < LEARNING_S
         found = [self._input(Status(*status), now_s, topics) for status in front_end.status(now_s)]
         found += [self._rows(front_end), self._solver(state, samples),
                   self._estimate(state), self._predictions(state), self._trust(state),

@@ -22,6 +22,7 @@ import logging
 import sys
 import time
 import traceback
+from concurrent.futures import Future
 
 import numpy as np
 from diagnostic_msgs.msg import DiagnosticArray
@@ -249,11 +250,17 @@ class EstimatorNode(SettingsNode):
         if self.worker is None or self.inputs is None or self.memory is None:
             return
         self.inputs.change_settings(config)
-        self.worker.request(lambda estimator: estimator.change_settings(config))
+        self.worker.request(lambda estimator: estimator.change_settings(config)).add_done_callback(
+            self._note_change_failed)
         self.memory.change_settings(config)
         if config.output.diagnostics_period != before.output.diagnostics_period:
             self._report_timer.timer_period_ns = int(config.output.diagnostics_period * 1e9)
             self._report_timer.reset()  # or the old period would run out first
+
+    def _note_change_failed(self, done: Future) -> None:
+        if not done.cancelled() and (error := done.exception()) is not None:
+            self.get_logger().error("the estimator keeps its settings, since it could not adopt "
+                                    f"the changed ones: {in_words(error)}")
 
     def close(self) -> None:
         """Join the threads, save, finish the recording, leave the graph."""

@@ -88,10 +88,11 @@ class ParameterOutputs:
         self._last_urgent = _urgent_values(report)
         if message is not None:
             self._t, self._message = t, message
+            # The covariance first: a reader pairs parameters with the newest one that it has.
+            self._publish_covariance(report, t, LANES if trusted else LANES[:1], jumped)
             self._publish("parameters", message)
             if trusted:
                 self._publish("trusted_parameters", message)
-            self._publish_covariance(report, t, LANES if trusted else LANES[:1], jumped)
         else:
             self._publish("parameters", None)       # only counted
             if self._message is not None:
