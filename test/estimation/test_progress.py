@@ -49,13 +49,15 @@ def test_the_start_is_no_jump_and_every_later_one_counts():
     """Each with its reason; a restart resets the ages and keeps the count."""
     progress = Progress(1)
     progress.restart("the prior")
-    assert progress.record()[3:] == (0, "start from the prior")
+    assert progress.record()[3:5] == (0, "start from the prior")
     progress.note_rows(np.array([True]), PERIOD)
+    progress.advance(60.0)
+    assert progress.record().age == 60.0
     progress.note_failure()
     progress.note_jump("a payload")
-    assert progress.record()[2:] == (1, 1, "a payload")
+    assert progress.record()[2:5] == (1, 1, "a payload")
     progress.restart("a saved estimate")
-    assert progress.record()[1:] == (np.inf, 0, 2, "restart from a saved estimate")
+    assert progress.record()[1:] == (np.inf, 0, 2, "restart from a saved estimate", 0.0)
     assert np.isinf(progress.record().row_age).all()
 
 

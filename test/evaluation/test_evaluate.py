@@ -119,7 +119,7 @@ def test_metrics_json_has_the_documented_form(result):
     metrics = strict(result / "out" / "metrics.json")
     assert list(metrics) == ["verdict", "next", "schema", "duration_s", "updates", "skipped",
                              "channels", "prior", "final", "solver", "update_ms", "parameters",
-                             "physical", "inputs", "findings", "changes", "failures",
+                             "physical", "inputs", "findings", "changes", "payload", "failures",
                              "longest_gap_s", "lowpass", "external_load_share", "stages",
                              "settings_changed"]
     assert metrics["schema"] == 2 and metrics["duration_s"] == pytest.approx(12.0, abs=0.3)
@@ -220,6 +220,7 @@ def test_metrics_json_accounts_for_every_message(result):
         assert set(channel["masked_by"]) <= {"joint at rest", "joint stalled", NO_REASON}
         assert sum(channel["masked_by"].values()) == channel["masked"]
     assert metrics["findings"] == metrics["failures"] == metrics["changes"] == []
+    assert metrics["payload"] is None
     assert 0.0 < metrics["longest_gap_s"]["sample"] <= metrics["longest_gap_s"]["vehicle_row"] < 2.0
     assert metrics["settings_changed"] == {} and metrics["external_load_share"] == 0.0
 

@@ -33,6 +33,7 @@ import brov_tank_to_bag  # noqa: E402
 import hinsdale_to_bag  # noqa: E402
 import mocap_velocity  # noqa: E402
 import tiago_to_bag  # noqa: E402
+import ur10e_to_bag  # noqa: E402
 
 RUN = "traj005-0"
 
@@ -301,3 +302,40 @@ def test_a_spoilt_tank_table_is_refused(tmp_path, capsys, replaced, words):
     assert words in capsys.readouterr().err
     assert brov_tank_to_bag.main(["--data", str(tmp_path / "none.npz"), *out]) == 1
     assert "does not exist. Check --data." in capsys.readouterr().err
+
+
+# --- UR10e ----------------------------------------------------------------------------------------
+
+def ur10e_table(path, lines=()):
+    """A table like the recordings, ten rows and then the given lines."""
+    rows = [",".join(f"{value:.4f}" for value in (1000.0 + 0.01 * k, *np.arange(30.0) + 0.1 * k))
+            for k in range(10)]
+    path.write_text("\n".join([*rows, *lines]))
+    return path
+
+
+def test_ur10e_rows_are_joint_states_with_currents(tmp_path, capsys):
+    """Columns in their order; rows of a damaged transfer are left out and counted."""
+    spoilt = ["1000.2," + "2.7e154," * 30, "no,numbers", "47.5," + "0.1," * 29 + "0.1"]
+    path = ur10e_table(tmp_path / "a.csv", spoilt)
+    bag = tmp_path / "bag"
+    assert ur10e_to_bag.main(["--data", str(path), "--output", str(bag)]) == 0
+    assert "10 messages, 3 spoilt rows" in capsys.readouterr().out
+    states = read(bag)["/joint_states"]
+    assert states[1][0] - states[0][0] == pytest.approx(0.01, abs=1e-6)
+    first = states[0][1]
+    assert first.name == list(ur10e_to_bag.JOINTS)
+    assert first.position.tolist() == [0, 1, 2, 3, 4, 5]
+    assert first.velocity.tolist() == [6, 7, 8, 9, 10, 11]
+    assert first.effort.tolist() == [12, 13, 14, 15, 16, 17]
+
+
+@pytest.mark.parametrize("content, words", [
+    (None, "does not exist. Check --data."), ("1,2,3\n4,5,6", "at least 19 numbers per row")])
+def test_what_is_no_ur10e_table_is_refused(tmp_path, capsys, content, words):
+    """With a message and status 1."""
+    path = tmp_path / "a.csv"
+    if content is not None:
+        path.write_text(content)
+    assert ur10e_to_bag.main(["--data", str(path), "--output", str(tmp_path / "bag")]) == 1
+    assert words in capsys.readouterr().err

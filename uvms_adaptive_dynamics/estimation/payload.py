@@ -53,7 +53,8 @@ class Payload:
     [s]: stamp of the grip as noticed; seconds: duration of the rows since then.
 
     mass [kg]: the body's mass minus that of the water it displaces; place (3,) [m]: its centre;
-    both with standard deviations. The place is NaN for a mass that cannot be told from zero."""
+    both with standard deviations. The place is NaN for a mass that cannot be told from zero.
+    in_water: false for an arm on a fixed base, which may be in air."""
 
     name: str
     joint: str
@@ -63,6 +64,7 @@ class Payload:
     mass_stddev: float
     place: np.ndarray
     place_stddev: np.ndarray
+    in_water: bool = True
 
     @property
     def mass_interval(self) -> tuple[float, float]:
@@ -71,7 +73,8 @@ class Payload:
 
     def sentence(self) -> str:
         """The payload in a sentence for people."""
-        mass = f"{self.mass:.3g} +- {self.mass_stddev:.2g} kg in water"
+        mass = (f"{self.mass:.3g} +- {self.mass_stddev:.2g} kg"
+                f"{' in water' if self.in_water else ''}")
         if not np.isfinite(self.place).all():
             return (f"{self.name}: {mass}, not distinguishable from zero; move {self.joint} and "
                     "the joints before it")
@@ -186,7 +189,7 @@ class PayloadTracker:
             J = np.column_stack([-moment / mass ** 2, np.eye(3) / mass])
             place_stddev = np.sqrt(np.diag(J @ covariance[:4, :4] @ J.T))
         return Payload(self.name, self._table.joints[-1], self.since, self._rows * self._period,
-                       mass, mass_stddev, place, place_stddev)
+                       mass, mass_stddev, place, place_stddev, self._table.vehicle)
 
     def _difference(self) -> tuple[np.ndarray, np.ndarray]:
         """(d (10,), its covariance (10, 10)), by Gauss-Newton over d and the unknown scales."""

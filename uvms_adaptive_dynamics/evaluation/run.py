@@ -174,8 +174,9 @@ def run(bags: Sequence[str | Path | Piece], config: Config, prior: ParameterSet 
         drifting = drifts(recorder.log, final, config, robot)
         facts = [fact for fact in (reviewed.thrust_scale, *drifting.facts) if fact]
         found += drifting.findings
+    held = estimator.payload.payload()
     notes = (*(one.sentence for one in found), *(stages.schedule.notes if stages else ()),
-             *estimator.notes)
+             *estimator.notes, *([f"held: {held.sentence()}"] if held is not None else ()))
     found += recorder.trust_findings()
     found += recorder.seen
     if estimator.replayed:
@@ -194,7 +195,7 @@ def run(bags: Sequence[str | Path | Piece], config: Config, prior: ParameterSet 
         mask_spans=signals.mask_spans, stages=recorder.stage_ends(),
         remedies=remedies(signals.masked, signals.states),
         standing_change=estimator.standing_change, explained=reviewed.by_channel,
-        facts=tuple(facts), doubted=doubted, mends=signals.mends)
+        facts=tuple(facts), doubted=doubted, mends=signals.mends, payload=held)
 
 
 def _prepared(recordings: Recordings,

@@ -27,6 +27,7 @@ import numpy as np
 from .. import __version__
 from ..config import Config
 from ..control.stage_runner import StageEnd
+from ..estimation.payload import Payload
 from ..model.kernel import pass_band
 from ..model.metrics import all_channels, timing
 from ..model.normal import Z95
@@ -54,7 +55,8 @@ class Run:
     remedies: mask reason -> its cause; explained: channel -> what explains its remaining effort;
     standing_change: the last change of the robot, unless withdrawn; facts: what checks tell that
     found no fault, in words; doubted: whether a sensor or a setting was found wrong that rows or
-    parameters depend on; mends: what puts the readings right at the end.
+    parameters depend on; mends: what puts the readings right at the end; payload: what the arm
+    holds at the end, None if nothing.
     """
 
     bags: tuple[BagContents, ...]
@@ -85,6 +87,7 @@ class Run:
     facts: tuple[str, ...] = ()
     doubted: bool = False
     mends: tuple[Mend, ...] = ()
+    payload: Payload | None = None
     version: str = __version__
 
     @property
@@ -154,6 +157,7 @@ def metrics_of(done: Run) -> dict[str, Any]:
         }, "inputs": {role: figures._asdict() for role, figures in done.inputs.items()},
         "findings": [found.entry() for found in done.findings],
         "changes": [change.entry() for change in done.changes],
+        "payload": None if done.payload is None else payload_entry(done.payload, float(rows.t[0])),
         "failures": [asdict(failure) for failure in done.failures],
         "longest_gap_s": dict(done.longest_gap),
         "lowpass": None if band is None else band._asdict(),
@@ -172,6 +176,14 @@ def stage_entry(stage: StageEnd, first: float) -> dict[str, Any]:
             "missing": list(stage.missing),
             "stddev": {name: {"begin": before, "end": after}
                        for name, (before, after) in stage.deviations.items()}}
+
+
+def payload_entry(held: Payload, first: float) -> dict[str, Any]:
+    """The payload's entry in metrics.json; first [s]: origin of its times."""
+    return {"name": held.name, "joint": held.joint, "since_s": held.since - first,
+            "seconds": held.seconds, "mass": held.mass, "mass_stddev": held.mass_stddev,
+            "mass95": list(held.mass_interval), "place": held.place.tolist(),
+            "place_stddev": held.place_stddev.tolist()}
 
 
 def trust_of(rows: Rows, left_out: Sequence[str]) -> list[dict[str, Any]]:

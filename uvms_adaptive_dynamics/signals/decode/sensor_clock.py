@@ -42,7 +42,7 @@ SLEW = 0.01             # [s/s] at which a correction changes; speeds are off by
 AGREE = 0.03            # [s] spread of the differences after a clock step
 STEP_TIME = 0.5         # [s] over which messages have to confirm a step
 STEP_MESSAGES = 3       # that confirm a step
-ZEROS = 10              # messages of which most have a stamp of zero if the driver sets none
+ZERO_STAMPS = 10              # messages of which most have a stamp of zero if the driver sets none
 RIGHT_CLOCK = 0.03      # [s] within which synchronized clocks agree
 LONGEST_LATENCY = 0.5   # [s] of transport; older stamps come from another clock
 LATEST = 1.0            # [s] late, beyond which a message belongs to no open tick
@@ -85,7 +85,7 @@ class SensorClock:
         self.correction: float | None = None
         self.latency: float | None = None
         self.first_latency: float | None = None
-        self._zeros: deque[bool] = deque(maxlen=ZEROS)      # whether stamps are zero
+        self._zeros: deque[bool] = deque(maxlen=ZERO_STAMPS)      # whether stamps are zero
         self._stamp = self._receive = -math.inf      # of the last message
         self._first: list[tuple[float, float]] = []  # (stamp, reception) before `begin`
         self.intervals.reset()
