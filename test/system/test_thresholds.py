@@ -117,6 +117,7 @@ NO_THRESHOLDS = {
     "signals/checks/dvl_check.py": "CUT_STEP",
     "signals/checks/effort_scale.py": "LOAD_PERIOD",
     "signals/checks/carried_load.py": "CARRIED",
+    "signals/checks/gravity_direction.py": "AS_SET_DOWN STARTS ROUNDS",
     "signals/filters/attitude.py": "STORED_PERIOD",
     "signals/decode/joint_parts.py": "READINGS_KEPT",
     "signals/gates/velocity_fit.py": "READINGS_SPACING READINGS_MEMORY JUDGE_PERIOD DEGREES",

@@ -19,6 +19,7 @@ import numpy as np
 import pytest
 
 from uvms_adaptive_dynamics.signals.checks.joint_check import check_joints
+from uvms_adaptive_dynamics.signals.checks.joint_effort_check import check_efforts, speed_of
 
 NAMES = ("one", "two", "three", "four")
 PERIOD = 0.06
@@ -141,3 +142,35 @@ def test_a_masked_effort_is_not_judged_and_does_not_keep_the_others_from_it():
     found, = check_joints(log, NAMES, -FAR, FAR, limits).findings
     assert found.joint == "one"
     assert not check_joints(log, NAMES, -FAR, FAR, limits, masked=NAMES).findings
+
+
+def heavy_arm(seed, signs=1.0):
+    """(times, positions, speeds, efforts, gravity's load) of three heavy links on parallel joints;
+    the load that the URDF tells is a tenth too small."""
+    rng, t = np.random.default_rng(seed), np.arange(0.0, 40.0, 0.05)
+    rates, phases, sizes = (rng.uniform(*span, (3, 2)) for span in (
+        (0.2, 0.6), (0.0, 6.28), (0.3, 0.9)))
+    mu = rng.uniform(-1.0, 1.0, 3) + (sizes * np.sin(rates * t[:, None, None] + phases)).sum(axis=2)
+    load = 20.0 * np.cos(np.cumsum(mu, axis=1))[:, ::-1].cumsum(axis=1)[:, ::-1]
+    speed = speed_of(t, mu)
+    friction = 0.5 * np.tanh(speed / 0.02) + 0.3 * speed
+    effort = 1.1 * load + friction + 0.05 * rng.normal(size=mu.shape)
+    known = np.isfinite(speed).all(axis=1)
+    return [part[known] for part in (t, mu, speed, signs * effort, load)]
+
+
+@pytest.mark.parametrize("seed", [3, 5, 9, 22, 23, 30, 34, 38])
+def test_a_heavy_load_is_no_wrong_sign(seed):
+    """Cosines of single joints do not make up a load that depends on their sums, and speeds then
+    stand in for it; gravity's own load, though it is not quite right, leaves nothing to them."""
+    t, mu, speed, effort, load = heavy_arm(seed)
+    assert check_efforts(NAMES[:3], t, mu, speed, effort)[0]
+    assert check_efforts(NAMES[:3], t, mu, speed, effort, load=load)[0] == []
+
+
+def test_a_wrong_sign_is_found_beside_a_heavy_load():
+    """Gravity's load says nothing of a sign, since its factor is free."""
+    t, mu, speed, effort, load = heavy_arm(0, signs=np.array([1.0, -1.0, 1.0]))
+    effort[:, 1] -= 20.0 * speed[:, 1]
+    found, _ = check_efforts(NAMES[:3], t, mu, speed, effort, load=load)
+    assert [one.joint for one in found] == [NAMES[1]]

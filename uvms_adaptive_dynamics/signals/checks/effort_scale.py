@@ -91,8 +91,13 @@ def _attitudes(t: np.ndarray, imu: np.ndarray | None) -> list[np.ndarray]:
     if imu is None:
         return [np.eye(3)] * len(t)
     down = np.column_stack([np.interp(t, imu[:, 0], imu[:, k]) for k in (1, 2, 3)])
-    return [np.array(from_rpy(math.atan2(y, z), -math.asin(min(max(x, -1.0), 1.0)), 0.0))
-            for x, y, z in down]
+    return [attitude(one) for one in down]
+
+
+def attitude(down: np.ndarray) -> np.ndarray:
+    """R_nb (3, 3) with a heading of zero whose body sees `down` (3,) as the down vector."""
+    x, y, z = down
+    return np.array(from_rpy(math.atan2(y, z), -math.asin(min(max(x, -1.0), 1.0)), 0.0))
 
 
 def check_effort_scale(t: np.ndarray, mu: np.ndarray, speed: np.ndarray, effort: np.ndarray,
@@ -149,6 +154,18 @@ def _ratio(place: int, load: np.ndarray, speed: np.ndarray, effort: np.ndarray,
     if min(share, explained) < MOST_OF_IT or abs(value) < Z999 * error:
         return None
     return _Ratio(place, float(value), float(error / abs(value)))
+
+
+def gravity_rows(t: np.ndarray, speed: np.ndarray,
+                 effort: np.ndarray) -> tuple[np.ndarray, np.ndarray, float] | None:
+    """(rows (k,) bool of a joint by which its load is judged, their friction and constant (m, 3),
+    how many of them are independent); None if they are too few."""
+    used = _judged(speed, effort)
+    other = _other(speed[used])
+    overlap = overlap_of(t, EFFORT_WINDOW)
+    if used.sum() < ROWS_PER_COEFFICIENT * overlap * (other.shape[1] + 3):
+        return None
+    return used, other, float(used.sum()) / overlap
 
 
 def _judged(speed: np.ndarray, effort: np.ndarray) -> np.ndarray:

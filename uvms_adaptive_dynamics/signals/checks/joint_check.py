@@ -23,6 +23,7 @@ from ..decode.turns import within_turn
 from ..gates.joint_gates import MOST_EFFORT
 from ..gates.velocity_fit import READINGS_MEMORY, Relation, velocity_relation
 from .effort_band import dead_band_findings
+from .effort_scale import LOAD_PERIOD, Loads
 from .finding import OF_POSITIONS, UNDECIDED, CheckResult, Finding, Harm, mismatch
 from .joint_effort_check import (
     MIN_MOVING_READINGS,
@@ -47,6 +48,7 @@ ScaleCheck = Callable[[np.ndarray, np.ndarray, np.ndarray, np.ndarray], list[Fin
 def check_joints(log: np.ndarray, names: Sequence[str], low: np.ndarray, high: np.ndarray,
                  effort_limits: np.ndarray, effort_scale: Sequence[float] = (),
                  check_scale: ScaleCheck = lambda t, mu, speed, effort: [],
+                 loads: Loads | None = None,
                  wrapped: Sequence[bool] = (), masked: Sequence[str] = (),
                  standing: CheckResult = UNDECIDED, unit: str = "rad") -> CheckResult:
     """Check positions against limits (n,), velocities against positions, efforts against speed and
@@ -54,9 +56,10 @@ def check_joints(log: np.ndarray, names: Sequence[str], low: np.ndarray, high: n
 
     `log` (k, 1 + 3 n): time, positions, velocities and efforts of the n joints `names`, in SI;
     the efforts have been multiplied by `effort_scale` (n,) (empty: 1). check_scale returns findings
-    on the efforts' unit. wrapped (n,): joints that may be whole turns beyond their limits (empty:
-    none). masked: joints whose effort is not used, so it is not judged. standing: the result that
-    stands. unit: that of positions in the topic.
+    on the efforts' unit. loads: gravity's, by the URDF's masses, if known. wrapped (n,): joints
+    that may be whole turns beyond their limits (empty: none). masked: joints whose effort is not
+    used, so it is not judged. standing: the result that stands. unit: that of positions in the
+    topic.
     """
     n = len(names)
     t, mu = log[:, 0], log[:, 1:1 + n]
@@ -91,13 +94,24 @@ def check_joints(log: np.ndarray, names: Sequence[str], low: np.ndarray, high: n
     if known.sum() > MIN_MOVING_READINGS:
         wrong, efforts_complete = check_efforts([names[j] for j in used], t[known], mu[known],
                                                 by_position[known][:, used],
-                                                in_unit[known][:, used], signs)
+                                                in_unit[known][:, used], signs,
+                                                _load(loads, t[known], mu[known], used))
         complete = complete and efforts_complete
     if (factors != 1.0).any():
         return CheckResult(findings + with_unit(wrong, names, effort, effort_limits, effort_scale,
                                                 factors), complete)
     # (friction tells the sign of an effort from that of its load)
     return CheckResult(findings + (with_scales(wrong, names, effort_scale) or by_load), complete)
+
+
+def _load(loads: Loads | None, t: np.ndarray, mu: np.ndarray,
+          used: Sequence[int]) -> np.ndarray | None:
+    """(k, m) loads of the used joints, from every LOAD_PERIOD: it takes a while to compute them."""
+    if loads is None:
+        return None
+    _, rows = np.unique((t - t[0]) // LOAD_PERIOD, return_index=True)
+    found = loads(t[rows], mu[rows])[:, used]
+    return np.column_stack([np.interp(t, t[rows], column) for column in found.T])
 
 
 def _relation(t: np.ndarray, mu: np.ndarray, speed: np.ndarray) -> Relation | None:

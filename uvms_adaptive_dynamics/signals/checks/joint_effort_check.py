@@ -125,11 +125,11 @@ def with_unit(findings: list[Finding], names: Sequence[str], effort: np.ndarray,
 
 
 def check_efforts(names: Sequence[str], t: np.ndarray, mu: np.ndarray, speed: np.ndarray,
-                   effort: np.ndarray, signs: np.ndarray | float = 1.0
-                   ) -> tuple[list[Finding], bool]:
+                   effort: np.ndarray, signs: np.ndarray | float = 1.0,
+                   load: np.ndarray | None = None) -> tuple[list[Finding], bool]:
     """(findings on order, sign and lag of the efforts (k, n) of these joints, whether every one
     moved enough); mu: positions of all joints; signs (n,): of the factors by which the published
-    efforts have been multiplied.
+    efforts have been multiplied; load (k, n): gravity's load by the URDF's masses, if known.
 
     Friction opposes motion: besides gravity's load at each posture, the coefficient of effort on
     the joint's own speed must be positive.
@@ -150,7 +150,8 @@ def check_efforts(names: Sequence[str], t: np.ndarray, mu: np.ndarray, speed: np
         complete = complete and bool(moving.sum() >= MANY_MOVING_READINGS)
         if moving.sum() < MIN_MOVING_READINGS:
             continue
-        x = np.column_stack([speed[moving, j], posture[moving]])
+        x = np.column_stack([speed[moving, j], posture[moving]]
+                            + ([] if load is None else [load[moving, j]]))
         b, covariance, _ = regression(x, effort[moving, j], overlap)
         if (b[0] + Z999 * np.sqrt(covariance[0, 0]) < 0
                 and owners.gain_elsewhere(j) < -certain_order(len(names))):
@@ -160,7 +161,7 @@ def check_efforts(names: Sequence[str], t: np.ndarray, mu: np.ndarray, speed: np
                 "the joint's position and velocity do; change the sign of its "
                 "joint_states.effort_scale, or reverse position and velocity in the driver"),
                 harm=Harm.FOLLOWED, joint=name))
-    return findings or _late_efforts(t, speed, effort, posture, overlap), complete
+    return findings or _late_efforts(t, speed, effort, posture, load, overlap), complete
 
 
 def with_changed_wires(result: CheckResult, names: Sequence[str], log: np.ndarray,
@@ -266,16 +267,18 @@ def _unsigned_finding(which: str, begin: float, joint: str = "") -> Finding:
 
 
 def _late_efforts(t: np.ndarray, speed: np.ndarray, effort: np.ndarray, posture: np.ndarray,
-                  overlap: float) -> list[Finding]:
-    """The finding on efforts that lag the joints' motion, judged by friction and posture."""
+                  load: np.ndarray | None, overlap: float) -> list[Finding]:
+    """The finding on efforts that lag the joints' motion, judged by friction, posture and load."""
     moving = np.abs(speed) > MOVING_SPEED
     used = np.flatnonzero(moving.sum(axis=0) >= MANY_MOVING_READINGS)
     if not used.size:
         return []
-    n, common = speed.shape[1], range(2 * speed.shape[1], 2 * speed.shape[1] + posture.shape[1])
-    features = np.hstack([speed, np.sign(speed) * moving, posture])
+    n = speed.shape[1]
+    loads = np.zeros_like(speed) if load is None else load
+    features = np.hstack([speed, np.sign(speed) * moving, loads, posture])
     lag, error = lag_of(t, features, effort[:, used], overlap,
-                        [[j, n + j, *common] for j in used.tolist()])
+                        [[j, n + j, *([] if load is None else [2 * n + j]),
+                          *range(3 * n, features.shape[1])] for j in used.tolist()])
     if lag - Z999 * error < MIN_EFFORT_LAG:
         return []
     return [Finding(OF_EFFORTS, (

@@ -32,6 +32,7 @@ from .depth_check import check_depth
 from .dvl_check import OF_WORLD, check_velocity
 from .effort_scale import check_effort_scale, loads_of, tip_of
 from .finding import CHANGE_WINDOW, UNDECIDED, CheckResult, Finding, Mend, mismatch
+from .gravity_direction import check_gravity_direction, loads_along
 from .imu_check import check_gravity, check_rates
 from .joint_check import ScaleCheck, check_joints
 from .joint_effort_check import with_changed_wires
@@ -108,6 +109,7 @@ class SensorChecks:
                                              self._high, self._effort_limits,
                                              self._config.joint_states.effort_scale,
                                              self._scale_check(logs.get("imu")),
+                                             loads_of(self._robot, logs.get("imu")),
                                              self._wrapped(),
                                              self._config.joint_states.effort_masked,
                                              before.get("joints", UNDECIDED),
@@ -166,11 +168,20 @@ class SensorChecks:
         loads = loads_of(robot, imu)
         if loads is None:
             return lambda t, mu, speed, effort: []
-        return partial(check_effort_scale, loads=loads, names=self._config.robot.joints,
-                       scale=joints.effort_scale, masked=joints.effort_masked,
-                       floats=robot.vehicle and not robot.knows_buoyancy,
-                       fixed=not (robot.vehicle or robot.knows_buoyancy),
-                       tip=tip_of(robot, imu))
+        names, masked = self._config.robot.joints, joints.effort_masked
+        fixed = not (robot.vehicle or robot.knows_buoyancy)
+        scale_check = partial(check_effort_scale, loads=loads, names=names,
+                              scale=joints.effort_scale, masked=masked,
+                              floats=robot.vehicle and not robot.knows_buoyancy, fixed=fixed,
+                              tip=tip_of(robot, imu))
+
+        def check(t: np.ndarray, mu: np.ndarray, speed: np.ndarray,
+                  effort: np.ndarray) -> list[Finding]:
+            turned = check_gravity_direction(
+                t, mu, speed, effort, partial(loads_along, robot), names, masked,
+                self._config.robot.mount_rpy) if fixed else []
+            return turned or scale_check(t, mu, speed, effort)
+        return check
 
     def _check_velocities(self, logs: dict[str, np.ndarray], upside_down: bool
                           ) -> tuple[dict[str, CheckResult], np.ndarray | None]:
