@@ -91,7 +91,19 @@ def test_it_is_generalized_least_squares():
     found = rows.told(0.0)
     assert found.mass == pytest.approx(expected[0], rel=1e-4)
     np.testing.assert_allclose(found.place, expected[1:4] / expected[0], rtol=1e-3, atol=1e-5)
-    assert found.mass_stddev == pytest.approx(np.sqrt(np.linalg.inv(A)[0, 0]), rel=1e-3)
+    left = rows.residual.ravel() - columns @ expected
+    excess = max(left @ np.linalg.solve(V, left) / (len(V) - len(LINK)), 1.0)
+    assert found.mass_stddev == pytest.approx(np.sqrt(excess * np.linalg.inv(A)[0, 0]), rel=1e-3)
+
+
+def test_what_the_payload_does_not_explain_makes_it_uncertain():
+    """Such as the friction of loaded gears: residuals of three times the noise."""
+    rows, rough = Rows(0), Rows(0)
+    rough.residual += 3.0 * rough.noise * np.random.default_rng(1).normal(size=rows.residual.shape)
+    usual, found = rows.told(0.05), rough.told(0.05)
+    assert found.mass_stddev == pytest.approx(np.sqrt(10.0) * usual.mass_stddev, rel=0.15)
+    low, high = found.mass_interval
+    assert low < MASS < high
 
 
 def test_intervals_hold_the_truth():

@@ -25,7 +25,8 @@ efforts, which make the masses learnt from the two differ, and c the change of t
 since those parameters were learnt, as by a battery that sags, which shows in all efforts tau that
 they predict and is part of the wrench's s. Each has the deviation `uncertainty.scale_stddev`. The
 weight of rows is divided by the number of them that carry the information of an independent row,
-since their noise is coloured.
+since their noise is coloured. What else a payload changes, such as the friction of loaded gears,
+leaves residuals beyond the noise: the covariance grows by their mean square in units of it.
 """
 from __future__ import annotations
 
@@ -148,6 +149,8 @@ class PayloadTracker:
         self._rows, size = 0, self._table.size + 1      # Y, and the predicted efforts
         self._N = np.zeros((len(self._parts), size, size))
         self._b = np.zeros((len(self._parts), size))
+        # squared residuals in units of the noise, and how many independent rows they are
+        self._squares = self._independent = 0.0
 
     def shift_times(self, passed: float) -> None:
         """The clock has been set by so much [s]."""
@@ -165,12 +168,14 @@ class PayloadTracker:
         if not self.held or not learnt.any() or prediction.t < self._rows_from + self._memory:
             return
         variance = information.noise.long_run ** 2
-        variance = variance * information.gradient.rows_per_independent(variance)
-        weight = learnt / variance
+        overlap = information.gradient.rows_per_independent(variance)
+        weight = learnt / (variance * overlap)
         predicted = prediction.tau_known + prediction.regressor @ self._pi
         columns = np.column_stack([prediction.regressor, predicted])
         residual = prediction.measured - predicted
         self._rows += 1
+        self._squares += float(weight @ residual ** 2)
+        self._independent += float((learnt / overlap).sum())
         for k, rows in enumerate(self._parts):
             weighted = weight[rows, None] * columns[rows]
             self._N[k] += weighted.T @ columns[rows]
@@ -193,7 +198,7 @@ class PayloadTracker:
 
     def _difference(self) -> tuple[np.ndarray, np.ndarray]:
         """(d (10,), its covariance (10, 10)), by Gauss-Newton over d and the unknown scales."""
-        information, moment = self._information()
+        information, moment, squares = self._information()
         parts, unknown = self._scales.shape
         size = RIGID.stop
         length = PAYLOAD_REACH * self._table.reference_length[-1]
@@ -210,11 +215,13 @@ class PayloadTracker:
             u = np.concatenate([np.kron(scales, d), changed])
             A = J.T @ information @ J + prior
             x = x + np.linalg.solve(A, J.T @ (moment - information @ u) - prior @ x)
-        return x[:size], np.linalg.inv(A)[:size, :size]
+        left = squares - 2 * moment @ u + u @ information @ u
+        excess = max(left / max(self._independent - size, 1.0), 1.0)
+        return x[:size], excess * np.linalg.inv(A)[:size, :size]
 
-    def _information(self) -> tuple[np.ndarray, np.ndarray]:
-        """(L (m, m), l (m,)) with cost u^T L u / 2 - l^T u, where u stacks (1 + s) d of each part,
-        and c; the error e is eliminated."""
+    def _information(self) -> tuple[np.ndarray, np.ndarray, float]:
+        """(L (m, m), l (m,), q) with cost (u^T L u - 2 l^T u + q) / 2, where u stacks (1 + s) d of
+        each part, and c; the error e is eliminated."""
         parts, unknown = self._scales.shape
         S, size = self._covariance, self._table.size
         column = np.concatenate([*[self.places] * parts, np.full(unknown - parts, size)])
@@ -225,5 +232,6 @@ class PayloadTracker:
         R = self._N[part, column, :size]
         L = np.where(part[:, None] == part, self._N[part[:, None], column[:, None], column], 0.0)
         L -= R @ K @ R.T
-        l = self._b[part, column] - R @ K @ self._b.sum(axis=0)[:size]
-        return (L + L.T) / 2, l
+        b = self._b.sum(axis=0)[:size]
+        l = self._b[part, column] - R @ K @ b
+        return (L + L.T) / 2, l, self._squares - float(b @ K @ b)
