@@ -71,8 +71,8 @@ def mistaken_arm(samples: Sequence[Sample], config: Config, robot: RobotModel,
 
     An attitude must explain the rows better than the setting with odds of 1000, both the arm's and
     the vehicle's, also without the witness that speaks for it most, and beyond what they vary by
-    over time; all attitudes that it does not exceed by as much are named with it. samples: `period`
-    [s] apart; robot: the settings'."""
+    over time, and no joint may deny it with as much; all attitudes that it does not exceed by as
+    much are named with it. samples: `period` [s] apart; robot: the settings'."""
     order = likely_order(samples, config, robot, period)
     by_order = None if order is None else ArmMistake(order.finding(config, robot),
                                                      order.values(config, robot))
@@ -135,8 +135,11 @@ class _Mounts:
         # (to an arm at rest the vehicle's errors fit in some attitude)
         gains = self.fits[other].channel_costs - self.fits[one].channel_costs
         both = (gains[self._robot.vehicle_rows].sum(), gains[self._robot.arm_rows].sum())
-        return min(both) > LEAST_COST_GAIN and self.fits[one].explains_more(
-            self.fits[other], np.ones(len(gains), bool), LEAST_COST_GAIN)
+        # (nor does the true attitude make any joint's rows fit worse beyond doubt)
+        worst = gains[self._robot.arm_rows].min(initial=0.0)
+        return (min(both) > LEAST_COST_GAIN and worst > -LEAST_COST_GAIN
+                and self.fits[one].explains_more(self.fits[other], np.ones(len(gains), bool),
+                                                 LEAST_COST_GAIN))
 
     def setting(self, attitude: Attitude) -> tuple[float, ...]:
         """Roll, pitch, yaw [rad] of the arm's base, as in the setting."""
