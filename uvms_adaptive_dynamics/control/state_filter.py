@@ -28,7 +28,7 @@ from typing import NamedTuple
 import numpy as np
 
 from ..config import Config
-from ..model.rotations import FRD_FROM_FLU, from_rotation_vector, from_rpy, to_rotation_vector
+from ..model.rotations import FRD_FROM_FLU, from_down, from_rotation_vector, to_rotation_vector
 
 # [s] time constant with which the attitude follows the message: a MEMS gyro bias of .14 deg/s
 # leaves .04 deg, and one sixth of a message's noise remains at 100 Hz.
@@ -108,8 +108,7 @@ class StateFilter:
 
     def _add_imu(self, t: float, reading: np.ndarray) -> None:
         down, omega, force, heading = reading[:3], reading[3:6], reading[6:9], reading[9]
-        measured = from_rpy(math.atan2(down[1], down[2]),
-                            -math.asin(min(max(down[0], -1.0), 1.0)), heading)
+        measured = from_down(down.tolist(), heading)
         dt = t - self._imu_at
         self._imu_at = t
         if dt > SILENT_AFTER:

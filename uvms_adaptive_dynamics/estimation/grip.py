@@ -47,7 +47,7 @@ def note_grip(estimator: Estimator, name: str = "") -> str:
         tracker.begin(t, pi, covariance, None)
     tracker.rename(name)
     then = ("Move the arm so that its mass and position can be estimated." if estimator.learn else
-            "Nothing is estimated while learning is off (~/enable), neither its mass.")
+            "Nothing is estimated while learning is off (~/enable), not even its mass.")
     return f"'{tracker.name}' is held from now on. {then}"
 
 

@@ -33,7 +33,7 @@ import numpy as np
 from ..config import Config
 from ..errors import ConfigError, MessageError
 from ..model.robot import RobotModel
-from ..model.rotations import FRD_FROM_FLU, cross, from_rpy
+from ..model.rotations import FRD_FROM_FLU, cross, from_down
 from ..model.state import State
 from .decode.timed import TimedDecoder
 from .filters.attitude import OwnAttitude
@@ -124,8 +124,7 @@ class LatestStateFilter:
         if math.isinf(t) or not self._known:
             return None
         down, rates, place = self._down, self._rates, self._imu_place
-        R_nb = from_rpy(math.atan2(down[1], down[2]), -math.asin(min(max(down[0], -1.0), 1.0)),
-                        self._heading)
+        R_nb = from_down(down, self._heading)
         # to the body's origin: v_o = v_i - w x r, and its derivative in the body's own axes
         velocity = _less(self._velocity, cross(rates, place))
         angular = self._angular

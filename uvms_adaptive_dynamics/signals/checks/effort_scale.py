@@ -30,7 +30,7 @@ import numpy as np
 from ...model.normal import Z999, chi_squared
 from ...model.parameters import LINK_PARAMETERS
 from ...model.robot import RobotModel
-from ...model.rotations import from_rpy
+from ...model.rotations import from_down
 from .carried_load import CARRIED, JointRows, Tip, misfit
 from .finding import OF_POSITIONS, Finding, Harm
 from .fits import overlap_of, regression
@@ -91,13 +91,12 @@ def _attitudes(t: np.ndarray, imu: np.ndarray | None) -> list[np.ndarray]:
     if imu is None:
         return [np.eye(3)] * len(t)
     down = np.column_stack([np.interp(t, imu[:, 0], imu[:, k]) for k in (1, 2, 3)])
-    return [attitude(one) for one in down]
+    return [from_down(one, 0.0) for one in down.tolist()]
 
 
-def attitude(down: np.ndarray) -> np.ndarray:
-    """R_nb (3, 3) with a heading of zero whose body sees `down` (3,) as the down vector."""
-    x, y, z = down
-    return np.array(from_rpy(math.atan2(y, z), -math.asin(min(max(x, -1.0), 1.0)), 0.0))
+def load_rows(t: np.ndarray) -> np.ndarray:
+    """Indices of rows LOAD_PERIOD apart, of times t (k,) [s]."""
+    return np.unique((t - t[0]) // LOAD_PERIOD, return_index=True)[1]
 
 
 def check_effort_scale(t: np.ndarray, mu: np.ndarray, speed: np.ndarray, effort: np.ndarray,
@@ -111,7 +110,7 @@ def check_effort_scale(t: np.ndarray, mu: np.ndarray, speed: np.ndarray, effort:
     efforts have been multiplied; masked: joints whose effort is meaningless; floats: buoyancy is
     unknown, so that efforts may be arbitrarily small; fixed: the base is mounted as the settings
     say, not as an IMU measures, and no buoyancy lifts the links; tip: what the arm may carry."""
-    _, rows = np.unique((t - t[0]) // LOAD_PERIOD, return_index=True)
+    rows = load_rows(t)
     rows = rows[np.isfinite(mu[rows]).all(axis=1)]
     t, mu, speed, effort = t[rows], mu[rows], speed[rows], effort[rows]
     if len(t) < 2:

@@ -26,15 +26,14 @@ import numpy as np
 
 from ...model.normal import Z999
 from ...model.robot import RobotModel
-from ...model.rotations import FRD_FROM_FLU, from_rpy
+from ...model.rotations import FRD_FROM_FLU, from_down, from_rotation_vector, from_rpy
 from .effort_scale import (
-    LOAD_PERIOD,
     MASS_ERROR,
     MOST_OF_IT,
     MOUNT,
     UNIT_ODDS,
-    attitude,
     gravity_rows,
+    load_rows,
 )
 from .finding import Finding, Harm
 from .fits import listed, rpy_setting
@@ -68,7 +67,7 @@ class _Joint(NamedTuple):
 def loads_along(robot: RobotModel, mu: np.ndarray, down: np.ndarray) -> np.ndarray:
     """(k, n) loads at positions (k, n) with the unit vector `down` (3,) of the base's axes as set
     (FRD) pointing down."""
-    R = attitude(down)
+    R = from_down(down.tolist(), 0.0)
     return np.array([robot.resting_load(q, R) for q in mu])
 
 
@@ -81,7 +80,7 @@ def check_gravity_direction(t: np.ndarray, mu: np.ndarray, speed: np.ndarray, ef
 
     Each joint's direction is as uncertain as the places of its links' masses are; so is the common
     one, less by the root of the number of joints."""
-    _, rows = np.unique((t - t[0]) // LOAD_PERIOD, return_index=True)
+    rows = load_rows(t)
     rows = rows[np.isfinite(mu[rows]).all(axis=1)]
     t, mu, speed, effort = t[rows], mu[rows], speed[rows], effort[rows]
     if len(t) < 2:
@@ -177,10 +176,8 @@ def _finding(down: np.ndarray, joints: Sequence[_Joint], rpy: Sequence[float],
     """The finding on gravity along `down` (3,); wrong_zeros: joints whose position may have another
     zero instead."""
     axis = np.cross(down, AS_SET_DOWN)
-    sine, cosine = float(np.linalg.norm(axis)), float(down @ AS_SET_DOWN)
-    k = axis / sine
-    K = np.array([[0.0, -k[2], k[1]], [k[2], 0.0, -k[0]], [-k[1], k[0], 0.0]])
-    turn = np.eye(3) + sine * K + (1.0 - cosine) * K @ K        # turns `down` to AS_SET_DOWN
+    sine = float(np.linalg.norm(axis))
+    turn = from_rotation_vector(math.atan2(sine, float(down @ AS_SET_DOWN)) / sine * axis)
     right = rpy_setting(FRD_FROM_FLU @ turn @ FRD_FROM_FLU @ from_rpy(*rpy))
     instead = (f", or the zero of {' or '.join(wrong_zeros)} (joint_states.position_offset)"
                if wrong_zeros else "")

@@ -23,7 +23,7 @@ from ..decode.turns import within_turn
 from ..gates.joint_gates import MOST_EFFORT
 from ..gates.velocity_fit import READINGS_MEMORY, Relation, velocity_relation
 from .effort_band import dead_band_findings
-from .effort_scale import LOAD_PERIOD, Loads
+from .effort_scale import Loads, load_rows
 from .finding import OF_POSITIONS, UNDECIDED, CheckResult, Finding, Harm, mismatch
 from .joint_effort_check import (
     MIN_MOVING_READINGS,
@@ -106,10 +106,10 @@ def check_joints(log: np.ndarray, names: Sequence[str], low: np.ndarray, high: n
 
 def _load(loads: Loads | None, t: np.ndarray, mu: np.ndarray,
           used: Sequence[int]) -> np.ndarray | None:
-    """(k, m) loads of the used joints, from every LOAD_PERIOD: it takes a while to compute them."""
+    """(k, m) loads of the used joints, interpolated: it takes a while to compute them."""
     if loads is None:
         return None
-    _, rows = np.unique((t - t[0]) // LOAD_PERIOD, return_index=True)
+    rows = load_rows(t)
     found = loads(t[rows], mu[rows])[:, used]
     return np.column_stack([np.interp(t, t[rows], column) for column in found.T])
 

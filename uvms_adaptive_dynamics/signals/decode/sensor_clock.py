@@ -42,7 +42,7 @@ SLEW = 0.01             # [s/s] at which a correction changes; speeds are off by
 AGREE = 0.03            # [s] spread of the differences after a clock step
 STEP_TIME = 0.5         # [s] over which messages have to confirm a step
 STEP_MESSAGES = 3       # that confirm a step
-ZERO_STAMPS = 10              # messages of which most have a stamp of zero if the driver sets none
+ZERO_STAMPS = 10        # messages of which most have a stamp of zero if the driver sets none
 RIGHT_CLOCK = 0.03      # [s] within which synchronized clocks agree
 LONGEST_LATENCY = 0.5   # [s] of transport; older stamps come from another clock
 LATEST = 1.0            # [s] late, beyond which a message belongs to no open tick
@@ -271,17 +271,18 @@ class SensorClock:
 
 def clock_sentence(sensor: SensorClock) -> str:
     """What to report about a sensor's clock, '' if all is well."""
+    latency = max(sensor.latency or 0.0, 0.0)
     if sensor.unstamped:
         return ("its stamps are zero; its messages are dated at reception, less a usual transport "
-                f"delay of {max(sensor.latency or 0.0, 0.0):.2f} s. Make its driver stamp them")
+                f"delay of {latency:.2f} s. Make its driver stamp them")
     if not sensor.tells_time:
         return ("several of its messages in a row have the same stamp (rounded to whole seconds, "
                 "or a clock that has stopped); they are dated at reception, less a usual transport "
-                f"delay of {max(sensor.latency or 0.0, 0.0):.2f} s. Make its driver stamp each "
-                "measurement when it is taken")
+                f"delay of {latency:.2f} s. Make its driver stamp each measurement when it is "
+                "taken")
     if sensor.error is None:
         return sensor.intervals.sentence()
-    error, latency = sensor.error, max(sensor.latency or 0.0, 0.0)
+    error = sensor.error
     far = f"{abs(error):.2f} s" if abs(error) < TOLD_IN_DAYS else f"{abs(error) / 86400:.0f} days"
     side = "ahead of" if error > 0 else "behind"
     text = (f"its clock is {far} {side} the other clocks; its stamps are corrected by the times of "
