@@ -81,12 +81,17 @@ def _topics(inspection) -> list[str]:
              f"{'role':<13}{'topic':<36} {'type':<46} {'messages':>9}{'Hz':>8}{'gap s':>8}"
              f"{'delay s':>9}  remarks"]
     role_of = {topic.name: role for role, topic in inspection.chosen.items()}
+    silent = [name for name, topic in found.topics.items() if not topic.count]
     for name, topic in sorted(found.topics.items(), key=lambda item: item[0] not in role_of):
+        if not topic.count:
+            continue
         role = role_of.get(name, "")
         row = (f"{role:<13}{name:<36} {topic.type:<46} {topic.count:>9}"
                f"{shown(topic.rate, '.1f'):>8}{shown(topic.gap, '.2f'):>8}"
                f"{shown(topic.delay, '.3f'):>9}  {_remarks(topic, found.piece)}").rstrip()
         lines.append(coloured(row, "" if role else "dim"))
+    if silent:
+        lines.append(f"without a message: {', '.join(silent)}")
     return lines
 
 

@@ -14,7 +14,8 @@
 
 """rosbag2 recordings (mcap or sqlite3) through `rosbags`.
 
-Messages are decoded with the definitions in the bag; those of ROS 2 Jazzy replace missing ones.
+Messages are decoded with the definitions in the bag. Those of ROS 2 Jazzy, and of the inputs' other
+types, replace missing ones: ROS 2 Humble's sqlite3 recordings have none.
 """
 from __future__ import annotations
 
@@ -33,6 +34,7 @@ from rosbags.typesys.store import Typestore
 from ..disk.kinds import special_kind
 from ..errors import BagError
 from ..options import BAG_SUFFIXES
+from .logs.ros_messages import type_store
 from .recording import RecordedTopic, reason
 from .unfinished import is_cut_off, readable, storage_file
 
@@ -134,8 +136,9 @@ def _refuse_foreign(path: Path) -> None:
 
 
 def _type_store(path: str | Path, connections: list[Connection]) -> Typestore:
-    """Jazzy's definitions, overridden by those in the bag for the topics to be read."""
-    types = dict(get_typestore(Stores.ROS2_JAZZY).fielddefs)
+    """Jazzy's definitions and those of the inputs' other types, overridden by those in the bag for
+    the topics to be read."""
+    types = dict(type_store().fielddefs)
     for connection in connections:
         definition = connection.msgdef
         if definition.format == MessageDefinitionFormat.MSG:
@@ -149,7 +152,7 @@ def _type_store(path: str | Path, connections: list[Connection]) -> Typestore:
     if unknown:
         raise BagError(
             f"bag '{path}' lacks the definition of {', '.join(unknown)}, and so does ROS 2 Jazzy; "
-            "record it again as mcap, or with the message's package installed.")
+            "convert it to mcap (ros2 bag convert) where the message's package is installed.")
     store = get_typestore(Stores.EMPTY)
     store.register(types)
     return store

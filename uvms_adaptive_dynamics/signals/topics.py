@@ -20,8 +20,31 @@ from dataclasses import dataclass
 
 from ..config import Config
 
-# Definitions of messages that are not part of ROS 2 Jazzy, by type; see mavros_msgs/msg/RCOut.msg.
-DEFINITIONS = {"mavros_msgs/msg/RCOut": "std_msgs/Header header\nuint16[] channels\n"}
+# Fields of the inputs' types that are not part of ROS 2 Jazzy: logs are converted to them, and
+# recordings of ROS 2 Humble as sqlite3 hold no definitions. Sources: the packages of these names.
+DEFINITIONS = {
+    "mavros_msgs/msg/RCOut": "std_msgs/Header header\nuint16[] channels\n",
+    "mavros_msgs/msg/OverrideRCIn": "uint16[18] channels\n",
+    "dvl_msgs/msg/DVLBeam": "int64 id\nfloat64 velocity\nfloat64 distance\nfloat64 rssi\n"
+                            "float64 nsd\nbool valid\n",
+    "dvl_msgs/msg/DVL": "std_msgs/Header header\nfloat64 time\ngeometry_msgs/Vector3 velocity\n"
+                        "float64 fom\nfloat64[] covariance\nfloat64 altitude\n"
+                        "dvl_msgs/DVLBeam[] beams\nbool velocity_valid\nint64 status\n"
+                        "int64 time_of_validity\nint64 time_of_transmission\nstring form\n",
+    "marine_acoustic_msgs/msg/Dvl": "std_msgs/Header header\nuint8 velocity_mode\n"
+                                    "uint8 dvl_type\ngeometry_msgs/Vector3 velocity\n"
+                                    "float64[9] velocity_covar\nfloat64 altitude\n"
+                                    "float64 course_gnd\nfloat64 speed_gnd\n"
+                                    "uint8 num_good_beams\nfloat32 sound_speed\n"
+                                    "bool beam_ranges_valid\nbool beam_velocities_valid\n"
+                                    "geometry_msgs/Vector3[4] beam_unit_vec\nfloat64[4] range\n"
+                                    "float32[4] range_covar\nfloat32[4] beam_quality\n"
+                                    "float32[4] beam_velocity\n"
+                                    "float32[4] beam_velocity_covar\n",
+    "control_msgs/msg/InterfaceValue": "string[] interface_names\nfloat64[] values\n",
+    "control_msgs/msg/DynamicJointState": "std_msgs/Header header\nstring[] joint_names\n"
+                                          "control_msgs/InterfaceValue[] interface_values\n",
+}
 
 
 @dataclass(frozen=True)

@@ -180,6 +180,25 @@ def test_odometry_is_proposed_for_dvl_and_imu(tmp_path):
     assert config.dvl.xyz == (0.0, 0.0, 0.0) and inspection.proposal.missing == []
 
 
+def test_a_pilots_sticks_and_a_barometer_in_the_dry_hull_are_no_inputs(tmp_path, capsys):
+    """MAVROS records both beside a motion capture, whose odometry is preferred to its twist."""
+    (tmp_path / "tank.yaml").write_text(f"""time: {{column: t}}
+topics:
+  mocap/odom: {{type: nav_msgs/msg/Odometry, pose.pose.position: [x, x, x]}}
+  mocap/velocity: {{type: geometry_msgs/msg/TwistStamped, twist.linear: [x, x, x]}}
+  mavros/imu/static_pressure: {{type: sensor_msgs/msg/FluidPressure, fluid_pressure: p}}
+  mavros/rc/override: {{type: mavros_msgs/msg/OverrideRCIn, channels: [{', '.join('s' * 18)}]}}
+""")
+    rows = (f"{k / 50},{k / 5000},{101000 + k % 3},{1500 + k % 90}" for k in range(500))
+    (tmp_path / "tank.csv").write_text("\n".join(["t,x,p,s", *rows]))
+    assert main(["inspect", str(tmp_path / "tank.yaml")]) == 1
+    said = capsys.readouterr().out
+    assert "set dvl.topic: /mocap/odom" in said and "set depth.enabled: False" in said
+    assert "/mavros/imu/static_pressure (usually the autopilot's own barometer" in said
+    assert "/mavros/rc/override (the pilot's sticks, unless" in said
+    assert "    thrusters.type: mavros_msgs/msg/OverrideRCIn" in said
+
+
 def test_a_topic_whose_name_says_nothing_is_named_by_its_type(tmp_path, bags):
     """A DVL on /nucleus/bottomtrack is found: the line to paste has its topic and type, and makes
     the proposal complete."""

@@ -33,7 +33,13 @@ FOR = {"imu": ("imu/data", "imu", "odom", "mocap", "pose"),
        "joint_states": ("joint_states", "joint"),
        "thrusters": ("rc/out", "thruster", "pwm", "motor", "servo"), "battery": ("battery",)}
 AGAINST = ("raw", "mag", "cmd", "command_", "setpoint", "target", "reference", "desired", "diff",
-           "predicted", "stddev", "filtered", "local_position", "static_pressure", "hdg")
+           "predicted", "stddev", "filtered", "local_position", "hdg")
+# Names of pressures that are not the water's: an autopilot's own barometer is in the dry hull
+# (config/bluerov2_mavros.yaml), and differential pressure is an airspeed.
+DRY = ("static_pressure", "diff_pressure")
+# Type of a pilot's sticks, which the autopilot mixes: thruster commands only where it is set to
+# pass them through.
+STICKS = "mavros_msgs/msg/OverrideRCIn"
 # Types that say little about their content: such topics need a matching name.
 VAGUE = ("std_msgs/msg/Float64", "std_msgs/msg/Float64MultiArray", ODOMETRY, *POSES,
          "geometry_msgs/msg/TwistStamped")
@@ -68,6 +74,10 @@ def choose_topics(found: Survey, proposal: Proposal) -> dict[str, TopicSurvey]:
             continue
         configured = _configured(role, found, proposal)
         candidates = _candidates(role, found, proposal)
+        pose = chosen.get("imu")
+        if role == "dvl" and pose in candidates and "dvl" not in candidates[0].name.lower():
+            # (one source for attitude and velocity: a twist beside it may be in other axes)
+            candidates.sort(key=lambda topic: topic is not pose)
         if configured is None and not candidates:
             absent.append(role)
             continue
@@ -101,13 +111,15 @@ def choose_topics(found: Survey, proposal: Proposal) -> dict[str, TopicSurvey]:
 
 
 def _unnamed(role: str, found: Survey, chosen: dict[str, TopicSurvey]) -> list[TopicSurvey]:
-    """Unused topics of a vague type that may have the role although their names do not say so;
-    those whose names do not speak against it come first."""
+    """Unused topics that may have the role by their type although their names do not say so, or
+    their contents are usually another; those whose names do not speak against it come first."""
     taken = {topic.name for topic in chosen.values()}
-    free = [topic for topic in found.of_types(types_of(role)) if topic.type in VAGUE
+    free = [topic for topic in found.of_types(types_of(role))
+            if (topic.type in (*VAGUE, STICKS) or topic.name.endswith(DRY))
             and topic.name not in taken and not topic.name.endswith(OWN_OUTPUTS)]
     return sorted(free, key=lambda topic: (
-        sum(part in topic.name.lower() for part in AGAINST), -topic.count, topic.name))
+        topic.type == STICKS, sum(part in topic.name.lower() for part in AGAINST), -topic.count,
+        topic.name))
 
 
 def _wanted(role: str, proposal: Proposal) -> bool:
@@ -142,6 +154,8 @@ def _candidates(role: str, found: Survey, proposal: Proposal) -> list[TopicSurve
         fits = [place for place, part in enumerate(FOR[role]) if part in topic.name.lower()]
         if topic.name.endswith(OWN_OUTPUTS) or (topic.type in VAGUE and not fits):
             continue
+        if topic.type == STICKS or topic.name.endswith(DRY):
+            continue
         if role == "joint_states" and not _joints_of(topic):
             continue
         against = sum(part in topic.name.lower() for part in AGAINST)
@@ -173,7 +187,7 @@ def _values(message: Any) -> Any:
 def _without(role: str, found: Survey, proposal: Proposal, unnamed: list[TopicSurvey]) -> None:
     """Handle a role without a matching topic; `unnamed`: topics that may have it by their type."""
     lines = f"{role}.topic: {unnamed[0].name}\n{role}.type: {unnamed[0].type}" if unnamed else ""
-    also = f"also possible by its type: {', '.join(topic.name for topic in unnamed)}"
+    also = f"also possible by its type: {', '.join(map(_with_doubt, unnamed))}"
     if role == "thrusters":
         wrenches = [topic for topic in found.of_types((WRENCH,))
                     if not topic.name.endswith(OWN_OUTPUTS)]
@@ -192,13 +206,23 @@ def _without(role: str, found: Survey, proposal: Proposal, unnamed: list[TopicSu
                      "arm, keep it folded, or join its joint states (docs/recordings.md)")
     elif role in OPTIONAL_INPUTS:
         if role == "depth":
-            proposal.set({"depth.enabled": False}, f"no pressure or depth is recorded: "
-                                                   f"{OPTIONAL_INPUTS[role]}"
+            proposal.set({"depth.enabled": False}, f"no depth or pressure of the water is "
+                                                   f"recorded: {OPTIONAL_INPUTS[role]}"
                          + (f"; {also}" if unnamed else ""))
     elif unnamed:
         proposal.lack(f"no topic is named like {INPUT[role]}; {also}: set the right one", lines)
     else:
         proposal.lack(f"{LACKS[role]}; {NEXT[role]}")
+
+
+def _with_doubt(topic: TopicSurvey) -> str:
+    """The topic's name, with what its messages usually are."""
+    if topic.type == STICKS:
+        return (f"{topic.name} (the pilot's sticks, unless the autopilot passes them through to "
+                "the thrusters: SERVOn_FUNCTION from 51 on)")
+    if topic.name.endswith(DRY):
+        return f"{topic.name} (usually the autopilot's own barometer, in the dry hull)"
+    return topic.name
 
 
 def needed_topics(proposal: Proposal, chosen: dict[str, TopicSurvey]) -> bool:
