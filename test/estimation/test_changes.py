@@ -950,20 +950,54 @@ def test_a_pull_is_no_larger_than_an_axis_that_nothing_drives_allows():
     assert 10.0 < np.linalg.norm(pull.accepted(onset, [pull]).force) < 25.0
 
 
+def test_an_axis_at_rest_speaks_against_what_would_have_turned_it():
+    """A vehicle that goes straight ahead gets held back, as by a taut tether. Two front thrusters
+    that fail by as much explain that, one alone or an exchange of two would have turned it; so
+    would a buoyancy that holds it back by its pitch have let it sink."""
+    T, rng = 60, np.random.default_rng(9)
+    allocation = np.zeros((6, 4))
+    allocation[0], allocation[1] = (.7, .7, -.7, -.7), (-.7, .7, -.7, .7)
+    allocation[5] = -.2, .2, .2, -.2
+    thrust = np.array([9.0, 9.0, -9.0, -9.0]) + 0.1 * rng.normal(size=(T, 4))
+    ahead, weight = np.eye(6)[0], np.zeros((T, 6))
+    weight[:, 0] = 0.005
+    slope = np.zeros((T, 6, 1))
+    slope[:, 0], slope[:, 2] = 0.05, 1.0    # of a weight, at a pitch of three degrees
+    residual = 22.0 * ahead + 0.2 * rng.normal(size=(T, 6))
+
+    def rows(seen, idle):
+        masked = (allocation * thrust[:, None]) * seen[:, None]
+        return RecentRows(slope * seen[:, None], np.zeros((T, 6)), residual, weight * seen,
+                          20.0 * seen, by_thruster=masked, thrust=thrust, idle=idle)
+
+    at_rest = replace(rows(1.0 - ahead, None), weight=np.tile((1.0 - ahead) / (0.04 * T), (T, 1)))
+    evidence = {}
+    for hypothesis in (thruster_scale(np.array([0])), thruster_scale(np.array([0, 1])),
+                       CommandOrder("order of the commands", np.ones(4), allocation),
+                       PartHypothesis("restoring", np.array([300.0]), np.array([0]))):
+        evidence[hypothesis.name] = [hypothesis.evidence(rows(ahead, idle))[0]
+                                     for idle in (None, at_rest)]
+        change = hypothesis.evidence(rows(ahead, None))[1]
+        assert hypothesis.gain(change, rows(ahead, None)) > CHANGE_EVIDENCE_NATS
+    assert min(alone for alone, _ in evidence.values()) > CHANGE_EVIDENCE_NATS
+    both = evidence.pop("thrusters 1 and 2")
+    assert both[1] == pytest.approx(both[0], abs=5.0)
+    assert max(beside for _, beside in evidence.values()) < 0.5 * CHANGE_EVIDENCE_NATS
+
+
 def test_another_wiring_of_no_thrusters_that_move_is_no_evidence():
     """Commands of zero may come in any order; noise is none, and of a single thruster that is
     reversed the factor is the simpler cause."""
     rng, allocation = np.random.default_rng(8), np.eye(6)[:, [0, 1, 5]]
     wiring = CommandOrder("order of the commands", np.ones(3), allocation)
     still = RecentRows(np.zeros((50, 6, 1)), np.zeros((50, 6)), rng.normal(size=(50, 6)),
-                       np.ones((50, 6)), np.full(6, 50.0), by_thruster=np.zeros((50, 6, 3)))
+                       np.ones((50, 6)), np.full(6, 50.0), thrust=np.zeros((50, 3)))
     assert wiring.evidence(still)[0] == -np.inf
     thrust = 5.0 * rng.normal(size=(50, 3))
     found = []
     for drives in ((1, 2, 3), (1, 2, -3), (2, 1, 3)):
         moved = driven(allocation, drives) - allocation
-        rows = replace(still, by_thruster=allocation * thrust[:, None],
-                       residual=rng.normal(size=(50, 6)) - thrust @ moved.T)
+        rows = replace(still, thrust=thrust, residual=rng.normal(size=(50, 6)) - thrust @ moved.T)
         found.append(wiring.evidence(rows))
         assert GrownNoise.of(np.zeros((50, 6, 1)), rows).gain(np.ones(1)) == 0.0
     assert [odds for odds, _ in found[:2]] == [-np.inf, -np.inf]

@@ -88,6 +88,9 @@ class Rival(Protocol):
     def gain(self, change: np.ndarray) -> float:
         """ln likelihood ratio of a given change (k,) against this."""
 
+    def beside(self, A: np.ndarray, b: np.ndarray) -> Rival:
+        """This with further normal equations A (k, k), b (k,) of rows whose noise is known."""
+
 
 class Unchanged(NamedTuple):
     """Nothing has changed, and the noise is what it was. Normal equations A (k, k), b (k,)."""
@@ -109,6 +112,10 @@ class Unchanged(NamedTuple):
     def gain(self, change: np.ndarray) -> float:
         """See `Rival.gain`."""
         return float(self.b @ change - 0.5 * change @ self.A @ change)
+
+    def beside(self, A: np.ndarray, b: np.ndarray) -> Unchanged:
+        """See `Rival.beside`."""
+        return Unchanged(self.A + A, self.b + b)
 
 
 class Spans:
@@ -139,12 +146,14 @@ class GrownNoise(NamedTuple):
 
     Normal equations A (C, k, k), b (C, k), sum of squares (C,) and number (C,) of independent rows
     of each channel, by the noise from before. The likelihood of a channel is the mean of those with
-    each growth; the change is integrated out about its likeliest value (Laplace)."""
+    each growth; the change is integrated out about its likeliest value (Laplace). known: of rows
+    whose noise has not grown."""
 
     A: np.ndarray
     b: np.ndarray
     square: np.ndarray
     number: np.ndarray
+    known: Unchanged | None = None
 
     @classmethod
     def of(cls, columns: np.ndarray, rows: RecentRows) -> GrownNoise:
@@ -159,12 +168,21 @@ class GrownNoise(NamedTuple):
         precision = np.ones_like(self.number)
         for _ in range(REWEIGHTINGS):       # each iteration finds a likelier change
             A, b = np.tensordot(precision, self.A, 1), precision @ self.b
+            if self.known is not None:
+                A, b = A + self.known.A, b + self.known.b
             explained, mean = bayes_factor(A, b, stddev)
             left = np.maximum(self.square + (self.A @ mean - 2 * self.b) @ mean, 0.0)
             likelihood, precision = self._of_squares(left)
         prior = 0.5 * mean @ (b - A @ mean)         # of its size, by the optimality of the mean
         occam = explained - 0.5 * b @ mean
-        return float((likelihood - self._of_squares(self.square)[0]).sum() - prior + occam), mean
+        gain = (likelihood - self._of_squares(self.square)[0]).sum()
+        if self.known is not None:
+            gain += self.known.gain(mean)
+        return float(gain - prior + occam), mean
+
+    def beside(self, A: np.ndarray, b: np.ndarray) -> GrownNoise:
+        """See `Rival.beside`."""
+        return self._replace(known=Unchanged(A, b))
 
     def gain(self, change: np.ndarray) -> float:
         """See `Rival.gain`."""

@@ -47,6 +47,25 @@ class Onset(NamedTuple):
     odds: str
 
 
+class _IdleSums(NamedTuple):
+    """Normal equations A (axes, k, k), b (axes, k) of the axes that do not count, if any. They
+    bound a change, as does a prior, but are no evidence of it."""
+
+    A: np.ndarray | None = None
+    b: np.ndarray = np.zeros(0)
+
+    def beside(self, rival: Rival) -> Rival:
+        """The rival that knows these axes, too."""
+        return rival if self.A is None else rival.beside(self.A.sum(axis=0), self.b.sum(axis=0))
+
+    def favour(self, change: np.ndarray) -> float:
+        """What these axes add to the evidence of a change (k,) [nats]."""
+        if self.A is None:
+            return 0.0
+        gains = self.b @ change - 0.5 * (self.A @ change) @ change
+        return float(np.maximum(gains, 0.0).sum())
+
+
 @dataclass(frozen=True)
 class Hypothesis(ABC):
     """What may have changed. stddev (k,): prior deviation of such a change, times one of `sizes`,
@@ -85,11 +104,14 @@ class Hypothesis(ABC):
                  rival: type[Rival] = Unchanged) -> tuple[float, np.ndarray]:
         """(ln Bayes factor against the rival, the change's posterior mean (k,) with the likelier
         size)."""
-        return self._odds(rival.of(self.columns(rows), rows))
+        idle = self._of_idle(rows)
+        return self._without_idle(self._odds(idle.beside(rival.of(self.columns(rows), rows))), idle)
 
     def evidence_since(self, spans: Spans) -> list[tuple[float, np.ndarray]]:
         """`evidence` of each span, against no change."""
-        return [self._odds(rival) for rival in spans.unchanged(self.columns(spans.longest))]
+        idle = map(self._of_idle, spans.each)
+        return [self._without_idle(self._odds(one.beside(rival)), one)
+                for rival, one in zip(spans.unchanged(self.columns(spans.longest)), idle)]
 
     def _odds(self, rival: Rival) -> tuple[float, np.ndarray]:
         """`evidence` against a rival that knows the rows."""
@@ -100,9 +122,40 @@ class Hypothesis(ABC):
         mixed = float(reduce(np.logaddexp, odds)) - math.log(len(odds))
         return mixed, found[odds.index(max(odds))][1]
 
+    def effect(self, change: np.ndarray, rows: RecentRows) -> np.ndarray:
+        """(T, C) effect of a change (k,) on the efforts."""
+        return self.columns(rows) @ change
+
     def gain(self, change: np.ndarray, rows: RecentRows) -> float:
         """ln likelihood ratio of the rows with a given change (k,) against no change."""
-        return log_likelihood_ratio(rows, rows.residual - self.columns(rows) @ change)
+        return (log_likelihood_ratio(rows, rows.residual - self.effect(change, rows))
+                + self.objection(change, rows))
+
+    def objection(self, change: np.ndarray, rows: RecentRows) -> float:
+        """What speaks against a change (k,) on the axes that do not count, in nats, 0 at most: rest
+        proves no change, but one that would have moved an axis is unlikely."""
+        idle = rows.idle
+        if idle is None or not idle.weight.any():
+            return 0.0
+        effect = self.effect(change, idle)
+        gains = (idle.weight * effect * (idle.residual - 0.5 * effect)).sum(axis=0)
+        return float(np.minimum(gains, 0.0).sum())
+
+    def _of_idle(self, rows: RecentRows) -> _IdleSums:
+        idle = rows.idle
+        if idle is None or not (axes := idle.weight.any(axis=0)).any():
+            return _IdleSums()
+        columns = self.columns(idle)[:, axes].transpose(1, 2, 0)        # (axes, k, T)
+        weighted = columns * idle.weight.T[axes, None]
+        return _IdleSums(weighted @ columns.transpose(0, 2, 1),
+                         (weighted @ idle.residual.T[axes, :, None])[..., 0])
+
+    @staticmethod
+    def _without_idle(found: tuple[float, np.ndarray],
+                      idle: _IdleSums) -> tuple[float, np.ndarray]:
+        """Evidence with a change's posterior mean, less what axes that do not count add to it."""
+        odds, change = found
+        return odds - idle.favour(change), change
 
 
 def names_of(alike: Sequence[Hypothesis]) -> str:

@@ -24,7 +24,7 @@ from typing import NamedTuple
 import numpy as np
 
 from ..model.scales import Scales
-from ..model.wiring import between, rewired
+from ..model.wiring import between, rewired, thrusts
 from ..uncertainty.noise_scale import WINSOR
 from ..uncertainty.parameter_covariance import ParameterCovariance
 from .information import InformationState
@@ -32,6 +32,11 @@ from .prediction import Prediction
 
 COVARIANCE_ROWS = 8     # rows between two kept covariances of the estimate
 VARIANCES_FORMED = 12   # rows of a span at which their variance by the estimate is formed
+
+
+# fields of `RecentRows` with a value for each row
+SPANNING = ("Y", "predicted", "residual", "weight", "by_velocity", "R_nb", "load", "by_thruster",
+            "measured", "thrust")
 
 
 @dataclass(frozen=True)
@@ -45,7 +50,9 @@ class RecentRows:
     by_velocity (T, C, 2): change of the predictions with the scale of the linear velocity; R_nb
     (T, 3, 3): attitudes; load (T, 12): external force assumed in each prediction; by_thruster
     (T, C, N): contribution of each thruster to the efforts; measured (T, C): the efforts, less
-    known loads; allocation (6, N): of the thrusters."""
+    known loads; allocation (6, N): of the thrusters; thrust (T, N): behind each command. idle: the
+    rows that are not learnt from, or whose noise is not known yet, with weights as if all of an
+    axis had the same error."""
 
     Y: np.ndarray
     predicted: np.ndarray
@@ -58,6 +65,13 @@ class RecentRows:
     by_thruster: np.ndarray | None = None
     measured: np.ndarray | None = None
     allocation: np.ndarray | None = None
+    thrust: np.ndarray | None = None
+    idle: RecentRows | None = None
+
+    def newest(self, rows: int) -> RecentRows:
+        """Views of the newest `rows` of these without idle ones, whose `independent` stays."""
+        return replace(self, **{name: values[-rows:] for name in SPANNING
+                                if (values := getattr(self, name)) is not None})
 
     def residual_of(self, predicted: np.ndarray, scales: Scales, present: Scales) -> np.ndarray:
         """(T, C) residuals of other predictions (T, C), or the same, if the factors on measurements
@@ -123,11 +137,12 @@ class RowHistory:
         """allocation (6, N): of the thrusters."""
         self.stride, self._length, self._allocation = stride, length, allocation
         self._Y = np.zeros((length, channels, size))
-        # measured, predicted, residual, variance due to the parameters, counts, drifts
-        self._values = np.zeros((6, length, channels))
+        # measured, predicted, residual, variance due to the parameters, valid, counts, drifts
+        self._values = np.zeros((7, length, channels))
         self._by_velocity = np.zeros((length, channels, 2))
         self._R_nb, self._load = np.zeros((length, 3, 3)), np.zeros((length, 12))
         self._by_thruster = np.zeros((length, channels, allocation.shape[1]))
+        self._thrust = np.zeros((length, allocation.shape[1]))
         self._pi = np.zeros((length, size))
         # covariances of some estimates, each with the number of its row since the rows were cleared
         self._covariances: deque[tuple[int, np.ndarray]] = deque(
@@ -147,17 +162,19 @@ class RowHistory:
             self._covariances.append((self._added, covariance.matrix))
         self._added += 1
         # No parameters explain motion without effort: something outside causes it.
-        k, drifts = self._next, prediction.valid & ~counts & settled
+        k, valid, drifts = self._next, prediction.valid, prediction.valid & ~counts & settled
         counts = counts & settled
-        self._Y[k] = prediction.regressor * counts[:, None]
-        self._values[:, k] = ((prediction.measured - prediction.tau_known) * counts,
-                              (prediction.predicted - prediction.tau_known) * counts,
-                              np.where(prediction.valid, prediction.residual, 0.0),
-                              prediction.parameter_variance, counts, drifts)
+        self._Y[k] = prediction.regressor * valid[:, None]
+        self._values[:, k] = ((prediction.measured - prediction.tau_known) * valid,
+                              (prediction.predicted - prediction.tau_known) * valid,
+                              np.where(valid, prediction.residual, 0.0),
+                              prediction.parameter_variance, valid, counts, drifts)
         if prediction.by_velocity is not None:
-            self._by_velocity[k] = prediction.by_velocity * counts[:, None]
+            self._by_velocity[k] = prediction.by_velocity * valid[:, None]
         if prediction.by_thruster is not None:
-            self._by_thruster[k] = prediction.by_thruster * counts[:, None]
+            self._by_thruster[k] = prediction.by_thruster * valid[:, None]
+            if self._thrust.size:
+                self._thrust[k] = thrusts(self._allocation, prediction.by_thruster)
         if prediction.R_nb is not None:
             self._R_nb[k] = prediction.R_nb
         self._load[k] = 0.0 if prediction.load is None else prediction.load
@@ -172,14 +189,15 @@ class RowHistory:
     def contributions(self) -> np.ndarray:
         """(T, C, N) of each thruster to the efforts, oldest first; zero in rows that do not count.
         """
-        return self._by_thruster[self._newest(self.filled)]
+        order = self._newest(self.filled)
+        return self._by_thruster[order] * self._values[5, order][..., None]
 
     def as_then(self, newest: RecentRows, variance: SpanVariance) -> RecentRows:
         """The newest rows, predicted with the estimate of the first one, which has absorbed nothing
         of a change since, and was as uncertain as then."""
         rows = len(newest.Y)
-        predicted = newest.Y @ self._pi[(self._next - rows) % self._length]
-        parameter_variance, counts, drifts = self._values[3:, self._newest(rows)]
+        then_pi = self._pi[(self._next - rows) % self._length]
+        parameter_variance, *kinds = self._values[3:, self._newest(rows)]
         first = self._added - rows
         covariance = next((one for at, one in reversed(self._covariances) if at <= first),
                           self._covariances[0][1])
@@ -187,10 +205,17 @@ class RowHistory:
         some = np.linspace(0, rows - 1, min(rows, VARIANCES_FORMED)).astype(int)
         then = ((newest.Y[some] @ covariance) * newest.Y[some]).sum(axis=2)
         between = np.stack([np.interp(np.arange(rows), some, one) for one in then.T], axis=1)
-        return replace(
-            newest, predicted=predicted, residual=newest.residual + newest.predicted - predicted,
-            **self._weights(rows, variance, predicted, counts, drifts,
-                            np.maximum(parameter_variance, between)))
+        predicted = newest.Y @ then_pi
+        weights = self._weights(rows, variance, predicted, kinds,
+                                np.maximum(parameter_variance, between))
+        found = replace(newest, predicted=predicted, residual=newest.residual + newest.predicted
+                        - predicted, weight=weights[0], independent=weights[1])
+        if newest.idle is None:
+            return found
+        idle, predicted = newest.idle, newest.idle.Y @ then_pi
+        return replace(found, idle=replace(
+            idle, predicted=predicted, residual=idle.residual + idle.predicted - predicted,
+            weight=weights[2]))
 
     def _newest(self, rows: int) -> np.ndarray:
         """(rows,) places of the newest rows, oldest first."""
@@ -200,25 +225,41 @@ class RowHistory:
                        variance: SpanVariance) -> dict[int, RecentRows]:
         """`newest` for several numbers of rows, ascending, all views of the longest."""
         order = self._newest(lengths[-1])
-        Y, by_velocity, R_nb, load, by_thruster = (values[order] for values in (
-            self._Y, self._by_velocity, self._R_nb, self._load, self._by_thruster))
-        measured, predicted, residual, parameter_variance, counts, drifts = self._values[:, order]
-        return {rows: RecentRows(Y[-rows:], predicted[-rows:], residual[-rows:],
-                                 by_velocity=by_velocity[-rows:], R_nb=R_nb[-rows:],
-                                 load=load[-rows:], by_thruster=by_thruster[-rows:],
-                                 measured=measured[-rows:], allocation=self._allocation,
-                                 **self._weights(rows, variance, predicted[-rows:], counts[-rows:],
-                                                 drifts[-rows:], parameter_variance[-rows:]))
-                for rows in lengths}
+        parameter_variance, *kinds = self._values[3:, order]
+        valid, counts, _ = kinds
+        learnt, idle = self._masked(order, counts), self._masked(order, valid - counts)
+        found = {}
+        for rows in lengths:
+            weight, independent, alone = self._weights(
+                rows, variance, learnt.predicted[-rows:], [kind[-rows:] for kind in kinds],
+                parameter_variance[-rows:])
+            found[rows] = replace(
+                learnt.newest(rows), weight=weight, independent=independent,
+                idle=replace(idle.newest(rows), weight=alone))
+        return found
 
-    def _weights(self, rows: int, variance: SpanVariance, predicted: np.ndarray, counts: np.ndarray,
-                 drifts: np.ndarray, parameter_variance: np.ndarray) -> dict[str, np.ndarray]:
-        """weight (T, C) and independent (C,), as in `RecentRows`."""
+    def _masked(self, order: np.ndarray, mask: np.ndarray) -> RecentRows:
+        """The rows in this order, without weights, zero where mask (T, C) is, except the residual.
+        """
+        measured, predicted, residual = self._values[:3, order]
+        each = mask[..., None]
+        return RecentRows(
+            self._Y[order] * each, predicted * mask, residual, np.zeros_like(residual),
+            np.zeros(residual.shape[1]), self._by_velocity[order] * each, self._R_nb[order],
+            self._load[order], self._by_thruster[order] * each, measured * mask, self._allocation,
+            self._thrust[order])
+
+    def _weights(self, rows: int, variance: SpanVariance, predicted: np.ndarray,
+                 kinds: Sequence[np.ndarray], parameter_variance: np.ndarray
+                 ) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+        """weight (T, C), independent (C,) and the idle rows' weight (T, C), as in `RecentRows`;
+        kinds (T, C) each: rows that are valid, that count, and that drift."""
+        valid, counts, drifts = kinds
         # The parameters' error is common to all rows of the span, so it does not average out; nor
         # does the error of a row that is not driven.
         span, growth = rows * self.stride, variance.growth(predicted, counts)
-        weight = self.stride * (
-            counts / (growth * variance.independent + span * parameter_variance)
-            + drifts / (span * (growth * variance.row + parameter_variance)))
         square = growth * variance.row + parameter_variance
-        return {"weight": weight, "independent": (weight * square).sum(axis=0)}
+        alone = self.stride / (span * square)
+        weight = (self.stride * counts / (growth * variance.independent + span * parameter_variance)
+                  + drifts * alone)
+        return weight, (weight * square).sum(axis=0), (valid - counts) * alone

@@ -22,9 +22,9 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from ..model.wiring import directions, driven, one_step_from, thrusts
+from ..model.wiring import directions, driven, one_step_from
 from .accepted_change import CURVE_ERROR, Change, ThrusterChange, WiringChange
-from .change_evidence import Rival, Spans, Unchanged, bayes_factor, log_likelihood_ratio
+from .change_evidence import Rival, Spans, Unchanged, bayes_factor
 from .hypothesis import ALIKE_NATS, Hypothesis, Onset, names_of
 from .recent_rows import RecentRows
 from .scale_hypotheses import ThrustScale
@@ -73,10 +73,11 @@ class ThrusterScale(Hypothesis):
     def _certain(self, rows: RecentRows) -> ThrusterScale:
         """This hypothesis without thrusters that explain nothing: one after the other is left out
         while the rest explain the rows about equally well."""
-        A, b = Unchanged.of(self.columns(rows), rows)
+        rival = self._of_idle(rows).beside(Unchanged.of(self.columns(rows), rows))
+        assert isinstance(rival, Unchanged)
 
         def odds(kept: list[int]) -> float:
-            return bayes_factor(A[np.ix_(kept, kept)], b[kept], self.stddev[kept])[0]
+            return bayes_factor(rival.A[np.ix_(kept, kept)], rival.b[kept], self.stddev[kept])[0]
 
         kept = list(range(self.thrusters.size))
         while len(kept) > 1:
@@ -150,8 +151,8 @@ class CommandOrder(Hypothesis):
     def columns(self, rows: RecentRows) -> np.ndarray:
         """See `Hypothesis.columns`: (T, C, N) the thrust behind each command."""
         found = np.zeros((*rows.residual.shape, self.stddev.size))
-        if rows.by_thruster is not None:
-            found[:, :6] = thrusts(self.allocation, rows.by_thruster)[:, None]
+        if rows.thrust is not None:
+            found[:, :6] = rows.thrust[:, None]
         return found
 
     def evidence(self, rows: RecentRows,
@@ -171,18 +172,17 @@ class CommandOrder(Hypothesis):
         drives, steps = self._likeliest(thrust, rows)
         if np.count_nonzero(drives != self._as_set) < 2:
             return -math.inf, self._as_set.astype(float)
-        effect = thrust[:, 0] @ self._moved(drives[None])[0].T
-        column = np.zeros((*rows.residual.shape, 1))
-        column[:, :6, 0] = -effect
-        gain = rival.of(column, rows).gain(np.ones(1))
-        return gain - steps * math.log(len(self._steps(drives))), drives.astype(float)
+        change = drives.astype(float)
+        gain = rival.of(self.effect(change, rows)[..., None], rows).gain(np.ones(1))
+        return (gain + self.objection(change, rows)
+                - steps * math.log(len(self._steps(drives)))), change
 
-    def gain(self, change: np.ndarray, rows: RecentRows) -> float:
-        """See `Hypothesis.gain`."""
-        moved = self._moved(change[None].astype(int))[0]
-        residual = rows.residual.copy()
-        residual[:, :6] += self.columns(rows)[:, 0] @ moved.T
-        return log_likelihood_ratio(rows, residual)
+    def effect(self, change: np.ndarray, rows: RecentRows) -> np.ndarray:
+        """See `Hypothesis.effect`."""
+        found = np.zeros_like(rows.residual)
+        if rows.thrust is not None:
+            found[:, :6] = -rows.thrust @ self._moved(change[None].astype(int))[0].T
+        return found
 
     def accepted(self, onset: Onset, alike: Sequence[Hypothesis]) -> Change:
         """See `Hypothesis.accepted`."""
