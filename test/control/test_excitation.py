@@ -21,6 +21,7 @@ import numpy as np
 import pytest
 
 from uvms_adaptive_dynamics.config import Config
+from uvms_adaptive_dynamics.control.desired_motion import desired_motion
 from uvms_adaptive_dynamics.control.excitation.design import design, largest_uses
 from uvms_adaptive_dynamics.control.excitation.limits import MotionLimits, moving
 from uvms_adaptive_dynamics.control.excitation.motion_information import information
@@ -28,6 +29,8 @@ from uvms_adaptive_dynamics.control.excitation.noise import measured_noise, nois
 from uvms_adaptive_dynamics.control.excitation.objective import Objective, Tones
 from uvms_adaptive_dynamics.control.excitation.prior_knowledge import Knowledge
 from uvms_adaptive_dynamics.control.excitation.rows import regressors
+from uvms_adaptive_dynamics.control.guide import Request, StageView
+from uvms_adaptive_dynamics.control.guided_design import designed as guided
 from uvms_adaptive_dynamics.errors import ParameterError, RobotError
 from uvms_adaptive_dynamics.model import link_geometry
 from uvms_adaptive_dynamics.model.dynamics import rows_of
@@ -321,6 +324,42 @@ def test_thrusters_are_mixed_as_the_settings_have_them():
     plain = MotionLimits.from_config(CONFIG, ROBOT)
     uses = plain.effort_uses(np.concatenate([CONFIG.feedforward.wrench_limits, plain.torque]))
     np.testing.assert_allclose(uses, 1.0)
+
+
+@pytest.mark.parametrize("low, high", [(-np.inf, 1.0), (-1.0, np.inf), (-np.inf, np.inf)])
+def test_a_joint_keeps_the_one_end_that_it_has(low, high):
+    limits = replace(LIMITS, low=LIMITS.low.copy(), high=LIMITS.high.copy())
+    limits.low[6], limits.high[6] = low, high
+    motion = design(ROBOT, PRIOR, NOISE, FREE, ["axis_e"], limits, T, 1, config=CONFIG)
+    wanted = motion.coordinates_at(np.arange(0.0, T, 0.05))[0][:, 6]
+    assert low < wanted.min() < wanted.max() < high
+    ends = limits.middle[6] + limits.reach[6] * np.array([-1, 1])
+    assert ends[1] - ends[0] == pytest.approx(2 * np.pi)
+    assert ends[0] >= low - 1e-9 and ends[1] <= high + 1e-9
+
+
+def test_joints_with_names_of_the_vehicle_s_limits_have_their_own():
+    """A pan-tilt unit's 'tilt', a base's 'yaw': each keeps its range."""
+    value = np.zeros((1, 10))
+    value[0, 6:] = LIMITS.middle[6:] + np.array([0.5, -2.0, 0.0, 0.0]) * LIMITS.reach[6:]
+    motion = desired_motion(value, 0 * value, 0 * value)
+    uses = replace(LIMITS, joints=("yaw", "tilt", "speed", "axis_b")).motion_uses(value, motion)
+    assert uses["yaw range"] == pytest.approx(0.5) and uses["tilt range"] == pytest.approx(2.0)
+    assert uses["yaw"] == uses["tilt"] == uses["speed"] == pytest.approx(0.0)
+
+
+def test_what_is_not_commanded_stays_where_it_is():
+    """A parked arm keeps its posture; a stage of the parked arm alone is refused."""
+    config = CONFIG.with_values({"identification.joint_output": "none"})
+    known = replace(PRIOR, noise_stddev=NOISE)
+    posture = (1.3, 0.3, 0.3, 0.6)
+    whole_robot = Request(StageView("all", "all", ("*",)), 1, posture=posture)
+    motion = guided(config, ROBOT, LIMITS, known, FREE, whole_robot)
+    assert motion.posture == pytest.approx(posture)
+    assert np.abs(motion.sine[:6]).any(axis=1).all() and not motion.sine[6:].any()
+    with pytest.raises(ParameterError, match="'the arm' moves only axis_\\*, which is not comm"):
+        guided(config, ROBOT, LIMITS, known, FREE, Request(
+            StageView("arm", "the arm", ("axis_*",)), 1, posture=posture))
 
 
 def test_a_joint_without_a_speed_is_refused():

@@ -15,6 +15,7 @@
 """The feedforward without ROS: its efforts, and its robustness to a misbehaving estimator."""
 import math
 import time
+from dataclasses import replace
 
 import numpy as np
 import pinocchio as pin
@@ -82,6 +83,22 @@ def test_the_arms_reaction_is_what_the_vehicle_feels_of_the_arm():
                              NU_DOT, np.zeros(0), PRIOR.values[:27]).tau
     got = feedforward().efforts(0.0, state(), NU_DOT, MU_DDOT)
     np.testing.assert_allclose(got.tau[:6] + got.arm_reaction, alone, atol=1e-9)
+
+
+def test_the_arms_reaction_is_no_matter_of_the_thrusters():
+    """Thrust that falls short in one direction changes what to command, not what the arm does."""
+    config = CONFIG.with_values({"robot.terms": ["thrust_by_direction"]})
+    robot = RobotModel.from_config(config)
+    prior = prior_from_config(config, robot)
+    short = prior.values + 0.2 * np.array([name.startswith("thrust_") for name in prior.names])
+    found = []
+    for values in (prior.values, short):
+        one = Feedforward(robot, replace(prior, values=values), config)
+        for heave in (1.0, -1.0):
+            found.append(one.efforts(0.0, state(), heave * np.eye(6)[2], np.zeros(4)))
+    for as_known, really in zip(found[:2], found[2:]):
+        assert really.arm_reaction == pytest.approx(as_known.arm_reaction)
+        assert abs(really.tau[2] - as_known.tau[2]) > 1.0
 
 
 def test_the_arms_reaction_is_its_weight_and_its_lost_momentum():

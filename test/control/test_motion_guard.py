@@ -29,7 +29,7 @@ from uvms_adaptive_dynamics.control.state_filter import MotionState
 from uvms_adaptive_dynamics.model.robot import RobotModel
 from uvms_adaptive_dynamics.model.rotations import from_rpy
 
-CONFIG = Config().with_values({"identification.heartbeat": 0.5,
+CONFIG = Config().with_values({"identification.heartbeat": 0.5, "battery.enabled": True,
                                "identification.least_voltage": 13.2})
 SET, EXC = CONFIG.identification, CONFIG.excitation
 FAST = SET.overspeed
@@ -125,6 +125,32 @@ def test_the_battery_may_sag_for_a_moment():
     assert codes(low, LOW_FOR, watch) == ["battery"]
     assert codes(GOOD, LOW_FOR + 0.1, watch) == codes(low, LOW_FOR + 0.2, watch) == []
     assert codes(replace(GOOD, voltage=math.nan), 99.0, watch) == []
+
+
+def test_a_robot_with_an_empty_or_unknown_battery_is_not_armed_and_does_not_go_on():
+    """Before arming nothing excuses a low voltage, and earlier ones do not count after it."""
+    watch, low = guard(), replace(GOOD, voltage=13.0)
+    assert codes(low, 0.0, watch) == []
+    assert codes(replace(low, armed=False), 5.0, watch) == ["battery"]
+    assert codes(low, 600.0, watch) == []
+    for age in (1.01 * SET.battery_timeout, math.inf):
+        for armed in (True, False):
+            view = replace(silent("battery", age), armed=armed)
+            assert codes(view) == ["stale_battery"]
+    assert codes(silent("battery", SET.battery_timeout)) == []
+    without = CONFIG.with_values({"identification.least_voltage": 0.0})
+    assert codes(silent("battery", math.inf), of=MotionGuard(without, LIMITS)) == []
+
+
+def test_axes_without_room_have_what_holding_still_needs():
+    config = CONFIG.with_values({"excitation.box": (0.0, 1.0, 1.0), "excitation.yaw_turns": 0.0})
+    watch = MotionGuard(config, MotionLimits.from_config(config, MODEL))
+    near, far = (share * np.array([EXC.position_margin, EXC.attitude_margin])
+                 for share in (0.49, 1.01))
+    view = replace(moved(0, near[0]), turned=near[1])
+    assert codes(view, of=watch) == [] and watch.unsteady(view) is None
+    assert codes(moved(0, far[0]), of=watch) == ["box"]
+    assert codes(replace(GOOD, turned=far[1]), of=watch) == ["tether"]
 
 
 @settings(max_examples=200, deadline=None)

@@ -227,6 +227,19 @@ def test_a_stop_is_a_straight_line_to_neutral(ramp):
     assert one.cause is STOP
 
 
+def test_speed_set_points_stop_in_a_straight_line_too():
+    one = pilot(joint_output="velocity")
+    one.arm(0.0, state())
+    one.follow(0.0, trajectory())
+    t = 0.0
+    while abs(before := one.commands(t, state()).mu_dot[3]) < 0.1:
+        t += PERIOD
+    one.stop(STOP)
+    after = [one.commands(t, None).mu_dot[3] for _ in range(round(0.5 / PERIOD) + 5)]
+    assert np.diff([before, *after[:25]]) == pytest.approx(np.full(25, -before / 25))
+    assert after[24:] == [0.0] * 6
+
+
 def test_a_clock_that_jumps_back_does_not_hold_up_the_stop():
     one = pilot(ramp=0.1)
     one.arm(100.0, state())
@@ -292,6 +305,20 @@ def test_motions_grow_while_they_go_well_and_shrink_when_one_is_broken_off():
     assert guide.next(end + 5.0, STAGE) is None and len(guide.flown) == 2
     late = end + 5.0 + one.time_left(end + 5.0) - 1.0
     assert guide.next(late, STAGE).size == asked.size / SMALLER
+
+
+def test_a_design_that_a_break_off_has_overtaken_may_fail():
+    one = pilot()
+    one.arm(0.0, state())
+    guide = Guide(one, 8.0)
+    first = guide.next(0.0, STAGE)
+    guide.designed(trajectory(20.0))
+    guide.next(0.0, STAGE)
+    t = one.time_left(0.0) - 7.0
+    assert guide.next(t, STAGE).number == 2
+    assert one.break_off(t)
+    assert guide.next(t + PERIOD, STAGE) is None and guide.failed("no room") is None
+    assert guide.next(t + 2 * PERIOD, STAGE).size < first.size
 
 
 def test_only_channels_that_have_not_moved_yet_start_small():
@@ -391,4 +418,9 @@ def test_the_end_of_the_schedule_and_a_motion_that_cannot_be_end_it():
     guide.next(0.0, STAGE)
     cause = guide.failed("no room")
     assert cause.code == "no_motion" and "no room" in cause.sentence
+    guide.next(0.0, STAGE)
+    guide.next(1.0, replace_stage("vehicle"))
+    assert guide.failed("no room") is None      # its stage is over
+    again = guide.next(2.0, replace_stage("vehicle"))
+    assert again.stage.name == "vehicle" and again.posture == tuple(MU)
     assert replace(CONFIG).identification.move is False

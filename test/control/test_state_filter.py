@@ -22,6 +22,7 @@ from uvms_adaptive_dynamics.model.rotations import (
     FRD_FROM_FLU,
     NED_FROM_ENU,
     from_quaternion,
+    from_rotation_vector,
     to_rotation_vector,
 )
 from uvms_adaptive_dynamics.simulation.robot import SimulatedRobot
@@ -73,6 +74,43 @@ def test_the_state_is_the_true_one_within_its_sensors(run):
     assert np.all(rms[:3] < 0.15) and np.all(rms[3:6] < np.radians(0.1))
     assert np.all(rms[6:9] < 0.012) and np.all(rms[9:12] < 0.005)
     assert np.all(rms[12:16] < 0.0025) and np.all(rms[16:] < 0.03)
+
+
+@pytest.mark.parametrize("xyz", [(0.0, 0.0, 0.0), (0.3, -0.2, 0.1)])
+def test_an_imu_beside_the_origin_of_a_vehicle_that_turns_about_it(xyz):
+    """The origin stands still, the IMU accelerates: no velocity, no way."""
+    filter_ = StateFilter(CONFIG.with_values({"imu.xyz": xyz}), np.array([0.0, 0.0, 5.0]))
+    place, frequency, errors = FRD_FROM_FLU @ np.array(xyz), 2 * np.pi * 0.45, []
+    axis, gravity = np.array([0.6, 0.8, 0.0]), np.array([0.0, 0.0, CONFIG.robot.gravity])
+    dvl = FRD_FROM_FLU @ np.array(CONFIG.dvl.xyz)
+    for k in range(1, 3000):
+        t = 0.01 * k
+        angle, rate, spin = (0.3 * np.sin(frequency * t), 0.3 * frequency * np.cos(frequency * t),
+                             -0.3 * frequency ** 2 * np.sin(frequency * t))
+        R, omega = from_rotation_vector(angle * axis), rate * axis
+        force = (np.cross(spin * axis, place) + np.cross(omega, np.cross(omega, place))
+                 - R.T @ gravity)
+        filter_.add("imu", t, [*R[2], *omega, *force, np.arctan2(R[1, 0], R[0, 0])])
+        filter_.add("joint_states", t, [0.0] * 12)
+        if k % 10 == 0:
+            filter_.add("dvl", t, np.cross(omega, dvl).tolist())
+        if t > 10.0:
+            state = filter_.motion(t)
+            errors.append(np.concatenate([state.nu[:3], state.position - [0.0, 0.0, 5.0]]))
+    assert np.abs(errors).max(axis=0) == pytest.approx(np.zeros(6), abs=0.01)
+
+
+def test_the_first_depth_is_taken_as_it_is(run):
+    """At once, less the sensor's height above the origin; from the next on it is smoothed."""
+    filter_ = StateFilter(CONFIG.with_values({"depth.xyz": (0.0, 0.0, 0.4)}), np.zeros(3))
+    for k in range(1, 20):
+        filter_.add("imu", 0.01 * k, [0.0, 0.0, 1.0] + [0.0] * 5 + [-CONFIG.robot.gravity, 0.0])
+        filter_.add("joint_states", 0.01 * k, [0.0] * 12)
+    filter_.add("dvl", 0.19, [0.0, 0.0, 0.0])
+    filter_.add("depth", 0.19, [5.7])
+    assert filter_.motion(0.19).position[2] == pytest.approx(6.1)
+    filter_.add("depth", 0.2, [6.7])
+    assert filter_.motion(0.19).position[2] == pytest.approx(6.3)
 
 
 def test_how_far_the_place_may_be_off_is_the_random_walk_of_the_dvl_s_noise():

@@ -80,6 +80,21 @@ def test_a_smooth_noise_is_found_and_the_white_one_beside_it_left_out():
     assert np.allclose(found.variance, 9.0)
 
 
+@pytest.mark.parametrize("period", [0.07, 0.25])
+def test_ticks_of_any_length_give_the_correlation_at_the_same_lags(period):
+    """A tone of 4 s: its correlation at 1 s is zero, at 2 s it would be -1 (tapered)."""
+    config = CONFIG.with_values({"filter.period": period, "twin.memory": 3600.0})
+    residuals = Residuals(config, Channels(1))
+    for k in range(round(600 / period)):
+        residuals.add(SimpleNamespace(
+            t=period * k, noise=np.array([np.sin(0.5 * np.pi * period * k)]),
+            joint_torque=np.zeros(1), valid=np.ones(1, bool)), PI)
+    found = residuals.process(np.ones(1)).correlation[:, 0]
+    assert len(found) == 21
+    assert found[0] > 0.9 and abs(found[10]) < 0.06
+    assert found[15] < -0.1
+
+
 def test_what_was_never_seen_counts_as_lasting():
     """Channels with masked or too few rows get the longest correlation."""
     rng = np.random.default_rng(1)

@@ -101,6 +101,15 @@ def test_a_motion_stays_in_force_until_the_next_begins():
     np.testing.assert_allclose(motions.at(10.991, STATE).nu_dot, 294 * ONE)
 
 
+def test_a_motion_of_another_time_is_forgotten():
+    """Or it would act again when a clock that was set back gets there."""
+    motions = wanted()
+    motions.add_vehicle_trajectory(vehicle([(0, None, ONE), (60, None, ONE)], stamp=100.0), 100.0)
+    assert motions.at(130.0, STATE).given
+    motions.forget()
+    assert not motions.at(130.0, STATE).given and motions.begins_in(40.0) == 0.0
+
+
 def test_velocities_alone_are_differentiated():
     """For quadratic velocities the acceleration at the middle point is exact."""
     motions = wanted(axes="body_frd")

@@ -13,6 +13,8 @@
 # limitations under the License.
 
 """Reading the estimator's messages in another node: by name, and only if usable."""
+import json
+
 import numpy as np
 import pytest
 from diagnostic_msgs.msg import DiagnosticArray, DiagnosticStatus, KeyValue
@@ -22,6 +24,7 @@ from std_msgs.msg import Float64MultiArray
 from uvms_adaptive_dynamics.config import Config
 from uvms_adaptive_dynamics.errors import UvmsError
 from uvms_adaptive_dynamics.model.robot import RobotModel
+from uvms_adaptive_dynamics.model.scales import Scales
 from uvms_adaptive_dynamics.ros.estimates import EstimateReader
 from uvms_adaptive_dynamics.ros.messages import covariance_message, parameters_message
 
@@ -58,6 +61,11 @@ def test_state_and_noise_are_read():
     read = READER.status(status(state="learning", **noise))
     assert read.state == "learning" and (read.noise == 0.5).all()
     assert READER.status(status(state="failed", noise_surge="0.5")).noise is None
+    assert not read.scales.any
+    scales = Scales(np.array([0.8, *np.ones(9)]), 1.0, np.ones(8), (2, 1, 3, 4, 5, 6, 7, -8))
+    read = READER.status(status(state="learning", scales=json.dumps(
+        scales.stated(ROBOT.channels)))).scales
+    assert read.effort[0] == 0.8 and read.drives == scales.drives
 
 
 @pytest.mark.parametrize("message, words", [
@@ -72,7 +80,10 @@ def test_state_and_noise_are_read():
     (status(state="learning", **{f"noise_{channel}": "0" for channel in ROBOT.channels}),
      "positive"),
     (status(state="learning", **{f"noise_{channel}": "?" for channel in ROBOT.channels}),
-     "not a number")])
+     "not a number"),
+    (status(state="learning", scales="surge times 0.8"), "are not JSON"),
+    (status(state="learning", scales="[]"), "a JSON object"),
+    (status(state="learning", scales='{"effort_factor": {"surge": 0}}'), "effort_factor is")])
 def test_what_cannot_be_used_is_refused_with_a_sentence(message, words):
     """The message gives got and expected; no other exception reaches the node."""
     read = {JointState: READER.parameters, Float64MultiArray: READER.covariance,

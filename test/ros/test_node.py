@@ -21,6 +21,7 @@ import subprocess
 import sys
 import threading
 from pathlib import Path
+from time import monotonic
 
 import numpy as np
 import pytest
@@ -51,6 +52,7 @@ from uvms_adaptive_dynamics.ros import inputs as ros_inputs
 from uvms_adaptive_dynamics.ros.demo.simulated_robot import MESSAGE_CLASSES, ros_message
 from uvms_adaptive_dynamics.ros.estimator_node import EstimatorNode
 from uvms_adaptive_dynamics.ros.messages import time_message
+from uvms_adaptive_dynamics.ros.node_stages import FLOWN_TIMEOUT
 from uvms_adaptive_dynamics.ros.subscriptions import PeriodicThread
 from uvms_adaptive_dynamics.ros.worker import Worker
 from uvms_adaptive_dynamics.signals.topics import inputs
@@ -458,12 +460,22 @@ def test_stages(ros, start, tmp_path):
     assert "axis_e: has moved too little, or its rows are masked" in heard[-1].status[0].message
     flown = ros.operator.create_publisher(String, "/uvms_estimator/flown_stage", 10)
     ros.until(lambda: flown.get_subscription_count() == 1, what="the estimator that listens")
-    flown.publish(String(data="all"))
+    repeated = ros.operator.create_timer(0.1, lambda: flown.publish(String(data="all")))
     ros.until(lambda: node._stages._flown is not None, what="the flown stage")
     time.play(1.5)
     ros.until(lambda: float(said()["elapsed"]) >= 1.0, what="time without the stage's motion")
     assert float(said()["moved axis_b"]) == 0.0
     assert "the stage's own motion has not begun" in said()["missing axis_e"]
+    repeated.cancel()       # its node has died: nothing moves the robot any more
+    assert said()["state"] == "running"
+    until = monotonic() + 1.1 * FLOWN_TIMEOUT
+    ros.until(lambda: monotonic() > until, what="its silence")
+    elapsed = float(said()["elapsed"])
+    time.play(1.5)
+    ros.until(lambda: said()["state"] == "waiting", what="the stages that wait")
+    assert float(said()["elapsed"]) <= elapsed + 1.0
+    ros.until(lambda: any("no message of the node that moves the robot for" in line.msg
+                          for line in log))
     # the caller of ~/run_stages moves the robot
     ros.call(SetBool, "/uvms_estimator/run_stages", SetBool.Request(data=True))
     time.play(2.5)

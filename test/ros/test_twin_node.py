@@ -13,6 +13,8 @@
 # limitations under the License.
 
 """The twin node over real DDS: sensors and trusted parameters in, forecasts with bands out."""
+import json
+
 import numpy as np
 import pytest
 from diagnostic_msgs.msg import DiagnosticArray, DiagnosticStatus, KeyValue
@@ -71,8 +73,9 @@ def covariance(names=NAMES):
                               1e-6 * np.diag(np.array(ESTIMATOR.table.scale) ** 2))
 
 
-def status(noise=0.3, state="learning", trusted="true"):
+def status(noise=0.3, state="learning", trusted="true", scales="{}"):
     values = [KeyValue(key="state", value=state), KeyValue(key="trusted", value=trusted),
+              KeyValue(key="scales", value=scales),
               *(KeyValue(key=f"noise {channel}", value=str(noise))
                 for channel in ESTIMATOR.robot.channels)]
     return DiagnosticArray(status=[DiagnosticStatus(values=values)])
@@ -159,6 +162,30 @@ def test_a_vehicle_whose_computer_has_another_clock_is_forecast_too(ros, node):
     assert float(said(statuses[-1])["ahead [s]"]) == pytest.approx(1.0, abs=BAND_STEP / 2 + 1e-6)
     plan.publish(Float64MultiArray(data=[5.0, 20.0, 0.0, 0.0, 0.0, 0.0, 0.0]))
     ros.until(lambda: said(statuses[-1]).get("commands") == "planned")
+
+
+def test_what_the_estimator_corrects_is_corrected_in_the_forecast(ros, node):
+    """A weak thruster, a scale of the thrust and of the DVL: the parameters hold with these."""
+    heard, planned = [], node.planned.commands
+
+    def commands(sample, ahead, behind, factor):
+        heard.append((sample, factor))
+        return planned(sample, ahead, behind, factor)
+    node.planned.commands = commands
+    publisher = give(ros)
+    play(ros, node, 1.2)
+    ros.until(lambda: heard, what="a forecast")
+    publisher.publish(status(scales=json.dumps({
+        "effort_factor": {"yaw": 0.7}, "velocity_factor": 1.3,
+        "thruster_factor": [0.5] * 8})))
+    ros.until(lambda: heard[-1][1][5] == 0.7, what="a forecast with the factors")
+    play(ros, node, 1.6)
+    assert heard[-1][1].tolist() == [1.0] * 5 + [0.7] + [1.0] * 4
+
+    def share(sample):
+        return sample.wrench / sample.by_thruster.sum(axis=1)[:6]
+    assert share(heard[0][0]) == pytest.approx(np.ones(6))
+    ros.until(lambda: np.allclose(share(heard[-1][0]), 0.5), what="a sample with the factors")
 
 
 def test_the_status_says_why_the_parameters_may_be_old(ros, node, monkeypatch):

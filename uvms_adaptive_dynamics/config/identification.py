@@ -87,6 +87,9 @@ class Identification(Section):
         0.2, "Abort after this time without joint states; after 0.25 s there is no state.", "s",
         0.02, 0.25)
     depth_timeout: float = setting(1.0, "Abort after this time without a depth.", "s", 0.1, 30.0)
+    battery_timeout: float = setting(
+        5.0, "Abort after this time without a voltage, if identification.least_voltage is set.",
+        "s", 0.5, 60.0)
     estimator_timeout: float = setting(
         2.0, "Abort after this time without a message from the estimator, which sends one every "
              "0.5 s.",

@@ -34,6 +34,10 @@ MOST_LEVER = 10.0    # [m] from the body's origin: beyond it, moments are in ano
 ZONE_CUT, ZONE_SHIFT = "cut", "shift"     # what a command beyond the dead zone does
 
 
+# Type of a pilot's sticks, or of thruster commands where the autopilot passes them through.
+OVERRIDE_RC_IN = "mavros_msgs/msg/OverrideRCIn"
+
+
 @dataclass(frozen=True)
 class Thrusters(Section):
     """Thrusters: from the command to the wrench on the vehicle."""
@@ -47,7 +51,7 @@ class Thrusters(Section):
     type: str = setting(
         "std_msgs/msg/Float64MultiArray", "Message type.",
         choices=("std_msgs/msg/Float64MultiArray", "mavros_msgs/msg/RCOut",
-                 "mavros_msgs/msg/OverrideRCIn"))
+                 OVERRIDE_RC_IN))
     channels: tuple[float, ...] = setting(
         (), "Index of each thruster's command in the message, counted from 1, such as "
             "9 10 11 12 13 14 15 16 for an RCOut; empty: the first ones.", "", 1, 64, kind="floats")

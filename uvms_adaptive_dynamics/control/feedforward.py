@@ -198,7 +198,7 @@ class Feedforward:
         standard deviations out. Raises ParameterError if time, state or accelerations are not
         finite; nothing has changed then.
         """
-        E = self._regressor(state, nu_dot, mu_ddot, friction_speed)
+        E, wrench = self._regressor(state, nu_dot, mu_ddot, friction_speed)
         wanted = self._wanted(t) if engaged else self._nothing
         before, after = E @ self._x, E @ wanted.x
         # Catches NaN in state or motion, and overflow.
@@ -212,7 +212,7 @@ class Feedforward:
         tau = self._limited(E @ self._x)
         there = np.abs(self._limited(after) - tau) <= self.settings.max_step * self.limits
         carried = self.robot.table.arm_slice
-        arm = E[:6, carried] @ self._x[carried] + E[:6, -1] * self._x[-1]
+        arm = wrench[:, carried] @ self._x[carried] + wrench[:, -1] * self._x[-1]
         return FeedforwardEfforts(
             tau, self._stddev(E[:, :-1]) if with_stddev else self._unknown,
             wanted.source if there.all() else "blend",
@@ -225,19 +225,21 @@ class Feedforward:
         return np.sqrt(np.maximum(variance, 0.0))
 
     def _regressor(self, state: State, nu_dot: np.ndarray, mu_ddot: np.ndarray,
-                   friction_speed: np.ndarray | None) -> np.ndarray:
-        """[Y, known] (C, p + 1)."""
+                   friction_speed: np.ndarray | None) -> tuple[np.ndarray, np.ndarray]:
+        """[Y, known] (C, p + 1) of the efforts to command, and (6, p + 1) of the wrench that then
+        acts: thrust factors separate them."""
         accelerations = np.concatenate([nu_dot, mu_ddot]) if self.robot.vehicle else mu_ddot
         speed = state.mu_dot if friction_speed is None else friction_speed
         raw = rows_of(self.robot, state, accelerations, self._x[:-1], smooth_sign(speed))
         E = np.concatenate([raw.Y, raw.tau_known[:, None]], axis=1)
         if self.robot.thrust_is_exact:
-            return E
+            return E, E[:6]
+        wrench = E[:6].copy()
         # Thrust factors depend on the sign of the acting efforts, which keeps E linear in x.
         needed = E @ self._x
         share = self.robot.measured_wrench(np.sign(needed), self._x[:-1]) * np.sign(needed)
         E[:6] *= np.where(share[:6] == 0.0, 1.0, share[:6])[:, None]
-        return E
+        return E, wrench
 
     def fallback_because(self, t: float) -> str:
         """Why the fallback acts at time t [s], a clause; '' if the trusted parameters do."""

@@ -49,12 +49,13 @@ class StageView(NamedTuple):
 class Request(NamedTuple):
     """A motion to design for a stage. number: its count since arming, used as the seed; size: share
     of the limits of tilt, speeds and rates that it may use; doubt [m]: horizontal uncertainty of
-    the robot's position by its end."""
+    the robot's position by its end; posture (n,): of the arm before it."""
 
     stage: StageView
     number: int
     size: float = 1.0
     doubt: float = 0.0
+    posture: tuple[float, ...] = ()
 
 
 class Guide:
@@ -73,6 +74,7 @@ class Guide:
         self._broken_off, self._held_back = pilot.broken_off, pilot.held_back
         self._in_a_row = 0              # motions held back
         self._stale = False             # the pending design was requested before a break-off
+        self._stage = ""                # name of the stage at the last `next`
         self.flown: list[str] = []      # stage name of each motion
 
     @property
@@ -93,6 +95,7 @@ class Guide:
             return None
         if stage.complete:
             return Cause("done", "the schedule is complete")
+        self._stage = stage.name
         if pilot.broken_off > self._broken_off:
             self._be_smaller(pilot.broken_off)
         if pilot.held_back > self._held_back:
@@ -127,7 +130,7 @@ class Guide:
             self._be_larger()
         self._asked += 1
         size = min(self._sizes.get(channel, SMALLER) for channel in stage.move)
-        self._pending = Request(stage, self._asked, size)
+        self._pending = Request(stage, self._asked, size, posture=tuple(pilot.posture.tolist()))
         return self._pending
 
     def designed(self, trajectory: Trajectory) -> None:
@@ -136,11 +139,15 @@ class Guide:
         self._ready = None if self._stale else (self._pending, trajectory)
         self._pending, self._stale = None, False
 
-    def failed(self, why: str) -> Cause:
-        """The requested motion cannot be designed: returns the cause to stop."""
+    def failed(self, why: str) -> Cause | None:
+        """The requested motion cannot be designed: returns the cause to stop, or None if it would
+        not be flown any more."""
         assert self._pending is not None
-        title, self._pending = self._pending.stage.title, None
-        return Cause("no_motion", f"cannot design a motion for '{title}': {why}")
+        stage, unwanted = self._pending.stage, self._stale
+        self._pending, self._stale = None, False
+        if unwanted or stage.name != self._stage:
+            return None
+        return Cause("no_motion", f"cannot design a motion for '{stage.title}': {why}")
 
     def _be_larger(self) -> None:
         """Let the channels of a motion that goes well move more from now on."""

@@ -16,6 +16,7 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from glob import escape
 
 import numpy as np
 
@@ -23,7 +24,7 @@ from ..config import Config
 from ..errors import ParameterError
 from ..model.parameter_set import ParameterSet
 from ..model.robot import RobotModel
-from .excitation.design import design, largest_uses
+from .excitation.design import design, largest_uses, moving
 from .excitation.limits import MotionLimits
 from .excitation.trajectory import Trajectory
 from .guide import Request
@@ -36,13 +37,32 @@ def designed(config: Config, robot: RobotModel, limits: MotionLimits, known: Par
     if known.noise_stddev is None:
         raise ParameterError("the channels' noise is not known yet; expected the noise of a "
                              "running estimator.")
-    duration = config.excitation.duration
+    duration, posture = config.excitation.duration, None
+    if robot.joints and config.identification.joint_output == "none":
+        posture = np.array(request.posture)
     limits = limits.smaller(request.size, config).doubtful(request.doubt, config, duration)
-    trajectory = design(robot, known, known.noise_stddev, free, request.stage.move, limits,
-                        duration, request.number, seconds, config=config,
-                        kind=request.stage.kind)
+    trajectory = design(robot, known, known.noise_stddev, free,
+                        _commanded(config, robot, request), limits, duration, request.number,
+                        seconds, config=config, kind=request.stage.kind, posture=posture)
     uses = largest_uses(trajectory, robot, limits, known.values[None])
     return replace(trajectory, made={**trajectory.made, "stage": request.stage.name,
                                      "size": request.size, "doubt": round(request.doubt, 3),
                                      "uses": {name: round(share, 3)
                                               for name, share in uses.items()}})
+
+
+def _commanded(config: Config, robot: RobotModel, request: Request) -> tuple[str, ...]:
+    """The patterns of the stage's channels, or the names of those among them that are commanded;
+    raises ParameterError if none is."""
+    settings, stage = config.identification, request.stage
+    asked = moving(robot, stage.move)[0 if robot.vehicle else 6:]
+    is_commanded = np.ones_like(asked)
+    is_commanded[robot.vehicle_rows] = settings.thruster_output != "none"
+    is_commanded[robot.arm_rows] = settings.joint_output != "none"
+    if not (asked & is_commanded).any():
+        raise ParameterError(
+            f"'{stage.title}' moves only {', '.join(stage.move)}, which is not commanded; expected "
+            "another schedule, or another identification.thruster_output or .joint_output.")
+    if is_commanded[asked].all():
+        return stage.move
+    return tuple(escape(name) for name in np.array(robot.channels)[asked & is_commanded])

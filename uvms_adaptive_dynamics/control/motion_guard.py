@@ -54,7 +54,8 @@ class Cause(NamedTuple):
 class GuardView:
     """A snapshot of what is known at one moment.
 
-    state: None if unavailable. ages [s] of each required sensor, inf before its first message.
+    state: None if unavailable. ages [s] of each sensor, inf before its first message. armed: False
+    for a look before arming.
     listeners: number of subscribers of each command topic; other_publishers: of each command
     topic, by name. wanted: the desired motion, None before there is one. Since arming: moved (3,)
     [m] forward, right, down in the axes of arming, doubt [m] the uncertainty of forward and right,
@@ -77,6 +78,7 @@ class GuardView:
     heartbeat: float = 0.0
     armed_for: float = 0.0
     doubt: float = 0.0
+    armed: bool = True
 
 
 class MotionGuard:
@@ -86,10 +88,12 @@ class MotionGuard:
         settings = config.identification
         self._config, self._settings = config, settings
         self._limits, self._halfway = limits, limits.halfway(config)
-        self._depth = config.excitation.depth_range
+        self._excitation, self._depth = config.excitation, config.excitation.depth_range
         self._timeouts = {"imu": settings.imu_timeout, "dvl": settings.dvl_timeout,
                           "joint_states": settings.joints_timeout,
                           "depth": settings.depth_timeout}
+        if settings.least_voltage:
+            self._timeouts["battery"] = settings.battery_timeout
         self._low_since: float | None = None
 
     def unsteady(self, view: GuardView) -> Cause | None:
@@ -169,14 +173,16 @@ class MotionGuard:
                                  f"{high:g} m")
         if view.moved is not None:
             doubt = view.doubt * HORIZONTAL
-            for k in np.flatnonzero(~(np.abs(view.moved) + doubt <= limits.high[:3])):
+            # An axis without room stands still, but for what station keeping needs.
+            room = np.maximum(limits.high[:3], share * self._excitation.position_margin)
+            for k in np.flatnonzero(~(np.abs(view.moved) + doubt <= room)):
                 way = DIRECTION_WORDS[k][int(view.moved[k] < 0)]
                 give_or_take = (f", give or take {doubt[k]:.2f} m of drift from DVL noise since "
                                 "then" if doubt[k] > 0.01 else "")
                 yield Cause("box", f"{abs(view.moved[k]):.2f} m {way} of where it was armed"
-                                   f"{give_or_take}; the box ends at {limits.high[k]:g} m. Arm "
+                                   f"{give_or_take}; the box ends at {room[k]:g} m. Arm "
                                    "again where it should be")
-        if not abs(view.turned) <= limits.high[5]:
+        if not abs(view.turned) <= max(limits.high[5], share * self._excitation.attitude_margin):
             yield Cause("tether", f"{view.turned / (2 * math.pi):.1f} turns since it was armed; "
                                   f"the tether's limit is "
                                   f"{limits.high[5] / (2 * math.pi):g}")
@@ -232,6 +238,10 @@ class MotionGuard:
         least = self._settings.least_voltage
         if not view.voltage < least:        # NaN: not measured
             self._low_since = None
+            return
+        if not view.armed:      # nothing moves yet: no full thrust explains a low voltage
+            self._low_since = None
+            yield Cause("battery", f"battery at {view.voltage:.1f} V; the limit is {least:g} V")
             return
         self._low_since = t if self._low_since is None else self._low_since
         if t - self._low_since >= LOW_FOR:

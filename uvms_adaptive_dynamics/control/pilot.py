@@ -95,7 +95,7 @@ class Pilot:
             cautious=True)
         self._controller = self._make_controller()
         self._effort = np.zeros(limits.size)
-        self._mu = np.zeros(len(robot.joints))
+        self._mu = self._mu_dot = np.zeros(len(robot.joints))
         self._heading, self.turned = 0.0, 0.0    # [rad] since arming, full turns included
         # ramp to neutral, in periods
         self._left, self._fade = 0, max(1, round(self._settings.ramp / period))
@@ -120,6 +120,7 @@ class Pilot:
         self._controller = self._make_controller()
         self._motion, self.trajectory = self._rest(state.mu), None
         self._mu, self._effort = state.mu.copy(), np.zeros(self._effort.size)
+        self._mu_dot = np.zeros(self._mu.size)
         self._begin, self._duration, self._lead_in = t, 0.0, 0.0
         self.armed, self.cause = True, None
         self.broken_off = self.held_back = 0
@@ -127,8 +128,7 @@ class Pilot:
     def follow(self, t: float, trajectory: Trajectory) -> None:
         """Bring the arm to the trajectory's start, then fly the trajectory; raises ParameterError
         if a joint with zero speed limit would have to move."""
-        posture = self._motion(math.inf).mu
-        way, self._to_start = approach(self._robot.joints, posture, trajectory.posture,
+        way, self._to_start = approach(self._robot.joints, self.posture, trajectory.posture,
                                        self._approach_speed)
         self._begin, self._lead_in = t, way + SETTLE
         self._still, self._ends_early = [], False
@@ -196,6 +196,11 @@ class Pilot:
 
     # --- where it is ------------------------------------------------------------------------------
 
+    @property
+    def posture(self) -> np.ndarray:
+        """(n,) [rad or m] wanted of the joints at the end of the current motion."""
+        return self._motion(math.inf).mu
+
     def following(self, t: float) -> bool:
         """True while it flies a trajectory or approaches its start."""
         return self.armed and self.time_left(t) > 0.0
@@ -252,10 +257,10 @@ class Pilot:
         if not self.armed:
             # Counted in periods: a clock jump may be the cause of the stop.
             self._left = max(self._left - 1, 0)
-            return self._given(self._left / self._fade * self._effort, np.zeros(self._mu.size),
-                               self._left == 0)
+            share = self._left / self._fade
+            return self._given(share * self._effort, share * self._mu_dot, self._left == 0)
         if state is None:
-            return self._given(self._effort, np.zeros(self._mu.size))
+            return self._given(self._effort, self._mu_dot)
         heading = _heading(state)
         self.turned += math.remainder(heading - self._heading, 2 * math.pi)
         self._heading = heading
@@ -266,7 +271,7 @@ class Pilot:
         self._controller.change_gains(self._gains.at(t))
         command = self._controller.command(t, state)
         come_in = min((t - self.station.t) / self._settings.ramp, 1.0)
-        self._mu = wanted.mu
+        self._mu, self._mu_dot = wanted.mu, wanted.mu_dot
         given = self._given(come_in * np.concatenate([command.effort[:6], command.joint_torque]),
                             wanted.mu_dot)
         # the acting effort, from which a stop ramps down

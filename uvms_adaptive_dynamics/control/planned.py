@@ -64,10 +64,12 @@ class Planned:
         """Set positions [rad or m] or efforts [N m or N] (k, n), in the robot's joint order."""
         self._joints = _table("joints", begin, t, values, self._robot.table.n)
 
-    def commands(self, sample: Sample, ahead: float, behind: float = 0.0) -> tuple[Commands, str]:
+    def commands(self, sample: Sample, ahead: float, behind: float = 0.0,
+                 effort_factor: np.ndarray | float = 1.0) -> tuple[Commands, str]:
         """(commands for `ahead` [s] from a sample on, 'planned' or 'held').
 
-        behind: the planner's clock minus that of the samples [s]. A plan that begins after those
+        behind: the planner's clock minus that of the samples [s]; effort_factor (C,): the
+        estimator's. A plan that begins after those
         `ahead` seconds is not in force; the word for 'held' says so.
         """
         now, vehicle = sample.t + behind, self._robot.vehicle
@@ -76,10 +78,10 @@ class Planned:
         parts = [_column(wrench, sample.wrench)] if vehicle else []
         parts.append(_column(joints if by_effort else None, sample.joint_torque))
         word = "held" if wrench is None and joints is None else "planned"
-        efforts = held(np.concatenate([part(0.0) for part in parts]))
+        efforts = held(effort_factor * np.concatenate([part(0.0) for part in parts]))
         if word == "planned":
             def efforts(t: float) -> np.ndarray:
-                return np.concatenate([part(t) for part in parts])
+                return effort_factor * np.concatenate([part(t) for part in parts])
         elif any(plan is not None and plan.begin > now + ahead
                  for plan in (self._wrench, self._joints)):
             word = "held, a plan begins later"

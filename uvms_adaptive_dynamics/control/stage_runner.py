@@ -126,6 +126,11 @@ class StageRunner:
         the estimator keeps learning."""
         self._waits = waits
 
+    @property
+    def waits(self) -> bool:
+        """Whether the stages wait."""
+        return self._waits
+
     def note_flown(self, stage: str | None) -> None:
         """Note the stage whose motion a self-moving robot flies now, '' for none; None if a person
         moves the robot.

@@ -64,9 +64,11 @@ class StateFilter:
 
     def __init__(self, config: Config, position: np.ndarray):
         self._gravity = np.array([0.0, 0.0, config.robot.gravity])
-        self._dvl_place = FRD_FROM_FLU @ np.array(config.dvl.xyz)
+        # The velocity is integrated, and compared with the DVL, at the IMU's place.
+        self._imu_place = FRD_FROM_FLU @ np.array(config.imu.xyz)
+        self._dvl_from_imu = FRD_FROM_FLU @ np.array(config.dvl.xyz) - self._imu_place
         self._depth_place = FRD_FROM_FLU @ np.array(config.depth.xyz)
-        self._position = np.array(position, float)
+        self._position, self._depth_known = np.array(position, float), False
         self._R, self._omega, self._velocity = np.eye(3), np.zeros(3), np.zeros(3)
         self._bias = np.zeros(3)
         n = len(config.robot.joints)
@@ -87,7 +89,10 @@ class StateFilter:
             self._add_dvl(t, reading)
         elif role == "depth" and np.isfinite(reading).all():
             depth = self._position[2] + (self._R @ self._depth_place)[2]
-            self._position[2] += DEPTH_SHARE * (reading[0] - depth)
+            # (from a wrong depth, corrections would take seconds)
+            self._position[2] += ((DEPTH_SHARE if self._depth_known else 1.0)
+                                  * (reading[0] - depth))
+            self._depth_known = True
         elif role == "joint_states" and t > self._joints_at:
             n = self._mu.size
             if np.isfinite(reading[:2 * n]).all():
@@ -100,11 +105,16 @@ class StateFilter:
             return None
         ahead = t - self._imu_at
         R = self._R @ from_rotation_vector(self._omega * ahead)
+        velocity = self._of_origin(self._velocity)
         return MotionState(
-            self._position + ahead * (R @ self._velocity), R,
-            np.concatenate([self._velocity, self._omega]),
+            self._position + ahead * (R @ velocity), R,
+            np.concatenate([velocity, self._omega]),
             self._mu + (t - self._joints_at) * self._mu_dot if self._mu.size else self._mu,
             self._mu_dot, self._place_variance, self._place_growth)
+
+    def _of_origin(self, velocity: np.ndarray) -> np.ndarray:
+        """Velocity of the body's origin (3,) from that of the IMU's place, at the present rates."""
+        return velocity - np.cross(self._omega, self._imu_place)
 
     def _add_imu(self, t: float, reading: np.ndarray) -> None:
         down, omega, force, heading = reading[:3], reading[3:6], reading[6:9], reading[9]
@@ -123,7 +133,7 @@ class StateFilter:
                         - np.cross(omega, self._velocity))
         middle = self._velocity + 0.5 * dt * acceleration
         self._velocity = self._velocity + dt * acceleration
-        self._position += dt * (self._R @ middle)
+        self._position += dt * (self._R @ self._of_origin(middle))
         self._past.append((t, self._velocity, omega))
         while t - self._past[0][0] > FILTER_HISTORY:
             self._past.popleft()
@@ -133,13 +143,13 @@ class StateFilter:
         if not self._past:
             return
         _, then, omega = min(self._past, key=lambda past: abs(past[0] - t))
-        of_origin = velocity - np.cross(omega, self._dvl_place)
+        of_imu = velocity - np.cross(omega, self._dvl_from_imu)
         if dt > FILTER_HISTORY:  # the first after a start or an outage
-            correction = of_origin - then
+            correction = of_imu - then
         else:
-            self._doubt_place(dt, of_origin - then)
-            correction = DVL_INNOVATION_SHARE * (of_origin - then)
-            self._bias -= BIAS_RATE * dt * (of_origin - then)
+            self._doubt_place(dt, of_imu - then)
+            correction = DVL_INNOVATION_SHARE * (of_imu - then)
+            self._bias -= BIAS_RATE * dt * (of_imu - then)
         self._velocity = self._velocity + correction
         # Positions integrated since then had the same error; all of them at the first reading.
         since = self._past[0][0] if math.isinf(dt) else t

@@ -117,10 +117,11 @@ class Residuals:
         saved with the parameters."""
         residual, efforts = self._on_grid()
         low, valid = self._low_passed(residual)
-        per_step = round(BAND_STEP / self._period)
-        lags = np.arange(0, round(LONGEST_LAG / self._period) + 1, per_step)
+        # The ticks nearest to the bands' steps: slow ticks may be longer than a step.
+        lags = np.round(np.arange(0.0, LONGEST_LAG + 0.5 * BAND_STEP, BAND_STEP)
+                        / self._period).astype(int)
         near = np.arange(round(WHITE_SPAN / self._period) + 1)
-        fading = 1 - lags / lags[-1]
+        fading = np.linspace(1.0, 0.0, lags.size)
         correlation = np.repeat(fading[:, None], low.shape[1], axis=1)
         for c in np.flatnonzero(valid.sum(axis=0) * self._period >= FEWEST_SECONDS):
             found = _autocovariance(low[:, c], valid[:, c], np.union1d(lags, near))

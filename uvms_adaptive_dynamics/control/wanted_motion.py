@@ -102,6 +102,10 @@ class WantedMotions:
         """Adopt another `feedforward.motion_timeout`."""
         self._settings = config.feedforward
 
+    def forget(self) -> None:
+        """Drop all motions, e.g. because the clock jumped."""
+        self._vehicle, self._arm, self.doubt = _Timeline(), _Timeline(), ""
+
     # --- messages; each raises MessageError if unusable -------------------------------------------
 
     def add_vehicle_trajectory(self, message: Any, receive: float) -> None:

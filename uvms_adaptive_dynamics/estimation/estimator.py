@@ -569,5 +569,5 @@ class Estimator:
             parameters=PresentParameters(self.pi, recent.covariance, recent.systematic),
             progress=self._progress.record(), judged=self.findings.trust.judged,
             trust=self.findings.trust_words(), trust_cause=self.findings.trust_cause(),
-            corrections=self.scales.words(self.robot.channels),
+            scales=self.scales,
             external_force=self._robot_changes.load.force if self.learn else 0.0)

@@ -63,18 +63,12 @@ def learned_entries(rows: int, directions: int, config: Config, spans: LearnedSp
     spans of the data; wrong (C,) bool: channels that contradict the estimate; scales: factors on
     measurements; effort (C,): scale of the efforts [N, N m] at which the noise was learnt;
     interval_factor (C,): factors on intervals, None if these do not adapt."""
-    efforts = {channel: float(factor) for channel, factor in zip(channels, scales.effort)
-               if factor != 1.0}
     where_any = {
         "wrong": [channel for channel, is_wrong in zip(channels, wrong) if is_wrong],
         "interval_factor": ({} if interval_factor is None
                             else dict(zip(channels, interval_factor.round(4).tolist()))),
         EFFORT_SIZE: dict(zip(channels, effort.tolist())),
-        "effort_factor": efforts,
-        "velocity_factor": scales.velocity if scales.velocity != 1.0 else None,
-        "thruster_factor": scales.thruster.tolist() if (scales.thruster != 1.0).any() else None,
-        "thruster_order": list(scales.drives)
-    }
+        **scales.stated(channels)}
     return {"rows": rows, "directions": directions, "settings": measuring_settings(config),
             "spans": spans.lists(), "marks": spans.mark_lists(),
             **{key: value for key, value in where_any.items() if value}}

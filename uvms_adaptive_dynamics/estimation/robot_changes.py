@@ -23,7 +23,6 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable
-from dataclasses import replace
 from typing import NamedTuple
 
 import numpy as np
@@ -32,7 +31,6 @@ from ..config import Config
 from ..model.robot import RawRows, RobotModel
 from ..model.sample import Sample
 from ..model.scales import Scales
-from ..model.wiring import rewired
 from .accepted_change import (
     Change,
     Checkpoint,
@@ -142,18 +140,7 @@ class RobotChanges:
 
     def corrected(self, sample: Sample) -> Sample:
         """The sample with its linear velocity and wrench corrected by the factors."""
-        velocity, thruster, drives = self.scales[1:]
-        if velocity != 1.0:
-            nu = sample.nu.copy()
-            nu[:3] *= velocity
-            sample = replace(sample, nu=nu)
-        if sample.by_thruster is not None and drives:
-            contributions = rewired(self._robot.allocation, sample.by_thruster, drives)
-            sample = replace(sample, by_thruster=contributions, wrench=sample.wrench
-                             + (contributions - sample.by_thruster).sum(axis=1))
-        if sample.by_thruster is not None and (thruster != 1.0).any():
-            sample = replace(sample, wrench=sample.wrench + sample.by_thruster @ (thruster - 1.0))
-        return sample
+        return self.scales.corrected(sample, self._robot.allocation)
 
     def with_columns(self, raw: RawRows, sample: Sample, pi: np.ndarray) -> RawRows:
         """The raw rows of a corrected sample with the columns of two kinds of change, a scale of

@@ -15,12 +15,13 @@
 """The estimator's public state: a frozen copy that any thread may read."""
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import cached_property
 
 import numpy as np
 
+from ..model.scales import Scales
 from ..uncertainty.parameter_covariance import ParameterCovariance
 from .prediction import parameter_stddev
 from .progress import ProgressRecord
@@ -61,7 +62,7 @@ class EstimatorSnapshot:
     'ok', 'doubtful', 'wrong', or one of LEFT_OUT if it is not judged; trust_cause: the likely cause
     if one is not ok (docs/uncertainty.md); judged: whether any channel has been judged since the
     values last jumped; progress: ages of rows and solves, and jumps of the values; parameters: the
-    present ones; corrections: factors by which measurements are corrected (`Scales.words`);
+    present ones; scales: factors by which measurements are corrected, None if nothing learns;
     external_force [N]: size of the one that predictions contain, 0 if there is none.
     """
 
@@ -83,5 +84,5 @@ class EstimatorSnapshot:
     recoveries: int = 0
     trust: tuple[str, ...] = ()
     trust_cause: str = ""
-    corrections: Sequence[str] = ()
+    scales: Scales | None = None
     external_force: float = 0.0

@@ -17,11 +17,14 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Mapping, Sequence
+from dataclasses import replace
 from typing import Any, NamedTuple
 
 import numpy as np
 
 from ..errors import ParameterError, brief
+from .sample import Sample
+from .wiring import rewired
 
 # A correction multiplies the measurement's noise too. Beyond a factor of five the measurement is
 # not weak: its sensor is dead, or another node commands the thrusters.
@@ -62,6 +65,32 @@ class Scales(NamedTuple):
         return cls(np.array([by_channel.get(channel, 1.0) for channel in channels]),
                    _velocity_factor(learned, what), np.array(by_thruster or [1.0] * thrusters),
                    drives)
+
+    def stated(self, channels: Sequence[str]) -> dict[str, Any]:
+        """Entries of `ParameterSet.learned`, from which `saved` makes the same factors; empty if
+        all are one."""
+        found = {
+            "effort_factor": {channel: float(factor) for channel, factor in zip(
+                channels, self.effort) if factor != 1.0},
+            "velocity_factor": self.velocity if self.velocity != 1.0 else None,
+            "thruster_factor": self.thruster.tolist() if (self.thruster != 1.0).any() else None,
+            "thruster_order": list(self.drives)}
+        return {key: value for key, value in found.items() if value}
+
+    def corrected(self, sample: Sample, allocation: np.ndarray) -> Sample:
+        """The sample with its linear velocity and wrench corrected; allocation (6, N)."""
+        if self.velocity != 1.0:
+            nu = sample.nu.copy()
+            nu[:3] *= self.velocity
+            sample = replace(sample, nu=nu)
+        if sample.by_thruster is not None and self.drives:
+            contributions = rewired(allocation, sample.by_thruster, self.drives)
+            sample = replace(sample, by_thruster=contributions, wrench=sample.wrench
+                             + (contributions - sample.by_thruster).sum(axis=1))
+        if sample.by_thruster is not None and (self.thruster != 1.0).any():
+            sample = replace(sample,
+                             wrench=sample.wrench + sample.by_thruster @ (self.thruster - 1.0))
+        return sample
 
     def none(self) -> Scales:
         """Factors of one, for the same measurements."""

@@ -16,7 +16,7 @@
 from __future__ import annotations
 
 import array
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from importlib import import_module
 from typing import Any
 
@@ -29,6 +29,7 @@ from std_msgs.msg import Float64MultiArray
 
 from ..config import Config
 from ..config.identification import JOINT_STATE
+from ..config.thrusters import OVERRIDE_RC_IN
 from ..control.pilot import PilotOutput
 from ..errors import ConfigError
 from ..model.robot import RobotModel
@@ -54,6 +55,11 @@ class CommandChannels:
         if robot.vehicle and settings.thruster_output != "none":
             kind, build = {"pwm": (Float64MultiArray, self._pwm), "rc": (self._rc_type, self._rc),
                            "wrench": (WrenchStamped, self._wrench)}[settings.thruster_output]
+            if settings.thruster_output == "rc" and max(
+                    self._rc_channels(config), default=0) > RC_CHANNELS:
+                raise ConfigError(f"setting 'thrusters.channels' is {config.thrusters.channels}; "
+                                  f"expected 1 to {RC_CHANNELS}, as the thrusters are commanded on "
+                                  "these channels of mavros_msgs/OverrideRCIn.")
             self._add("thruster_topic", settings.thruster_topic,
                       kind() if settings.thruster_output == "rc" else kind, build)
         if robot.joints and settings.joint_output != "none":
@@ -115,8 +121,17 @@ class CommandChannels:
         if not np.isfinite(commands.pwm).all():
             return None
         channels = [RC_NO_CHANGE] * RC_CHANNELS
-        channels[:commands.pwm.size] = [round(float(pwm)) for pwm in commands.pwm]
+        for channel, pwm in zip(self._rc_channels(self._config), commands.pwm.tolist()):
+            channels[channel - 1] = round(pwm)
         return self._rc_message(channels=channels)
+
+    @staticmethod
+    def _rc_channels(config: Config) -> Sequence[int]:
+        """Channel of each thruster, from 1: those in which the estimator reads the same message."""
+        thrusters = config.thrusters
+        if thrusters.channels and thrusters.type == OVERRIDE_RC_IN:
+            return [round(channel) for channel in thrusters.channels]
+        return range(1, len(thrusters.signs) + 1)
 
     def _array(self, t: float, commands: PilotOutput) -> Float64MultiArray | None:
         return _array_of(getattr(commands, SET_POINT[self._config.identification.joint_output]))

@@ -67,7 +67,7 @@ def write_request(folder: Path, config: Config, description: str | None, known: 
     save_parameters(folder / PARAMETERS, known)
     write_file(folder / REQUEST, yaml.safe_dump({
         "free": list(free), "depth": float(depth), "number": request.number, "size": request.size,
-        "doubt": float(request.doubt),
+        "doubt": float(request.doubt), "posture": list(request.posture),
         "stage": {**request.stage._asdict(), "move": list(request.stage.move)}}))
 
 
@@ -107,7 +107,7 @@ def answer(folder: Path) -> None:
                                  "a mapping"), "request", ParameterError)
     stage = asked["stage"]
     request = Request(StageView(**{**stage, "move": tuple(stage["move"])}), asked["number"],
-                      asked["size"], asked["doubt"])
+                      asked["size"], asked["doubt"], tuple(asked["posture"]))
     free = np.zeros(robot.table.size, bool)
     free[robot.table.places(asked["free"])] = True
     curve = ThrustCurve.of_settings(config.thrusters)

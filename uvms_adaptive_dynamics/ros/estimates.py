@@ -15,6 +15,7 @@
 """Receive an estimator's parameters in another node: checked, and matched by name."""
 from __future__ import annotations
 
+import json
 import threading
 import time
 from collections.abc import Callable, Sequence
@@ -26,9 +27,10 @@ from rclpy.node import Node
 from sensor_msgs.msg import JointState
 from std_msgs.msg import Float64MultiArray
 
-from ..errors import MessageError, ParameterError, UvmsError
+from ..errors import MessageError, ParameterError, UvmsError, brief
 from ..model.parameter_set import ParameterSet
 from ..model.robot import RobotModel
+from ..model.scales import Scales
 from .messages import read_covariance, status_values
 from .topic_qos import LATCHED
 
@@ -36,12 +38,14 @@ from .topic_qos import LATCHED
 class EstimatorStatus(NamedTuple):
     """Content of ~/status.
 
-    state: a state of docs/validity.md; trusted: whether the present parameters are; noise (C,)
-    [N, N m]: prediction noise per channel, None if the status lacks it for any channel.
+    state: a state of docs/validity.md; trusted: whether the present parameters are; scales: the
+    factors on measurements with which they hold; noise (C,) [N, N m]: prediction noise per channel,
+    None if the status lacks it for any channel.
     """
 
     state: str
     trusted: bool
+    scales: Scales
     noise: np.ndarray | None
 
 
@@ -53,6 +57,7 @@ class EstimateReader:
 
     def __init__(self, robot: RobotModel):
         self._names, self._channels = robot.table.names, robot.channels
+        self._thrusters = robot.thrusters
 
     def parameters(self, message: JointState) -> tuple[float, np.ndarray]:
         """(stamp [s], values (p,) in table order) from ~/parameters or ~/trusted_parameters."""
@@ -82,10 +87,11 @@ class EstimateReader:
         if "state" not in said:
             raise MessageError(f"a status with {len(said)} values and no 'state'; expected the "
                                "~/status of an estimator.")
+        scales = self.scales(said.get("scales", "{}"))
         keys = [f"noise {channel}" for channel in self._channels]
         trusted = said.get("trusted") != "false"
         if any(key not in said for key in keys):
-            return EstimatorStatus(said["state"], trusted, None)
+            return EstimatorStatus(said["state"], trusted, scales, None)
         try:
             noise = np.array([float(said[key]) for key in keys])
         except ValueError as error:
@@ -93,7 +99,17 @@ class EstimateReader:
         if not (np.isfinite(noise).all() and (noise > 0).all()):
             raise MessageError(f"channel noise is {noise.tolist()}; expected positive "
                                "standard deviations.")
-        return EstimatorStatus(said["state"], trusted, noise)
+        return EstimatorStatus(said["state"], trusted, scales, noise)
+
+    def scales(self, stated: str) -> Scales:
+        """The factors under 'scales' of ~/status; by default none."""
+        try:
+            found = json.loads(stated)
+        except ValueError as error:
+            raise MessageError(f"scales are not JSON: {error}.") from None
+        if not isinstance(found, dict):
+            raise MessageError(f"scales are {brief(found)}; expected a JSON object.")
+        return Scales.saved(found, self._channels, self._thrusters, "scales of ~/status")
 
     def _places(self, names: Sequence[str]) -> list[int]:
         """Index in `names` of each parameter of this robot."""
@@ -112,7 +128,8 @@ class EstimateReader:
 class ReceivedEstimate:
     """Subscribes to parameters, covariance and ~/status of an estimator node.
 
-    state, trusted: its last report; node: its full name. `latest()` may be called on any thread.
+    state, trusted, scales: its last report; node: its full name. `latest()` may be called on any
+    thread.
     """
 
     def __init__(self, node: Node, robot: RobotModel, estimator: str, lane: str):
@@ -124,6 +141,7 @@ class ReceivedEstimate:
         self._noise: np.ndarray | None = None
         self._ros, self._source, self._lane = node, estimator, lane
         self.state, self.trusted, self.node = "", True, node.resolve_topic_name(estimator)
+        self.scales = self._reader.scales("{}")
         self._heard_at = -np.inf    # steady [s]
         for kind, topic, add in ((JointState, f"{lane}parameters", self._add_parameters),
                                  (Float64MultiArray, f"{lane}covariance", self._add_covariance),
@@ -183,6 +201,6 @@ class ReceivedEstimate:
         self._covariance = self._reader.covariance(message)
 
     def _add_status(self, message: DiagnosticArray) -> None:
-        self.state, self.trusted, noise = self._reader.status(message)
+        self.state, self.trusted, self.scales, noise = self._reader.status(message)
         self._noise = self._noise if noise is None else noise
         self._heard_at = time.monotonic()

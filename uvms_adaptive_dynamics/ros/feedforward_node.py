@@ -119,6 +119,7 @@ class FeedforwardNode(SettingsNode):
         came, jumped = self._poll.collect()
         if jumped:
             self._states.reset()
+            self._motions.forget()
         if time.monotonic() - self._looked >= SLOW_PERIOD:
             self._looked = time.monotonic()
             self._outputs.look_around()

@@ -34,6 +34,7 @@ from ..control.state_filter import MotionState, StateFilter
 from ..errors import MessageError, in_words
 from ..model.prior import prior_from_config
 from ..model.robot import RobotModel
+from ..model.rotations import FRD_FROM_FLU
 from ..model.thrust_curve import ThrustCurve
 from ..signals.decode.timed import TimedDecoder
 from ..signals.topics import identification_inputs
@@ -77,6 +78,7 @@ class Flight:
         self.t: float | None = None
         self.depth = self._voltage = math.nan
         self._filter = StateFilter(config, np.zeros(3))
+        self._depth_place = FRD_FROM_FLU @ np.array(config.depth.xyz)
         self._state: MotionState | None = None
         self._looked = self._neutral_until = self._beat = -math.inf     # steady [s]
         self._armed_at = 0.0
@@ -96,6 +98,14 @@ class Flight:
             self.pilot.arm(self.t, self._state)
             self._neutral_until = math.inf      # until neutral is commanded
             return []
+
+    def station_depth(self) -> float:
+        """Depth [m] of the body's origin about which the next motion is flown."""
+        with self.lock:
+            if not self.pilot.armed or self._state is None:
+                return self.depth
+            moved = self.pilot.moved(self._state)
+            return self.depth if moved is None else self.depth - float(moved[2])
 
     def doubt(self) -> float:
         """Position uncertainty [m] at the end of a motion that is designed now."""
@@ -228,9 +238,8 @@ class Flight:
                 self._voltage = values[0]
                 continue
             if role == "depth":
-                if math.isnan(self.depth):      # corrections would take seconds to get there
-                    self._filter = StateFilter(self._config, np.array([0.0, 0.0, values[0]]))
-                self.depth = values[0]
+                R = np.eye(3) if self._state is None else self._state.R_nb
+                self.depth = values[0] - float((R @ self._depth_place)[2])
             self._filter.add(role, t, reading[1])
 
     def _clock_jumped(self) -> None:
@@ -250,15 +259,16 @@ class Flight:
         """Input of the guard at this moment (steady time [s]); armed False: as if armed here
         now."""
         pilot, state = self.pilot, self._state
-        watched = {role: now - at for role, at in self._heard.items() if role != "battery"}
+        ages = {role: now - at for role, at in self._heard.items()}
         wanted = moved = None
         doubt = 0.0
-        if armed and self.t is not None and state is not None:
-            wanted, moved, doubt = pilot.wanted(self.t), pilot.moved(state), pilot.doubt(state)
+        with self.lock:     # else a motion may begin between two of these
+            if armed and self.t is not None and state is not None:
+                wanted, moved, doubt = pilot.wanted(self.t), pilot.moved(state), pilot.doubt(state)
         return GuardView(
-            state, watched, listeners=self._channels.listeners,
+            state, ages, listeners=self._channels.listeners,
             other_publishers=self._channels.other_publishers, wanted=wanted, moved=moved,
             turned=pilot.turned if armed else 0.0, depth=self.depth, voltage=self._voltage,
             estimator_age=self._watch.age, estimator_state=self._watch.state,
             heartbeat=now - self._beat if armed else 0.0,
-            armed_for=now - self._armed_at if armed else 0.0, doubt=doubt)
+            armed_for=now - self._armed_at if armed else 0.0, doubt=doubt, armed=armed)

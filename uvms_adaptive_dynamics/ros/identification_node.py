@@ -331,7 +331,7 @@ class IdentificationNode(SettingsNode):
         known = self._watch.known()
         assert known is not None
         self._designer.start(known[0], known[1] if free is None else free, request,
-                             self.flight.depth)
+                             self.flight.station_depth())
         self.get_logger().info(f"designing motion {request.number} for '{request.stage.title}'")
 
     def _designed(self, trajectory: Trajectory) -> None:
@@ -350,7 +350,8 @@ class IdentificationNode(SettingsNode):
             self._shown, self._ending = None, self._dry_run
             self.exit_status = int(self._dry_run)
         elif self._guide is not None and self._guide.designing:
-            self.flight.stop(self._guide.failed(why))
+            if (cause := self._guide.failed(why)) is not None:
+                self.flight.stop(cause)
 
     # --- reports ----------------------------------------------------------------------------------
 

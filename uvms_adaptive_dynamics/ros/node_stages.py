@@ -33,7 +33,7 @@ from ..estimation.estimator import Estimator
 from . import messages
 from .status import OK, WARN
 
-# [s] without a message of the node that moves the robot, after which no motion counts as flown
+# [s] without a message of the node that moves the robot, after which the stages wait
 FLOWN_TIMEOUT = 1.0
 SAY_EVERY = 10.0        # [s] of rows between log lines on progress
 UNTIL = ("until the node that moves the robot is armed (its ~/arm), or ~/run_stages is called "
@@ -73,11 +73,15 @@ class NodeStages:
         """Update at time t [s]; call after each `add` of the estimator that gave a prediction."""
         if self._runner is None:
             return
-        if (flown := self._flown) is None:
-            self._runner.note_flown(None)
-        else:
-            lately = time.monotonic() - flown[1] < FLOWN_TIMEOUT
-            self._runner.note_flown(flown[0] if lately else "")
+        if (flown := self._flown) is not None and (
+                silent := time.monotonic() - flown[1]) > FLOWN_TIMEOUT:
+            self._flown = flown = None
+            if not self._runner.waits:
+                self._runner.wait()
+                self._say(f"no message of the node that moves the robot for {silent:.1f} s: the "
+                          f"stages are waiting {UNTIL}")
+                self.announce()
+        self._runner.note_flown(None if flown is None else flown[0])
         if (progress := self._runner.follow()) is None:
             return
         self._t = t

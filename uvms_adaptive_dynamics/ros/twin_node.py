@@ -133,11 +133,12 @@ class TwinNode(SettingsNode):
     # --- on the thread of the inputs --------------------------------------------------------------
 
     def _take(self, sample: Sample) -> None:
-        pi = self.estimate.values
+        pi, scales = self.estimate.values, self.estimate.scales
+        sample = scales.corrected(sample, self._robot.allocation)
         with self._lock:
             self._sample = sample
             if pi is not None:
-                self._residuals.add(sample, pi)
+                self._residuals.add(sample, pi, scales.effort)
 
     def _time_jumped(self) -> None:
         with self._lock:
@@ -169,7 +170,8 @@ class TwinNode(SettingsNode):
         stamp, _ = latest
         twin = self._twin(*latest, now)
         with self._lock:
-            commands, word = self.planned.commands(sample, ahead, behind)
+            commands, word = self.planned.commands(sample, ahead, behind,
+                                                   self.estimate.scales.effort)
         start = State(sample.R_nb, sample.nu, sample.mu, sample.mu_dot)
         try:
             run = twin.forecast(start, commands, ahead)

@@ -16,6 +16,7 @@
 tick; see docs/validity.md."""
 from __future__ import annotations
 
+import json
 from collections.abc import Callable, Sequence
 from typing import NamedTuple
 
@@ -79,7 +80,7 @@ class ValidityMonitor:
     def figures(self, report: Report) -> dict[str, object]:
         """Keys and values of ~/status."""
         (state, trusted, reason), snapshot, row_age = report
-        progress = snapshot.progress
+        progress, scales = snapshot.progress, snapshot.scales
         knowledge = self._worker.knowledge
         if knowledge is not None and knowledge is not self._knowledge:
             self._knowledge = knowledge
@@ -88,7 +89,9 @@ class ValidityMonitor:
             "state": state, "reason": reason, "trusted": "true" if trusted else "false",
             "reset_count": progress.jumps, "reset_reason": progress.jump_reason,
             "solver": snapshot.solver, "rank": knowledge.identifiable_rank if knowledge else 0,
-            "measured": ",".join(self._measured), "corrected": ",".join(snapshot.corrections),
+            "measured": ",".join(self._measured),
+            "corrected": ",".join(scales.words(self._channels)) if scales else "",
+            "scales": json.dumps(scales.stated(self._channels)) if scales else "{}",
             "external_force": snapshot.external_force,
             **{f"trust {channel}": level for channel, level in zip(self._channels,
                                                                    snapshot.trust)},

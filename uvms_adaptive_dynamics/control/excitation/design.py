@@ -210,8 +210,9 @@ def _causes(name: str, trajectory: Trajectory) -> np.ndarray:
         return np.arange(6)
     if name.endswith(" effort"):
         return np.array([3, 4, *range(6, len(names))])
-    if name.endswith(" speed"):
-        return np.array([6 + joints.index(name.removesuffix(" speed"))])
+    for limit in (" speed", " range"):
+        if name.endswith(limit):
+            return np.array([6 + joints.index(name.removesuffix(limit))])
     return np.array([names.index(name)])
 
 

@@ -177,16 +177,20 @@ class MotionLimits:
     @property
     def middle(self) -> np.ndarray:
         """(6 + n,) middle of the coordinates' ranges; zero for unbounded ones."""
-        ended = np.isfinite(self.low) & np.isfinite(self.high)
-        return np.where(ended, 0.5 * (np.where(ended, self.low, 0.0)
-                                      + np.where(ended, self.high, 0.0)), 0.0)
+        return np.mean(self._ends, axis=0)
 
     @property
     def reach(self) -> np.ndarray:
         """(6 + n,) half of the coordinates' ranges, slightly above zero for an empty range."""
-        ended = np.isfinite(self.low) & np.isfinite(self.high)
-        half = 0.5 * (np.where(ended, self.high, ENDLESS) - np.where(ended, self.low, -ENDLESS))
-        return np.maximum(half, 1e-9)
+        low, high = self._ends
+        return np.maximum(0.5 * (high - low), 1e-9)
+
+    @property
+    def _ends(self) -> tuple[np.ndarray, np.ndarray]:
+        """(low, high) (6 + n,) each, with ends for those coordinates that have none."""
+        stops = np.isfinite(self.low), np.isfinite(self.high)
+        low = np.where(stops[0], self.low, np.where(stops[1], self.high - 2 * ENDLESS, -ENDLESS))
+        return low, np.where(stops[1], self.high, low + 2 * ENDLESS)
 
     @property
     def fastest(self) -> np.ndarray:
@@ -199,7 +203,7 @@ class MotionLimits:
         is at the limit. value (T, 6 + n): coordinates; motion: at the same instants."""
         places = np.abs(value - self.middle) / self.reach
         tilt = np.arccos(np.clip(motion.R_nb[:, 2, 2], -1.0, 1.0)) / self.tilt
-        names = VEHICLE_COORDINATES + self.joints
+        names = (*VEHICLE_COORDINATES, *(f"{joint} range" for joint in self.joints))
         found = {name: places[:, k] for k, name in enumerate(names) if k not in (3, 4)}
         found |= {"tilt": tilt, "speed": np.linalg.norm(motion.nu[:, :3], axis=1) / self.speed,
                   "rate": np.linalg.norm(motion.nu[:, 3:], axis=1) / self.rate}

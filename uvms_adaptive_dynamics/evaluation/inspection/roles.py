@@ -19,6 +19,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from ...config.sensors import ODOMETRY, POSES
+from ...config.thrusters import OVERRIDE_RC_IN
 from ...errors import BagError
 from ...signals.topics import OUTPUTS, Input, inputs
 from ..bags import OPTIONAL_INPUTS, find_topic, types_of
@@ -37,9 +38,6 @@ AGAINST = ("raw", "mag", "cmd", "command_", "setpoint", "target", "reference", "
 # Names of pressures that are not the water's: an autopilot's own barometer is in the dry hull
 # (config/bluerov2_mavros.yaml), and differential pressure is an airspeed.
 DRY = ("static_pressure", "diff_pressure")
-# Type of a pilot's sticks, which the autopilot mixes: thruster commands only where it is set to
-# pass them through.
-STICKS = "mavros_msgs/msg/OverrideRCIn"
 # Types that say little about their content: such topics need a matching name.
 VAGUE = ("std_msgs/msg/Float64", "std_msgs/msg/Float64MultiArray", ODOMETRY, *POSES,
          "geometry_msgs/msg/TwistStamped")
@@ -115,11 +113,11 @@ def _unnamed(role: str, found: Survey, chosen: dict[str, TopicSurvey]) -> list[T
     their contents are usually another; those whose names do not speak against it come first."""
     taken = {topic.name for topic in chosen.values()}
     free = [topic for topic in found.of_types(types_of(role))
-            if (topic.type in (*VAGUE, STICKS) or topic.name.endswith(DRY))
+            if (topic.type in (*VAGUE, OVERRIDE_RC_IN) or topic.name.endswith(DRY))
             and topic.name not in taken and not topic.name.endswith(OWN_OUTPUTS)]
     return sorted(free, key=lambda topic: (
-        topic.type == STICKS, sum(part in topic.name.lower() for part in AGAINST), -topic.count,
-        topic.name))
+        topic.type == OVERRIDE_RC_IN, sum(part in topic.name.lower() for part in AGAINST),
+        -topic.count, topic.name))
 
 
 def _wanted(role: str, proposal: Proposal) -> bool:
@@ -154,7 +152,7 @@ def _candidates(role: str, found: Survey, proposal: Proposal) -> list[TopicSurve
         fits = [place for place, part in enumerate(FOR[role]) if part in topic.name.lower()]
         if topic.name.endswith(OWN_OUTPUTS) or (topic.type in VAGUE and not fits):
             continue
-        if topic.type == STICKS or topic.name.endswith(DRY):
+        if topic.type == OVERRIDE_RC_IN or topic.name.endswith(DRY):
             continue
         if role == "joint_states" and not _joints_of(topic):
             continue
@@ -217,7 +215,7 @@ def _without(role: str, found: Survey, proposal: Proposal, unnamed: list[TopicSu
 
 def _with_doubt(topic: TopicSurvey) -> str:
     """The topic's name, with what its messages usually are."""
-    if topic.type == STICKS:
+    if topic.type == OVERRIDE_RC_IN:
         return (f"{topic.name} (the pilot's sticks, unless the autopilot passes them through to "
                 "the thrusters: SERVOn_FUNCTION from 51 on)")
     if topic.name.endswith(DRY):

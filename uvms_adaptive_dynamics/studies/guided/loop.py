@@ -42,7 +42,7 @@ from ...estimation.prediction import Estimate
 from ...estimation.validity import FAILED
 from ...model.parameter_set import ParameterSet
 from ...model.robot import RobotModel
-from ...model.rotations import from_rpy
+from ...model.rotations import FRD_FROM_FLU, from_rpy
 from ...model.sample import Sample
 from ...model.thrust_curve import ThrustCurve
 from ...signals.decode.decoder import Decoder
@@ -140,6 +140,7 @@ class _Loop:
         self._filter = StateFilter(config, robot.physics.position)
         self._decoder, self._store = Decoder(config), get_typestore(Stores.ROS2_JAZZY)
         self._heard = dict.fromkeys(HEARD, -np.inf)
+        self._depth_place = FRD_FROM_FLU @ np.array(config.depth.xyz)
         self._depth = np.nan
         self._due: tuple[float, Trajectory] | None = None      # when a design is ready
         self._uses: dict[str, float] = {}
@@ -201,7 +202,9 @@ class _Loop:
             return
         self._heard[message.role] = message.t
         if message.role == "depth":
-            self._depth = values[0]
+            state = self._filter.motion(message.t)
+            R = np.eye(3) if state is None else state.R_nb
+            self._depth = values[0] - float((R @ self._depth_place)[2])
 
     def _watch(self, t: float, state: MotionState | None, armed_for: float) -> None:
         """Stop, hold back or break off as the node would."""
@@ -232,20 +235,23 @@ class _Loop:
         if isinstance(wanted, Cause):
             self._stop(wanted)
         elif wanted is not None:
-            self._design(t, wanted if state is None else wanted._replace(
+            self._design(t, state, wanted if state is None else wanted._replace(
                 doubt=self._pilot.doubt_after(t, state, self._config.excitation.duration)))
         if self._due is not None and t >= self._due[0]:
             self._guide.designed(self._due[1])
             self._due = None
 
-    def _design(self, t: float, request: Request) -> None:
+    def _design(self, t: float, state: MotionState | None, request: Request) -> None:
         config, estimator = self._config, self._staged.estimator
+        moved = None if state is None else self._pilot.moved(state)
+        depth = self._depth - (0.0 if moved is None else float(moved[2]))     # the station's
         try:
             trajectory = designed(
-                config, self._model, self._limits.at_depth(self._depth, config),
+                config, self._model, self._limits.at_depth(depth, config),
                 estimator.parameter_set(), estimator.free, request)
         except ParameterError as error:
-            self._stop(self._guide.failed(str(error)))
+            if (cause := self._guide.failed(str(error))) is not None:
+                self._stop(cause)
             return
         self._due = (t + config.identification.design_time, trajectory)
         self._say(f"motion {request.number} for '{request.stage.title}'")
