@@ -64,7 +64,7 @@ def said(fall=0.0, weight=0.0, wander=0.0, seconds=60.0, settings=None, final=FI
     made = logged_rows(t=t, bag=np.zeros(len(t), int), measured=measured, tau_known=known,
                        valid=valid)
     log = SimpleNamespace(rows=lambda: made, regressors=lambda k: Y[k])
-    return drifts(log, final, CONFIG.with_values(settings or {}), ROBOT)
+    return drifts(log, np.arange(len(t)), final, CONFIG.with_values(settings or {}), ROBOT)
 
 
 def number(sentence, before):
@@ -147,6 +147,8 @@ def test_a_robot_without_a_vehicle_has_nothing_to_drift():
     made = logged_rows(t=t, bag=np.zeros(len(t), int), measured=tau, tau_known=known,
                        valid=np.zeros_like(valid))
     log = SimpleNamespace(rows=lambda: made, regressors=lambda k: Y[k])
-    assert drifts(log, FINAL, CONFIG, ROBOT) == ([], [])
+    every = np.arange(len(t))
+    assert drifts(log, every, FINAL, CONFIG, ROBOT) == ([], [])
+    assert drifts(log, every[:0], FINAL, CONFIG, ROBOT) == ([], [])
     config = CONFIG.with_values({"robot.vehicle": False})
-    assert drifts(log, FINAL, config, RobotModel.from_config(config)) == ([], [])
+    assert drifts(log, every, FINAL, config, RobotModel.from_config(config)) == ([], [])

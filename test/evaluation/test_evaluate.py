@@ -52,6 +52,7 @@ from uvms_adaptive_dynamics.model.robot import RobotModel
 from uvms_adaptive_dynamics.model.rotations import from_rpy
 from uvms_adaptive_dynamics.model.sample import FILTERS_START
 from uvms_adaptive_dynamics.model.vehicle import load_columns
+from uvms_adaptive_dynamics.review.review import Review
 from uvms_adaptive_dynamics.simulation.bag import write_bag
 from uvms_adaptive_dynamics.uncertainty.answer import VERDICTS
 from uvms_adaptive_dynamics.uncertainty.evidence import ReportedFinding
@@ -428,6 +429,37 @@ def test_several_bags_are_pooled_and_the_estimate_is_kept(bag, result):
     assert rows.predicted[first] == pytest.approx(predicted[first])
 
 
+def test_the_longest_recording_is_reviewed(bag, tmp_path, monkeypatch):
+    """Not the last one, which may be short: what only a whole recording shows would be missed. A
+    clock that is set back ends a stretch."""
+    asked = []
+
+    def reviewed(samples, rows, seen, config, robot):
+        asked.append((len(samples), rows.t))
+        return Review([], {}, sound=False)
+    monkeypatch.setattr(run_module, "review", reviewed)
+    done = run([Piece(bag, 0.0, 9.0), Piece(bag, 9.0, 10.5)], Config())
+    assert any("reviewed on the longest, 'dive'" in fact for fact in done.facts)
+    first, *_ = asked
+    assert first[1][-1] - first[1][0] > 7.0 and first[0] > 100
+
+    def set_back(k, topic, message):
+        if k >= 2700 and hasattr(message, "header"):
+            message.header.stamp.sec -= 5
+        return message
+    run([altered(bag, tmp_path / "set_back", set_back)], Config())
+    t = asked[-1][1]
+    assert len(t) > 200 and np.diff(t).min() > 0.0
+
+
+def test_files_of_an_earlier_run_are_named(bag, tmp_path, capsys):
+    given = ["evaluate", str(bag), "--end", "6", "--output", str(tmp_path / "out")]
+    assert main([*given, "--split", "60"]) == 0
+    assert "of an earlier run" not in capsys.readouterr().err
+    assert main([*given, "--no-report"]) == 0
+    assert "report.html, held_out in '" in capsys.readouterr().err
+
+
 def test_vehicle_alone_and_arm_alone(bag, tmp_path):
     """A robot without an arm, or without a vehicle, has only its own channels."""
     short = ["--jobs", "1", "--end", "6"]
@@ -594,7 +626,7 @@ def test_coverage_by_regime_counts_rows_with_nothing_adapted():
 
 
 def test_rows_in_their_intervals_are_counted_where_there_is_one():
-    """Of the last recording, and of its valid rows with an interval."""
+    """Of the rows that are asked for, those that are valid and have an interval."""
     table, rng = RobotModel.from_config(Config()).table, np.random.default_rng(5)
     log, C = RunLog(table), table.channels
     for k in range(40):
@@ -604,7 +636,7 @@ def test_rows_in_their_intervals_are_counted_where_there_is_one():
         r.valid[1], r.predicted_stddev[2] = False, np.nan
         r.predicted[0] += 2.0 * (k < 25)        # beyond 1.96 deviations
         log.add_row(r, int(k >= 20), np.ones(C, bool))
-    assert log.held().tolist() == [0.75] + [1.0] * (C - 1)
+    assert log.held(np.arange(20, 40)).tolist() == [0.75] + [1.0] * (C - 1)
 
 
 def test_trajectory_is_thinned_evenly():

@@ -66,3 +66,16 @@ def test_each_masked_row_has_one_reason():
     spans = [[Span(0, 0.0, 1.0, "start"), Span(0, 4.0, 5.0, "a"), Span(1, 0.0, 9.0, "b"),
               Span(2, 1.0, 1.5, "b"), Span(3, 0.0, 9.0, "b")], []]
     assert reasons_of_rows(spans, rows) == [{"a": 2, NO_REASON: 1, "b": 1}, {}]
+
+
+def test_rows_after_a_clock_was_set_back_have_their_own_reasons():
+    """The same times come twice, the second time masked for another reason."""
+    spans = MaskSpans(1, period=1.0)
+    spans.begin(0)
+    for t, reason in ((0.0, "a"), (1.0, "a"), (2.0, ""), (0.5, "b"), (1.5, "b"), (2.5, "b")):
+        spans.add(t, [reason])
+    rows = SimpleNamespace(t=np.array([0.0, 1.0, 2.0, 0.5, 1.5, 2.5]), bag=np.zeros(6, int),
+                           valid=np.array([[False], [False], [True], [False], [False], [False]]))
+    assert reasons_of_rows(spans.spans, rows) == [{"b": 3, "a": 2}]
+    empty = SimpleNamespace(t=np.zeros(0), bag=np.zeros(0, int), valid=np.zeros((0, 1), bool))
+    assert reasons_of_rows(spans.spans, empty) == [{}]

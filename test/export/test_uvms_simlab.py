@@ -70,6 +70,13 @@ def test_parameters_stand_where_theirs_do():
     assert arm["base_pose"] == [0.19, 0.0, -0.12, np.pi, 0.0, 0.0]
 
 
+def test_rotors_that_the_profile_lacks_are_noted():
+    config = CONFIG.with_values({"robot.rotor_inertia": [0.01] * 4})
+    assert any("robot.rotor_inertia" in note
+               for note in uvms_simlab.write(estimate(2, config)).notes)
+    assert not any("rotor" in note for note in uvms_simlab.write(estimate(2)).notes)
+
+
 def test_it_is_read_back_to_the_last_digit():
     identified = estimate(3)
     text = uvms_simlab.commented(uvms_simlab.write(identified).text, ["a note"])
@@ -81,6 +88,8 @@ def test_it_is_read_back_to_the_last_digit():
 @pytest.mark.parametrize("changes, part", [
     ({"robot.joints": ["axis_e", "axis_d"]}, "has 2 joints; expected 4"),
     ({"robot.joints": []}, "has no arm"),
+    ({"robot.link_volumes": [1e-4] * 4, "robot.link_buoyancy_centres": [0.0] * 12},
+     "which the profile lacks, so they would be too heavy"),
     ({"thrusters.allocation": [1.0] * 36, "thrusters.signs": [1.0] * 6}, "6 thrusters; expected")])
 def test_robots_of_another_form_are_refused(changes, part):
     with pytest.raises(ExportError, match=part):

@@ -130,7 +130,8 @@ def turned_effort(sample):
 @pytest.mark.parametrize("change, said", [
     also(exchanged, "shows that axis_d and axis_c are exchanged"),
     also(mirrored, "shows that position and velocity of axis_c have the wrong sign"),
-    (turned_effort, "the effort of axis_c has the wrong sign")])
+    (turned_effort, "the effort of axis_c has the wrong sign; with the other one, "
+     "joint_states.effort_scale is [1, 1, -1, 1]")])
 def test_what_no_scale_can_mend_is_told_by_its_likelihood(change, said):
     """Joints that are exchanged or mirrored look like a wrong effort."""
     samples, rows = recorded(change=change)

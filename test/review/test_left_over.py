@@ -91,6 +91,14 @@ def test_a_steady_current_is_found_with_its_setting():
     assert all("steady current" in found.by_channel[name] for name in ("surge", "yaw"))
 
 
+def test_a_current_without_a_heading_has_a_size_but_no_direction():
+    """The setting that its direction would need is refused with the IMU's own attitude."""
+    finding, = said(in_current, config=CONFIG.with_values({"imu.orientation": "own"})).findings
+    assert "a steady current of 0.5" in finding.sentence
+    assert "robot.current_ned to" not in finding.sentence
+    assert "use an IMU with an orientation" in finding.sentence
+
+
 @pytest.mark.parametrize("change, channel, words", [
     (across, "pitch", "add off_axis_damping to robot.terms"),
     (misplaced, "roll", "efforts of other channels"),

@@ -21,9 +21,12 @@ import pytest
 from uvms_adaptive_dynamics.config import Config
 from uvms_adaptive_dynamics.uncertainty.added_direction import Coefficient, RobustFit
 from uvms_adaptive_dynamics.uncertainty.arm_evidence import (
+    OF_COMMANDS,
+    OF_WRENCH,
     Scale,
     _scaled,
     arm_findings,
+    effort_scales,
     scale_of,
     scale_of_all,
     unconfirmed_scales,
@@ -202,6 +205,20 @@ def test_an_effort_without_a_factor_is_told_without_a_number():
 def test_a_factor_on_all_efforts_may_as_well_be_the_thrusts(name):
     """Efforts .7 times too small, or a thrust .7 times the settings'; for a single joint the thrust
     is no explanation."""
-    said = _scaled(Scale(0.7, Coefficient(np.log(0.7), 0.03, 40), 300.0, True), name).sentence
+    scale = Scale(0.7, Coefficient(np.log(0.7), 0.03, 40), 300.0, True)
+    said = _scaled(scale, name, OF_COMMANDS).sentence
     assert "0.70 +- 0.02" in said and "effort_scale by 1.43" in said
-    assert ("the true thrust is 0.70 times" in said) == (not name)
+    assert ("the true thrust is 0.70 times" in said) == ("thrusters.voltage" in said) == (not name)
+    by_wrench = _scaled(scale, name, OF_WRENCH).sentence
+    assert ("thrusters.wrench_topic" in by_wrench) == (not name)
+    assert "thrusters.voltage" not in by_wrench
+
+
+def test_scales_for_both_directions_are_given_together():
+    """A sign is changed, and a factor removed, in both."""
+    joints = replace(Config().joint_states, effort_scale=(2.0, -2.0, 1.0),
+                     effort_scale_negative=(3.0, -3.0, 1.0))
+    assert effort_scales(joints, np.array([0.5, -1.0, 1.0])) == (
+        "joint_states.effort_scale is [1, 2, 1] and .effort_scale_negative [1.5, 3, 1]")
+    assert effort_scales(Config().joint_states, np.array([1.0, -1.0])) == (
+        "joint_states.effort_scale is [1, -1]")

@@ -51,11 +51,12 @@ class Drifts(NamedTuple):
     facts: list[str]
 
 
-def drifts(log: RunLog, final: ParameterSet, config: Config, robot: RobotModel) -> Drifts:
-    """The trends of thrust and weight over the last recording of the log that are certain to
-    99.9 %; final: the estimate."""
+def drifts(log: RunLog, own: np.ndarray, final: ParameterSet, config: Config,
+           robot: RobotModel) -> Drifts:
+    """The trends of thrust and weight over the rows of these indices (k,), a recording's, that are
+    certain to 99.9 %; final: the estimate."""
     found = Drifts([], [])
-    trends = _trends(log, robot)
+    trends = _trends(log, own, robot)
     if trends is None:
         return found
     thrust, weight = trends
@@ -77,12 +78,14 @@ def drifts(log: RunLog, final: ParameterSet, config: Config, robot: RobotModel) 
     return found
 
 
-def _trends(log: RunLog, robot: RobotModel) -> tuple[Coefficient, Coefficient] | None:
+def _trends(log: RunLog, own: np.ndarray,
+            robot: RobotModel) -> tuple[Coefficient, Coefficient] | None:
     """Change of the thrust that a motion needs, as a share, and of the weight in water [N], from
-    the beginning to the end of the last recording; None if it is too short to show them."""
+    the first to the last of these rows; None if they are too few to show them."""
     rows = log.rows()
-    last = rows.last_recording
-    places = last[::max(ROWS_APART, math.ceil(last.size / LARGEST_FIT))]
+    if not own.size:
+        return None
+    places = own[::max(ROWS_APART, math.ceil(own.size / LARGEST_FIT))]
     t, valid = rows.t[places], rows.valid[places]
     duration = t[-1] - t[0]
     if not robot.vehicle or duration < SHORTEST or not valid.any():

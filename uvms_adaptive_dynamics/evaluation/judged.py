@@ -42,12 +42,14 @@ def evidence_of(done: Run) -> Evidence:
     trust = trust_of(rows, left_out)
     tells = telling(done.robot.table, rows.in_motion, rows.measured, rows.stddev)
     channels: dict[str, ChannelEvidence] = {}
+    all_after = begin > 0
     for c, (name, unit) in enumerate(zip(done.robot.channels, done.robot.units, strict=True)):
         valid = rows.valid[:, c]
         judged = _judged(valid & tells[:, c], done.frozen, begin, enough)
         moved = judged.size >= enough
         if not moved:
             judged = _judged(valid, done.frozen, begin, enough)
+        all_after &= not judged.size or bool(judged[0] > begin)
         figures = channel_metrics(rows.measured[judged, c], rows.predicted[judged, c],
                                   rows.stddev[judged, c], np.ones(judged.size, bool), unit)
         masked = done.masked.get(name, {})
@@ -55,7 +57,7 @@ def evidence_of(done: Run) -> Evidence:
             figures, judged.size * period, dict(masked), done.ticks, trust[c]["trust"] or "",
             moved=moved, counted=int(valid.sum()), unused=left_out[c],
             negligible=float(done.robot.negligible[c]))
-    which = LEARNT + (", after the robot changed" if begin else "")
+    which = LEARNT + (", after the robot changed" if all_after else "")
     if done.frozen:
         which = PARTLY_LEARNT if any(each.code == "learned" for each in done.findings) else HELD_OUT
     return Evidence(

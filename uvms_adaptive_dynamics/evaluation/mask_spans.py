@@ -15,6 +15,7 @@
 """When rows were masked, and why: spans of time per channel."""
 from __future__ import annotations
 
+import math
 from collections import Counter
 from collections.abc import Sequence
 from typing import NamedTuple
@@ -28,12 +29,14 @@ NO_REASON = "next to masked samples, implausible, or attitude unknown"
 
 
 class Span(NamedTuple):
-    """Samples of a bag from `start` to `end` [s since the epoch], masked for one reason."""
+    """Samples of a bag from `start` to `end` [s since the epoch], masked for one reason; turn: how
+    often its clock had been set back before."""
 
     bag: int
     start: float
     end: float
     reason: str
+    turn: int = 0
 
 
 class MaskSpans:
@@ -44,14 +47,16 @@ class MaskSpans:
         """period [s] of samples; a reason that returns within two of them continues its span."""
         self.spans: list[list[Span]] = [[] for _ in range(channels)]
         self._longest = 2.5 * period
-        self._bag = 0
+        self._bag = self._turn = 0
+        self._t = -math.inf
 
     def begin(self, bag: int) -> None:
         """Begin the bag of this index."""
-        self._bag = bag
+        self._bag, self._turn, self._t = bag, 0, -math.inf
 
     def add(self, t: float, reasons: Sequence[str]) -> None:
         """Add the reasons (C,) of the sample at t [s since the epoch]; '' for rows that count."""
+        self._turn, self._t = self._turn + (t < self._t), t
         for spans, reason in zip(self.spans, reasons):
             if not reason:
                 continue
@@ -60,7 +65,7 @@ class MaskSpans:
                     and 0.0 <= t - last.end <= self._longest):
                 spans[-1] = last._replace(end=t)
             else:
-                spans.append(Span(self._bag, t, t, reason))
+                spans.append(Span(self._bag, t, t, reason, self._turn))
 
 
 def runs(flags: np.ndarray, bag: np.ndarray) -> list[tuple[int, int]]:
@@ -81,14 +86,19 @@ def reasons_between(spans: Sequence[Span], bag: int, start: float, end: float) -
 
 def reasons_of_rows(spans: Sequence[Sequence[Span]], rows: Rows) -> list[dict[str, int]]:
     """Per channel: mask reason -> masked rows, the most frequent first. spans (C,): of samples."""
-    borders = np.searchsorted(rows.bag, np.arange(rows.bag.max(initial=-1) + 2))
+    set_back = (np.diff(rows.t, prepend=rows.t[:1]) < 0) & (np.diff(rows.bag, prepend=0) == 0)
+    turns = np.cumsum(set_back)
+    turns -= turns[np.searchsorted(rows.bag, rows.bag)]     # since each bag's beginning
+    borders: dict[tuple[int, int], np.ndarray] = {}
+    for key in dict.fromkeys(zip(rows.bag.tolist(), turns.tolist())):
+        borders[key] = np.flatnonzero((rows.bag == key[0]) & (turns == key[1]))[[0, -1]] + [0, 1]
     found = []
     for of_channel, valid in zip(spans, rows.valid.T, strict=True):
         before = np.concatenate([[0], np.cumsum(~valid)])       # masked rows before each row
         counts: Counter[str] = Counter()
         for span in of_channel:
-            if span.bag + 1 < borders.size:
-                begin, end = borders[span.bag:span.bag + 2]
+            if (span.bag, span.turn) in borders:
+                begin, end = borders[span.bag, span.turn]
                 t = rows.t[begin:end]
                 first = begin + np.searchsorted(t, span.start)
                 last = begin + np.searchsorted(t, span.end, side="right")

@@ -125,7 +125,11 @@ def over_time_table(run: Run) -> Table:
     names, units = run.robot.channels, run.robot.units
     found = [all_channels(names, units, rows.measured[piece], rows.predicted[piece],
                           rows.stddev[piece], rows.valid[piece]) for piece in pieces]
-    head = ("channel", *(f"to {(piece[-1] + 1) * period:.0f} s" for piece in pieces))
+    # (recordings one after the other; a time that goes back within one does not count)
+    steps = np.maximum(np.diff(rows.t, prepend=rows.t[0] - period), 0.0)
+    steps[1:][np.diff(rows.bag) != 0] = period
+    at = np.cumsum(steps)
+    head = ("channel", *(f"to {at[piece[-1]]:.0f} s" for piece in pieces))
     return Table(head, [(f"{name} [{unit}]", *(_interval(f[name]) for f in found))
                         for name, unit in zip(names, units, strict=True)])
 

@@ -87,12 +87,21 @@ def evaluate(bags: Sequence[str | Path | Piece], config: Config, prior: Paramete
         said = said.with_held_out(said_of_test, "held_out/")
     metrics = _with_verdict(said, done) | test
     if folder is not None:
+        if stale := _of_another_run(folder, bool(held_out), report, figures):
+            say(f"{', '.join(stale)} in '{folder}' are of an earlier run, not of this one")
         if held_out:
             writes += _files(output_folder(folder / "held_out"), tested, metrics["held_out"],
                              said_of_test, report, figures)
         writes += _files(folder, done, metrics, said, report, figures)
     attempt_all(*writes)
     return metrics
+
+
+def _of_another_run(folder: Path, held_out: bool, report: bool, figures: bool) -> list[str]:
+    """Outputs in the folder that this run does not write, so that they belong to another one."""
+    unwritten = {"report.html": not report, "held_out": not held_out,
+                 **{path.name: not figures for path in sorted(folder.glob("*.png"))}}
+    return [name for name, stays in unwritten.items() if stays and (folder / name).exists()]
 
 
 def _with_verdict(said: Statement, done: Run) -> dict[str, Any]:
@@ -160,9 +169,10 @@ def run(bags: Sequence[str | Path | Piece], config: Config, prior: ParameterSet 
     found = [*signals.findings, *_masked_findings(recorder.log, robot, config, signals, contents)]
     doubted = signals.doubted or learnt_in_doubt
     final, facts = estimator.parameter_set(), []
-    seen = Seen(final.values, recorder.log.left(later=not frozen), recorder.log.held(), frozen,
-                bool(recorder.changes), estimator.changed_since, doubted, found)
-    reviewed = review(list(recorder.samples), recorder.log.checked(), seen, config, robot)
+    stretch, log = recorder.reviewed, recorder.log
+    seen = Seen(final.values, log.left(stretch.rows, later=not frozen), log.held(stretch.rows),
+                frozen, bool(recorder.changes), estimator.changed_since, doubted, found)
+    reviewed = review(list(stretch.samples), log.checked(stretch.rows), seen, config, robot)
     if reviewed.settles_sign:
         found = [one for one in found if SIGN not in one.sentence]
     found += reviewed.findings
@@ -171,9 +181,12 @@ def run(bags: Sequence[str | Path | Piece], config: Config, prior: ParameterSet 
             f"; the readings of {role} are put right here as they were there"
             for role in dict.fromkeys(mend.role for mend in mends))]
     if reviewed.sound:
-        drifting = drifts(recorder.log, final, config, robot)
+        drifting = drifts(log, stretch.rows, final, config, robot)
         facts = [fact for fact in (reviewed.thrust_scale, *drifting.facts) if fact]
         found += drifting.findings
+    if len(contents) > 1:
+        facts.append("what only a whole recording shows was reviewed on the longest, "
+                     f"'{contents[stretch.bag].path.name}'")
     held = estimator.payload.payload()
     notes = (*(one.sentence for one in found), *(stages.schedule.notes if stages else ()),
              *estimator.notes, *([f"held: {held.sentence()}"] if held is not None else ()))

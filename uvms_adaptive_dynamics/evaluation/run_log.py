@@ -66,11 +66,6 @@ class Rows(NamedTuple):
         """(T,) bool: rows of channel c that are compared."""
         return compared(self.measured[:, c], self.predicted[:, c], self.valid[:, c])
 
-    @property
-    def last_recording(self) -> np.ndarray:
-        """(k,) indices of the last recording's rows."""
-        return np.flatnonzero(self.bag == self.bag[-1])
-
 
 class ParameterTrajectory(NamedTuple):
     """Estimates over time: t (k,), bag (k,), pi (k, p) and its stddev (k, p)."""
@@ -168,24 +163,24 @@ class RunLog:
         """All rows, as arrays."""
         return Rows(*(self._columns[name].array() for name in Rows._fields))
 
-    def left(self, later: bool) -> np.ndarray:
-        """(C,) unpredicted share of each effort's power in the last recording, over its rows or
-        (later) their later half; 0 if no row counts."""
+    def left(self, own: np.ndarray, later: bool) -> np.ndarray:
+        """(C,) unpredicted share of each effort's power in the rows of these indices (k,), or
+        (later) in their later half; 0 if no row counts."""
         rows = self.rows()
-        found, last = np.zeros(rows.valid.shape[1]), rows.last_recording
+        found = np.zeros(rows.valid.shape[1])
         for c, valid in enumerate(rows.valid.T):
-            places = last[valid[last]]
+            places = own[valid[own]]
             places = places[places.size // 2:] if later else places
             if places.size and np.ptp(rows.measured[places, c]):
                 measured = rows.measured[places, c]
                 found[c] = np.mean((measured - rows.predicted[places, c]) ** 2) / np.var(measured)
         return found
 
-    def held(self) -> np.ndarray:
-        """(C,) share of the last recording's rows inside their 95 % intervals; 1 if none has one.
-        """
+    def held(self, own: np.ndarray) -> np.ndarray:
+        """(C,) share of the rows of these indices (k,) inside their 95 % intervals; 1 if none has
+        one."""
         rows = self.rows()
-        error, stddev, valid = (each[rows.last_recording] for each in (
+        error, stddev, valid = (each[own] for each in (
             rows.measured - rows.predicted, rows.stddev, rows.valid))
         counts = valid & np.isfinite(stddev)
         outside = counts & (np.abs(error) > Z95 * stddev)
@@ -199,13 +194,12 @@ class RunLog:
             found[inside] = block[places[inside] % CHUNK_ROWS]
         return found
 
-    def checked(self) -> CheckedRows:
-        """The rows of the last recording."""
+    def checked(self, own: np.ndarray) -> CheckedRows:
+        """The rows of these indices (k,), in the order of their times."""
         rows = self.rows()
-        last = rows.last_recording
-        last = last[np.argsort(rows.t[last], kind="stable")]
-        return CheckedRows(rows.t[last], (rows.measured - rows.tau_known)[last], rows.valid[last],
-                           lambda places: self.regressors(last[places]))
+        own = own[np.argsort(rows.t[own], kind="stable")]
+        return CheckedRows(rows.t[own], (rows.measured - rows.tau_known)[own], rows.valid[own],
+                           lambda places: self.regressors(own[places]))
 
     def trajectory(self) -> ParameterTrajectory:
         """The thinned trajectory, as arrays."""

@@ -19,6 +19,7 @@ from __future__ import annotations
 import time
 from collections import deque
 from collections.abc import Iterable
+from typing import NamedTuple
 
 import numpy as np
 
@@ -33,13 +34,28 @@ from .failures import kind_of
 from .run_log import RunLog
 
 
+class Stretch(NamedTuple):
+    """A recording, or the part of it before or after its clock was set back: the recording's index,
+    its rows in the log from `first` to before `end`, and each CHECKED_EVERY-th of its samples."""
+
+    bag: int
+    first: int
+    end: int
+    samples: deque[Sample]
+
+    @property
+    def rows(self) -> np.ndarray:
+        """(k,) indices of the rows."""
+        return np.arange(self.first, self.end)
+
+
 class RunRecorder:
     """Feeds samples to the estimator and logs the results."""
 
     def __init__(self, estimator: Estimator, robot: RobotModel, frozen: bool,
                  stages: StageRunner | None, samples_kept: int):
         self.log = RunLog(robot.table)
-        self.samples: deque[Sample] = deque(maxlen=samples_kept)    # each CHECKED_EVERY-th
+        self._stretch = self._longest = Stretch(0, 0, 0, deque(maxlen=samples_kept))
         self._count = 0
         self._estimator, self._frozen, self._stages = estimator, frozen, stages
         self.changes: list[ReportedFinding] = []
@@ -58,11 +74,23 @@ class RunRecorder:
         """Data time [s] since the first sample."""
         return 0.0 if self._first_t is None else self._t - self._first_t
 
+    @property
+    def reviewed(self) -> Stretch:
+        """The longest stretch, the later of two: what only a whole recording shows is reviewed
+        there."""
+        present, longest = self._stretch._replace(end=len(self.log)), self._longest
+        return present if len(present.samples) >= len(longest.samples) else longest
+
+    def _begin_stretch(self, bag: int) -> None:
+        self._longest = self.reviewed
+        self._stretch = Stretch(bag, len(self.log), len(self.log),
+                                deque(maxlen=self._stretch.samples.maxlen))
+
     def add_samples(self, samples: Iterable[Sample], bag: int) -> None:
         """Feed the samples to the estimator in order, with a break before a new bag."""
         if bag != self._bag:
             self._estimator.break_off()
-            self.samples.clear()
+            self._begin_stretch(bag)
             self._bag = bag
         for sample in samples:
             self._add_sample(sample, bag)
@@ -70,10 +98,12 @@ class RunRecorder:
     def _add_sample(self, sample: Sample, bag: int) -> None:
         """Log the row, which was predicted before it was learnt, and then the new estimate."""
         estimator, log = self._estimator, self.log
+        if self._first_t is not None and sample.t < self._t:
+            self._begin_stretch(bag)    # its clock was set back
         self._follow_trust(sample.t)
         self._count += 1
         if self._count % CHECKED_EVERY == 0:
-            self.samples.append(sample)
+            self._stretch.samples.append(sample)
         if self._frozen:
             self._note_seen(sample)
             prediction = estimator.add(sample)

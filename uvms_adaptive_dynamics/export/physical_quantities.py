@@ -124,13 +124,6 @@ def _parts(identified: Identified) -> list[_Formula]:
     def lever(name: str) -> Callable[[np.ndarray], float]:
         return lambda pi: pi[index[name]] / (mass(pi) * g)
 
-    def gravity_height(pi: np.ndarray) -> float:
-        return (pi[index["mzg_X_dq"]] - pi[index["mzg_Y_dp"]]) / (2 * mass(pi))
-
-    def buoyancy_height(pi: np.ndarray) -> float:
-        moment = gravity_height(pi) * mass(pi) * g - pi[index[MOMENTS[2]]]
-        return moment / buoyancy(pi)
-
     return [
         _Formula("vehicle.mass", "kg", f"without the arm's links; {source}", mass, True),
         *(_Formula(f"vehicle.added_mass_{axis}", "kg", f"{name} less vehicle.mass",
@@ -140,11 +133,7 @@ def _parts(identified: Identified) -> list[_Formula]:
                  lambda pi: buoyancy(pi) / (robot.water_density * g), True),
         *(_Formula(f"vehicle.gravity_from_buoyancy_{axis}", "m", "centre of gravity less centre of "
                    f"buoyancy (FRD): {name} / weight, exact for W = B", lever(name))
-          for axis, name in zip("xyz", MOMENTS)),
-        _Formula("vehicle.gravity_centre_z", "m", "centre of gravity below the origin, if added "
-                 "mass couples surge with pitch as sway with roll", gravity_height),
-        _Formula("vehicle.buoyancy_centre_z", "m", "centre of buoyancy below the origin, likewise",
-                 buoyancy_height)]
+          for axis, name in zip("xyz", MOMENTS))]
 
 
 def _links(identified: Identified) -> list[_Formula]:

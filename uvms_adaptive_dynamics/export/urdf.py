@@ -58,6 +58,8 @@ def write(identified: Identified) -> Draft:
         _set_inertial(links[child], *_body(values[RIGID], name))
         _set_friction(jointed[name], values[FRICTION], name)
     notes = [_about_links(identified)]
+    if any(settings.rotor_inertia):
+        notes.append("Not in a URDF: robot.rotor_inertia.")
     if settings.vehicle:
         top = next(name for name in links
                    if name not in {_end(joint, "child") for joint in jointed.values()})

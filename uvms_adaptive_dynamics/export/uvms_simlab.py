@@ -56,6 +56,11 @@ def write(identified: Identified) -> Draft:
     identified.need_vehicle(SIMLAB_EXPORT)
     identified.need_joints(SIMLAB_EXPORT)
     robot, allocation = identified.config.robot, identified.config.thrusters.allocation
+    if robot.link_volumes:
+        raise ExportError(f"{SIMLAB_EXPORT}: the links are identified with their buoyancy "
+                          "(robot.link_volumes), which the profile lacks, so they would be too "
+                          "heavy; expected masses that fit their weight in water. Identify without "
+                          "robot.link_volumes.")
     if len(robot.joints) != SIMLAB_JOINTS:
         raise ExportError(f"{SIMLAB_EXPORT}: the robot has {len(robot.joints)} joints; expected "
                           f"{SIMLAB_JOINTS}, the only number that the simulator supports.")
@@ -81,7 +86,8 @@ def write(identified: Identified) -> Draft:
     return Draft(json.dumps(content, indent=1, allow_nan=False) + "\n", (
         "Copy to resource/dynamics_profiles/ of uvms-simlab. Axes of the vehicle: FRD.",
         "Not estimated: tool offset, joint locks and contact are the simulator's published values "
-        "(dory_alpha), payload and Stribeck friction are zero."))
+        "(dory_alpha), payload and Stribeck friction are zero.",
+        *(["Not in the profile: robot.rotor_inertia."] if any(robot.rotor_inertia) else [])))
 
 
 def commented(text: str, lines: Iterable[str]) -> str:

@@ -28,7 +28,13 @@ from ..model.robot import RobotModel
 from ..model.sample import Sample
 from ..model.wiring import directions
 from ..uncertainty.added_direction import RobustFit
-from ..uncertainty.arm_evidence import arm_findings, unconfirmed_scales, witnesses
+from ..uncertainty.arm_evidence import (
+    OF_COMMANDS,
+    OF_WRENCH,
+    arm_findings,
+    unconfirmed_scales,
+    witnesses,
+)
 from ..uncertainty.evidence import ReportedFinding
 from ..uncertainty.thrust_scale import UNSHOWN, thrust_scale
 from .arm_exchange import (
@@ -116,13 +122,14 @@ def arm_check(samples: Sequence[Sample], rows: CheckedRows, pi: np.ndarray, conf
     fit = without.beside(drag)
     drag_gain = without.cost - fit.cost
     room = room_of(samples, config, robot)
+    by_command = config.thrusters.source == "thrusters"
     fault = arm_findings(fit, late[:, :, 0], turned, robot.joints, config.joint_states, room,
-                         drag_gain, own)
+                         drag_gain, own, OF_COMMANDS if by_command else OF_WRENCH)
     if fault is None and not sign_doubted:
         scale = thrust_scale(fit, n, config.uncertainty.scale_stddev)
         if scale is None:
             return ArmCheck([], UNSHOWN)
-        off = scale.finding()
+        off = scale.finding(by_command)
         if off is not None:
             return ArmCheck([off])
         # (efforts that come in N m are the driver's, and as accurate as it says)

@@ -31,13 +31,14 @@ import numpy as np
 
 from ..config import Config
 from ..config.estimation import Filter
+from ..config.sensors import Joints
 from ..estimation.low_pass import low_passed
 from ..model.robot import RawRows, RobotModel
 from ..model.sample import Sample
 from ..signals.checks.finding import OF_POSITIONS
 from ..signals.filters.joints import joint_limits
 from ..uncertainty.added_direction import RobustFit
-from ..uncertainty.arm_evidence import LEAST_COST_GAIN, witnesses
+from ..uncertainty.arm_evidence import LEAST_COST_GAIN, effort_scales, witnesses
 from ..uncertainty.evidence import ReportedFinding
 
 COMPARED_SAMPLES = 600  # samples compared: half a minute
@@ -177,7 +178,8 @@ def _guesses(samples: Sequence[Sample], config: Config, robot: RobotModel, room:
             continue
         sign = np.ones(C)
         sign[C - len(joints) + j] = -1.0
-        yield None, (j,), [(_effort_sign(name), sign)]
+        flipped = np.where(np.arange(len(joints)) == j, -1.0, 1.0)
+        yield None, (j,), [(_effort_sign(name, config.joint_states, flipped), sign)]
         # Mirror the positions about their own middle, then shift them within the limits.
         middle = mu[:, j].min() + mu[:, j].max()
         if not np.isfinite(room[j]).all():
@@ -249,10 +251,10 @@ def _order(config: Config, robot: RobotModel, order: Sequence[int],
         "driver publishes"))
 
 
-def _effort_sign(name: str) -> ReportedFinding:
+def _effort_sign(name: str, settings: Joints, flipped: np.ndarray) -> ReportedFinding:
     return ReportedFinding("joint_states.effort_scale", (
-        f"joint_states.effort_scale: the effort of {name} has the wrong sign; make its "
-        "joint_states.effort_scale negative"))
+        f"joint_states.effort_scale: the effort of {name} has the wrong sign; with the other one, "
+        f"{effort_scales(settings, flipped)}"))
 
 
 def _mirror(name: str, effort: bool) -> ReportedFinding:

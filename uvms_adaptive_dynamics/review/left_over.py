@@ -22,6 +22,7 @@ as in a swell, whose one tone any other tone explains, nothing is named.
 """
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from dataclasses import replace
 from typing import NamedTuple
@@ -108,7 +109,7 @@ def explanations(samples: Sequence[Sample], config: Config, robot: RobotModel,
         best = found.share == np.min([one.share for name, one in guesses.items()
                                       if name not in COMBINED], axis=0)
         if (best & found.sure & (found.share < LEFT * plain))[:6][carried].any():
-            findings.append(_advice(current, config.robot.current_ned))
+            findings.append(_advice(current, config))
     words = {name: _explanation(left[c], plain[c], {
         guess: Guess(one.share[c], one.sure[c]) for guess, one in guesses.items()},
         "estimate" if frozen else "unsettled") for c, name in enumerate(robot.channels) if poor[c]}
@@ -139,9 +140,15 @@ def _explanation(left: float, plain: float, guesses: dict[str, Guess], other: st
     return EXPLANATIONS[name].format(1.0 - best.share / least)
 
 
-def _advice(current: FittedCurrent, known: Sequence[float]) -> ReportedFinding:
-    north, east = current.value
+def _advice(current: FittedCurrent, config: Config) -> ReportedFinding:
+    (north, east), known = current.value, config.robot.current_ned
     error = max(one.error for one in current.change)
+    if config.imu.orientation == "own":     # its north is that of the start, and drifts
+        return ReportedFinding("robot.current_ned", (
+            f"robot.current_ned: a steady current of {math.hypot(north, east):.2f} m/s (+- "
+            f"{error:.2f}) explains the vehicle's remaining effort; its direction cannot be set "
+            "without a heading: use an IMU with an orientation (imu.orientation 'message'), or "
+            "recordings in still water"))
     return ReportedFinding("robot.current_ned", (
         f"robot.current_ned: a steady current of {north:+.2f} m/s north and {east:+.2f} m/s east "
         f"(+- {error:.2f}) explains the vehicle's remaining effort; set robot.current_ned to "

@@ -51,6 +51,11 @@ LEAST_FACTOR = 0.2
 LEAST_COST_GAIN = 55.0
 
 
+# What to check if the thrust is wrong, and if a wrench is published instead of commands.
+OF_COMMANDS = "thrusters.voltage, thrusters.curve, thrusters.dead_zone, thrusters.efficiency"
+OF_WRENCH = "the wrench that is published on thrusters.wrench_topic"
+
+
 class Scale(NamedTuple):
     """The factor on an effort, its logarithm with standard error (`added`), and by how much
     dividing the effort by it lowers the cost of the fit. matters: whether the factor is beyond the
@@ -83,7 +88,7 @@ def witnesses(channels: int) -> np.ndarray:
 
 def arm_findings(fit: RobustFit, late: np.ndarray, turned: np.ndarray, joints: Sequence[str],
                  settings: Joints, room: np.ndarray, drag_gain: float = 0.0,
-                 loads: np.ndarray | None = None) -> ArmFault | None:
+                 loads: np.ndarray | None = None, thrust: str = OF_COMMANDS) -> ArmFault | None:
     """The most likely fault that is beyond doubt, or None.
 
     late (T, C), turned (T, C, n): derivatives of the predictions with respect to the lag of the
@@ -92,10 +97,11 @@ def arm_findings(fit: RobustFit, late: np.ndarray, turned: np.ndarray, joints: S
     their limits; drag_gain: by how much drag of the links lowers the cost of the fit, which has its
     columns though the robot's terms do not (0: the terms have it); loads (T, C, k): of the links'
     buoyancy and of the rotors, which the links' parameters cannot represent. If these explain more
-    than the fault, the fault must persist with them in the fit.
+    than the fault, the fault must persist with them in the fit. thrust: what to check if the thrust
+    is wrong.
     """
     def likely(own: RobustFit) -> ArmFault | None:
-        return _most_likely(_found(own, late, turned, joints, settings, room, drag_gain))
+        return _most_likely(_found(own, late, turned, joints, settings, room, drag_gain, thrust))
 
     fault = likely(fit)
     if fault is not None and loads is not None:
@@ -124,13 +130,25 @@ def _with_all_scales(fault: ArmFault, fit: RobustFit,
         which[np.array(places) - n] = True
         fit = fit.of(np.where(which, fit.tau / one.scale.factor, fit.tau))
         one = likely(fit)
-    scales = ", ".join(f"{float(f'{old / factor:.3g}'):g}" for old, factor in
-                       zip(settings.effort_scale or (1.0,) * n, factors))
     then = f"; then {', '.join(further)}" if further else ""
     if_thrust = " if the thrust is right" if len(fault.places) == n else ""
     code, said = fault.finding.code, fault.finding.sentence
     return fault._replace(finding=ReportedFinding(code, (
-        f"{said}{then}; with all of it, joint_states.effort_scale is [{scales}]{if_thrust}")))
+        f"{said}{then}; with all of it, {effort_scales(settings, 1.0 / factors)}{if_thrust}")))
+
+
+def effort_scales(settings: Joints, factors: np.ndarray) -> str:
+    """'joint_states.effort_scale is [...]', times factors (n,), and the one of negative efforts if
+    it is set."""
+    def listed(scales: Sequence[float]) -> str:
+        return ", ".join(f"{float(f'{old * factor:.3g}'):g}"
+                         for old, factor in zip(scales, factors, strict=True))
+
+    present = settings.effort_scale or (1.0,) * len(factors)
+    said = f"joint_states.effort_scale is [{listed(present)}]"
+    if settings.effort_scale_negative:
+        said += f" and .effort_scale_negative [{listed(settings.effort_scale_negative)}]"
+    return said
 
 
 def unconfirmed_scales(fit: RobustFit, joints: Sequence[str]) -> str:
@@ -153,7 +171,7 @@ def unconfirmed_scales(fit: RobustFit, joints: Sequence[str]) -> str:
 
 
 def _found(fit: RobustFit, late: np.ndarray, turned: np.ndarray, joints: Sequence[str],
-           settings: Joints, room: np.ndarray, drag_gain: float) -> list[ArmFault]:
+           settings: Joints, room: np.ndarray, drag_gain: float, thrust: str) -> list[ArmFault]:
     """All faults that are beyond doubt, each tested alone: certain by the rows of all channels, and
     without those of any one that the fault does not change (without any, if it changes all), since
     a model that is wrong on one axis of the vehicle accuses any joint."""
@@ -185,8 +203,9 @@ def _found(fit: RobustFit, late: np.ndarray, turned: np.ndarray, joints: Sequenc
             continue
         scale = scale_of(fit, own) if name else scale_of_all(fit, n)
         if exceeds(k, MIN_EFFORT_SHARE) if scale is None else scale.matters:
-            found.append(ArmFault(_scaled(scale, name), added[k].gain) if scale is None else
-                         ArmFault(_scaled(scale, name), scale.gain,
+            finding = _scaled(scale, name, thrust)
+            found.append(ArmFault(finding, added[k].gain) if scale is None else
+                         ArmFault(finding, scale.gain,
                                   f"{name or 'all'} {scale.factor:.2f} times", scale,
                                   tuple(range(n)) if not name else (k - 1,)))
     for k, (name, one) in enumerate(zip(joints, room), start=n + 2):
@@ -265,10 +284,9 @@ def _late(lag: Coefficient, delay: float) -> ReportedFinding:
         f"{delay + lag.value:.2f} (now {delay:.2f}) and evaluate again"))
 
 
-def _scaled(scale: Scale | None, name: str) -> ReportedFinding:
+def _scaled(scale: Scale | None, name: str, thrust: str) -> ReportedFinding:
     who, others = (("all joints", "what the thrust that carries the arm implies") if not name else
                    (name, "what the other joints and the vehicle imply for the same links"))
-    thrust = "thrusters.voltage, thrusters.curve, thrusters.dead_zone, thrusters.efficiency"
     if scale is None:
         return ReportedFinding("joint_states.effort_scale", (
             f"joint_states.effort_scale: the efforts of {who} contradict {others}, and no "

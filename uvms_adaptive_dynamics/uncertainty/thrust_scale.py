@@ -55,11 +55,16 @@ class ThrustRatio(NamedTuple):
                 f"joints' efforts are right to {self.efforts_stddev:.0%}; by the same factor all "
                 "parameters of the vehicle are uncertain")
 
-    def finding(self) -> ReportedFinding | None:
+    def finding(self, by_command: bool = True) -> ReportedFinding | None:
         """The finding on a scale that is not one with 99.9 % confidence if the efforts are right,
-        so that either they or the thrust are wrong; None otherwise."""
+        so that either they or the thrust are wrong; None otherwise. by_command: the thrust follows
+        from commands, not from a wrench topic."""
         if not self.added.exceeds(0.0):
             return None
+        if not by_command:
+            return ReportedFinding("thrusters.wrench_topic", (
+                f"thrusters.wrench_topic: {self.sentence()}; correct the wrench that is published, "
+                "or check joint_states.effort_scale"))
         return ReportedFinding("thrusters.efficiency", (
             f"thrusters.efficiency: {self.sentence()}; multiply thrusters.efficiency by "
             f"{self.factor:.2f}, or check thrusters.voltage, thrusters.curve and "

@@ -173,6 +173,13 @@ def test_two_results_are_compared(serial, tmp_path, capsys):
                  str(tmp_path / "out")]) == 0
     assert capsys.readouterr().out.splitlines()[3].split()[:2] == ["roll", "worse"]
     assert "roll" in (tmp_path / "out/comparison.html").read_text()
+    name, = [name for name in content["recordings"] if name == "dive1"]
+    for changes, said in (({"held_out": "frozen"}, "judged in different ways"),
+                          ({"recordings": {**content["recordings"], name: "0"}}, "")):
+        (worse / "batch.json").write_text(json.dumps(content | changes))
+        assert main(["batch", "--compare", str(serial), str(worse), "--output",
+                     str(tmp_path / "out")]) == (2 if said else 0)
+        assert (said or f"left out: {name}, which in the other") in capsys.readouterr().err
     with pytest.raises(UvmsError, match="not a result of this command"):
         (worse / "batch.json").write_text(json.dumps(content).replace("surge", "surgf"))
         load_results(worse)

@@ -199,6 +199,42 @@ topics:
     assert "    thrusters.type: mavros_msgs/msg/OverrideRCIn" in said
 
 
+@pytest.mark.parametrize("value", [0.0, float("nan")])
+def test_zeros_before_arming_do_not_change_the_unit_of_commands(value, bags, tmp_path):
+    """Nor does a driver that sends NaN at first; commands that are all zero show no unit."""
+    def commanded(path, until):
+        with Reader(bags[0]) as source, Writer(path, version=9) as bag:
+            store = type_store()
+            of = {connection.id: bag.add_connection(connection.topic, connection.msgtype,
+                                                    typestore=store)
+                  for connection in source.connections}
+            for connection, t, raw in source.messages():
+                if connection.topic == "/thruster_commands" and t - source.start_time < until:
+                    message = store.deserialize_cdr(raw, connection.msgtype)
+                    message.data = np.full(8, value)
+                    raw = store.serialize_cdr(message, connection.msgtype)
+                bag.write(of[connection.id], t, raw)
+        return inspect_recording(Piece(path, 0.0, 4.0), Config()).proposal
+
+    assert "thrusters.unit" not in commanded(tmp_path / "begins", 1e9).changes()
+    assert "thrusters.unit" not in commanded(tmp_path / "rests", 5e9).changes()
+
+
+def test_an_input_that_begins_after_the_inspected_piece_is_not_switched_off(bags, tmp_path):
+    """An arm that is switched on later keeps its joints in the proposal."""
+    with Reader(bags[0]) as source, Writer(tmp_path / "dive", version=9) as bag:
+        of = {connection.id: bag.add_connection(connection.topic, connection.msgtype,
+                                                typestore=type_store())
+              for connection in source.connections}
+        for connection, t, raw in source.messages():
+            if connection.topic != "/joint_states" or t - source.start_time > 5e9:
+                bag.write(of[connection.id], t, raw)
+    proposal = inspect_recording(Piece(tmp_path / "dive", 0.0, 4.0), Config()).proposal
+    assert "robot.joints" not in proposal.changes()
+    (sentence, _), = proposal.missing
+    assert "no joint states in the inspected piece, but '/joint_states' has" in sentence
+
+
 def test_a_topic_whose_name_says_nothing_is_named_by_its_type(tmp_path, bags):
     """A DVL on /nucleus/bottomtrack is found: the line to paste has its topic and type, and makes
     the proposal complete."""

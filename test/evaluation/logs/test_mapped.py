@@ -117,7 +117,9 @@ def test_converted_it_is_the_same(log, tmp_path):
     ({"offset": "x"}, "offset is 'x'"),
     ({"file": "none.csv"}, "there is no file"), ({"files": []}, "files is"),
     ({"file": "dive.yaml"}, "another mapping"), ({"tyme": 1}, "got 'tyme'"),
-    ({"scale": {"q": "x"}}, "scale of 'q' is 'x'"), ({"files": [3]}, "3 is not an entry")])
+    ({"scale": {"q": "x"}}, "scale of 'q' is 'x'"),
+    ({"scale": {"q_1": 0.5}}, "scale names 'q_1', which no topic uses"),
+    ({"files": [3]}, "3 is not an entry")])
 def test_mistakes_are_named(log, changes, said):
     """The error names the mapping, what is wrong, and what is there."""
     path = log(**changes).with_suffix(".yaml")

@@ -172,11 +172,20 @@ def _run_in(folder: Path, args: argparse.Namespace, recordings: dict[str, Path],
 
 
 def _compare(old: Path, new: Path, folder: Path) -> int:
-    from .compare import compared, judged_by_variant, paired_variants
+    from .compare import compared, judged_by_variant, other_recordings, paired_variants
     from .page import comparison_page
     from .store import load_results
     from .table import comparison_table
-    before, after = (judged_by_variant(load_results(path)["tasks"]) for path in (old, new))
+    contents = [load_results(path) for path in (old, new)]
+    if len(ways := {content["held_out"]: path for content, path in zip(contents, (old, new))}) > 1:
+        raise UvmsError("the results were judged in different ways ("
+                        + ", ".join(f"'{path}': {way}" for way, path in ways.items())
+                        + "), which alone changes every figure; expected the same held_out.")
+    others = other_recordings(*(content["recordings"] for content in contents))
+    if others:
+        _say(f"left out: {', '.join(others)}, which in the other result is another recording of "
+             "that name")
+    before, after = (judged_by_variant(content["tasks"], others) for content in contents)
     found = {name if name == other else f"{other} against {name}":
              compared(before[name], after[other])
              for name, other in paired_variants(before, after)}

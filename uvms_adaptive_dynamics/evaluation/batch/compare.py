@@ -80,14 +80,22 @@ WORD_ORDER = ("worse", "undecided", "same", "better")
 ChannelResults = Mapping[tuple[str, str], Mapping[str, Any]]     # (split, recording) -> channels
 
 
-def judged_by_variant(tasks: Iterable[Mapping[str, Any]]) -> dict[str, dict]:
-    """{variant: {(split, recording): channels}} of all tasks of a batch.json with a result."""
+def other_recordings(old: Mapping[str, str], new: Mapping[str, str]) -> list[str]:
+    """Names that stand for different recordings in two results, each with name -> digest."""
+    return [name for name, digest in old.items() if new.get(name, digest) != digest]
+
+
+def judged_by_variant(tasks: Iterable[Mapping[str, Any]],
+                      without: Sequence[str] = ()) -> dict[str, dict]:
+    """{variant: {(split, recording): channels}} of all tasks of a batch.json with a result, but for
+    some recordings."""
     found: dict[str, dict] = {}
     for task in tasks:
         if task["result"] is not None:
             own = found.setdefault(task["variant"], {})
             for name, channels in zip(task["judged"], task["result"]["recordings"], strict=True):
-                own[task["split"], name] = channels
+                if name not in without:
+                    own[task["split"], name] = channels
     return found
 
 

@@ -31,6 +31,8 @@ from .survey import TopicSurvey
 # [Pa] Least absolute pressure at a water surface: that of a lake at 5000 m altitude.
 LEAST_PRESSURE = 5e4
 MOST_ORDERS = 5040       # most orders of joints that are tried
+# Share of a channel's commands that are pulse widths if it drives a thruster; others are glitches.
+MOST_PULSES = 0.95
 
 
 def choose_thruster_channels(topic: TopicSurvey, proposal: Proposal) -> None:
@@ -39,13 +41,18 @@ def choose_thruster_channels(topic: TopicSurvey, proposal: Proposal) -> None:
              for message in topic.kept]
     width = min(map(len, lists), default=0)
     values = np.array([row[:width] for row in lists]).reshape(-1, width)
+    # Before arming, and while an autopilot restarts, drivers send zeros and NaN.
+    values = values[np.isfinite(values).all(axis=1) & values.any(axis=1)]
     count = len(proposal.config.thrusters.signs)
     if width < count:
         proposal.lack(f"'{topic.name}' has {width} values, but thrusters.allocation has {count} "
                       "thrusters: the allocation is that of another vehicle",
                       "thrusters.signs: [?]\nthrusters.allocation: [?]   # 6 rows, a column each")
         return
-    live = [k for k in range(width) if np.all((values[:, k] >= RC_LOW) & (values[:, k] <= RC_HIGH))]
+    if not len(values):     # which says nothing about the unit
+        return
+    pulses = (values >= RC_LOW) & (values <= RC_HIGH)
+    live = [k for k in range(width) if pulses[:, k].mean() > MOST_PULSES]
     sized = np.abs(values).max(initial=0.0)
     if live:
         unit, why = "pwm", f"values of {len(live)} channels lie between 500 and 2500 us"

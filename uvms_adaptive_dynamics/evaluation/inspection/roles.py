@@ -55,6 +55,8 @@ NEXT = {"imu": "record sensor_msgs/msg/Imu",
         "dvl": "record the DVL, odometry or a pose", "thrusters": "record the ESC commands "
         "(mavros/rc/out, or the controller's commands), or set thrusters.source"}
 
+NAMES = {"joint_states": "joint states", "dvl": "velocity over ground", "imu": "IMU",
+         "thrusters": "thruster commands"}
 INPUT = {"imu": "attitude, rates and acceleration", "dvl": "a velocity over ground",
          "thrusters": "thruster commands"}
 FEW_VOLTAGES = 20       # messages of one voltage, to the last digit, that may still be chance
@@ -77,7 +79,13 @@ def choose_topics(found: Survey, proposal: Proposal) -> dict[str, TopicSurvey]:
             # (one source for attitude and velocity: a twist beside it may be in other axes)
             candidates.sort(key=lambda topic: topic is not pose)
         if configured is None and not candidates:
-            absent.append(role)
+            later = _later(role, found)
+            if later:
+                proposal.lack(f"no {NAMES.get(role, role)} in the inspected piece, but "
+                              f"'{later[0].name}' has {later[0].count} messages in the whole "
+                              "recording: inspect a piece that has some (--begin)")
+            else:
+                absent.append(role)
             continue
         topic = configured or candidates[0]
         chosen[role] = topic
@@ -106,6 +114,14 @@ def choose_topics(found: Survey, proposal: Proposal) -> dict[str, TopicSurvey]:
     for role in absent:
         _without(role, found, proposal, _unnamed(role, found, chosen))
     return chosen
+
+
+def _later(role: str, found: Survey) -> list[TopicSurvey]:
+    """Topics of a role's types and names of which only the inspected piece has no message."""
+    return [topic for topic in found.topics.values()
+            if topic.type in types_of(role) and topic.count and not topic.looked
+            and not topic.name.endswith((*OWN_OUTPUTS, *DRY)) and topic.type != OVERRIDE_RC_IN
+            and (topic.type not in VAGUE or any(part in topic.name.lower() for part in FOR[role]))]
 
 
 def _unnamed(role: str, found: Survey, chosen: dict[str, TopicSurvey]) -> list[TopicSurvey]:

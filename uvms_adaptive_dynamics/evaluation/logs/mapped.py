@@ -122,6 +122,9 @@ def _csv(path: Path, entry: Mapping[str, Any], offset: float,
     clock = str(time["column"])
     wanted = {clock, *(column for made in makers.values() for column in made.columns)}
     columns, bad = read_columns(path, wanted)
+    if unused := [column for column in scale if column not in wanted]:
+        raise BagError(f"{what}: scale names {brief(unused[0])}, which no topic uses; expected "
+                       f"columns that are used: {', '.join(sorted(wanted))}.")
     columns = {column: values * _number(scale.get(column, 1.0), f"{what}: scale of {brief(column)}",
                                         "a factor")
                for column, values in columns.items()}
