@@ -21,6 +21,7 @@ from typing import NamedTuple
 import numpy as np
 
 from ...config import Config
+from ...model.jackknife import variance
 from ...model.normal import NORMAL_MEDIAN, Z999
 from ...model.rotations import FRD_FROM_FLU
 from ..decode.decoder import PASCAL, depth_unit
@@ -35,7 +36,7 @@ from .finding import (
     mismatch,
     outside,
 )
-from .fits import integral, regression, rows_in
+from .fits import MIN_TILT, STRETCHES, integral, regression, rows_in
 from .velocity_log import dvl_place, turned_dvl
 from .velocity_map import VelocityMap, velocity_map
 
@@ -91,8 +92,8 @@ def depth_fit(logs: dict[str, np.ndarray], turn: np.ndarray, config: Config) -> 
     t, v, w, n3 = dvl[:, 0], dvl[:, 1:4], dvl[:, 4:7], dvl[:, 19:22]
     lever = FRD_FROM_FLU @ (np.array(config.imu.xyz) - np.array(config.depth.xyz))
     at_depth = v - np.cross(w, lever)
-    # A small rotation d between DVL and gravity adds d . (v x n3): free, since mounts are off by a
-    # degree, and what is level then descends.
+    # A small rotation d between DVL and gravity adds d . (v x n3): mounts are off by a degree or
+    # two, and what is level then descends.
     path = integral(t, np.hstack([n3 * at_depth, np.cross(at_depth, n3)]))
     lag = rows_in(t, CHANGE_WINDOW)
     inside = ((t[:-lag] >= depth[0, 0]) & (t[lag:] <= depth[-1, 0])
@@ -103,14 +104,19 @@ def depth_fit(logs: dict[str, np.ndarray], turn: np.ndarray, config: Config) -> 
     change, moved_by = (level[lag:] - level[:-lag])[inside], (path[lag:] - path[:-lag])[inside]
     by_velocity, by_turn = np.hsplit(moved_by, [3])
     by_axis, covariance, _ = regression(by_velocity, change, lag)
-    whole, variance, explained = regression(
-        np.column_stack([by_velocity.sum(axis=1), by_turn]), change, lag)
+    # Free, it would stand in for the scale where the vehicle descends on a slope.
+    x, stddev = np.column_stack([by_velocity.sum(axis=1), by_turn]), [math.inf, *3 * [MIN_TILT]]
+    whole, covariance_of_whole, explained = regression(x, change, lag, stddev)
+    # What waves add to a pressure lasts longer than the windows overlap.
+    parts = np.array_split(np.arange(len(change)), STRETCHES)
+    without = np.array([regression(np.delete(x, part, axis=0), np.delete(change, part), lag,
+                                   stddev)[0][0] for part in parts])
+    error = math.sqrt(max(covariance_of_whole[0, 0], variance(without)))
     power = float(np.mean(by_velocity[:, 2] ** 2))
     real = power - _noise_of_path(dvl, lag)
     moved = real > max(MIN_DEPTH_RMS ** 2, (1 - LARGEST_NOISE) * power)
     errors = np.sqrt(np.diagonal(covariance)) if moved else np.full(3, np.inf)
-    return DepthFit(by_axis, errors, float(whole[0]),
-                    float(np.sqrt(variance[0, 0])) if moved else math.inf, explained)
+    return DepthFit(by_axis, errors, float(whole[0]), error if moved else math.inf, explained)
 
 
 def _noise_of_path(dvl: np.ndarray, lag: int) -> float:
@@ -159,7 +165,9 @@ def check_depth(logs: dict[str, np.ndarray], config: Config, turn: np.ndarray) -
             "the DVL's scale (speed of sound), since the IMU does not tell which is wrong, and ")
         return mismatch("depth unit", (
             f"depth changes by {fit.gain:.2f} +- {fit.error:.2f} m per metre of the DVL's descent; "
-            f"check {dvl}the depth's unit (metres, or Pa at robot.water_density)"),
+            f"check {dvl}the depth's unit (metres, or Pa at robot.water_density)"
+            + (". Under waves a pressure is also theirs" if fit.gain < 1.0 and is_pressure
+               else "")),
             harm=Harm.SLIGHT)
     reversed_axes = [k for k in range(2) if error[k] < MAX_STANDARD_ERROR
                      and by_axis[k] + Z999 * error[k] < 0]

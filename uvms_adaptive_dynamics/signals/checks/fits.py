@@ -40,9 +40,10 @@ SIGNED_AXES = [np.eye(3)[list(order)] * np.array(signs)[:, None]
                for signs in itertools.product((1.0, -1.0), repeat=3)]
 
 
-def regression(x: np.ndarray, y: np.ndarray,
-               overlap: float) -> tuple[np.ndarray, np.ndarray, float]:
+def regression(x: np.ndarray, y: np.ndarray, overlap: float,
+               stddev: Sequence[float] = ()) -> tuple[np.ndarray, np.ndarray, float]:
     """(b (p,), its covariance (p, p), share of y's power explained) of the fit y (k,) = x (k, p) b.
+    stddev (p,): of b about zero, if known; infinite for others.
 
     The tenth of the rows with the largest residuals is left out, and the rest fitted again.
     overlap: number of overlapping rows that carry the information of one."""
@@ -53,9 +54,14 @@ def regression(x: np.ndarray, y: np.ndarray,
     x, y = x[keep], y[keep]
     b = solve(x, y)
     residual = y - x @ b
+    N = x.T @ x
+    if len(stddev):
+        tight = overlap * float(np.mean(residual ** 2)) / TRIMMED_VARIANCE / np.square(stddev)
+        N += np.diag(tight)
+        b = np.linalg.solve(N + _ridge(N), x.T @ y)
+        residual = y - x @ b
     # independent rows less the degrees of freedom that the fit takes
     free = max(len(y) / overlap - x.shape[1], 1.0)
-    N = x.T @ x
     covariance = residual @ residual / TRIMMED_VARIANCE / free * np.linalg.inv(N + _ridge(N))
     left = float(residual @ residual) / len(y) / TRIMMED_VARIANCE
     return b, covariance, 1.0 - min(1.0, left / power)
