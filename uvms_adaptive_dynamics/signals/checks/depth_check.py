@@ -45,6 +45,8 @@ MIN_DEPTH_RMS = 0.03      # [m] RMS change over CHANGE_WINDOW; below it depth is
 # this share, by more if the vehicle moves only part of the time.
 LARGEST_NOISE = 0.1
 MIN_DEPTH_WINDOWS = 100
+# [s] Over as long, a dive changes the depth by more than waves do.
+SLOW_WINDOW = 10.0
 PRESSURE_UNITS = {1 / pascal: unit for unit, pascal in PASCAL.items()}  # size of 1 Pa -> unit
 
 
@@ -67,6 +69,12 @@ class DepthFit(NamedTuple):
         low, at most by the share that it leaves unexplained."""
         return outside(self.gain, self.gain / max(self.explained, 1e-3), self.error, bounds)
 
+    def is_of_waves(self, slow: DepthFit | None) -> bool:
+        """Whether `slow`, the fit over longer windows, shows the right scale instead: under waves
+        that the vehicle rides, the pressure changes less than its depth, but only for seconds."""
+        return slow is not None and slow.error < abs(self.gain - 1.0) and (
+            abs(slow.gain - 1.0) < abs(slow.gain - self.gain))
+
     def blames_dvl(self, of_imu: VelocityMap) -> bool:
         """Whether `of_imu`, the fit of the IMU to the same velocities, shows that these have a
         wrong scale, not the depth: IMU and depth agree with each other."""
@@ -82,8 +90,9 @@ class DepthFit(NamedTuple):
                        (1.0 / halfway, halfway))
 
 
-def depth_fit(logs: dict[str, np.ndarray], turn: np.ndarray, config: Config) -> DepthFit | None:
-    """Fit of the depth's change to the integrated velocity over one-second windows.
+def depth_fit(logs: dict[str, np.ndarray], turn: np.ndarray, config: Config,
+              window: float = CHANGE_WINDOW) -> DepthFit | None:
+    """Fit of the depth's change to the integrated velocity over windows of this length [s].
 
     `turn` (3, 3) rotates the DVL's velocity into the IMU's axes; `logs` as in `frames`. None if the
     log is too short.
@@ -95,9 +104,9 @@ def depth_fit(logs: dict[str, np.ndarray], turn: np.ndarray, config: Config) -> 
     # A small rotation d between DVL and gravity adds d . (v x n3): mounts are off by a degree or
     # two, and what is level then descends.
     path = integral(t, np.hstack([n3 * at_depth, np.cross(at_depth, n3)]))
-    lag = rows_in(t, CHANGE_WINDOW)
+    lag = rows_in(t, window)
     inside = ((t[:-lag] >= depth[0, 0]) & (t[lag:] <= depth[-1, 0])
-              & (t[lag:] - t[:-lag] < 1.5 * CHANGE_WINDOW))
+              & (t[lag:] - t[:-lag] < 1.5 * window))
     if inside.sum() < MIN_DEPTH_WINDOWS:
         return None
     level = np.interp(t, depth[:, 0], depth[:, 1])
@@ -157,7 +166,8 @@ def check_depth(logs: dict[str, np.ndarray], config: Config, turn: np.ndarray) -
         return mismatch("depth", (
             f"depth does not follow the heave velocity {seen}; check that the sensor works, its "
             "topic (depth.topic) and its unit (depth.unit)"), harm=Harm.SLIGHT)
-    if fit.is_outside(SCALE_TOLERANCE):
+    if fit.is_outside(SCALE_TOLERANCE) and not fit.is_of_waves(
+            depth_fit(logs, turn, config, SLOW_WINDOW)):
         of_imu = velocity_map(logs["dvl"], dvl_place(config))
         if of_imu is not None and fit.blames_dvl(of_imu):
             return UNDECIDED        # velocities that are wrong themselves judge no depth
@@ -165,9 +175,7 @@ def check_depth(logs: dict[str, np.ndarray], config: Config, turn: np.ndarray) -
             "the DVL's scale (speed of sound), since the IMU does not tell which is wrong, and ")
         return mismatch("depth unit", (
             f"depth changes by {fit.gain:.2f} +- {fit.error:.2f} m per metre of the DVL's descent; "
-            f"check {dvl}the depth's unit (metres, or Pa at robot.water_density)"
-            + (". Under waves a pressure is also theirs" if fit.gain < 1.0 and is_pressure
-               else "")),
+            f"check {dvl}the depth's unit (metres, or Pa at robot.water_density)"),
             harm=Harm.SLIGHT)
     reversed_axes = [k for k in range(2) if error[k] < MAX_STANDARD_ERROR
                      and by_axis[k] + Z999 * error[k] < 0]
