@@ -33,6 +33,7 @@ from typing import NamedTuple
 
 import numpy as np
 
+from ...model.normal import Z999
 from ...model.rotations import turned, turned_back
 from ..gates.contradictions import Contradictions
 from .series import Series
@@ -262,9 +263,12 @@ class VelocityOffset:
             self.doubt()
 
     def _tell_jump(self) -> None:
-        """Report a jump that is over, if it is worth telling."""
-        if self._jump is not None and math.dist(self.bias, self._jump.value) > BIAS_STDDEV:
-            self.jumped = self._jump
+        """Report a jump that is over, if it is worth telling. What was no bias before it, since
+        force and velocity have never agreed, has not changed."""
+        before = self._jump
+        if (before is not None and math.dist(self.bias, before.value) > BIAS_STDDEV
+                and max(map(abs, before.value)) < Z999 * BIAS_STDDEV):
+            self.jumped = before
         self._jump = None
 
     def at(self, t: float,
