@@ -77,12 +77,20 @@ def estimator_node(context):
 def prior_in(file):
     """`prior.file` in a parameter file, '' if it is not set."""
     try:
-        nodes = yaml.safe_load(file.read_text(encoding="utf-8"))
-        found = [node["ros__parameters"] for node in nodes.values()]
-        return "".join(each.get("prior.file", "") or each.get("prior", {}).get("file", "")
+        found = list(settings_in(yaml.safe_load(file.read_text(encoding="utf-8"))))
+        return "".join(each.get("prior.file", "") or (each.get("prior") or {}).get("file", "")
                        for each in found)
     except Exception:    # whatever the error, the node refuses the file and gives the reason
         return "unreadable"
+
+
+def settings_in(tree):
+    """The parameters of every node in a parameter file, whose names may be nested by namespace."""
+    for name, content in (tree or {}).items():
+        if name == "ros__parameters":
+            yield content or {}
+        elif content is not None:
+            yield from settings_in(content)
 
 
 def as_setting(argument, value, respawn):

@@ -46,6 +46,15 @@ ARGUMENTS = (
 )
 
 
+def settings_in(tree):
+    """The parameters of every node in a parameter file, whose names may be nested by namespace."""
+    for name, content in (tree or {}).items():
+        if name == "ros__parameters":
+            yield content or {}
+        elif content is not None:
+            yield from settings_in(content)
+
+
 def flat(settings, prefix=""):
     """Settings of a parameter file by dotted name, however they are nested."""
     found = {}
@@ -64,8 +73,8 @@ def robot(context):
             raise RuntimeError(f"{name} is '{path}', which is not a file.")
         files[name] = path.read_text()
     settings = {}
-    for node in yaml.safe_load(files["params_file"]).values():
-        settings.update(flat(node["ros__parameters"]))
+    for each in settings_in(yaml.safe_load(files["params_file"])):
+        settings.update(flat(each))
     missing = [name for name in MOUNT if name not in settings]
     if missing:
         raise RuntimeError(f"params_file lacks {' and '.join(missing)}; expected the arm's mount "

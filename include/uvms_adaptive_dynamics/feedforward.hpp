@@ -23,7 +23,8 @@
 // by name from the estimator's ~/trusted_parameters (sensor_msgs/JointState: name, position).
 // Convert vectors from forward-left-up axes with `frd_from_flu`. Additional terms of the estimate
 // (setting robot.terms, docs/terms.md) are not included in these equations and are ignored: do not
-// estimate them for a controller that uses this file.
+// estimate them for a controller that uses this file. With the setting estimation.coupling `none`
+// the vehicle's rows are fitted without the arm's wrench: do not add it to the vehicle's.
 //
 // SPDX-License-Identifier: Apache-2.0
 #pragma once

@@ -22,6 +22,7 @@ from campaign_cases import also
 
 from uvms_adaptive_dynamics.config import Config
 from uvms_adaptive_dynamics.errors import ParameterError, SolverError
+from uvms_adaptive_dynamics.estimation.accepted_change import PartChange
 from uvms_adaptive_dynamics.estimation.estimator import RECOVER_AFTER, Estimator
 from uvms_adaptive_dynamics.model.parameter_file import load_parameters, save_parameters
 from uvms_adaptive_dynamics.model.prior import perturbed, prior_from_config
@@ -334,6 +335,19 @@ def test_data_that_come_again_are_told():
     assert again.notes.count(again.replayed) == 1
     assert not (first.replayed or later.replayed or other.replayed)
     assert len(later.parameter_set().learned["spans"]) == 2
+
+
+@pytest.mark.parametrize("step", [-3600.0, 1.76e9])
+def test_a_clock_that_is_set_changes_no_time_that_is_told(samples, step):
+    """Back, or decades forward, as a computer without a clock battery does once it has a network:
+    messages count data time."""
+    estimator = Estimator(CONFIG)
+    for k, sample in enumerate(samples[:80]):
+        estimator.step(replace(sample, t=sample.t + step * (k >= 40)))
+    change = PartChange("link", 10, estimator.information.noise_record(), np.array([0]), "odds")
+    estimator.follow(change, samples[79].t + step)
+    assert "changed at 1.4 s" in estimator.last_change
+    assert estimator._progress.record().age == pytest.approx(78 * .02)
 
 
 @pytest.mark.parametrize("step, kept", [(-5.0, False), (CONFIG.filter.gap + .1, False),

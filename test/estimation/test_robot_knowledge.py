@@ -20,6 +20,7 @@ import pytest
 from analytic import AnalyticMotion
 
 from uvms_adaptive_dynamics.config import Config
+from uvms_adaptive_dynamics.estimation.accepted_change import Restoration, RobotChange
 from uvms_adaptive_dynamics.estimation.estimator import Estimator
 from uvms_adaptive_dynamics.model.robot import RobotModel
 
@@ -83,3 +84,30 @@ def test_beginning_again_drops_the_data_and_keeps_estimate_and_covariance(saved)
     assert knowledge.pi is pi and not knowledge.information.window.filled
     np.testing.assert_array_equal(knowledge.covariance, covariance)
     assert knowledge.information.rows_in_prior == knowledge.information.rows_learned == rows
+
+
+def test_beginning_again_keeps_how_well_the_noise_is_known(saved):
+    """Whether residuals follow one another, and the rows of the file behind the noise."""
+    known = replace(saved, learned={**saved.learned, "rows": 6_000_000})
+    knowledge = knowledge_of(known)
+    products = knowledge.information.gradient.autocovariance.products
+    assert products[1].any()
+    knowledge.begin_again()
+    information = knowledge.information
+    np.testing.assert_array_equal(information.gradient.autocovariance.products, products)
+    assert (information.noise.record().long_run.seen > 1000).all()
+
+
+def test_another_robot_that_is_withdrawn_has_its_file_again(saved):
+    """Words, rows, spans and marks, all that is read from the knowledge before the change."""
+    estimator = Estimator(CONFIG, start=saved)
+    before, words = estimator.parameter_set().learned, estimator.known_from()
+    change = RobotChange("robot", 0, estimator.information.noise_record(),
+                         np.flatnonzero(estimator.free), "odds")
+    kept = []
+    estimator._robot_changes.detector.remember = kept.append
+    estimator.follow(change, 1.2)
+    assert estimator.parameter_set().learned["rows"] == 0
+    known, = kept
+    estimator.follow(Restoration(known.part, 0, known.information.noise, known), 1.3)
+    assert estimator.parameter_set().learned == before and estimator.known_from() == words

@@ -19,6 +19,7 @@ import numpy as np
 import pytest
 
 from uvms_adaptive_dynamics.config import Config
+from uvms_adaptive_dynamics.estimation import saved_state
 from uvms_adaptive_dynamics.estimation.estimator import Estimator
 from uvms_adaptive_dynamics.estimation.learned import (
     known_directions,
@@ -119,6 +120,38 @@ def test_what_its_data_contradict_replaces_nothing_for_good(state, prior):
     assert known_rows(state().start().parameters) == 110
 
 
+def test_a_state_saved_in_1970_is_no_older_than_those_before(state, prior, monkeypatch):
+    """A computer without a clock battery: what is known before ~/reset is kept, and counts as the
+    newest backup."""
+    def saved_at(stamp):
+        monkeypatch.setattr(saved_state, "_now", lambda: stamp)
+    for day in range(7):
+        saved_at(f"2026-06-0{day + 1}T10:00:00.000000Z")
+        one = state()
+        one.save(learned(prior, 100 + day, directions=20))
+    for minute, rows in enumerate((900, 800, 700)):
+        saved_at(f"1970-01-01T00:0{minute}:00.000000Z")
+        one.save(learned(prior, rows, directions=19))
+        one.begin_again()
+    kept = [known_rows(one.load(path.name)) for path in one.backups()]
+    assert kept[-2:] == [900, 800] and len(kept) == 5
+    one.path.unlink()
+    assert known_rows(state().start().parameters) == 800
+
+
+def test_a_file_that_knew_more_is_kept_beside_an_earlier_one(tmp_path, prior):
+    """Under a free name, even if the one kept before knew more still."""
+    path = tmp_path / "pool.yaml"
+    for rows in (1000, 10, 500, 5):
+        save_parameters(path, learned(prior, rows))
+        richer = set_aside(path, learned(prior, 1))
+        assert known_rows(load_parameters(richer)) == rows
+    assert set_aside(path, learned(prior, 1)) == richer == tmp_path / "pool.before4.yaml"
+    assert set_aside(path, learned(prior, 6)) is None
+    path.write_text("garbage")
+    assert set_aside(path, learned(prior, 1)) is None
+
+
 def test_a_contradicted_state_is_better_than_none(state, prior):
     """The newest contradicted state is used, with a warning."""
     one = state()
@@ -131,19 +164,6 @@ def test_a_contradicted_state_is_better_than_none(state, prior):
     for path in state().backups():
         path.unlink()
     assert state().start().sentence.endswith("contradicted it on X: there is no other")
-
-
-def test_a_named_file_that_knew_more_is_set_aside(state, prior, tmp_path):
-    """As often as it is replaced by less, the one that knew most stays beside it."""
-    path = tmp_path / "pool.yaml"
-    most, little, least = (learned(prior, rows) for rows in (300, 200, 100))
-    assert set_aside(path, most) is None
-    for before, new, kept in ((most, little, 300), (little, least, 300), (least, most, None)):
-        save_parameters(path, before)
-        file = set_aside(path, new)
-        assert (file and known_rows(load_parameters(file))) == kept
-    path.write_text("garbage")
-    assert set_aside(path, least) is None
 
 
 def test_another_line_leaves_a_backup_however_rich(state, prior):
@@ -201,7 +221,8 @@ def test_other_settings_are_another_state(state, prior):
     ("joint_states.names", ("b", "a", "c", "d")), ("joint_states.unit", "deg"),
     ("thrusters.channels", (2, 1, 3, 4, 5, 6, 7, 8)), ("thrusters.time_constant", 0.0),
     ("thrusters.delay", .3), ("imu.orientation", "own"), ("imu.delay", .1), ("dvl.delay", .1),
-    ("joint_states.delay", .1)])
+    ("joint_states.delay", .1), ("robot.link_diameters", (.05,) * 4),
+    ("robot.dead_band_speed", .1)])
 def test_what_changes_efforts_motion_or_meaning_must_agree(state, prior, name, value):
     """A file from before the setting was recorded counts as agreeing."""
     found, other = learned(prior, 100), CONFIG.with_values({name: value})

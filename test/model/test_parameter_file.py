@@ -24,6 +24,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from uvms_adaptive_dynamics.errors import ParameterError
+from uvms_adaptive_dynamics.model import parameter_file
 from uvms_adaptive_dynamics.model.parameter_file import load_parameters, save_parameters
 from uvms_adaptive_dynamics.model.parameter_set import CAUSES, ParameterSet
 from uvms_adaptive_dynamics.model.parameters import ParameterTable
@@ -155,6 +156,20 @@ def test_a_file_by_hand_needs_the_parameters_alone(tmp_path):
     path.write_text("parameters:\n" + "".join(f"  {name}: 1e-3\n" for name in TABLE.names))
     found = load_parameters(path).for_table(TABLE)
     assert (found.values == 1e-3).all() and found.covariance is None and found.robot == {}
+
+
+def test_a_set_too_long_to_be_read_again_is_not_saved(tmp_path, monkeypatch):
+    """With the size, and the file before stays."""
+    monkeypatch.setattr(parameter_file, "LARGEST_PARAMETER_FILE", 50_000)
+    names = tuple(f"p{k}" for k in range(90))
+    rng = np.random.default_rng(0)
+    few = ParameterSet(names[:20], rng.normal(size=20), covariance=np.eye(20))
+    save_parameters(tmp_path / "p.yaml", few)
+    root = rng.normal(size=(90, 90))
+    many = ParameterSet(names, rng.normal(size=90), covariance=root @ root.T)
+    with pytest.raises(ParameterError, match=r"not saved: 90 parameters .* take 0\.. MB; expected"):
+        save_parameters(tmp_path / "p.yaml", many)
+    assert load_parameters(tmp_path / "p.yaml").names == few.names
 
 
 def test_a_set_that_could_not_be_loaded_is_not_saved(tmp_path):

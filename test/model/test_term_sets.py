@@ -14,6 +14,7 @@
 
 """Sets of parameters beyond the paper's: columns, constraints, and consumers."""
 import json
+from types import SimpleNamespace
 
 import numpy as np
 import pinocchio as pin
@@ -37,6 +38,7 @@ from uvms_adaptive_dynamics.model.rotations import from_rpy
 from uvms_adaptive_dynamics.model.sample import Sample
 from uvms_adaptive_dynamics.model.state import State
 from uvms_adaptive_dynamics.model.term_sets import TERM_SETS
+from uvms_adaptive_dynamics.model.term_sets.declaration import Sizes
 from uvms_adaptive_dynamics.model.terms import coriolis, damping, friction, gravity, mass_matrix
 from uvms_adaptive_dynamics.model.vehicle import vehicle_regressor
 
@@ -125,6 +127,17 @@ def test_old_settings_ask_for_the_same_sets():
     assert Robot(estimate_rotor_inertia=True, terms=("rotor",)).all_terms == ("rotor",)
     assert Robot(vehicle=False).all_terms == ("joint_offsets",)
     assert set(Robot(estimate_offsets="all").all_terms) == {"vehicle_offsets", "joint_offsets"}
+
+
+def test_the_rotor_of_a_prismatic_joint_is_a_mass():
+    """Its unit is kg, so its size is that of the links' masses, whatever their length."""
+    layout = SimpleNamespace(joints=("lift", "turn"), prismatic=(True, False),
+                             reference_mass=(10.0, 5.0), reference_length=(.1, .1))
+    sizes = Sizes(np.array([20.0, 10.0]), np.full(2, .2), np.zeros(2), np.zeros(2))
+    lift, turn = TERM_SETS["rotor"].parameters(layout)
+    assert (lift.unit, turn.unit) == ("kg", "kg m^2")
+    assert (lift.scale, turn.scale) == pytest.approx((10.0, .05))
+    np.testing.assert_allclose(TERM_SETS["rotor"].stddev(layout, sizes), [20.0, .4])
 
 
 # --- columns --------------------------------------------------------------------------------------

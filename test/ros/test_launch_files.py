@@ -335,6 +335,9 @@ def test_the_twin_takes_the_estimator_s_file(launch_file):
 @pytest.mark.parametrize("text, prior", [
     ("/**:\n  ros__parameters:\n    prior:\n      file: ''\n", "auto"),
     ("/**:\n  ros__parameters:\n    robot.urdf: a\n", "auto"),
+    ("rov1:\n  uvms_estimator:\n    ros__parameters:\n      robot.urdf: a\n", "auto"),
+    ("/**:\n  ros__parameters:\n    robot.urdf: a\nfoo:\n  ros__parameters:\n", "auto"),
+    ("rov1:\n  uvms_estimator:\n    ros__parameters:\n      prior.file: mine.yaml\n", None),
     ("a:\n  ros__parameters:\n    prior.file: mine.yaml\n", None),
     ("/**:\n  ros__parameters:\n    prior: {file: mine.yaml}\n", None), ("[", None)])
 def test_a_launch_starts_from_the_saved_state_where_the_file_says_nothing(launch_file, tmp_path,
@@ -399,6 +402,12 @@ def test_the_view_knows_where_the_arm_is_mounted(launch_file, tmp_path):
     assert numbers == pytest.approx([*robot.mount_xyz, *robot.mount_rpy])
     assert given[-4:] == ["--frame-id", "base_link", "--child-frame-id", "arm_base"]
     assert "<robot" in publisher.kwargs["parameters"][0]["robot_description"]
+    (tmp_path / "n.yaml").write_text(
+        "rov1:\n  uvms_estimator:\n    ros__parameters:\n      robot:\n"
+        "        mount_xyz: [1.0, 0.0, 0.0]\n        mount_rpy: [0.0, 0.0, 0.0]\n")
+    mount, _ = function.kwargs["function"](Context(**{**values,
+                                                      "params_file": str(tmp_path / "n.yaml")}))
+    assert mount.kwargs["arguments"][:2] == ["--x", "1.0"]
     with pytest.raises(RuntimeError, match="urdf is '/nowhere', which is not a file"):
         function.kwargs["function"](Context(**{**values, "urdf": "/nowhere"}))
     (tmp_path / "p.yaml").write_text("/**:\n  ros__parameters:\n    robot.mount_xyz: [0, 0, 0]\n")

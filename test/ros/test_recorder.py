@@ -14,6 +14,7 @@
 
 """Recordings: original bytes and times, never overwritten; a failure does not disturb the node."""
 import os
+import re
 import shutil
 import subprocess
 import sys
@@ -33,6 +34,7 @@ from uvms_adaptive_dynamics.evaluation.unfinished import is_cut_off, readable
 from uvms_adaptive_dynamics.ros import recorder as recorder_module
 from uvms_adaptive_dynamics.ros.recorder import (
     FLUSH_S,
+    RESERVE,
     Recorder,
     Rosbag2PyWriter,
     RosbagsWriter,
@@ -103,6 +105,21 @@ def test_a_disk_without_room_is_refused(tmp_path, monkeypatch):
     (tmp_path / "link").symlink_to(tmp_path / "nothing")
     with pytest.raises(ConfigError, match="output.record.*exists"):
         Recorder(tmp_path / "link", TOPICS)
+
+
+def test_a_recording_leaves_room_for_what_is_learnt(tmp_path, monkeypatch):
+    """It ends before the disk is full, can be read, and says why."""
+    usage = namedtuple("usage", "total used free")
+    monkeypatch.setattr("uvms_adaptive_dynamics.ros.recorder.FLUSH_S", 0.0)
+    recorder = Recorder(tmp_path / "bag", TOPICS)
+    recorder.write("/a", 1, DATA)
+    monkeypatch.setattr(shutil, "disk_usage", lambda path: usage(10**9, 10**9, RESERVE - 1))
+    for k in range(2, 5):
+        recorder.write("/a", k, DATA)
+    recorder.close()
+    assert re.search("stopped after 2 messages: .*has 20 MB left, which are kept free for saving",
+                     recorder.error)
+    assert len(contents(tmp_path / "bag")) == 2
 
 
 def test_a_failing_disk_ends_the_recording_and_nothing_else(tmp_path):

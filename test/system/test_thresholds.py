@@ -226,7 +226,7 @@ NO_THRESHOLDS = {
     "ros/payload_output.py": "PERIOD_S",
     "ros/plans.py": "PLAN_COLUMNS",
     "ros/process.py": "SIGNAL_PERIOD WIND_DOWN_S",
-    "ros/recorder.py": "LEAST_FREE FLUSH_S",
+    "ros/recorder.py": "LEAST_FREE RESERVE FLUSH_S",
     "ros/ros_parameters.py": "INT_MAX",
     "ros/services.py": "LONGEST_FILE_NAME",
     "ros/settings_node.py": "NAMESAKES_S",

@@ -30,6 +30,7 @@ from ..model.scales import Scales
 from ..model.wiring import then_driven
 from .change_evidence import LoadSums
 from .information import InformationRecord, InformationState, PastNoise
+from .provenance import Provenance
 
 EXTERNAL_FORCE = "external force"
 FACTOR_UNDONE = 0.03                # a factor this close to one becomes one
@@ -44,12 +45,14 @@ class Checkpoint(NamedTuple):
     """Knowledge at an instant to which the estimator may return.
 
     part: why it was kept, the name of a change or 'sensors'; pi (p,): the estimate; scales: factors
-    on measurements; information: all that had been learnt."""
+    on measurements; information: all that had been learnt; provenance: what the estimate had come
+    from."""
 
     part: str
     pi: np.ndarray
     scales: Scales
     information: InformationRecord
+    provenance: Provenance | None = None
 
 
 class Followed(NamedTuple):

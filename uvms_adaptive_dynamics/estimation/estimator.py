@@ -59,6 +59,9 @@ RECOVER_AFTER = 10
 LEAST_SHARE = 0.5
 SOLVE_AGAIN = 25    # samples between two solves while earlier ones are learnt from again
 SAME_INSTANT = 0.5  # share of a period within which two stamps are the same instant
+# [s] A day: nobody leaves a run without data for longer, while a computer without a clock battery
+# is decades behind until it has a network.
+LONGEST_PAUSE = 86400.0
 
 
 class Estimator:
@@ -250,10 +253,11 @@ class Estimator:
             self._first_t = t
         else:
             passed = t - self._last_t
+            clock_set = passed < 0 or passed > LONGEST_PAUSE and not self._broken_off
             if not self._broken_off:
-                self._progress.advance(passed)
+                self._progress.advance(0.0 if clock_set else passed)
                 self._separate(passed)
-            if passed < 0:      # times in messages go on
+            if clock_set:       # times in messages go on
                 self._first_t += passed
                 self._robot_changes.shift_times(passed)
         self._last_t, self._broken_off = t, False
@@ -463,7 +467,7 @@ class Estimator:
     def _revise(self, revision: Revision) -> None:
         """Continue from revised knowledge; earlier residuals do not apply to it."""
         self.standing_change = revision.standing
-        self.knowledge.revise(revision.pi, revision.restarted)
+        self.knowledge.revise(revision.pi, revision.restarted, revision.restored)
         self.findings.begin_again()
         if revision.jumps:
             self._progress.note_jump(revision.sentence)

@@ -34,7 +34,8 @@ from .learned_spans import LearnedSpans
 # the same robot has the same parameters; the depth only masks rows.
 MEASURING = (
     "estimation.coupling", "estimation.base_motion",
-    "robot.link_volumes", "robot.link_buoyancy_centres", "robot.rotor_inertia",
+    "robot.link_volumes", "robot.link_buoyancy_centres", "robot.link_diameters",
+    "robot.rotor_inertia", "robot.dead_band_speed",
     "thrusters.source", "thrusters.wrench_frame", "thrusters.channels", "thrusters.unit",
     "thrusters.signs", "thrusters.time_constant", "thrusters.delay",
     "thrusters.allocation", "thrusters.curve", "thrusters.efficiency", "thrusters.voltage",

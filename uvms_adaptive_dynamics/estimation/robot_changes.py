@@ -45,6 +45,7 @@ from .external_load import ExternalLoad
 from .low_pass import Row
 from .payload import PayloadTracker
 from .prediction import Prediction
+from .provenance import Provenance
 from .robot_knowledge import RobotKnowledge
 from .row_excitation import Excited
 
@@ -52,13 +53,15 @@ from .row_excitation import Excited
 class Revision(NamedTuple):
     """Consequence for the estimate: its values pi (p,); the reason, in a sentence; jumps: whether
     the values were replaced rather than updated; standing: the sentence about the last change not
-    withdrawn, or ''; restarted (k,): places of parameters that are estimated from the start."""
+    withdrawn, or ''; restarted (k,): places of parameters that are estimated from the start;
+    restored: what the values had come from at the instant they return to."""
 
     pi: np.ndarray
     sentence: str
     jumps: bool
     standing: str
     restarted: np.ndarray = np.zeros(0, int)
+    restored: Provenance | None = None
 
 
 class _Accepted(NamedTuple):
@@ -168,7 +171,8 @@ class RobotChanges:
 
     def _checkpoint(self, pi: np.ndarray) -> Checkpoint:
         """What is known now, with the estimate pi (p,)."""
-        return Checkpoint("sensors", pi, self.scales, self._information.record())
+        return Checkpoint("sensors", pi, self.scales, self._information.record(),
+                          self._knowledge.provenance)
 
     def add_row(self, prediction: Prediction, excited: Excited, pi: np.ndarray) -> list[Revision]:
         """Judge a row that is learnt; returns the revisions that follow, in order."""
@@ -191,6 +195,9 @@ class RobotChanges:
         followed = change.follow(self._information, pi, self.scales)
         if followed is None:
             return None
+        if followed.before is not None:
+            followed = followed._replace(
+                before=followed.before._replace(provenance=self._knowledge.provenance))
         if isinstance(change, PartChange):
             concerned = np.isin(self._payload.places, change.places).any()
             self._payload.note_change(t, pi, covariance, followed.before, bool(concerned))
@@ -209,7 +216,8 @@ class RobotChanges:
         standing = None if not jumps else "" if isinstance(change, Restoration) else sentence
         self._accepted.append(_Accepted(t, since, standing))
         restarted = change.places if isinstance(change, PartChange) else np.zeros(0, int)
-        return Revision(followed.pi, sentence, jumps, self._standing, restarted)
+        restored = change.known.provenance if isinstance(change, Restoration) else None
+        return Revision(followed.pi, sentence, jumps, self._standing, restarted, restored)
 
     def begin_again(self, since: float, now: float,
                     always_wrong: bool) -> tuple[float, Revision] | None:
@@ -237,4 +245,4 @@ class RobotChanges:
         self.load.end()
         return Revision(known.pi, (
             f"what was learnt since {self._elapsed(until):.0f} s is undone: a sensor that was "
-            "right until then is faulty"), True, self._standing)
+            "right until then is faulty"), True, self._standing, restored=known.provenance)

@@ -44,26 +44,25 @@ from .estimate_uncertainty import EstimateUncertainty, StatedUncertainty
 from .free_set import FreeSet
 from .information import InformationState
 from .learned import known_directions, known_rows, learned_entries
-from .learned_spans import LearnedSpans
 from .low_pass import RowFilter
 from .origin import Origin
 from .prediction import parameter_stddev
 from .prior_information import PriorInformation, prior_information
+from .provenance import Provenance
 from .saved_cost import cost_to_save
 
 
 class RobotKnowledge:
     """The present estimate of a robot's parameters and all that describes it.
 
-    pi (p,): the estimate, read-only; prior: what it started from; solved: whether a solve has
-    succeeded since. information, uncertainty, free_set: the parts, to be changed by the verbs of
-    this class where there is one. Call `restart` before anything else."""
+    pi (p,): the estimate, read-only; solved: whether a solve has succeeded since the start;
+    provenance: what the estimate has come from. information, uncertainty, free_set: the parts, to
+    be changed by the verbs of this class where there is one. Call `restart` before anything else.
+    """
 
     pi: np.ndarray
-    prior: ParameterSet
     solved: bool
-    _saved_words: tuple[str, ...]
-    _spans: LearnedSpans
+    provenance: Provenance
 
     def __init__(self, config: Config, robot: RobotModel, physical: PhysicalSet,
                  low_pass: RowFilter, presumed: np.ndarray):
@@ -86,8 +85,9 @@ class RobotKnowledge:
                            origin.efforts, origin.interval_factors if adapt_intervals else None)
         self.information.restart(self._information_of(saved, origin.values), noise,
                                  saved.systematic, saved.residual_products)
-        self.pi, self.prior, self.solved = origin.values, origin.prior(self._robot), False
-        self._saved_words, self._spans = self.prior.known_from, origin.spans
+        prior = origin.prior(self._robot)
+        self.pi, self.solved = origin.values, False
+        self.provenance = Provenance(prior, prior.known_from, origin.spans)
         known = self.information.prior
         self.free_set.restart(known.covariance)
         self._hold()
@@ -103,13 +103,15 @@ class RobotKnowledge:
             prior_stddev(self.pi, self._robot, self._config.estimation.prior_stddev),
             self._overlap, 1.0, self.free_set.allowed)
         noise = NoiseStart(information.noise.lasting_stddev, information.noise.long_run,
-                           rows / self._table.channels, information.noise.effort)
-        information.restart(known, noise, kept.systematic, rows_learned=rows)
+                           (known_rows(self.prior) + rows) / self._table.channels,
+                           information.noise.effort)
+        information.restart(known, noise, kept.systematic,
+                            information.gradient.autocovariance.products, rows)
 
     def note_data(self, sample: Sample) -> float | None:
         """Note a sample to learn from; the time [s] since which its data have been learnt before,
         None if they are new."""
-        return self._spans.add(sample)
+        return self.provenance.spans.add(sample)
 
     def accept(self, problem: HorizonProblem, pi: np.ndarray) -> None:
         """Adopt a problem's solution pi (p,). Raises SolverError, with nothing changed, if it would
@@ -119,21 +121,20 @@ class RobotKnowledge:
         self.information.note_solution(problem, pi)
         self.solved = True
 
-    def revise(self, pi: np.ndarray, restarted: np.ndarray) -> None:
+    def revise(self, pi: np.ndarray, restarted: np.ndarray,
+               restored: Provenance | None = None) -> None:
         """Go on from other values pi (p,), after a change of the robot that has revised the
-        information; restarted (k,): places of parameters that are estimated from the start.
+        information, or a return to an earlier instant; restarted (k,): places of parameters that
+        are estimated from the start; restored: the provenance at that instant.
 
-        What the starting file says about these is dropped. If they are all that are estimated, what
-        it says about its data is dropped too: those were another robot's."""
+        What the starting file says about restarted parameters is dropped. If they are all that are
+        estimated, what it says about its data is dropped too: those were another robot's."""
         self.pi = pi
-        if not restarted.size:
-            return
-        self._saved_words = tuple(
-            word if word == "frozen" or k not in restarted else "prior"
-            for k, word in enumerate(self._saved_words))
-        if np.isin(np.flatnonzero(self.free), restarted).all():
-            self.prior = replace(self.prior, learned={})
-            self._spans = LearnedSpans()
+        if restored is not None:
+            self.provenance = restored
+        if restarted.size:
+            everything = bool(np.isin(np.flatnonzero(self.free), restarted).all())
+            self.provenance = self.provenance.without(restarted, everything)
 
     def set_free(self, free: np.ndarray | Iterable[str]) -> None:
         """See `Estimator.set_free`; in force after `apply_free_set`."""
@@ -160,6 +161,11 @@ class RobotKnowledge:
     # --- queries ----------------------------------------------------------------------------------
 
     @property
+    def prior(self) -> ParameterSet:
+        """What the estimate started from."""
+        return self.provenance.prior
+
+    @property
     def free(self) -> np.ndarray:
         """(p,) bool: parameters estimated now, read-only."""
         return self.free_set.free
@@ -179,7 +185,7 @@ class RobotKnowledge:
         """Where each parameter's value comes from: 'measured', 'weak', 'prior' or 'frozen'
         (docs/uncertainty.md)."""
         words, solved = self.uncertainty.known_from(self.pi)
-        return self.free_set.flags(at_least(self._saved_words, words), solved)
+        return self.free_set.flags(at_least(self.provenance.saved_words, words), solved)
 
     def limited(self, words: tuple[str, ...]) -> tuple[bool, ...]:
         """(p,) whether a parameter would be measured if the model were complete, and is not; words
@@ -219,8 +225,8 @@ class RobotKnowledge:
                 } if described else {}
         learned = learned_entries(
             known_rows(self.prior) + information.rows_learned,
-            known_directions(self.covariance, information.prior.stddev), self._config, self._spans,
-            self._robot.channels, wrong, scales, noise.effort,
+            known_directions(self.covariance, information.prior.stddev), self._config,
+            self.provenance.spans, self._robot.channels, wrong, scales, noise.effort,
             noise.interval_factor if adapt_intervals else None)
         stddev = parameter_stddev(present.covariance, present.systematic)
         found = ParameterSet(

@@ -22,6 +22,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from datetime import datetime, timezone
+from itertools import count
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -175,13 +176,23 @@ class SavedState:
             return
         worth = _measure(found)
         self._spared = max(self._spared, worth.directions)
-        name = f"state.{_digits(found)}.yaml"
+        name = self._backup_name(found, content)
         write_file(self.folder / name, content, keep=False)
         self._worths[name] = worth
         there = self.backups()
         richest = max(there, key=self._worth)
         for path in [path for path in there if path != richest][:max(len(there) - BACKUPS_KEPT, 0)]:
             path.unlink(missing_ok=True)
+
+    def _backup_name(self, found: ParameterSet, content: bytes) -> str:
+        """Name of a new backup, which sorts it after the others: a computer without a clock battery
+        saves in 1970, and its states must not be deleted as the oldest."""
+        name = f"state.{_digits(found)}.yaml"
+        newest = self.backups()[-1:]
+        if not newest or name > newest[0].name or _content(self.folder / name) == content:
+            return name
+        stem, _, number = newest[0].stem.partition("_")
+        return f"{stem}_{int(number or 0) + 1:04d}.yaml"
 
     def _worth(self, path: Path) -> Worth:
         if path.name not in self._worths:
@@ -214,14 +225,21 @@ class SavedState:
 
 def set_aside(path: Path, new: ParameterSet) -> Path | None:
     """Copy a file that is worth more than `new`, which is about to replace it, to
-    <name>.before.yaml, unless that one is worth more still. Returns the file that is worth more, or
-    None."""
-    before, there = path.with_suffix(".before.yaml"), _worth_of(path)
-    if there <= _measure(new):
+    <name>.before.yaml, or <name>.before2.yaml and so on if there are other contents in it. Returns
+    the copy, None if the file is not worth more."""
+    if _worth_of(path) <= _measure(new):
         return None
-    if _worth_of(before) < there:
-        write_file(before, path.read_bytes(), keep=False)
-    return before
+    content = path.read_bytes()
+    copies = (path.with_suffix(f".before{number if number > 1 else ''}.yaml")
+              for number in count(1))
+    copy = next(one for one in copies if _content(one) in (None, content))
+    write_file(copy, content, keep=False)
+    return copy
+
+
+def _content(path: Path) -> bytes | None:
+    """Of a file, None if there is none."""
+    return path.read_bytes() if path.is_file() else None
 
 
 def _worth_of(path: Path) -> Worth:

@@ -35,8 +35,8 @@ from .parameter_set import CAUSES, ParameterSet
 
 PARAMETER_SCHEMA = 1
 OLDER_CAUSES = 4, 5     # rows of `systematic` in files of earlier versions
-# [bytes] The file of a robot with 30 joints has 3.3 MB, mostly covariance and information.
-LARGEST_PARAMETER_FILE = 4_000_000
+# [bytes] The file of a robot with 40 joints has 9.1 MB, mostly covariance and information.
+LARGEST_PARAMETER_FILE = 10_000_000
 PARAMETER_LINE_WIDTH = 110  # of a line in the file [characters]
 
 
@@ -61,8 +61,15 @@ def save_parameters(path: str | Path, parameters: ParameterSet, keep: bool = Tru
     """
     require_path(path)
     require("parameters", parameters, ParameterSet)
-    check_numbers(parameters, f"parameters for '{path}', not saved")
-    return write_file(path, _text(_document(parameters)), keep)
+    what = f"parameters for '{path}', not saved"
+    check_numbers(parameters, what)
+    text = _text(_document(parameters))
+    if len(text.encode()) > LARGEST_PARAMETER_FILE:
+        raise ParameterError(f"{what}: {len(parameters.names)} parameters with their covariance "
+                             f"take {len(text) / 1e6:.1f} MB; expected at most "
+                             f"{LARGEST_PARAMETER_FILE / 1e6:.0f} MB, which can be read again. "
+                             "Estimate fewer joints.")
+    return write_file(path, text, keep)
 
 
 def parameter_text(parameters: ParameterSet) -> str:

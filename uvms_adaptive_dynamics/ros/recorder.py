@@ -21,6 +21,7 @@ record needs neither."""
 from __future__ import annotations
 
 import os
+import shutil
 import time
 from collections.abc import Mapping
 from itertools import chain, count
@@ -31,9 +32,13 @@ from ..config import AUTO
 from ..disk.folder_sync import FolderSync
 from ..disk.writing import output_folder
 from ..errors import BagError, ConfigError, UvmsError
+from ..model.parameter_file import LARGEST_PARAMETER_FILE
 
 # [bytes] Ten minutes of the default inputs at 62 kB/s, twice: the least room for a recording.
 LEAST_FREE = 75_000_000
+# [bytes] A recording ends before the disk is full, so that what is learnt can still be saved: a
+# file needs room for a second copy while it is replaced.
+RESERVE = 2 * LARGEST_PARAMETER_FILE
 # [s] Period of flushing and of syncing; a power cut loses up to two periods of data.
 FLUSH_S = 1.0
 TIME_FIELD = "{time}"
@@ -140,6 +145,10 @@ class Recorder:
             if time.monotonic() - self._flushed > FLUSH_S:
                 self._flushed = time.monotonic()
                 self._bag.flush()
+                if (free := shutil.disk_usage(self.path.parent).free) < RESERVE:
+                    raise BagError(f"the disk of '{self.path}' has {free / 1e6:.0f} MB left, which "
+                                   f"are kept free for saving what is learnt (expected at least "
+                                   f"{RESERVE / 1e6:.0f} MB). Free space on it")
         except Exception as error:  # full disk, removed drive: each library has its own exceptions
             self.error = f"recording stopped after {self.messages} messages: {error}"
             self.close()

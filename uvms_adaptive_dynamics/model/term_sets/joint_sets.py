@@ -39,6 +39,12 @@ def _diagonal(Y: np.ndarray, instant: TermInput, start: int, values: np.ndarray 
     Y[rows, start + np.arange(n)] = values
 
 
+def _inertia(layout: Layout, mass: np.ndarray, length: np.ndarray) -> np.ndarray:
+    """(n,) inertia felt by each joint, of links of this mass (n,) [kg] and length (n,) [m]: kg m^2,
+    or kg on a prismatic joint."""
+    return mass * np.where(layout.prismatic, 1.0, length ** 2)
+
+
 class Rotor(TermSet):
     """Reflected inertia of each rotor, which acts on its own joint and does not load the
     vehicle."""
@@ -47,15 +53,15 @@ class Rotor(TermSet):
     meaning = "reflected rotor inertia of each joint"
 
     def parameters(self, layout: Layout) -> Sequence[Parameter]:
-        return [Parameter(f"{joint}.Ir", "kg" if prismatic else "kg m^2", m * l * l, 0.0)
-                for joint, prismatic, m, l in zip(layout.joints, layout.prismatic,
-                                                  layout.reference_mass, layout.reference_length)]
+        return [Parameter(f"{joint}.Ir", "kg" if prismatic else "kg m^2", size, 0.0)
+                for joint, prismatic, size in zip(layout.joints, layout.prismatic, _inertia(
+                    layout, np.array(layout.reference_mass), np.array(layout.reference_length)))]
 
     def fill(self, Y: np.ndarray, instant: TermInput) -> None:
         _diagonal(Y, instant, 0, instant.sample.mu_ddot)
 
     def stddev(self, layout: Layout, sizes: Sizes) -> np.ndarray:
-        return sizes.mass * sizes.length ** 2
+        return _inertia(layout, sizes.mass, sizes.length)
 
 
 class JointOffsets(TermSet):
