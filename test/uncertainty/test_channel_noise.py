@@ -154,6 +154,20 @@ def test_few_rows_make_a_wide_saved_noise():
     assert lasting(white[:30], initial=20.0) > 5.0
 
 
+@pytest.mark.parametrize("at_rest, saved", [(.2, 1.25), (4.0, 2.25)])
+def test_rest_widens_the_noise_for_later_use_and_never_narrows_it(at_rest, saved):
+    """Half the rows are at rest, where a small residual repeats one error, but a large one is a
+    force that is there in motion, too: a tether's."""
+    rng = np.random.default_rng(18)
+    noise = ChannelNoise(np.ones(1), .02, 5.0, 5000.0, True)
+    for k, r in enumerate(rng.normal(size=6000)):
+        moves = k // 1000 % 2 == 0
+        noise.add_residual(np.array([r if moves else at_rest]), np.ones(1, bool),
+                           noise.interval_stddev, np.array([moves]))
+    assert noise.lasting_stddev[0] == pytest.approx(saved, rel=.1)
+    assert noise.long_run[0] == pytest.approx(1.0, rel=.1)
+
+
 def test_saved_noise_is_gone_on_from_and_put_back():
     """After a restart the noise for later use is the saved one, and hardly changes within a second;
     a change's residuals can be taken out of it."""

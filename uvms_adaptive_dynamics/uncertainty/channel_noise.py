@@ -47,12 +47,13 @@ RECENT_SHARE, RECENT_TIME = 0.75, 0.5   # -, [s]
 
 
 class NoiseRecord(NamedTuple):
-    """The noise at some instant: local stddev (C,), long-run and lasting noise, and the scale of
-    the efforts at which the long-run noise was learnt."""
+    """The noise at some instant: local stddev (C,), long-run noise, lasting noise in motion and at
+    any time, and the scale of the efforts at which the long-run noise was learnt."""
 
     stddev: np.ndarray
     long_run: ScaleRecord
     lasting: ScaleRecord
+    any_time: ScaleRecord
     effort: ScaleRecord
 
 
@@ -90,6 +91,7 @@ class ChannelNoise:
         self._recent_rate = min(1.0, period / RECENT_TIME)
         self._long_run = LongRunNoise(self._default, memory)
         self._lasting = LastingNoise(self._default, memory, period)
+        self._any_time = LastingNoise(self._default, memory, period)
         self._effort = GatheredScale(self._default, memory)
         self.restart()
 
@@ -109,6 +111,7 @@ class ChannelNoise:
         else:
             self._long_run.go_on(start if long_run is None else long_run, max(rows_known, rows))
         self._lasting.restart(start, rows)
+        self._any_time.restart(start, rows)
         if effort is None:
             self._effort.restart(self._default, INITIAL_ROWS)
         else:
@@ -156,13 +159,15 @@ class ChannelNoise:
 
     @property
     def lasting_stddev(self) -> np.ndarray:
-        """(C,) noise of rows at another time, without adaptation to them."""
-        return self._lasting.stddev
+        """(C,) noise of rows at another time, without adaptation to them: the larger of that in
+        motion, which rest must not narrow, and that of all rows, at rest included: a force that
+        wanders while the robot holds still is as large when it moves."""
+        return np.maximum(self._lasting.stddev, self._any_time.stddev)
 
     def record(self) -> NoiseRecord:
         """The present noise, for `put_back`."""
         return NoiseRecord(self.stddev, self._long_run.record(), self._lasting.record(),
-                           self._effort.record())
+                           self._any_time.record(), self._effort.record())
 
     def put_back(self, record: NoiseRecord) -> None:
         """Return to an earlier record: residuals since then had another cause than noise."""
@@ -170,6 +175,7 @@ class ChannelNoise:
             self._variance = record.stddev ** 2
             self._long_run.put_back(record.long_run)
             self._lasting.put_back(record.lasting)
+            self._any_time.put_back(record.any_time)
             self._effort.put_back(record.effort)
 
     def add_effort(self, predicted: np.ndarray, informative: np.ndarray) -> None:
@@ -185,7 +191,8 @@ class ChannelNoise:
         deviations (C,).
 
         informative (C,) bool: rows whose residuals inform the noise, all valid ones if None. A row
-        at rest repeats one error: its residual sets only the width of the next interval. unlearnt
+        at rest repeats one error: its residual sets the width of the next interval, and that of
+        intervals at another time where this makes them wider. unlearnt
         (C,): the predicted variance due to what has not been learnt (`Prediction`), None: all that
         is due to the parameters."""
         square = residual ** 2
@@ -208,6 +215,7 @@ class ChannelNoise:
         share = np.abs(residual) / predicted_stddev
         ordinary = informative & (share < GROSS)
         self._lasting.add_residual(residual, ordinary * noise_share)
+        self._any_time.add_residual(residual, (valid & (share < GROSS)) * noise_share)
         size = np.minimum(square / expected, WINSOR ** 2) / WINSOR_MEAN
         self._recent = np.where(valid, self._recent + self._recent_rate * (size - self._recent),
                                 self._recent)
