@@ -154,12 +154,13 @@ def _path(text: str, expected: str) -> tuple[Path, str]:
 
 
 def setting(text: str) -> tuple[str, Any]:
-    """`name=value` as (name, value), the value as YAML reads it."""
+    """`name=value` as (name, value), the value as YAML reads it, nothing as the empty text."""
     name, found, value = text.partition("=")
     if not found:
         raise _refused(text, "name=value, such as estimation.horizon=200")
     try:
-        return name.strip(), _numeric(parse_yaml(value, text, ConfigError))
+        return name.strip(), (_numeric(parse_yaml(value, text, ConfigError)) if value.strip()
+                              else "")
     except ConfigError:
         raise _refused(text, "a number, a text or [a, list] after the '='") from None
 

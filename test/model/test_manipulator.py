@@ -269,6 +269,16 @@ def test_prismatic_joints_are_recognized():
     assert arm.prismatic == tuple(kind == "prismatic" for kind in kinds)
 
 
+def test_a_radian_of_a_slide_is_a_share_of_its_range():
+    """As a radian is of half a turn; without a range, and on other joints, it is one."""
+    text = chain_urdf([("a", "prismatic", (1, 0, 0), np.zeros(3), np.zeros(3)),
+                       ("b", "revolute", (0, 1, 0), np.zeros(3), np.zeros(3))])
+    arm = ManipulatorModel.from_urdf(text, ("a", "b"))
+    reach = arm.limits_high[0] - arm.limits_low[0]
+    assert np.isfinite(reach)
+    np.testing.assert_allclose(arm.radian, [reach / np.pi, 1.0])
+
+
 @pytest.mark.parametrize("angle", [0.0, 1e-9, 0.3, 2.0, 3.1, np.pi - 1e-9, np.pi])
 def test_quaternions_turn_as_their_matrices_do(angle):
     """Rotations about all kinds of axes, half turns included, against pinocchio's matrix of the

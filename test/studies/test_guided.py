@@ -161,6 +161,7 @@ def test_another_arm_is_identified_and_judged(tmp_path, monkeypatch):
     assert command.run(args) == 1       # cut off by --longest
     said = (tmp_path / "statement_1.md").read_text()
     assert "## What to do next" in said and "| arm | the data ended" in said
+    assert said.index("the run did not complete its schedule: ") < said.index("2. ")
     found = json.loads((tmp_path / "guided.json").read_text())["seeds"]["1"]
     assert found["cause"] == "longest" and "axis_d speed" in found["uses"]
     assert {"surge", "axis_e", "axis_d"} <= set(found["held_out"])

@@ -15,6 +15,7 @@
 """`terms`: the decision rests on held-out evidence, never on the fit."""
 import argparse
 import json
+import re
 
 import numpy as np
 import pytest
@@ -24,9 +25,8 @@ from uvms_adaptive_dynamics.errors import ConfigError
 from uvms_adaptive_dynamics.model.prior import prior_from_config
 from uvms_adaptive_dynamics.model.robot import RobotModel
 from uvms_adaptive_dynamics.studies.linear_data import linear_samples
-from uvms_adaptive_dynamics.studies.terms import command
+from uvms_adaptive_dynamics.studies.terms import command, search
 from uvms_adaptive_dynamics.studies.terms.comparison import compare
-from uvms_adaptive_dynamics.studies.terms.search import applicable
 from uvms_adaptive_dynamics.studies.terms.trial import HeldOutRows, SampleSets, with_terms
 
 ARM = Config().with_values({"robot.vehicle": False, "robot.joints": ["axis_c", "axis_b"],
@@ -77,13 +77,36 @@ def test_a_gain_on_one_channel_does_not_pay_for_a_loss_on_another():
     assert not compare(outcome(one), outcome(one * [0.5, 1.3]), 1).is_worth_it
 
 
+def test_a_loss_as_small_as_no_gain_would_be_is_none():
+    """However certain: a channel at R^2 of .99 that loses a hundredth vetoes nothing."""
+    rng = np.random.default_rng(3)
+    one = correlated(rng, 3000, 2)
+    found = compare(outcome(one), outcome(one * [0.5, 1.01]), 1)
+    assert found.channels[1].low > 1.0 and found.is_worth_it and not found.harmed
+
+
+def test_what_is_not_chosen_for_the_sake_of_a_channel_is_named(monkeypatch):
+    """`rotor` is worth it beside `dead_band`, but both together spoil a channel."""
+    one = correlated(np.random.default_rng(4), 3000, 2)
+    sizes = {(): (1.0, 1.0), ("dead_band",): (.4, 1.018), ("rotor",): (1.0, 1.0),
+             ("dead_band", "rotor"): (.1, 1.036)}
+    monkeypatch.setattr(search, "trial", lambda config, recordings: outcome(
+        one * sizes[tuple(sorted(config.robot.terms))]))
+    sets = ("dead_band", "rotor")
+    found = search.search(ARM, SampleSets([], [], ()), sets)
+    said = command.report(found, RobotModel.from_config(ARM), ARM, sets)
+    assert found.chosen == ("dead_band",)
+    assert re.search(r"dead_band, rotor: worth it on the whole, but not chosen, .* \(axis_b 1.036",
+                     said)
+
+
 def test_sets_are_replaced_and_others_stay():
     """A trial switches only the sets tried, which may include `estimate_rotor_inertia`."""
     config = ARM.with_values({"robot.terms": ["dead_band"], "robot.estimate_rotor_inertia": True})
     found = with_terms(config, ("friction_by_direction",), ("rotor", "friction_by_direction"))
     assert set(found.robot.all_terms) == {"dead_band", "friction_by_direction", "joint_offsets"}
-    assert applicable(ARM) == ("rotor", "friction_by_direction", "dead_band")
-    assert "link_drag" in applicable(Config()) and "current" in applicable(Config())
+    assert search.applicable(ARM) == ("rotor", "friction_by_direction", "dead_band")
+    assert "link_drag" in search.applicable(Config()) and "current" in search.applicable(Config())
 
 
 @pytest.fixture(scope="module")

@@ -68,7 +68,8 @@ class Excitation(Section):
         0.05, "Margin to the tilt and heading limits for the controller's attitude error.",
         "rad", 0.0, 1.0)
     joint_margin: float = setting(
-        0.15, "Margin to both ends of each joint's range for the servo's position error.",
+        0.15, "Margin to both ends of each joint's range for the servo's position error. For a "
+              "prismatic joint, a radian is the share of its range that it is of half a turn.",
         "rad", 0.0, 2.0)
     speed_margin: float = setting(
         0.2, "Fraction of all speed limits that is kept free for the controller.", "",

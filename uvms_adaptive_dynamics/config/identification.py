@@ -99,7 +99,8 @@ class Identification(Section):
     attitude_error: float = setting(
         0.6, "Abort when the attitude error exceeds this.", "rad", 0.05, 3.1)
     joint_error: float = setting(
-        0.6, "Abort when a joint's position error exceeds this.", "rad", 0.05, 6.3)
+        0.6, "Abort when a joint's position error exceeds this. For a prismatic joint, a radian is "
+             "the share of its range that it is of half a turn.", "rad", 0.05, 6.3)
     overspeed: float = setting(
         1.5, "Abort above this multiple of excitation.speed or excitation.rate. Those are design "
              "limits and harmless in themselves; a current adds to them.", "", 1.0, 10.0)

@@ -159,7 +159,8 @@ class Joints(Section):
     names: tuple[str, ...] = setting(
         (), "Names of robot.joints in the messages, in the same order; empty: the same names.",
         kind="strings")
-    unit: str = setting("rad", "Unit of positions, and of velocities per second: 'rad' or 'deg'.",
+    unit: str = setting("rad", "Unit of positions, and of velocities per second: 'rad' or 'deg'. "
+                               "Prismatic joints are in m with either.",
                         choices=("rad", "deg"))
     delay: float = setting(0.0, LATE_STAMPS, "s", -1.0, 1.0)
     timeout: float = setting(
@@ -181,11 +182,13 @@ class Joints(Section):
         "rad")
     rest_velocity: float = setting(
         0.02, "Joint speed below which a joint counts as at rest and its row is masked, since "
-              "Coulomb friction is undetermined at rest.",
+              "Coulomb friction is undetermined at rest. For a prismatic joint, a radian is the "
+              "share of its range that it is of half a turn.",
         "rad/s", 0.0)
     stop_margin: float = setting(
         0.02, "Distance to a position limit below which a joint may touch its stop and its row is "
-              "masked.",
+              "masked. For a prismatic joint, a radian is the share of its range that it is of "
+              "half a turn.",
         "rad", 0.0)
     limits_low: tuple[float, ...] = setting(
         (), "Position of each joint's lower stop; empty: the URDF's limits.", "rad")

@@ -210,11 +210,11 @@ class MotionGuard:
         settings, joints = self._settings, self._limits.joints
         if settings.thruster_output != "none":
             yield from self._vehicle_astray(state, wanted, share)
-        most = share * settings.joint_error
         error_mu = np.abs(wanted.mu - state.mu)
+        most = np.broadcast_to(share * settings.joint_error * self._limits.radian, error_mu.shape)
         for k in np.flatnonzero(~(error_mu <= most)):
             yield Cause("astray", f"joint {joints[k]} is {error_mu[k]:.2f} from where it "
-                                  f"should be; the limit is {most:g}. Check that it "
+                                  f"should be; the limit is {most[k]:.3g}. Check that it "
                                   "follows its set-points")
 
     def _vehicle_astray(self, state: MotionState, wanted: DesiredMotion,

@@ -108,6 +108,11 @@ class ManipulatorModel:
         self.speed_limits = np.array([model.velocityLimit[k] for k in self._v_index])
         # Pinocchio calls them JointModelPX, JointModelPY, ..., JointModelPrismaticUnaligned.
         self.prismatic = tuple(model.joints[i].shortname().startswith("JointModelP") for i in ids)
+        # A setting in rad holds for prismatic joints, too: a radian is the share of the range of
+        # such a joint that it is of half a turn.
+        reach = self.limits_high - self.limits_low
+        self.radian = np.where(np.array(self.prismatic, bool) & np.isfinite(reach),
+                               reach / math.pi, 1.0)
 
     @classmethod
     def from_urdf(cls, urdf: str, joints: Sequence[str], mount: Mount | None = None,

@@ -104,7 +104,8 @@ def check_robot(found: Any, table: ParameterTable, what: str) -> None:
         parts += [f"missing: {', '.join(missing[:3])}"] if missing else []
         raise ParameterError(
             f"{what}: got {len(found.names)} parameters, expected the {table.size} of this robot "
-            f"({'; '.join(parts)}). Give a file of this robot, or complete the mapping.")
+            f"({'; '.join(parts)}). Give a file of this robot, use the settings that it was learnt "
+            "with (robot.terms, robot.estimate_offsets), or complete the mapping.")
 
 
 def _words(value: Any) -> str:

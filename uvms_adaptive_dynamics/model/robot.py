@@ -103,6 +103,8 @@ class RobotModel:
                 "'joint.'; expected distinct names. Rename the joint.")
         joint_units = tuple("N" if p else "N m" for p in self.table.prismatic)
         self.units = (VEHICLE_UNITS if self.vehicle else ()) + joint_units
+        # (n,) see `ManipulatorModel`
+        self.radian = np.ones(0) if arm is None else arm.radian
         self.vehicle_rows = slice(0, 6 if self.vehicle else 0)
         self.arm_rows = slice(self.vehicle_rows.stop, self.vehicle_rows.stop + len(self.joints))
         self._buoyancy = (np.array(robot.link_volumes) * robot.water_density * robot.gravity

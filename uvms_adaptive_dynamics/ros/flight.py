@@ -72,7 +72,8 @@ class Flight:
         self._channels = CommandChannels(node, config, robot)
         inputs = identification_inputs(config)
         self._heard: dict[str, float] = dict.fromkeys((each.role for each in inputs), -math.inf)
-        self._decoder = TimedDecoder(config, self._heard, self._clock_jumped)
+        self._decoder = TimedDecoder(config, self._heard, self._clock_jumped,
+                                     robot.table.prismatic)
         self._poll = InputPoll(node, [InputSubscription(node, each) for each in inputs])
         self.dropped: Counter = Counter()       # unusable messages, by role
         self.t: float | None = None

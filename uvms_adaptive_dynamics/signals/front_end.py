@@ -70,7 +70,7 @@ class SignalFrontEnd:
 
     def __init__(self, config: Config, robot: RobotModel, mends: Sequence[Mend] = ()):
         self.config, self.robot = config, robot
-        self._reader = MessageReader(config)
+        self._reader = MessageReader(config, robot.table.prismatic)
         self.inputs = self._reader.inputs
         self._frozen_gate = _frozen_gate(config)
         self._publisher_gate = _publisher_gate(config)

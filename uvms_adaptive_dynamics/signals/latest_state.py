@@ -76,7 +76,7 @@ class LatestStateFilter:
                                   "IMU or odometry.")
         self._config, self._vehicle = config, robot.vehicle
         self._n = len(robot.joints)
-        self._decoder = TimedDecoder(config, STATE_ROLES, self.reset)
+        self._decoder = TimedDecoder(config, STATE_ROLES, self.reset, robot.table.prismatic)
         self._imu_place = (FRD_FROM_FLU @ np.array(config.imu.xyz)).tolist()
         self._dvl_from_imu = _less((FRD_FROM_FLU @ np.array(config.dvl.xyz)).tolist(),
                                    self._imu_place)

@@ -18,9 +18,10 @@
 // the feedforward node), wanted_acceleration (geometry_msgs/AccelStamped, the same axes) and
 // uvms_estimator/trusted_parameters. Out: wrench (geometry_msgs/WrenchStamped, the same axes).
 //
-// An example of the header, for the vehicle alone. It publishes nothing without parameters or a
-// fresh state; parameters stay until others come. The node `feedforward` blends them, falls back
-// when the estimator fails, limits the efforts and has the arm.
+// An example of the header, for the vehicle alone. It publishes nothing without parameters, a fresh
+// state, or a sign of life of the estimator (~/status, at least every half second). The node
+// `feedforward` blends parameters, falls back when the estimator fails, limits the efforts and has
+// the arm.
 //
 // SPDX-License-Identifier: Apache-2.0
 #include <chrono>
@@ -29,6 +30,7 @@
 #include <optional>
 #include <string>
 
+#include <diagnostic_msgs/msg/diagnostic_array.hpp>
 #include <geometry_msgs/msg/accel_stamped.hpp>
 #include <geometry_msgs/msg/twist_stamped.hpp>
 #include <geometry_msgs/msg/wrench_stamped.hpp>
@@ -62,6 +64,12 @@ class FeedforwardExample : public rclcpp::Node {
     parameters_subscription_ = create_subscription<sensor_msgs::msg::JointState>(
         "uvms_estimator/trusted_parameters", rclcpp::QoS(1).transient_local(),
         [this](sensor_msgs::msg::JointState::ConstSharedPtr m) { use(*m); });
+    status_subscription_ = create_subscription<diagnostic_msgs::msg::DiagnosticArray>(
+        "uvms_estimator/status", rclcpp::QoS(1).transient_local(),
+        [this](diagnostic_msgs::msg::DiagnosticArray::ConstSharedPtr) {
+          // The steady clock: the others can be set.
+          alive_at_ = std::chrono::steady_clock::now();
+        });
     publisher_ = create_publisher<geometry_msgs::msg::WrenchStamped>("wrench", 1);
     timer_ = create_timer(std::chrono::milliseconds(10), [this] { publish(); });
   }
@@ -101,7 +109,16 @@ class FeedforwardExample : public rclcpp::Node {
     return at && (get_clock()->now() - *at).seconds() < timeout_;
   }
 
+  bool alive() const {
+    return alive_at_ && std::chrono::steady_clock::now() - *alive_at_ < std::chrono::seconds(2);
+  }
+
   void publish() {
+    if (!alive()) {
+      RCLCPP_WARN_THROTTLE(get_logger(), *get_clock(), 5000,
+                           "nothing is published: the estimator is silent");
+      return;
+    }
     if (!pi_ || !fresh(imu_at_) || !fresh(velocity_at_)) {
       RCLCPP_WARN_THROTTLE(get_logger(), *get_clock(), 5000,
                            "nothing is published: no trusted parameters, or no fresh state");
@@ -132,11 +149,13 @@ class FeedforwardExample : public rclcpp::Node {
                velocity_ = uad::Vector3::Zero();
   uad::Vector6 nu_dot_ = uad::Vector6::Zero();
   std::optional<uad::VehicleParameters> pi_;
+  std::optional<std::chrono::steady_clock::time_point> alive_at_;
   std::optional<rclcpp::Time> imu_at_, velocity_at_, wanted_at_;
   rclcpp::Subscription<sensor_msgs::msg::Imu>::SharedPtr imu_subscription_;
   rclcpp::Subscription<geometry_msgs::msg::TwistStamped>::SharedPtr velocity_subscription_;
   rclcpp::Subscription<geometry_msgs::msg::AccelStamped>::SharedPtr wanted_subscription_;
   rclcpp::Subscription<sensor_msgs::msg::JointState>::SharedPtr parameters_subscription_;
+  rclcpp::Subscription<diagnostic_msgs::msg::DiagnosticArray>::SharedPtr status_subscription_;
   rclcpp::Publisher<geometry_msgs::msg::WrenchStamped>::SharedPtr publisher_;
   rclcpp::TimerBase::SharedPtr timer_;
 };

@@ -81,6 +81,18 @@ def test_a_sign_that_changed_a_moment_ago_has_no_factor(seed):
         assert not re.search(r"has the wrong sign|degrees", said), said
 
 
+def test_a_slide_is_never_in_degrees():
+    """Far outside its range it is in mm, and the others are judged without it."""
+    t = np.arange(0.0, 26.0, PERIOD)
+    mu = np.column_stack([(100 if k == 0 else .5) * (1 + np.sin(0.5 * t + k)) for k in range(4)])
+    log = np.column_stack([t, mu, np.gradient(mu, t, axis=0), np.full((t.size, 4), np.nan)])
+    limits = NAMES, np.full(4, -.1), np.array([.25, 2.0, 2.0, 2.0]), FAR
+    found, = check_joints(log, *limits, prismatic=(True, False, False, False)).findings
+    assert "(median 104 m, limits -0.1 to 0.25 m); its unit is probably mm" in found.sentence
+    assert not found.values
+    assert check_joints(log, *limits).findings[0].values == {"joint_states.unit": "deg"}
+
+
 @pytest.mark.parametrize("size, offset, told", [(0.8, 0.3, True), (0.02, 0.3, False),
                                                 (0.8, 60.0, False)])
 def test_radians_taken_for_degrees_are_seen_by_their_range(size, offset, told):

@@ -116,6 +116,17 @@ def test_effort_may_be_a_current_with_a_scale_per_direction():
     )
 
 
+def test_degrees_are_of_joints_that_turn():
+    """A slide is in m with either unit."""
+    config, _, _ = make(joint_states__unit="deg")
+    message = Message(name=["axis_e", "axis_d", "axis_c", "axis_b"], position=[0.1] + [90.0] * 3,
+                      velocity=[0.02] + [180.0] * 3, effort=[1.0] * 4)
+    found = Decoder(config, (True, False, False, False)).decode("joint_states", message)
+    np.testing.assert_allclose(found[:8], [0.1, *[np.pi / 2] * 3, 0.02, *[np.pi] * 3])
+    found = Decoder(config).decode("joint_states", message)
+    assert found[0] == pytest.approx(np.radians(0.1))
+
+
 def vector(x, y, z):
     return Message(x=x, y=y, z=z)
 

@@ -190,7 +190,11 @@ def _shrink(size: np.ndarray, uses: dict[str, float], trajectory: Trajectory) ->
             f"no motion keeps the limit of '{name}': plausible parameters need "
             f"{100 * uses[name]:.0f} % of it at rest already; expected a robot that can hold "
             "still. Check the known parameters, and excitation.thrust_share, .torque_share, "
-            ".rest_force and .tilt.")
+            ".rest_force and .tilt." + (
+                " About an axis without thrust only the restoring moment holds the vehicle level, "
+                "which the built-in prior leaves open: learn it first from a recording of gentle "
+                "motion (evaluate ... --save-parameters learnt.yaml) and start from that "
+                "(prior.file: learnt.yaml)." if name == WHOLE_TILT else ""))
     for name, use in beyond.items():
         causes = _causes(name, trajectory)
         # If shrinking the causes does not suffice, shrink everything.

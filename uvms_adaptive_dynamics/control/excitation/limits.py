@@ -44,7 +44,7 @@ class MotionLimits:
     pitch within the tilt; tilt [rad]; speed [m/s] and rate [rad/s] of the body; joint_speed (n,)
     [rad/s or m/s]; thrust = mixer (k, 6) @ wrench between thrust_low and thrust_high (k,) [N];
     missing (6, 6): a wrench's part that the thrusters cannot produce is missing @ wrench; torque
-    (n,) [N m or N].
+    (n,) [N m or N]; radian (n,): a radian of each joint in its unit, see `ManipulatorModel`.
     """
 
     joints: tuple[str, ...]
@@ -59,6 +59,7 @@ class MotionLimits:
     thrust_high: np.ndarray
     missing: np.ndarray
     torque: np.ndarray
+    radian: np.ndarray | float = 1.0
 
     @classmethod
     def from_config(cls, config: Config, robot: RobotModel,
@@ -88,7 +89,7 @@ class MotionLimits:
         high = np.concatenate([box, [tilt, tilt, yaw]])
         return cls(joints, np.concatenate([-high, ends[0]]), np.concatenate([high, ends[1]]), tilt,
                    excitation.speed, excitation.rate, speed, *_thrusters(config, robot, curve),
-                   torque)
+                   torque, robot.radian)
 
     @property
     def passive(self) -> np.ndarray:
@@ -125,9 +126,11 @@ class MotionLimits:
             if a > b:
                 raise ParameterError(
                     f"no room is left for '{name}' in {duration:g} s: its margins exceed its "
-                    "range; expected more room. Move the robot to open water, or change "
-                    "excitation.box, .drift, .position_margin, .attitude_margin, .joint_margin or "
-                    ".depth_range.")
+                    "range; expected more room. " + (
+                        "Change excitation.joint_margin, .joint_low or .joint_high."
+                        if name in self.joints else
+                        "Move the robot to open water, or change excitation.box, .drift, "
+                        ".position_margin, .attitude_margin or .depth_range."))
         left = 1.0 - settings.speed_margin
         return replace(
             self, low=low, high=high, tilt=max(self.tilt - settings.attitude_margin, 1e-9),
@@ -171,8 +174,8 @@ class MotionLimits:
         settings = config.excitation
         return np.concatenate([
             np.full(3, settings.position_margin + settings.drift * duration),
-            np.full(3, settings.attitude_margin), np.full(len(self.joints),
-                                                          settings.joint_margin)])
+            np.full(3, settings.attitude_margin),
+            np.broadcast_to(settings.joint_margin * self.radian, len(self.joints))])
 
     @property
     def middle(self) -> np.ndarray:

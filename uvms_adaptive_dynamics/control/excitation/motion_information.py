@@ -48,7 +48,8 @@ def information(trajectory: Trajectory, robot: RobotModel, noise: np.ndarray, co
     motion = trajectory.motions(t)
     Y, _ = regressors(robot, motion)
     valid = np.ones(Y.shape[:2])
-    valid[:, robot.arm_rows] = np.abs(motion.mu_dot) >= config.joint_states.rest_velocity
+    rest = config.joint_states.rest_velocity * robot.radian
+    valid[:, robot.arm_rows] = np.abs(motion.mu_dot) >= rest
     half = len(kernel) // 2
     share = np.zeros_like(valid)
     rows = np.zeros_like(Y)

@@ -60,7 +60,7 @@ class Objective:
         self._robot, self._knowledge, self._draws = robot, knowledge, draws
         self._limits, self._moves, self._centre = limits, moves, centre
         self._duration, self._ramp = duration, config.excitation.ramp
-        self._rest = config.joint_states.rest_velocity
+        self._rest = config.joint_states.rest_velocity * robot.radian
         steps = max(2, round(INSTANTS_PER_PERIOD * band[1] * duration))
         self._t = (np.arange(steps) + 0.5) * duration / steps
         independent = duration / steps / (config.filter.period * knowledge.overlap

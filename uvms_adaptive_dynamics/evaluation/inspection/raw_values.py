@@ -142,6 +142,7 @@ def choose_joint_names(topic: TopicSurvey, proposal: Proposal, robot: RobotModel
                       "(docs/robots.md), or another unit? For another arm, pass --config a file "
                       "with these lines; list joints from the base, by their names in the URDF",
                       f"robot.urdf: ?PATH?\nrobot.joints: [{', '.join(names)}]\n"
+                      "robot.mount_xyz: [?, ?, ?]   # [m] from the vehicle's origin, FRD\n"
                       "robot.mount_rpy: [?, ?, ?]   # [rad], as in the URDF of the vehicle")
         return
     blanks = ", ".join(f"?{joint}?" for joint in joints)
@@ -157,16 +158,18 @@ def _possible_orders(topic: TopicSurvey, names: list[str], config: Config, robot
         return []
     rows = [message.position for message in topic.kept if len(message.position) == len(names)]
     positions = np.array(rows, float).reshape(-1, len(names))
+    to_si = np.ones(len(config.robot.joints))
     if unit == "deg":
         if np.abs(positions).max(initial=0.0) < 2.0 * np.pi:
             return []       # small numbers are within any limits as degrees
-        positions = np.radians(positions)
+        to_si = np.where(robot.table.prismatic, 1.0, np.radians(1.0))
     n = len(config.robot.joints)
     low, high = joint_limits(config, robot)
     if not len(positions) or np.prod([len(names) - k for k in range(n)]) > MOST_ORDERS:
         return []
     lows, highs = positions.min(axis=0), positions.max(axis=0)
-    fits = (lows[:, None] > low - LIMIT_MARGIN) & (highs[:, None] < high + LIMIT_MARGIN)
+    fits = ((lows[:, None] * to_si > low - LIMIT_MARGIN)
+            & (highs[:, None] * to_si < high + LIMIT_MARGIN))
     return [tuple(names[k] for k in order)
             for order in itertools.permutations(range(len(names)), n)
             if all(fits[k, j] for j, k in enumerate(order))]

@@ -50,7 +50,8 @@ def check_joints(log: np.ndarray, names: Sequence[str], low: np.ndarray, high: n
                  check_scale: ScaleCheck = lambda t, mu, speed, effort: [],
                  loads: Loads | None = None,
                  wrapped: Sequence[bool] = (), masked: Sequence[str] = (),
-                 standing: CheckResult = UNDECIDED, unit: str = "rad") -> CheckResult:
+                 standing: CheckResult = UNDECIDED, unit: str = "rad",
+                 prismatic: Sequence[bool] = ()) -> CheckResult:
     """Check positions against limits (n,), velocities against positions, efforts against speed and
     load.
 
@@ -59,18 +60,20 @@ def check_joints(log: np.ndarray, names: Sequence[str], low: np.ndarray, high: n
     on the efforts' unit. loads: gravity's, by the URDF's masses, if known. wrapped (n,): joints
     that may be whole turns beyond their limits (empty: none). masked: joints whose effort is not
     used, so it is not judged. standing: the result that stands. unit: that of positions in the
-    topic.
+    topic. prismatic (n,): which joints are (empty: none).
     """
     n = len(names)
+    slides = np.array(prismatic or (False,) * n, bool)
     t, mu = log[:, 0], log[:, 1:1 + n]
     speed, effort = log[:, 1 + n:1 + 2 * n], log[:, 1 + 2 * n:1 + 3 * n]
     relations = [_relation(t, mu[:, j], speed[:, j]) for j in range(n)]
-    if unit == "deg" and _are_radians(np.degrees(mu), low, high):
+    if unit == "deg" and _are_radians(np.where(slides, mu, np.degrees(mu)), low, high):
         return mismatch(OF_POSITIONS, (
             "taken for degrees, the positions of all joints stay within "
             f"{np.degrees(np.abs(mu).max()):.2g} degrees of zero; as radians they are within their "
             "limits: set joint_states.unit to 'rad'"), {"joint_states.unit": "rad"})
-    findings, complete = _check_positions(names, mu, low, high, relations, wrapped), True
+    findings = _check_positions(names, mu, low, high, relations, wrapped, slides)
+    complete = True
     if np.isfinite(speed).all() and not findings:
         findings, complete = check_velocities(names, t, mu, speed, relations)
     if not all(one.harm is Harm.SLIGHT for one in findings):
@@ -137,11 +140,11 @@ def _are_radians(raw: np.ndarray, low: np.ndarray, high: np.ndarray) -> bool:
 
 def _check_positions(names: Sequence[str], mu: np.ndarray, low: np.ndarray, high: np.ndarray,
                      relations: Sequence[Relation | None],
-                     wrapped: Sequence[bool]) -> list[Finding]:
+                     wrapped: Sequence[bool], slides: np.ndarray) -> list[Finding]:
     """Findings on joints that are mostly beyond their limits, or whose positions are in degrees."""
     findings = []
     for j, (name, by_velocity) in enumerate(zip(names, relations)):
-        if (by_velocity is not None and by_velocity.is_scaled
+        if (not slides[j] and by_velocity is not None and by_velocity.is_scaled
                 and by_velocity.is_of_degrees):
             factor = 1 / by_velocity.factor
             findings.append(Finding(OF_POSITIONS, (
@@ -157,13 +160,14 @@ def _check_positions(names: Sequence[str], mu: np.ndarray, low: np.ndarray, high
         if np.mean(beyond) <= 0.5:
             continue
         middle = np.median(mu[:, j])
-        in_degrees = (np.ptp(mu[:, j]) > 2 * (high[j] - low[j])
-                      or np.median(np.abs(mu[:, j])) > 8)
+        far = (np.ptp(mu[:, j]) > 2 * (high[j] - low[j]) or np.median(np.abs(mu[:, j])) > 8)
+        in_degrees, unit = far and not slides[j], "m" if slides[j] else "rad"
         advice = ("its unit is probably degrees: set joint_states.unit to 'deg'" if in_degrees else
+                  "its unit is probably mm; make its driver publish m" if far else
                   "check its sign, joint_states.position_offset, the order of robot.joints and the "
                   "URDF's limits")
         findings.append(Finding(OF_POSITIONS, (
-            f"{name} is outside its limits most of the time (median {middle:.3g} rad, limits "
-            f"{low[j]:.3g} to {high[j]:.3g} rad); {advice}"),
+            f"{name} is outside its limits most of the time (median {middle:.3g} {unit}, limits "
+            f"{low[j]:.3g} to {high[j]:.3g} {unit}); {advice}"),
             {"joint_states.unit": "deg"} if in_degrees else {}))
     return findings

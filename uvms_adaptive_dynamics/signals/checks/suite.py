@@ -113,7 +113,8 @@ class SensorChecks:
                                              self._wrapped(),
                                              self._config.joint_states.effort_masked,
                                              before.get("joints", UNDECIDED),
-                                             self._config.joint_states.unit)
+                                             self._config.joint_states.unit,
+                                             self._robot.table.prismatic)
             yield
         if "thrusters" in self.names:
             # (`turn` is None where the vehicle hardly moves: there thrust works against a tether.

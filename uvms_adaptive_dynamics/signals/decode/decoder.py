@@ -79,7 +79,8 @@ PASCAL = {"Pa": 1.0, "hPa": 1e2, "kPa": 1e3, "bar": 1e5}
 class Decoder:
     """Decodes the messages of each role; raises MessageError for unusable ones."""
 
-    def __init__(self, config: Config):
+    def __init__(self, config: Config, prismatic: Sequence[bool] = ()):
+        """prismatic (n,): which joints are (`RobotModel.table`); empty: none."""
         self.change_settings(config)
         self._imu_axes = imu_axes(config)
         self._left, self._right = map(_flat, orientation_axes(config))
@@ -91,8 +92,11 @@ class Decoder:
         self._channels = [round(channel) - 1 for channel in config.thrusters.channels]
         joints = config.joint_states
         self._names = joints.names or config.robot.joints
-        self._radians = math.radians(1.0) if joints.unit == "deg" else 1.0
         n = len(config.robot.joints)
+        self._to_si = (1.0,) * n
+        if joints.unit == "deg":
+            self._to_si = tuple(1.0 if slides else math.radians(1.0)
+                                for slides in prismatic or (False,) * n)
         scale = joints.effort_scale or (1.0,) * n
         # of each joint's effort: offset, scale above it, scale below it
         self._effort_scales = list(zip(joints.effort_offset or (0.0,) * n, scale,
@@ -237,12 +241,12 @@ class Decoder:
         count = len(names)
         efforts = self._efforts(effort, count)
         positions = self._ordered(position, count, "position", required=True)
-        values = [self._radians * p - offset
-                  for p, offset in zip(positions, self._position_offset)]
+        values = [factor * p - offset
+                  for factor, p, offset in zip(self._to_si, positions, self._position_offset)]
         check_limit(values, LARGEST_POSITION, "joint_states: position", "rad or m")
         values = self.turns.unwrapped(values)
-        speeds = [self._radians * v
-                  for v in self._measured_ones(velocity, count, "velocity")]
+        speeds = [factor * v for factor, v in zip(
+            self._to_si, self._measured_ones(velocity, count, "velocity"))]
         check_limit(speeds, LARGEST_SPEED, "joint_states: velocity", "rad/s or m/s")
         values += speeds
         for value, (offset, scale, scale_negative) in zip(efforts, self._effort_scales):

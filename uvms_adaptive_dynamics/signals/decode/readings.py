@@ -67,12 +67,13 @@ class MessageReader:
     `origin` [s since the epoch] is the zero of all readings' times, None before the first reading.
     """
 
-    def __init__(self, config: Config):
+    def __init__(self, config: Config, prismatic: Sequence[bool] = ()):
+        """prismatic (n,): see `Decoder`."""
         needed = inputs(config)
         self.clocks = Clocks((i.role for i in needed), delays(config))
         self.inputs = {i.role: InputState(i.role, i.topic, self.clocks.sensors[i.role])
                        for i in needed}
-        self._decoder = Decoder(config)
+        self._decoder = Decoder(config, prismatic)
         self._poses: dict[str, PoseReader] = pose_readers(config)
         self._joints = JointParts(config.joint_states.names or config.robot.joints,
                                   config.joint_states.timeout)

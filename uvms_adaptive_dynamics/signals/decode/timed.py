@@ -16,7 +16,7 @@
 `MessageReader`, cannot wait until the clock of every message is known."""
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Sequence
 from typing import Any
 
 from ...config import Config
@@ -30,8 +30,10 @@ class TimedDecoder:
     """Decodes the messages of some roles; those received before the clocks are known are dropped.
     `jumped()` is called when the common clock jumps, and must call `reset`."""
 
-    def __init__(self, config: Config, roles: Iterable[str], jumped: Callable[[], None]):
-        self._decoder, self._jumped = Decoder(config), jumped
+    def __init__(self, config: Config, roles: Iterable[str], jumped: Callable[[], None],
+                 prismatic: Sequence[bool] = ()):
+        """prismatic (n,): see `Decoder`."""
+        self._decoder, self._jumped = Decoder(config, prismatic), jumped
         self._clocks = Clocks(roles, delays(config))
         self._joints = LatestJoints(config.joint_states.names or config.robot.joints)
 

@@ -85,7 +85,7 @@ class JointFilter:
         low, high = joint_limits(config, robot)
         self._low, self._high = low.tolist(), high.tolist()
         self._effort_masked = effort_masked(config)
-        self._effort_limits = robot.effort_limits.tolist()
+        self._effort_limits, self._radian = robot.effort_limits.tolist(), robot.radian.tolist()
         self.gates = JointGates(config, robot, on_reject)
         self._thin = BlockAverage()
         # position, velocity, effort, and 1 if one of them is erratic
@@ -159,7 +159,8 @@ class JointFilter:
             return self._unseen(NO_STATE, latest[1])
         mu, mu_dot, mu_ddot = fit
         self._seen, self._seen_at = mu, t
-        if any(abs(speed) > self._settings.rest_velocity for speed in mu_dot):
+        rest = self._settings.rest_velocity
+        if any(abs(speed) > rest * radian for speed, radian in zip(mu_dot, self._radian)):
             self._moved_at = t
         known = [e if math.isfinite(e) else 0.0 for e in effort[:n]]
         return JointMotion(np.array(mu), np.array(mu_dot), np.array(mu_ddot), np.array(known),
@@ -235,9 +236,10 @@ class JointFilter:
         The model does not hold at rest, where Coulomb friction is set-valued, or at a stop, which
         carries load.
         """
-        margin, rest_velocity = self._settings.stop_margin, self._settings.rest_velocity
+        settings = self._settings
         reasons = [""] * self._n
         for j in range(self._n):
+            margin = settings.stop_margin * self._radian[j]
             if self._effort_masked[j]:
                 reasons[j] = BY_SETTING
             elif not math.isfinite(effort[j]):
@@ -247,7 +249,7 @@ class JointFilter:
             elif not (self._low[j] + margin <= within_turn(mu[j], self._low[j], self._high[j])
                       <= self._high[j] - margin):
                 reasons[j] = "joint at its stop"
-            elif abs(mu_dot[j]) < rest_velocity:
+            elif abs(mu_dot[j]) < settings.rest_velocity * self._radian[j]:
                 stalled = abs(effort[j]) > STALL_EFFORT * self._effort_limits[j]
                 reasons[j] = "joint stalled" if stalled else JOINT_AT_REST
         return reasons

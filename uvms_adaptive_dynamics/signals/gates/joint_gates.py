@@ -43,7 +43,7 @@ class JointGates:
     def __init__(self, config: Config, robot: RobotModel, on_reject: Callable[[str, str], None]):
         self._on_reject = on_reject
         self._joints, self._n = config.robot.joints, len(config.robot.joints)
-        self._effort_limits = robot.effort_limits.tolist()
+        self._effort_limits, self._radian = robot.effort_limits.tolist(), robot.radian.tolist()
         self._none_erratic = [0.0] * self._n
         self.contradictions = Contradictions()
         self.change_settings(config, gates_change=True)
@@ -107,7 +107,8 @@ class JointGates:
         """The reading with NaN for efforts that do not change while their joint moves, or have
         never changed."""
         n = self._n
-        moves = [abs(speed) > self._rest_velocity for speed in reading[n:2 * n]]
+        moves = [abs(speed) > self._rest_velocity * radian
+                 for speed, radian in zip(reading[n:2 * n], self._radian)]
         repeated = self._repeats.repeated(reading[2 * n:], moves)
         repeated = [repeats or constant for repeats, constant
                     in zip(repeated, self._repeats.constant(reading[2 * n:]))]

@@ -44,7 +44,8 @@ def held_out(config: Config, robot: RobotModel, individual: int = 0) -> HeldOut:
     for sample in true_samples(simulated.truth()):
         raw = robot.raw_rows(sample)
         moving = np.ones(raw.tau.size, bool)
-        moving[robot.arm_rows] = np.abs(sample.mu_dot) >= config.joint_states.rest_velocity
+        rest = config.joint_states.rest_velocity * robot.radian
+        moving[robot.arm_rows] = np.abs(sample.mu_dot) >= rest
         Y.append(raw.Y)
         tau.append(np.where(moving, raw.tau - raw.tau_known, np.nan))
     return HeldOut(np.array(Y), np.array(tau))

@@ -143,8 +143,13 @@ def judged(config: Config, true_robot: TrueRobot, done: GuidedRun, prior: Parame
                   true_robot=true_robot, rough=rough)
         ours, before = (run_bags([bag], config, each, frozen=True)
                         for each in (done.parameters, prior))
+        said = statement_of(replace(ours, stages=tuple(done.ended),
+                                    standing_change=done.standing_change))
+        if done.cause.code != "done":
+            stop = (f"the run did not complete its schedule: {done.cause.sentence}. What follows "
+                    "describes an estimate that was still to be learnt")
+            said = replace(said, next=(stop, *said.next))
         return {"held_out": metrics_of(ours)["channels"], "attainable": attainable(ours),
-                "prior": metrics_of(before)["channels"]}, statement_of(
-                    replace(ours, stages=tuple(done.ended), standing_change=done.standing_change))
+                "prior": metrics_of(before)["channels"]}, said
     finally:
         shutil.rmtree(folder)

@@ -138,7 +138,8 @@ class _Loop:
         self._guide = Guide(self._pilot, config.identification.design_time)
         self._staged = _StagedEstimator(config, model, prior, schedule, self._say)
         self._filter = StateFilter(config, robot.physics.position)
-        self._decoder, self._store = Decoder(config), get_typestore(Stores.ROS2_JAZZY)
+        self._decoder = Decoder(config, model.table.prismatic)
+        self._store = get_typestore(Stores.ROS2_JAZZY)
         self._heard = dict.fromkeys(HEARD, -np.inf)
         self._depth_place = FRD_FROM_FLU @ np.array(config.depth.xyz)
         self._depth = np.nan

@@ -90,6 +90,10 @@ def report(found: SearchResult, robot: RobotModel, config: Config, sets: Sequenc
     for step in found.steps[1:]:
         lines.append(f"{'+ ' + step.terms[-1]:<{wide}}{_shown(step.against.mean):>39}  "
                      "worth it in addition to those above")
+    for step, since in found.vetoed:
+        worse = ", ".join(f"{robot.channels[c]} {_shown(since.channels[c])}" for c in since.harmed)
+        lines.append(f"{', '.join(step.terms)}: worth it on the whole, but not chosen, since a "
+                     f"channel becomes worse than without any set ({worse}); weigh it yourself")
     if found.against is not None:
         names = ", ".join(found.chosen)
         lines += ["", f"{'channel':<{wide}}{'R^2 without':>12}{'with':>8}"

@@ -52,9 +52,15 @@ class Comparison(NamedTuple):
     @property
     def is_worth_it(self) -> bool:
         """True if the mean is significantly and sufficiently below one and no channel is
-        significantly above."""
+        significantly and as much above."""
         return (self.mean.high < 1.0 and self.mean.value < 1.0 - LEAST_RMSE_GAIN
-                and not any(ratio.low > 1.0 for ratio in self.channels))
+                and not self.harmed)
+
+    @property
+    def harmed(self) -> tuple[int, ...]:
+        """Channels whose RMSE is significantly larger, by more than a set must save."""
+        return tuple(c for c, ratio in enumerate(self.channels)
+                     if ratio.low > 1.0 and ratio.value > 1.0 + LEAST_RMSE_GAIN)
 
 
 def compare(without: HeldOutRows, trial: HeldOutRows, tried: int) -> Comparison:

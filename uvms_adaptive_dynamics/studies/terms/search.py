@@ -35,7 +35,9 @@ class SearchStep(NamedTuple):
 
 class SearchResult(NamedTuple):
     """without: trial with no set; alone: each set alone; steps of the search; chosen sets; best:
-    trial with the chosen sets; against: its comparison with no set."""
+    trial with the chosen sets; against: its comparison with no set; vetoed: steps that were worth
+    it in addition to the sets before, with their comparison with no set, by which a channel
+    becomes worse."""
 
     without: HeldOutRows
     alone: list[SearchStep]
@@ -43,6 +45,7 @@ class SearchResult(NamedTuple):
     chosen: tuple[str, ...]
     best: HeldOutRows
     against: Comparison | None
+    vetoed: Sequence[tuple[SearchStep, Comparison]] = ()
 
 
 def applicable(config: Config) -> tuple[str, ...]:
@@ -70,6 +73,7 @@ def search(config: Config, recordings: SampleSets, sets: Sequence[str],
     chosen: tuple[str, ...] = ()
     alone: list[SearchStep] = []
     steps: list[SearchStep] = []
+    vetoed: list[tuple[SearchStep, Comparison]] = []
     while len(chosen) < len(sets):
         left = [name for name in sets if name not in chosen]
         found = []
@@ -77,15 +81,16 @@ def search(config: Config, recordings: SampleSets, sets: Sequence[str],
             outcome = tried((*chosen, name), f"round {len(chosen) + 1}, {k} of {len(left)}: ")
             found.append(SearchStep((*chosen, name), outcome, compare(best, outcome, len(left))))
         alone = alone or found
-        worth = [step for step in found if step.against.is_worth_it and not _harms(step, without)]
+        worth = []
+        for step in (step for step in found if step.against.is_worth_it):
+            since = compare(without, step.outcome, len(sets))
+            if since.harmed:
+                vetoed.append((step, since))
+            else:
+                worth.append(step)
         if not worth:
             break
         steps.append(min(worth, key=lambda step: step.against.mean.value))
         chosen, best = steps[-1].terms, steps[-1].outcome
     against = compare(without, best, len(sets)) if chosen else None
-    return SearchResult(without, alone, steps, chosen, best, against)
-
-
-def _harms(step: SearchStep, without: HeldOutRows) -> bool:
-    """True if a channel is significantly worse than without any set."""
-    return any(ratio.low > 1.0 for ratio in compare(without, step.outcome, 1).channels)
+    return SearchResult(without, alone, steps, chosen, best, against, vetoed)
