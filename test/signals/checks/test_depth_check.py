@@ -59,6 +59,14 @@ def test_a_scale_is_no_mount(scale):
         assert found.setting == "depth unit" and "depth changes by" in found.sentence
 
 
+@pytest.mark.parametrize("scale, said", [(1 / 0.3048, "probably feet"), (1.5, "metres, or Pa")])
+def test_feet_are_named(scale, said):
+    """With their factor."""
+    for seed in range(5):
+        found, = check_depth(logs(scale=scale, seed=seed), CONFIG, np.eye(3)).findings
+        assert f"unit ({said}" in found.sentence
+
+
 def test_waves_that_the_vehicle_rides_are_no_scale():
     """The pressure under a wave is not that of the depth below its crest: over a second, the depth
     changes by half as much as the vehicle descends."""

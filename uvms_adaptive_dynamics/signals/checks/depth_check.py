@@ -175,7 +175,7 @@ def check_depth(logs: dict[str, np.ndarray], config: Config, turn: np.ndarray) -
             "the DVL's scale (speed of sound), since the IMU does not tell which is wrong, and ")
         return mismatch("depth unit", (
             f"depth changes by {fit.gain:.2f} +- {fit.error:.2f} m per metre of the DVL's descent; "
-            f"check {dvl}the depth's unit (metres, or Pa at robot.water_density)"),
+            f"check {dvl}the depth's unit ({_unit_said(fit)})"),
             harm=Harm.SLIGHT)
     reversed_axes = [k for k in range(2) if error[k] < MAX_STANDARD_ERROR
                      and by_axis[k] + Z999 * error[k] < 0]
@@ -187,6 +187,13 @@ def check_depth(logs: dict[str, np.ndarray], config: Config, turn: np.ndarray) -
             f"({by_axis[k]:.2f} +- {error[k]:.2f} m per metre of descent), so {turn_name} has the "
             "wrong sign; check imu.frame and imu.rpy"))
     return CONSISTENT
+
+
+def _unit_said(fit: DepthFit) -> str:
+    """What is expected of a depth that has another scale."""
+    if abs(fit.gain - 1 / 0.3048) < Z999 * fit.error:
+        return "probably feet: publish metres, or scale a CSV's column by 0.3048 in its mapping"
+    return "metres, or Pa at robot.water_density"
 
 
 def _heaves_like_imu(dvl: np.ndarray, config: Config) -> bool:

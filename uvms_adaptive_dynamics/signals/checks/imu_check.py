@@ -199,7 +199,7 @@ def check_rates(imu: np.ndarray) -> CheckResult:
     if DEGREES_GAIN[0] < gain < DEGREES_GAIN[1] and turning:
         return mismatch("imu angular velocity", (
             f"rates are {gain:.0f} times those of the orientation; the driver's unit is probably "
-            "deg/s: publish rad/s"))
+            "deg/s: publish rad/s, or scale a CSV's columns by 0.0174533 in its mapping"))
     A, error = relation(gyro[small], attitude[small], lag)
     # Without motion the fit's error can be small too.
     moved = np.sqrt(np.mean(gyro[small] ** 2, axis=0)) > MIN_TURN
