@@ -159,7 +159,7 @@ def test_what_explains_the_rest_widens_frozen_intervals():
     ("roll", {"robot.terms": ["off_axis_damping", "link_drag"]},
      "(a tether, a current, waves, mass ahead or astern of the vehicle's origin)"),
     ("axis_d", {}, "(drag of the links)"),
-    ("axis_d", {"robot.terms": ["link_drag"]}, "lacks; the command terms")])
+    ("axis_d", {"robot.terms": ["link_drag"]}, "lacks, some of which the command terms tries")])
 def test_effects_that_the_model_lacks_are_possible_causes(name, settings, said):
     """Those of the channel that this robot's terms leave out."""
     robot = RobotModel.from_config(Config().with_values(settings))

@@ -141,8 +141,8 @@ def _judged(evidence: Evidence) -> dict[str, ChannelEvidence]:
 
 
 def _why_unexplained(evidence: Evidence, channel: str, others: str) -> str:
-    """What explains a channel's remaining effort, or possible causes: others, and what the model
-    lacks."""
+    """What explains a channel's remaining effort, or possible causes: what the model lacks, and
+    others."""
     if channel in evidence.explained:
         return evidence.explained[channel]
     joint = channel not in VEHICLE_CHANNELS
@@ -150,8 +150,9 @@ def _why_unexplained(evidence: Evidence, channel: str, others: str) -> str:
     effects += [TERM_SETS[name].meaning for name in evidence.table.lacking
                 if not joint or TERM_SETS[name].part == "joints"]
     named = f" ({', '.join(effects)})" if effects else ""
-    return (f"possible causes: {others}; an effect that the model lacks{named}; the command "
-            "terms tries some")
+    unfound = "" if evidence.misset or others != UNEXPLAINED else "though no check found it, "
+    return (f"possible causes: an effect that the model lacks{named}, some of which the command "
+            f"terms tries; {unfound}{others}")
 
 
 def _left_out(evidence: Evidence) -> str:
