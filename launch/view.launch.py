@@ -46,15 +46,6 @@ ARGUMENTS = (
 )
 
 
-def settings_in(tree):
-    """The parameters of every node in a parameter file, whose names may be nested by namespace."""
-    for name, content in (tree or {}).items():
-        if name == "ros__parameters":
-            yield content or {}
-        elif content is not None:
-            yield from settings_in(content)
-
-
 def flat(settings, prefix=""):
     """Settings of a parameter file by dotted name, however they are nested."""
     found = {}
@@ -72,9 +63,9 @@ def robot(context):
         if not path.is_file():
             raise RuntimeError(f"{name} is '{path}', which is not a file.")
         files[name] = path.read_text()
-    settings = {}
-    for each in settings_in(yaml.safe_load(files["params_file"])):
-        settings.update(flat(each))
+    # (names of nodes may be nested by namespace)
+    settings = {name.rpartition("ros__parameters.")[2]: value
+                for name, value in flat(yaml.safe_load(files["params_file"])).items()}
     missing = [name for name in MOUNT if name not in settings]
     if missing:
         raise RuntimeError(f"params_file lacks {' and '.join(missing)}; expected the arm's mount "

@@ -211,7 +211,7 @@ class MotionGuard:
         if settings.thruster_output != "none":
             yield from self._vehicle_astray(state, wanted, share)
         error_mu = np.abs(wanted.mu - state.mu)
-        most = np.broadcast_to(share * settings.joint_error * self._limits.radian, error_mu.shape)
+        most = share * settings.joint_error * self._limits.radian
         for k in np.flatnonzero(~(error_mu <= most)):
             yield Cause("astray", f"joint {joints[k]} is {error_mu[k]:.2f} from where it "
                                   f"should be; the limit is {most[k]:.3g}. Check that it "

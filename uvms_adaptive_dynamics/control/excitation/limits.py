@@ -59,7 +59,7 @@ class MotionLimits:
     thrust_high: np.ndarray
     missing: np.ndarray
     torque: np.ndarray
-    radian: np.ndarray | float = 1.0
+    radian: np.ndarray
 
     @classmethod
     def from_config(cls, config: Config, robot: RobotModel,
@@ -174,8 +174,7 @@ class MotionLimits:
         settings = config.excitation
         return np.concatenate([
             np.full(3, settings.position_margin + settings.drift * duration),
-            np.full(3, settings.attitude_margin),
-            np.broadcast_to(settings.joint_margin * self.radian, len(self.joints))])
+            np.full(3, settings.attitude_margin), settings.joint_margin * self.radian])
 
     @property
     def middle(self) -> np.ndarray:
