@@ -43,6 +43,8 @@ COMMANDS = {
                  "replay recordings through the estimator and measure its predictions"),
     "inspect": ("evaluation.inspect_command",
                 "list the contents of a recording and propose settings for it"),
+    "check": ("evaluation.check_command",
+              "check settings and the files that they name, without a recording"),
     "convert": ("evaluation.convert_command",
                 "write an ArduPilot, telemetry or CSV log as a rosbag2 recording"),
     "batch": ("evaluation.batch.command",

@@ -21,6 +21,7 @@ import numpy as np
 import pytest
 
 from uvms_adaptive_dynamics.config import Config
+from uvms_adaptive_dynamics.control.allocation import wrench_limits
 from uvms_adaptive_dynamics.control.desired_motion import desired_motion
 from uvms_adaptive_dynamics.control.excitation.design import design, largest_uses
 from uvms_adaptive_dynamics.control.excitation.limits import MotionLimits, moving
@@ -322,7 +323,7 @@ def test_thrusters_are_mixed_as_the_settings_have_them():
     np.testing.assert_array_equal(turned.thrust_low, LIMITS.thrust_low)
     np.testing.assert_array_equal(turned.thrust_high, LIMITS.thrust_high)
     plain = MotionLimits.from_config(CONFIG, ROBOT)
-    uses = plain.effort_uses(np.concatenate([CONFIG.feedforward.wrench_limits, plain.torque]))
+    uses = plain.effort_uses(np.concatenate([wrench_limits(CONFIG), plain.torque]))
     np.testing.assert_allclose(uses, 1.0)
 
 

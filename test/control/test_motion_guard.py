@@ -22,6 +22,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from uvms_adaptive_dynamics.config import Config
+from uvms_adaptive_dynamics.control.allocation import wrench_limits
 from uvms_adaptive_dynamics.control.desired_motion import desired_motion
 from uvms_adaptive_dynamics.control.excitation.limits import MotionLimits
 from uvms_adaptive_dynamics.control.motion_guard import LOW_FOR, GuardView, MotionGuard
@@ -237,5 +238,5 @@ def test_who_needs_too_much_at_rest_is_named():
     positions = CONFIG.with_values({"identification.joint_output": "position"})
     assert MotionGuard(positions, LIMITS).overloaded(effort) is None
     pushed = np.zeros(10)
-    pushed[0] = 1.01 * EXC.thrust_share * CONFIG.feedforward.wrench_limits[0]
+    pushed[0] = 1.01 * EXC.thrust_share * wrench_limits(CONFIG)[0]
     assert guard().overloaded(pushed).sentence.startswith("thruster 1 needs 71%")

@@ -62,13 +62,15 @@ def pendulum():
 
 
 def test_only_an_axis_without_thrust_is_passive():
-    """Not on the BlueROV2 Heavy, and not if the vehicle takes wrenches."""
+    """Not on the BlueROV2 Heavy, nor if a vehicle takes wrenches with limits on all axes."""
     assert LIMITS.passive.tolist() == [PITCH]
     heavy = Config()
     robot = RobotModel.from_config(heavy)
     for curve in (ThrustCurve.t200(), None):
         assert not MotionLimits.from_config(heavy, robot, curve).passive.size
-    assert not MotionLimits.from_config(CONFIG, ROBOT).passive.size
+    assert MotionLimits.from_config(CONFIG, ROBOT).passive.tolist() == [PITCH]
+    own = CONFIG.with_values({"feedforward.wrench_limits": [100.0] * 6})
+    assert not MotionLimits.from_config(own, ROBOT).passive.size
 
 
 def test_the_pendulum_is_that_of_the_parameters():

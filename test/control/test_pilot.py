@@ -19,6 +19,7 @@ import numpy as np
 import pytest
 
 from uvms_adaptive_dynamics.config import Config
+from uvms_adaptive_dynamics.control.allocation import wrench_limits
 from uvms_adaptive_dynamics.control.excitation.trajectory import Trajectory
 from uvms_adaptive_dynamics.control.guide import (
     HELD_BACK,
@@ -262,7 +263,7 @@ def test_a_wrench_vehicle_gets_wrenches_within_its_limits():
     one.arm(0.0, state())
     given = one.commands(9.0, state((40.0, 2.0, 5.0)))
     assert given.pwm.size == 0
-    assert np.all(np.abs(given.wrench) <= np.array(CONFIG.feedforward.wrench_limits) + 1e-9)
+    assert np.all(np.abs(given.wrench) <= wrench_limits(CONFIG) + 1e-9)
 
 
 def test_the_guide_asks_flies_and_asks_again_before_the_motion_ends():

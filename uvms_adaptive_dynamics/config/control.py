@@ -42,9 +42,8 @@ class Feedforward(Section):
         0.05, "Largest change of an effort per call due to new parameters, as a fraction of its "
               "limit.", "", 1e-3, 0.05)
     wrench_limits: tuple[float, ...] = setting(
-        (129.0, 129.0, 182.0, 50.0, 32.0, 34.0),
-        "Largest wrench X Y Z K M N in either direction. Default: what eight T200 at 16 V produce "
-        "along each axis alone.", "N, N m", 1e-3, 1e6)
+        (), "Largest wrench X Y Z K M N in either direction; empty: what the thrusters of the "
+            "settings can produce along each axis alone.", "N, N m", 1e-3, 1e6)
     joint_limits: tuple[float, ...] = setting(
         (), "Largest effort of each joint; empty: the URDF's limits.", "N m", 1e-3, 1e6)
 
@@ -73,5 +72,5 @@ class Feedforward(Section):
         0.05, "Time constant of the low-pass of the published acceleration.", "s", 0.0, 10.0)
 
     def validate(self) -> None:
-        if len(self.wrench_limits) != 6:
-            self.refuse("wrench_limits", self.wrench_limits, "6 numbers (X Y Z K M N)")
+        if len(self.wrench_limits) not in (0, 6):
+            self.refuse("wrench_limits", self.wrench_limits, "none or 6 numbers (X Y Z K M N)")

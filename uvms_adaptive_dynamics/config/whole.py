@@ -28,6 +28,7 @@ from .identification import Identification
 from .output import Output
 from .robot import Prior, Robot
 from .sensors import Battery, Depth, Dvl, Imu, Joints
+from .settings import checked
 from .thrusters import Thrusters
 from .twin import Twin
 
@@ -127,16 +128,34 @@ class Config:
                 if value != values[name]}
 
     def with_values(self, values: Mapping[str, Any]) -> Config:
-        """A copy with settings replaced by dotted name; raises ConfigError for a bad name or
-        value."""
+        """A copy with settings replaced by dotted name; raises ConfigError with a line for each bad
+        name and value."""
         require("values", values, Mapping, ConfigError, "settings by dotted name")
-        known = {name for name, _, _ in self.settings()}
+        known = {name: entry for name, entry, _ in self.settings()}
         changes: dict[str, dict[str, Any]] = {}
+        problems = []
         for name, value in values.items():
             if name not in known:
                 near = difflib.get_close_matches(name, known, n=1)
                 hint = f" Did you mean '{near[0]}'?" if near else ""
-                raise ConfigError(f"setting {brief(name)} does not exist.{hint}")
+                problems.append(f"setting {brief(name)} does not exist.{hint}")
+                continue
             section, key = name.split(".")
-            changes.setdefault(section, {})[key] = value
-        return replace(self, **{s: replace(getattr(self, s), **c) for s, c in changes.items()})
+            try:
+                changes.setdefault(section, {})[key] = checked(section, known[name], value)
+            except ConfigError as error:
+                problems.append(str(error))
+        _raise_all(problems)
+        sections: dict[str, Any] = {}
+        for section, changed in changes.items():
+            try:
+                sections[section] = replace(getattr(self, section), **changed)
+            except ConfigError as error:
+                problems.append(str(error))
+        _raise_all(problems)
+        return replace(self, **sections)
+
+
+def _raise_all(problems: list[str]) -> None:
+    if problems:
+        raise ConfigError("\n".join(problems))

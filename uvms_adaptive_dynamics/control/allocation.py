@@ -18,9 +18,15 @@ from __future__ import annotations
 from typing import NamedTuple, Protocol
 
 import numpy as np
+from scipy.optimize import linprog
 
 from ..config import Config, Thrusters
 from ..errors import ConfigError
+from ..model.thrust_curve import ThrustCurve
+
+# Share of a unit wrench that the thrusters cannot produce above which they do not act on that axis.
+# (0 or nearly 1 on real vehicles.)
+PASSIVE = 0.5
 
 
 class Curve(Protocol):
@@ -73,6 +79,28 @@ def mixing(settings: Thrusters, curve: Curve, voltage: float) -> Mixing:
                   settings.saturation * forward)
 
 
+def wrench_limits(config: Config) -> np.ndarray:
+    """(6,) largest wrench [N, N m] along each axis of the body, in either direction: as set, or
+    what the thrusters of the settings can produce while the components on the other axes that they
+    act on are zero; 0 on an axis that they do not act on."""
+    if config.feedforward.wrench_limits:
+        return np.array(config.feedforward.wrench_limits)
+    thrusters = config.thrusters
+    reach = ThrustCurve.of_settings(thrusters).limits(thrusters.voltage)
+    count = len(thrusters.signs)
+    share = np.array(thrusters.efficiency or (1.0,) * count)
+    matrix = np.reshape(thrusters.allocation, (6, count)) * share
+    produced = np.diagonal(matrix @ np.linalg.pinv(matrix))
+    driven = np.flatnonzero(produced >= 1.0 - PASSIVE)
+    most = np.zeros(6)
+    for k in driven:
+        others = driven[driven != k]
+        found = [linprog(-sign * matrix[k], A_eq=matrix[others], b_eq=np.zeros(len(others)),
+                         bounds=reach) for sign in (1.0, -1.0)]
+        most[k] = min(-one.fun for one in found)
+    return np.round(most, 6) + 0.0      # (coarser than the programs' tolerance; no -0)
+
+
 class ThrusterAllocation:
     """Allocation to the configured thrusters: signs, efficiency, voltage, saturation."""
 
@@ -97,21 +125,23 @@ class ThrusterAllocation:
 
 
 class WrenchAllocation:
-    """For a vehicle that takes wrenches and allocates them itself: limits them to
-    feedforward.wrench_limits, without PWM."""
+    """For a vehicle that takes wrenches and allocates them itself: limits them, without PWM."""
 
     def __init__(self, limits: np.ndarray):
-        """limits (6,) [N, N m], in both directions."""
+        """limits (6,) [N, N m], in both directions; 0 on an axis without thrust."""
         self._limits = limits
+        self._driven = limits > 0
 
     def allocate(self, wrench: np.ndarray) -> Allocated:
-        """The wrench (6,) itself, scaled down as a whole if it exceeds a limit."""
-        excess = max(float(np.max(np.abs(wrench) / self._limits)), 1.0)
-        return Allocated(np.zeros(0), wrench / excess, excess > 1.0)
+        """The wrench (6,) on the axes with thrust, scaled down as a whole if it exceeds a limit."""
+        asked, limits = wrench[self._driven], self._limits[self._driven]
+        excess = max(float(np.max(np.abs(asked) / limits, initial=0.0)), 1.0)
+        given = np.where(self._driven, wrench, 0.0) / excess
+        return Allocated(np.zeros(0), given, bool(np.any(given != wrench)))
 
 
 def allocation_of(config: Config, curve: Curve) -> Allocation:
     """The allocation for the configured output: PWM or wrenches; raises ConfigError for others."""
     if config.identification.thruster_output in ("wrench", "none"):
-        return WrenchAllocation(np.array(config.feedforward.wrench_limits))
+        return WrenchAllocation(wrench_limits(config))
     return ThrusterAllocation(config.thrusters, curve)

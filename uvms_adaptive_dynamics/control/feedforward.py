@@ -36,6 +36,7 @@ from ..model.parameters import ParameterTable
 from ..model.physical_set import ACCEPTED_VIOLATION, PhysicalSet
 from ..model.prior import prior_stddev
 from ..model.robot import RobotModel
+from .allocation import wrench_limits
 
 
 class FeedforwardEfforts(NamedTuple):
@@ -307,7 +308,7 @@ def effort_limits(robot: RobotModel, config: Config) -> np.ndarray:
         raise RobotError(
             f"joint '{without[0]}' has no effort limit in the URDF to bound its feedforward; set "
             "feedforward.joint_limits.")
-    return np.array([*(config.feedforward.wrench_limits if robot.vehicle else ()), *joints])
+    return np.array([*(wrench_limits(config) if robot.vehicle else ()), *joints])
 
 
 def checked_covariance(covariance: np.ndarray, table: ParameterTable) -> np.ndarray:

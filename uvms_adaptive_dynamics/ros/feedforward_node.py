@@ -99,13 +99,13 @@ class FeedforwardNode(SettingsNode):
             f"{config.feedforward.rate:g} efforts per second from "
             f"'{self.resolve_topic_name(config.feedforward.estimator_node)}'; fallback: "
             f"{config.feedforward.fallback}")
-        default = Config()
-        if (config.thrusters.allocation != default.thrusters.allocation
-                and config.feedforward.wrench_limits == default.feedforward.wrench_limits):
+        if (robot.vehicle and config.thrusters.source == "wrench"
+                and not config.feedforward.wrench_limits
+                and config.thrusters.allocation == Config().thrusters.allocation):
             self.get_logger().warning(
-                "feedforward.wrench_limits are those of a BlueROV2 Heavy, while "
-                "thrusters.allocation is another vehicle's; set them to what your thrusters "
-                "produce along each axis, since steps are limited to a share of them")
+                "feedforward.wrench_limits is empty, so efforts are limited to what a BlueROV2 "
+                "Heavy's thrusters produce (thrusters.allocation), while thrusters.source is "
+                "'wrench'; set it to the largest wrench of your vehicle")
         self._log_settings()
         self._collections.begin()
         self._at_end.callback(self._collections.end)

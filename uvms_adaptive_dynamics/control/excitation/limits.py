@@ -24,16 +24,13 @@ import numpy as np
 from ...config import Config
 from ...errors import ParameterError, RobotError
 from ...model.robot import RobotModel
-from ..allocation import Curve, mixing
+from ..allocation import PASSIVE, Curve, mixing, wrench_limits
 from ..desired_motion import DesiredMotion
 from ..feedforward import effort_limits
 from .trajectory import VEHICLE_COORDINATES
 
 # Range of a joint without stops, in each direction from its start [rad or m].
 ENDLESS = math.pi
-# Share of a unit moment that the thrusters cannot produce above which they do not turn the vehicle
-# about that axis. (0 or nearly 1 on real vehicles.)
-PASSIVE = 0.5
 
 
 @dataclass(frozen=True)
@@ -64,8 +61,8 @@ class MotionLimits:
     @classmethod
     def from_config(cls, config: Config, robot: RobotModel,
                     curve: Curve | None = None) -> MotionLimits:
-        """Limits from settings, URDF and thrust curve; from feedforward.wrench_limits without a
-        curve, or if the thrusters are not commanded individually.
+        """Limits from settings, URDF and thrust curve; from `wrench_limits` without a curve, or if
+        the thrusters are not commanded individually.
 
         Raises RobotError for a joint without a speed or effort limit.
         """
@@ -245,8 +242,10 @@ def _thrusters(config: Config, robot: RobotModel,
         return np.zeros((0, 6)), np.zeros(0), np.zeros(0), np.zeros((6, 6))
     thrusters = config.thrusters
     if curve is None or thrusters.source != "thrusters":
-        wrench = np.array(config.feedforward.wrench_limits)
-        return np.eye(6), -wrench, wrench, np.zeros((6, 6))
+        wrench = wrench_limits(config)
+        driven = wrench > 0
+        return (np.eye(6)[driven], -wrench[driven], wrench[driven],
+                np.diag(np.where(driven, 0.0, 1.0)))
     found = mixing(thrusters, curve, config.excitation.voltage)
     count = len(found.inverse)
     return (found.inverse, np.full(count, found.low), np.full(count, found.high),
