@@ -32,6 +32,7 @@ if "UVMS_TEST_KEPT" not in os.environ:
     _KEPT = tempfile.TemporaryDirectory(prefix="uvms_kept_")
     os.environ["UVMS_TEST_KEPT"] = _KEPT.name
 
+import numpy as np  # noqa: E402
 import pytest  # noqa: E402
 from hypothesis import settings  # noqa: E402
 
@@ -92,6 +93,24 @@ def pytest_runtest_teardown(item, nextitem):
     if nextitem is None or nextitem.path != item.path:
         gc.collect()
         gc.freeze()
+
+
+@pytest.fixture(scope="session", autouse=True)
+def solve_as_numpy_1_26():
+    """Refuse calls of `np.linalg.solve` that a station computer's numpy 1.26 reads otherwise: with
+    one dimension less than the matrices, the right sides were a stack of vectors, not of matrices.
+    """
+    solve = np.linalg.solve
+
+    def strict(a, b):
+        if 1 < np.ndim(b) == np.ndim(a) - 1:
+            raise TypeError(f"np.linalg.solve of shapes {np.shape(a)} and {np.shape(b)} has two "
+                            "meanings, by the version of numpy; expected as many dimensions")
+        return solve(a, b)
+
+    np.linalg.solve = strict
+    yield
+    np.linalg.solve = solve
 
 
 @pytest.fixture(scope="session")

@@ -136,7 +136,7 @@ def allocation_deviations(allocations: np.ndarray, fit: ThrustFit) -> list[Devia
     error = covariance(np.moveaxis(allocations[:, None] @ fit.without, 1, 0))
     roots = np.linalg.cholesky(np.square(COUPLINGS)[:, None, None, None, None] * coupled
                                + open_mass + error)
-    squares = np.linalg.solve(roots, away[..., None])[..., 0] ** 2
+    squares = np.linalg.solve(roots, away[None, ..., None])[..., 0] ** 2
     squared = np.minimum(squares, CAP).sum(axis=(-2, -1))
     size = 2.0 * np.log(np.diagonal(roots, axis1=-2, axis2=-1)).sum(axis=(-2, -1))
     total = -2.0 * np.logaddexp.reduce(-0.5 * (squared + size))
