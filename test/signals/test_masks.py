@@ -29,13 +29,13 @@ def masks(**settings):
 @pytest.mark.parametrize(
     "state, reason",
     [(("", "", "", ""), ""),
-     (("no dvl", "no wrench", "arm never seen", "at the surface"), "no dvl"),
-     (("", "no wrench", "arm never seen", "at the surface"), "no wrench"),
-     (("", "", "arm never seen", "at the surface"), "arm never seen"),
-     (("", "", "", "at the surface"), "at the surface")],
+     (("no dvl", "no wrench", "arm never seen", "at the surface"), "at the surface"),
+     (("no dvl", "no wrench", "arm never seen", ""), "no dvl"),
+     (("", "no wrench", "arm never seen", ""), "no wrench"),
+     (("", "", "arm never seen", ""), "arm never seen")],
 )
 def test_the_first_reason_counts(state, reason):
-    """Velocity, wrench, arm, depth, in this order."""
+    """Place, velocity, wrench, arm, in this order."""
     assert masks().vehicle_reason(*state) == reason
 
 

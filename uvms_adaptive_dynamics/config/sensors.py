@@ -135,9 +135,8 @@ class Depth(Section):
     timeout: float = setting(
         1.0, "A depth older than this is ignored: it masks no rows.", "s", 0.01)
     minimum: float = setting(
-        0.3, "Shallower than this the vehicle counts as at the surface and its rows are masked.",
-        "m",
-        -10.0)
+        0.3, "Shallower than this the robot counts as at the surface: rows are masked, the arm's "
+             "as well, which weighs more in air.", "m", -10.0)
     maximum: float = setting(
         1e4, "Deeper than this the vehicle counts as on the bottom and its rows are masked.",
         "m", 0.0)

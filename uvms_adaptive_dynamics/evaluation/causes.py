@@ -25,6 +25,7 @@ from ..signals.decode.input_state import MAX_REJECTED_SHARE, InputState
 from ..signals.decode.joint_parts import NOT_LATER
 from ..signals.filters.altitude import NEAR_FLOOR
 from ..signals.filters.body_motion import CONTRADICTS, DVL_CONTRADICTS
+from ..signals.filters.depth import AT_SURFACE
 from ..signals.filters.dvl_fusion import OUTLIER
 from ..signals.filters.joints import CONTRADICT, MISPLACED, NO_EFFORT
 from ..signals.filters.thrusters import SETTLING
@@ -51,8 +52,8 @@ DOUBTS = {CONTRADICT: ("positions and velocities do not fit",),
 # What to do about the other mask reasons.
 ADVICE_FOR_REASON = {
     "no source of velocity": "set dvl.enabled to true and dvl.topic to a velocity",
-    "at the surface": "check depth.minimum and robot.surface_pressure, or set depth.enabled to "
-                      "false",
+    AT_SURFACE: "if it was in the water, lower depth.minimum, correct robot.surface_pressure, or "
+                "set depth.enabled to false; on deck nothing can be learnt",
     "on the floor": "check depth.maximum and robot.surface_pressure, or set depth.enabled to false",
     NEAR_FLOOR: "lower dvl.minimum_altitude, or keep the vehicle off the bottom",
     "thruster saturated": "check thrusters.unit and thrusters.saturation",

@@ -156,7 +156,8 @@ class FilterChain:
         vehicle_reason = masks.vehicle_reason(
             motion.mask_reason, wrench_reason, _arm_reason(joints),
             self.depth.mask_reason(t) or self.altitude.mask_reason(t))
-        arm_reasons = arm.mask_reasons
+        arm_place = self.depth.arm_mask_reason(t) if self._config.robot.vehicle else ""
+        arm_reasons = [reason or arm_place for reason in arm.mask_reasons]
         if wrong.vehicle:
             vehicle_reason = FOUND_WRONG
         if wrong.arm:

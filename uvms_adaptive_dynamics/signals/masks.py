@@ -76,14 +76,14 @@ class RowMasks:
     def vehicle_reason(self, motion_reason: str, wrench_reason: str, arm_reason: str,
                        place_reason: str) -> str:
         """Why the vehicle's six rows are masked (the first of several reasons), '' if they are not.
-        """
+        The place first: out of the water no sensor can be blamed for its silence."""
+        if place_reason:
+            return place_reason
         if motion_reason:
             return motion_reason if self._has_dvl else "no source of velocity"
         if wrench_reason:
             return wrench_reason
-        if self._needs_arm and arm_reason:
-            return arm_reason
-        return place_reason
+        return arm_reason if self._needs_arm else ""
 
     def valid(self, t: float, reasons: Sequence[str]) -> np.ndarray:
         """Count the reasons (C,) of the sample at t [s]; returns which rows are valid (C,)."""

@@ -24,19 +24,26 @@ from uvms_adaptive_dynamics.config import Config
 from uvms_adaptive_dynamics.signals.filters.depth import DepthFilter
 
 
-def test_vehicle_at_the_surface_is_masked(clean):
-    """Above depth.minimum the vehicle's rows are masked."""
+def at_depth(clean, depth):
+    """(front end, samples) of a robot whose depth sensor says `depth` [m]."""
     config, robot, _, messages = clean
+    return run(config, robot, messages, lambda role, message, t: (
+        role, pressure_message(Message(t=t), depth) if role == "depth" else message, t))
 
-    def surface(role, message, t):
-        return role, pressure_message(Message(t=t), 0.1) if role == "depth" else message, t
 
-    front, samples = run(config, robot, messages, surface)
-    assert (
-        "at the surface" in reasons(front, "heave")
-        and samples[200].valid[6:].any()
-        and not samples[200].valid[:6].any()
-    )
+def test_a_robot_at_the_surface_is_masked(clean):
+    """Above depth.minimum no row counts: it may be on deck, where its arm moves in air."""
+    front, samples = at_depth(clean, 0.1)
+    assert "at the surface" in reasons(front, "heave")
+    assert "at the surface" in reasons(front, "axis_d")
+    assert not samples[200].valid.any()
+
+
+def test_a_depth_above_all_water_does_not_tell_where_the_arm_is(clean):
+    """A pressure relative to the surface: the arm of a robot in water goes on."""
+    front, samples = at_depth(clean, -10.0)
+    assert samples[200].valid[6:].any() and not samples[200].valid[:6].any()
+    assert "at the surface" not in reasons(front, "axis_d")
 
 
 @pytest.mark.parametrize(

@@ -12,7 +12,7 @@
 # See the License for the specific language governing permissions and
 # limitations under the License.
 
-"""Gated depth, and the mask for a vehicle at the surface or on the floor."""
+"""Gated depth, and the masks for a robot at the surface or on the floor."""
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
@@ -22,6 +22,7 @@ from ..gates.choose import spike_gate
 from ..gates.spikes import GatedRow
 from .series import Series
 
+AT_SURFACE = "at the surface"
 DEPTH_FLOOR = 0.05        # [m] smallest scale of the gate
 # [m] Above any water in any weather: a pressure of half an atmosphere.
 ABOVE_ALL_WATER = -5.0
@@ -91,10 +92,24 @@ class DepthFilter:
 
     def mask_reason(self, t: float) -> str:
         """Why the vehicle's rows are masked at t because of its depth, '' if they are not."""
+        depth = self._at(t)
+        if depth is None:
+            return ""
+        if depth < self._settings.minimum:
+            return AT_SURFACE
+        return "on the floor" if depth > self._settings.maximum else ""
+
+    def arm_mask_reason(self, t: float) -> str:
+        """Why the arm's rows are masked at t: at the surface the robot may be on deck, where the
+        arm weighs more than in water by all that it displaces. A depth above any water is a wrong
+        unit, and says nothing of where the arm is."""
+        depth = self._at(t)
+        shallow = depth is not None and ABOVE_ALL_WATER < depth < self._settings.minimum
+        return AT_SURFACE if shallow else ""
+
+    def _at(self, t: float) -> float | None:
+        """The latest depth [m] at t, None if it is too old."""
         latest = self._series.latest(t)
         if latest is None or t - latest[0] > self._settings.timeout:
-            return ""
-        depth = latest[1][0]
-        if depth < self._settings.minimum:
-            return "at the surface"
-        return "on the floor" if depth > self._settings.maximum else ""
+            return None
+        return float(latest[1][0])
