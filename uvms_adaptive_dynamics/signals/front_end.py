@@ -44,6 +44,7 @@ from .filter_chain import FilterChain, FoundWrong
 from .filters.pace import slow_sensors
 from .gates.choose import frozen_sensor_gate, publisher_gate
 from .gates.frozen import FrozenSensorGate
+from .gates.joint_exchange import JointExchange
 from .gates.two_publishers import (
     DVL_FAR,
     IMU_FAR,
@@ -54,7 +55,7 @@ from .gates.two_publishers import (
 )
 from .health import frames_status, signal_warnings
 from .masks import RowMasks
-from .replay import CutOff, Kept, Mends, PutRight, Replay
+from .replay import CutOff, Kept, Mends, PutRight, Replay, composed
 from .ticks import TickGrid
 
 DEFAULT_SILENCE_TIMEOUT = 2.0   # [s]
@@ -87,6 +88,7 @@ class SignalFrontEnd:
         self._masks = RowMasks(config, robot)
         self._kept = Kept()
         self._right = PutRight.always(mends)
+        self._exchange = JointExchange(robot)
         self._left_out = FoundWrong()       # what the samples learnt again were without
         self._replay: Replay | None = None
         self._again: tuple[tuple[Sample, Sample], ...] = ()     # to be learnt again
@@ -118,6 +120,7 @@ class SignalFrontEnd:
         self._drop_signals()
         self.frames.reset()
         self.delay.reset()
+        self._exchange.reset()
         self._right, self._left_out = PutRight(), FoundWrong()
 
     def restart(self) -> None:
@@ -126,12 +129,13 @@ class SignalFrontEnd:
         self._drop_signals()
         self.frames.restart()
         self.delay.restart()
-        self._right = PutRight.always(self.mends)
+        self._right = PutRight.always(self._right.mends.now)
 
     def _drop_signals(self) -> None:
         for part in (self._reader, self._frozen_gate, self._publisher_gate, self._rates,
                      self._filters, self._grid, self._masks):
             part.reset()
+        self._exchange.restart()
         self._kept.clear()
         self._replay, self._again = None, ()
         self._wrong_since = math.inf
@@ -172,6 +176,8 @@ class SignalFrontEnd:
                 "nodes publish on this topic: stop one of them, or rename its topic"))
             return
         self.inputs[role].count_used()
+        if role == "joint_states" and self.config.filter.gates:
+            reading = reading._replace(values=self._exchange.in_order(t, values))
         for one in self._rates.add(reading) if role == "imu" else (reading,):
             right = self._right.add(one)
             if right is not None:
@@ -206,7 +212,7 @@ class SignalFrontEnd:
     @property
     def mends(self) -> tuple[Mend, ...]:
         """What puts the readings right now."""
-        return self._right.mends.now
+        return composed([*self._exchange.mends, *self._right.mends.now])
 
     def _keep(self, event: Reading | CutOff) -> None:
         """Keep a reading or a cut-off, and go on with the replay if a sensor has to be put right.
@@ -345,7 +351,7 @@ class SignalFrontEnd:
         slow = slow_sensors(self._reader.clocks.sensors, self.config.filter.lowpass)
         return signal_warnings(
             [*self._reader.clocks.sentences(), *slow, *self._rates.sentences(),
-             *self._filters.sentences()],
+             *self._exchange.sentences(), *self._filters.sentences()],
             self.frames, self.delay, self._filters.inertial.motion_sentences(),
             self._filters.inertial.dvl_gate.restarts)
 

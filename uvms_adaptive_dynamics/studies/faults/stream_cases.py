@@ -157,6 +157,10 @@ def _structure(onset: float) -> list[Case]:
     return [
         Case("joints in another order", "structure", "matched by name",
              (Rewritten("joint_states", change=_permuted),), None, WHOLE, short=True),
+        Case("two joints exchange places under their names", "structure",
+             "each continues where the other was: put back in order",
+             (Rewritten("joint_states", onset, change=_exchanged),),
+             Expected("joint_states", ("each other's place",)), WHOLE),
         Case("unknown joints beside the known", "structure", "ignored",
              (Rewritten("joint_states", change=_one_more),), None, WHOLE),
         Case("a joint is missing for 5 s", "structure", "arm's and vehicle's rows masked",
@@ -229,6 +233,11 @@ def _permuted(message: Any) -> None:
         values = list(getattr(message, name))
         values = values[1:] + values[:1]
         setattr(message, name, values if name == "name" else np.array(values))
+
+
+def _exchanged(message: Any) -> None:
+    for name in JOINT_FIELDS[1:]:
+        getattr(message, name)[[1, 2]] = getattr(message, name)[[2, 1]]
 
 
 def _one_more(message: Any) -> None:
