@@ -87,6 +87,15 @@ def test_a_model_off_by_a_third_is_doubtful():
     assert levels[-1] == TRUST_DOUBTFUL and TRUST_WRONG not in levels
 
 
+def test_predictions_that_explain_less_than_half_are_not_ok():
+    """Residuals of 1.4 deviations, which alone are no finding, and an interval that admits a third
+    of the effort's power: R^2 of .35."""
+    y = effort(60)
+    reference = 0.97 * y.std()
+    levels = judged(y + noise(y.size, 7, 1.4 * reference), y, reference)
+    assert levels[-1] == TRUST_DOUBTFUL and TRUST_WRONG not in levels
+
+
 def test_a_burst_is_no_wrong_model():
     """Half a second of garbage does not change the state."""
     y, garbage = effort(30), np.zeros(1500)

@@ -70,7 +70,8 @@ class ChannelTrust:
     explains the residuals; E r^2 over the effort's variance is 1 - R^2; E (s^2 + v) over the
     effort's variance is the share that the interval admits. `wrong`: the noise does not explain the
     residuals, and half of the effort's power is left. `doubtful`: the noise does not explain the
-    residuals and they matter, or the interval admits half of the effort's power. Frozen parameters
+    residuals and they matter, or the interval, as wide as it is or as the residuals demand, admits
+    half of the effort's power. Frozen parameters
     are no excuse: v counts only while learning. Neither is a merely assumed noise if half of the
     effort's power is left.
 
@@ -196,6 +197,8 @@ class ChannelTrust:
         mean, error = self.excess()
         total, power = self.batches.sum(axis=0), self.effort_power
         left, admitted = total[SQUARES] / n / power, total[EXPECTED_SQUARES] / n / power
+        # (not `left`, to which a burst counts with its full size)
+        admitted = admitted * np.fmax(mean, 1.0)
         # Score tests: the error of a power is proportional to the power, so it is smaller under
         # the hypothesis that the noise explains the residuals.
         with np.errstate(invalid="ignore", divide="ignore"):
