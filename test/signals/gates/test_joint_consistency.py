@@ -81,6 +81,42 @@ def test_an_encoder_that_slips_is_named_with_its_size(size):
     assert list(gate.slips) == [1] and abs(gate.slips[1] - size) < 0.02
 
 
+@pytest.mark.parametrize("speed", [30.0, -15.0])
+def test_bad_velocities_are_no_jump(speed):
+    """Three of them: the positions go on, so readings count again after the compared span."""
+    velocity = VELOCITY.copy()
+    velocity[500:503, 1] = speed
+    gate = JointConsistency(2, 0.001)
+    fits = np.array([gate.fits(t, p, v) for t, p, v in zip(T, POSITION, velocity)])
+    assert not fits[501:503].any() and fits[510:].all() and not gate.slips
+
+
+def test_a_position_with_a_late_stamp_is_no_jump():
+    """At 500 Hz one reading is stamped 5 ms late, of a joint that turns at 8 rad/s. Its way in is
+    possible, its way out is not."""
+    t = 0.002 * np.arange(2000)
+    position, velocity = 2.0 * np.sin(4.0 * t), 8.0 * np.cos(4.0 * t)
+    gate = JointConsistency(1, 0.001)
+    late = 1000
+    stamps = np.concatenate([t[:late - 3], [t[late]], t[late + 1:]])
+    position, velocity = (np.delete(x, [late - 3, late - 2, late - 1])
+                          for x in (position, velocity))
+    position[late - 3] -= 0.005 * velocity[late - 3]
+    fits = np.array([gate.fits(*one) for one in zip(stamps, position[:, None], velocity[:, None])])
+    assert fits[late - 2:].mean() > 0.99 and not gate.slips
+
+
+def test_after_readings_that_are_all_wrong_the_arm_is_known_again():
+    """Half a second of positions and velocities that contradict each other: where the arm went
+    meanwhile is unknown, no reason to wait for it to return. Nothing within them fits."""
+    position, velocity = POSITION.copy(), VELOCITY.copy()
+    rng = np.random.default_rng(1)
+    position[500:525], velocity[500:525] = rng.normal(0.0, 2.0, (2, 25, 2))
+    gate = JointConsistency(2, 0.001)
+    fits = np.array([gate.fits(t, p, v) for t, p, v in zip(T, position, velocity)])
+    assert not fits[500:525].any() and fits[545:].all() and not gate.slips
+
+
 def test_without_velocities_nothing_is_judged():
     """A driver may leave them empty."""
     assert verdicts(POSITION, np.full_like(VELOCITY, np.nan)).all()
