@@ -14,6 +14,7 @@
 
 """Effect of an unmeasured attitude on the arm's rows, and limits that grow with the vehicle."""
 
+import re
 import warnings
 from dataclasses import replace
 
@@ -103,6 +104,28 @@ def test_a_prismatic_joint_has_the_limit_of_forces():
     for effort, expected in ((1500.0, [True, False]), (2500.0, [False, False])):
         sample = replace(sample, joint_torque=np.full(2, effort))
         assert check.plausible(sample).tolist() == expected
+
+
+def test_efforts_that_the_urdf_allows_are_plausible():
+    """A joint of an industrial arm exerts kilonewton metres. What is beyond a limit is named with
+    its value; a joint without limit in the URDF has that of the settings."""
+    config = Config().with_values({"robot.urdf": "robot_description", "robot.vehicle": False,
+                                   "robot.joints": ["j0", "j1"]})
+    urdf = re.sub(r'effort="[^"]*"', 'effort="0"', chain_urdf(2)).replace(
+        'effort="0"', 'effort="5000"', 1)
+    robot = RobotModel.from_config(config, urdf)
+    sample = AnalyticMotion(0, config=config, joints=2).sample(3.0, robot)
+    check = SampleCheck(config, robot, 1.0)
+    for effort, expected in ((900.0, [True, True]), (14e3, [True, False]), (16e3, [False, False])):
+        sample = replace(sample, joint_torque=np.full(2, effort))
+        assert check.plausible(sample).tolist() == expected
+    said = check.beyond.sentences()
+    assert said["j0"] == ("values reach 16000, beyond the 15000 that limits.torque allows; raise "
+                          "it if they are right") and "beyond the 1000 that" in said["j1"]
+    moves = replace(sample, joint_torque=np.zeros(2), mu_dot=np.array([0.0, 30.0]))
+    for _ in range(4):
+        assert not check.plausible(moves).any()
+    assert "limits.joint_speed" in check.beyond.sentences()["j0"]
 
 
 def test_variances_rounded_below_zero_are_zero():

@@ -223,7 +223,8 @@ SILENT = {"r2": None}
 @pytest.mark.parametrize("values, said", [
     ({"masked": {"no dvl": 600, "no imu": 700}}, "masked for 'no imu'"),
     ({"masked": {"no dvl": 600}, "counted": 900}, "masked for 'no dvl'"),    # and rows next to them
-    ({"masked": {"no dvl": 60}, "counted": 90}, "implausible (check limits"),
+    ({"masked": {"no dvl": 60}, "counted": 90}, "outliers or next to masked rows"),
+    ({"masked": {}, "counted": 90, "beyond": "values reach 5e+03, beyond"}, "implausible: values"),
     ({"masked": {"no dvl": 600}}, "less than 3 s of motion"),
     ({"masked": {}, "moved": False}, "less than 3 s of rows"),
     ({"masked": {"no dvl": 600}, "seconds": 26.0, "figures": SILENT}, "effort varies by less")])

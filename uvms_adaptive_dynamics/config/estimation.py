@@ -88,12 +88,14 @@ class Limits(Section):
                 "speed limit in 10 ms.", "rad/s^2", 0.1, 1e6)
     force: float = setting(
         2000.0, "Largest component of the thrusters' force, and largest force of a prismatic "
-                "joint. For a vehicle heavier than a BlueROV2 (estimation.weight_max), as many "
-                "times larger. Default: ten times four T200 thrusters side by side.",
+                "joint, or three times what the URDF allows, if that is more. For a vehicle "
+                "heavier than a BlueROV2 (estimation.weight_max), as many times larger. "
+                "Default: ten times four T200 thrusters side by side.",
         "N", 1.0, 1e6)
     torque: float = setting(
         1000.0, "Largest component of the thrusters' moment, and largest torque of a revolute "
-                "joint. For a heavier vehicle, larger like `force`, and longer levers count. "
+                "joint, or three times what the URDF allows, if that is more. For a heavier "
+                "vehicle, larger like `force`, and longer levers count. "
                 "Default: twenty times the roll moment of a BlueROV2 Heavy.",
         "N m", 1.0, 1e6)
 

@@ -315,6 +315,11 @@ class Estimator:
         raw = self._raw_rows(self._robot_changes.corrected(sample))
         return np.where(sample.valid, raw.residual(self.pi), np.nan)
 
+    @property
+    def beyond_limits(self) -> dict[str, str]:
+        """Channel -> which setting `limits` most of its implausible rows exceeded, in words."""
+        return self._check.beyond.sentences()
+
     def _raw_rows(self, sample: Sample) -> RawRows:
         return self.robot.raw_rows(sample, self.pi).scaled(self.scales.effort)
 

@@ -21,7 +21,7 @@ from __future__ import annotations
 
 import math
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import replace
 from itertools import chain
 from typing import Any, NamedTuple
@@ -36,6 +36,7 @@ from ..model.rotations import from_down
 from ..model.sample import Misread, Sample
 from ..model.vehicle_size import size_factors
 from ..uncertainty.parameter_covariance import ParameterCovariance
+from .beyond_limits import BeyondLimits
 
 ORTHONORMAL = 1e-3    # largest entry of R R^T - 1 explained by rounding and drift
 # A row is a leverage point if its residual exceeds this many standard deviations, of parameters and
@@ -59,7 +60,9 @@ class Rejected(NamedTuple):
 
 
 class SampleCheck:
-    """Checks shapes, types and plausibility of one robot's samples."""
+    """Checks shapes, types and plausibility of one robot's samples.
+
+    `beyond`: what has exceeded the settings `limits`."""
 
     def __init__(self, config: Config, robot: RobotModel, raw_noise_ratio: float):
         """raw_noise_ratio: noise deviation before the low-pass over that after it."""
@@ -72,6 +75,7 @@ class SampleCheck:
             "R_nb": (3, 3), "nu": (6, ), "nu_dot": (6, ), "mu": (n, ), "mu_dot": (n, ),
             "mu_ddot": (n, ), "wrench": (6, ), "joint_torque": (n, ), "valid": (table.channels, )
         }
+        self.beyond = BeyondLimits(robot.channels)
         self.change_settings(config)
         self.restart()
 
@@ -86,12 +90,22 @@ class SampleCheck:
         # limits of mu (only finite), mu_dot, mu_ddot, then of nu and nu_dot
         self._motion = np.repeat([sys.float_info.max, limits.joint_speed,
                                   limits.joint_acceleration], n)
+        self._of_motion = np.repeat(["", "joint_speed", "joint_acceleration"], n).tolist()
         if vehicle:
             self._motion = np.append(self._motion, np.repeat(
                 [limits.speed, limits.rate, limits.acceleration, limits.angular_acceleration], 3))
+            self._of_motion += np.repeat(
+                ["speed", "rate", "acceleration", "angular_acceleration"], 3).tolist()
         larger = np.maximum(size_factors(self._robot.table.weight_limits, ("N", "N m")), 1.0)
         self._wrench = np.repeat(larger * [limits.force, limits.torque], 3)
-        self._efforts = np.where(self._robot.table.prismatic, limits.force, limits.torque)
+        prismatic = self._robot.table.prismatic
+        set_limits = np.where(prismatic, limits.force, limits.torque)
+        possible = self._robot.possible_efforts
+        # (what a URDF states is known of this joint, the setting is a guess for any)
+        self._efforts = np.where(np.isfinite(possible), np.maximum(possible, set_limits),
+                                 set_limits)
+        self._of_efforts = (["force"] * 3 + ["torque"] * 3) * vehicle + np.where(
+            prismatic, "force", "torque").tolist()
 
     def require_form(self, sample: Sample) -> None:
         """Raise ParameterError if a field does not have the shape and type of this robot's samples.
@@ -174,16 +188,32 @@ class SampleCheck:
         motion = [sample.mu, sample.mu_dot, sample.mu_ddot]
         if self._vehicle:
             motion += [sample.nu, sample.nu_dot]
-        moves = bool((np.abs(np.concatenate(motion)) <= self._motion).all())    # false for NaN
+        size = np.abs(np.concatenate(motion))
+        moves = bool((size <= self._motion).all())      # false for NaN
+        if not moves:
+            self._note(sample, size, self._motion, self._of_motion)
         if moves:
             R = sample.R_nb
             moves = bool(np.abs(R @ R.T - self._eye).max() < ORTHONORMAL)
         if not moves:
             return np.zeros(sample.valid.size, bool)
-        torque = np.abs(sample.joint_torque) <= self._efforts
-        if not self._vehicle:
-            return torque
-        return np.concatenate([np.abs(sample.wrench) <= self._wrench, torque])
+        size, most = np.abs(sample.joint_torque), self._efforts
+        if self._vehicle:
+            size = np.concatenate([np.abs(sample.wrench), size])
+            most = np.concatenate([self._wrench, most])
+        plausible = size <= most
+        if not plausible.all():
+            self._note(sample, size, most, self._of_efforts)
+        return plausible
+
+    def _note(self, sample: Sample, size: np.ndarray, most: np.ndarray,
+              settings: Sequence[str]) -> None:
+        """Keep what exceeds its limit, size and most (k,), of the valid rows. Efforts, one per
+        channel, cost their own row, motion costs all."""
+        every = np.flatnonzero(sample.valid).tolist()
+        for k in np.flatnonzero(~(size <= most)).tolist():
+            places = [k] * int(sample.valid[k]) if settings is self._of_efforts else every
+            self.beyond.add(places, f"limits.{settings[k]}", float(size[k]), float(most[k]))
 
     def _finite(self, sample: Sample) -> np.ndarray:
         """(C,) bool: rows with finite motion and effort."""

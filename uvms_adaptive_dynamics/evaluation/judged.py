@@ -56,7 +56,7 @@ def evidence_of(done: Run) -> Evidence:
         channels[name] = ChannelEvidence(
             figures, judged.size * period, dict(masked), done.ticks, trust[c]["trust"] or "",
             moved=moved, counted=int(valid.sum()), unused=left_out[c],
-            negligible=float(done.robot.negligible[c]))
+            negligible=float(done.robot.negligible[c]), beyond=done.beyond.get(name, ""))
     which = LEARNT + (", after the robot changed" if all_after else "")
     if done.frozen:
         which = PARTLY_LEARNT if any(each.code == "learned" for each in done.findings) else HELD_OUT

@@ -208,7 +208,8 @@ def run(bags: Sequence[str | Path | Piece], config: Config, prior: ParameterSet 
         mask_spans=signals.mask_spans, stages=recorder.stage_ends(),
         remedies=remedies(signals.masked, signals.states),
         standing_change=estimator.standing_change, explained=reviewed.by_channel,
-        facts=tuple(facts), doubted=doubted, mends=signals.mends, payload=held)
+        facts=tuple(facts), doubted=doubted, mends=signals.mends, payload=held,
+        beyond=estimator.beyond_limits)
 
 
 def _prepared(recordings: Recordings,

@@ -56,7 +56,7 @@ class Run:
     standing_change: the last change of the robot, unless withdrawn; facts: what checks tell that
     found no fault, in words; doubted: whether a sensor or a setting was found wrong that rows or
     parameters depend on; mends: what puts the readings right at the end; payload: what the arm
-    holds at the end, None if nothing.
+    holds at the end, None if nothing; beyond: channel -> which setting `limits` its rows exceeded.
     """
 
     bags: tuple[BagContents, ...]
@@ -88,6 +88,7 @@ class Run:
     doubted: bool = False
     mends: tuple[Mend, ...] = ()
     payload: Payload | None = None
+    beyond: Mapping[str, str] = field(default_factory=dict)
     version: str = __version__
 
     @property

@@ -47,6 +47,8 @@ SPEED_STEP = 1e-3
 # Share of the usual noise that is negligible: .2 N of the 140 N and .05 N m of the 10 N m that a
 # BlueROV2 Heavy can exert, half a per cent of a joint's effort limit.
 NEGLIGIBLE_NOISE = 0.1
+# An effort beyond as many times its limit is in another unit, or garbage.
+MOST_EFFORT = 3.0
 
 
 # Drag of the links at an instant, per drag coefficient: (joint efforts (n, n), wrench (6, n)).
@@ -141,6 +143,12 @@ class RobotModel:
             return np.zeros(0)
         limits = self.arm.effort_limits
         return np.where(limits > 0, limits, math.inf)
+
+    @property
+    def possible_efforts(self) -> np.ndarray:
+        """(n,) largest efforts that joints may have [N m or N], infinite where the URDF states no
+        limit."""
+        return MOST_EFFORT * self.effort_limits
 
     def raw_rows(self, sample: Sample, pi: np.ndarray | None = None,
                  sign: np.ndarray | None = None, drag: LinksDrag | None = None) -> RawRows:

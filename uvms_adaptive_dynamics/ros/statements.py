@@ -56,6 +56,7 @@ class _Asked(NamedTuple):
     stages: Mapping[str, str] | None
     change: str
     failed: str
+    beyond: Mapping[str, str]
 
 
 class Statements:
@@ -105,7 +106,7 @@ class Statements:
                       tuple(notes), estimator.learn, estimator.snapshot().trust,
                       estimator.information.rows_learned, self._stages.summary(),
                       estimator.standing_change,
-                      failure(self._worker, self._robot.channels))
+                      failure(self._worker, self._robot.channels), estimator.beyond_limits)
 
     def _evidence(self, asked: _Asked) -> Evidence:
         with self._inputs.lock:
@@ -117,7 +118,7 @@ class Statements:
         channels = {
             name: ChannelEvidence(figures, float(figures["n"]) * period, masked.get(name, {}),
                                   ticks, trust, unused=trust if trust in LEFT_OUT else "",
-                                  negligible=negligible)
+                                  negligible=negligible, beyond=asked.beyond.get(name, ""))
             for (name, figures), trust, negligible in zip(
                 self._fit.metrics().items(), asked.trust, self._robot.negligible.tolist())}
         update_ms = list(self._worker.update_ms)

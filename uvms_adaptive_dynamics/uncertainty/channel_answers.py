@@ -188,6 +188,6 @@ def _why_not_judged(channel: ChannelEvidence) -> str:
     if channel.lost > MOST_MASKED * channel.rows:
         if sum(masked.values()) > MOST_MASKED * channel.lost:
             return f"masked for '{max(masked, key=lambda reason: masked[reason])}'"
-        return ("most rows are implausible (check limits.*, robot.dry_mass) or next to masked "
-                "rows")
+        return (f"most rows are implausible: {channel.beyond}" if channel.beyond else
+                "most rows are outliers or next to masked rows")
     return f"less than {JUDGED_SECONDS:g} s of " + ("motion" if channel.moved else "rows to judge")

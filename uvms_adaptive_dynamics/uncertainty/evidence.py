@@ -67,7 +67,8 @@ class ChannelEvidence(NamedTuple):
     -> ticks; rows: ticks in all; trust: current state; moved: whether the judged rows
     are rows in motion (False: too few of them, so all valid rows are judged); counted: rows that
     counted in the end, None if only the masks are known; unused: why the channel is left out, one
-    of LEFT_OUT, '' if it is not; negligible: effort that such a robot hardly notices [N, N m].
+    of LEFT_OUT, '' if it is not; negligible: effort that such a robot hardly notices [N, N m];
+    beyond: which setting `limits` its rows exceeded, in words, '' if none.
     """
 
     figures: Mapping[str, Any]
@@ -79,6 +80,7 @@ class ChannelEvidence(NamedTuple):
     counted: int | None = None
     unused: str = ""
     negligible: float = 0.0
+    beyond: str = ""
 
     @property
     def idle(self) -> bool:

@@ -19,8 +19,8 @@ from collections.abc import Callable, Sequence
 
 import numpy as np
 
+from ...model.robot import MOST_EFFORT
 from ..decode.turns import within_turn
-from ..gates.joint_gates import MOST_EFFORT
 from ..gates.velocity_fit import READINGS_MEMORY, Relation, velocity_relation
 from .effort_band import dead_band_findings
 from .effort_scale import Loads, load_rows

@@ -23,8 +23,8 @@ import numpy as np
 from scipy.optimize import linear_sum_assignment
 
 from ...model.normal import Z999
+from ...model.robot import MOST_EFFORT
 from ..gates.joint_consistency import JUMP_SPEED
-from ..gates.joint_gates import MOST_EFFORT
 from .effort_order import order_changed_at
 from .effort_sign import magnitudes_since, sign_changed_at
 from .finding import SIGN, CheckResult, Finding, Harm, Mend

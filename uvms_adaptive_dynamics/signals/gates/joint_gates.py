@@ -26,7 +26,6 @@ from .spikes import GatedRow
 
 RELATIVE_EFFORT_FLOOR = 0.005   # of the effort limit: the smallest scale of the gate
 # Times the effort limit: beyond any actuator, but typical of a wrong unit (mN m, raw current).
-MOST_EFFORT = 3.0
 JOINT_QUIET = 0.5             # [s] without a contradiction after which readings are used again
 NOT_FINITE = "effort of a joint is not finite"
 NO_EFFORTS = "no efforts (if the driver has none: joint_states.effort_masked)"
@@ -44,6 +43,7 @@ class JointGates:
         self._on_reject = on_reject
         self._joints, self._n = config.robot.joints, len(config.robot.joints)
         self._effort_limits, self._radian = robot.effort_limits.tolist(), robot.radian.tolist()
+        self._possible = robot.possible_efforts.tolist()
         self._none_erratic = [0.0] * self._n
         self.contradictions = Contradictions()
         self.change_settings(config, gates_change=True)
@@ -95,8 +95,7 @@ class JointGates:
         efforts = list(map(math.isfinite, reading[first:]))
         if not all(known or masked for known, masked in zip(efforts, self._effort_masked)):
             self._on_reject("joint_states", NOT_FINITE if any(efforts) else NO_EFFORTS)
-        far = [abs(effort) > MOST_EFFORT * limit
-               for effort, limit in zip(reading[first:], self._effort_limits)]
+        far = [abs(effort) > most for effort, most in zip(reading[first:], self._possible)]
         if not any(far):
             return reading
         self._on_reject("joint_states",
