@@ -51,6 +51,7 @@ from uvms_adaptive_dynamics.signals.samples import samples_of
 from uvms_adaptive_dynamics.signals.topics import inputs
 
 TRAINING_SHARE = 0.7
+ROUNDING = 1e-9             # of the largest effort, of efforts that do not vary
 METHODS = ("estimator", "least squares", "with an offset")
 
 
@@ -157,7 +158,8 @@ def rows_of(estimator: Estimator, runs: Iterable[Sequence[Sample]]) -> Rows:
 
 def least_squares(learnt: Rows, tested: Rows, robot: RobotModel, offset: bool) -> np.ndarray:
     """(T, C) predictions on the tested rows by least squares on the learnt ones, each channel's
-    rows divided by the standard deviation of its measurements.
+    rows divided by the standard deviation of its measurements; channels without any deviation are
+    left out.
 
     If the data do not determine all parameters, takes the minimum-norm solution in the table's
     scale. The table's own offsets are left out; `offset` adds one for each channel instead.
@@ -173,7 +175,9 @@ def least_squares(learnt: Rows, tested: Rows, robot: RobotModel, offset: bool) -
 
     spread = np.array([np.std(learnt.measured[learnt.valid[:, c], c]) if learnt.valid[:, c].any()
                        else 1.0 for c in range(channels)])
-    weight = learnt.valid / np.maximum(spread, 1e-12)
+    # A channel that nothing drives measures a constant, with no noise to weigh its rows by.
+    driven = spread > ROUNDING * spread.max()
+    weight = learnt.valid * driven / np.where(driven, spread, 1.0)
     A, b = columns(learnt) * weight[:, :, None], learnt.measured * weight
     x = np.linalg.lstsq(A.reshape(b.size, -1), b.ravel(), rcond=None)[0]
     return columns(tested) @ x

@@ -73,6 +73,17 @@ def test_least_squares_finds_parameters_and_offsets_of_exact_rows():
     assert error.mean(axis=0) == pytest.approx(offset, abs=0.5)
 
 
+def test_a_channel_that_nothing_drives_does_not_decide():
+    """Its constant zero, which the model contradicts, leaves the fit of the others as it is."""
+    rng = np.random.default_rng(0)
+    pi = rng.standard_normal(5)
+    robot = SimpleNamespace(table=SimpleNamespace(scale=np.ones(5), term_slices={}))
+    learnt, tested = (linear_rows(rng, pi, np.zeros(3)) for _ in range(2))
+    learnt.measured[:, 1] = 0.0
+    expected = tested.Y @ pi
+    assert least_squares(learnt, tested, robot, offset=False) == pytest.approx(expected)
+
+
 @pytest.mark.parametrize("name", PUBLISHED)
 def test_only_what_the_recording_asks_for_differs_from_the_defaults(recording, name):
     """The examples change neither noise nor prior nor any weight of the estimator."""

@@ -187,7 +187,8 @@ NO_THRESHOLDS = {
     "evaluation/logs/dataflash.py": "LEAP_SECONDS GPS_EPOCH WEEK",
     "evaluation/logs/fields.py": "NAME_KIND BASE_KIND",
     "evaluation/logs/kinds.py": "LARGEST_LOG_FILE",
-    "evaluation/logs/mapped.py": "MOST_FILES UNITS LARGEST_MAPPING_FILE LATEST_TIME",
+    "evaluation/logs/mapped.py": "MOST_FILES UNITS LARGEST_MAPPING_FILE LATEST_TIME "
+                                "EARLIEST_STAMP",
     "evaluation/logs/telemetry.py": "OVERHEAD_1 OVERHEAD_2 MAGIC_1 MAGIC_2 SIGNATURE WRAP_US "
                                     "AUTOPILOT MILLI_G UNKNOWN_VOLTAGE",
     "evaluation/page_data.py": "PARAMETER_POINTS CHANNEL_VALUES",

@@ -92,7 +92,7 @@ class Thrusters(Section):
         "s", 0.01)
     saturation: float = setting(
         0.98, "Fraction of the curve's range above which a thruster counts as saturated and the "
-              "row is masked.",
+              "row is masked. Commands in newtons have no range but that of a curve of your own.",
         "", 0.5, 1.1)
 
     def validate(self) -> None:

@@ -56,7 +56,8 @@ ADVICE_FOR_REASON = {
                 "set depth.enabled to false; on deck nothing can be learnt",
     "on the floor": "check depth.maximum and robot.surface_pressure, or set depth.enabled to false",
     NEAR_FLOOR: "lower dvl.minimum_altitude, or keep the vehicle off the bottom",
-    "thruster saturated": "check thrusters.unit and thrusters.saturation",
+    "thruster saturated": "commands reach the end of thrusters.curve; check thrusters.unit, "
+                          "thrusters.curve and thrusters.saturation",
     BY_SETTING: "take the joint out of joint_states.effort_masked",
     FOUND_WRONG: "fix what the findings name",
     "joint at its stop": "check joint_states.limits_low, joint_states.limits_high and "

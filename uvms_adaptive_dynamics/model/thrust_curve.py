@@ -26,6 +26,7 @@ from ..errors import PATH, ConfigError, brief
 from .t200_table import T200_KNOTS
 
 NEUTRAL_PWM_US = 1500.0
+DEFAULT_CURVE = "t200"
 # Share of a dead zone over which thrust sets in, so that a table can hold it.
 DEAD_ZONE_EDGE = 1e-6
 PWM_SPAN_US = 400.0     # PWM of a normalized command of one
@@ -143,7 +144,7 @@ class ThrustCurve:
     @classmethod
     def of_setting(cls, curve: str) -> ThrustCurve:
         """The curve of the setting thrusters.curve: 't200', or the path of a CSV."""
-        return cls.t200() if curve == "t200" else cls.from_csv(curve)
+        return cls.t200() if curve == DEFAULT_CURVE else cls.from_csv(curve)
 
     @classmethod
     def of_settings(cls, settings: Thrusters) -> ThrustCurve:

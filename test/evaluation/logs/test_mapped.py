@@ -21,6 +21,7 @@ from uvms_adaptive_dynamics.errors import BagError
 from uvms_adaptive_dynamics.evaluation.bags import opened
 from uvms_adaptive_dynamics.evaluation.convert_command import run as convert
 from uvms_adaptive_dynamics.model.rotations import from_rpy
+from uvms_adaptive_dynamics.signals.decode.stamps import stamp_of
 
 CSV = ("t;roll;pitch;yaw;gx;gy;gz;ax;ay;az;d;u1;u2;q\n"
        "1000;0.1;0.2;0.3;1;2;3;4;5;6;7.5;1500;1600;90\n"
@@ -101,6 +102,21 @@ def test_converted_it_is_the_same(log, tmp_path):
         for (_, a), (_, b) in zip(rows, whole):
             assert getattr(a, "data", 0) == getattr(b, "data", 0)
             assert np.array_equal(getattr(a, "position", 0), getattr(b, "position", 0))
+
+
+def test_what_stands_beside_the_files_holds_for_each(log, tmp_path):
+    """Unless a file says otherwise: the second has its own offset."""
+    path = log(files=[{"file": "dive.csv"}, {"file": "later.csv", "offset": 200.0}])
+    (tmp_path / "later.csv").write_text(CSV)
+    found, _ = messages(path.with_suffix(".yaml"))
+    assert [t for t, _ in found["/depth"]] == pytest.approx([101.0, 101.02, 201.0, 201.02])
+
+
+def test_a_time_of_zero_is_a_stamp(log):
+    """A ROS message without a stamp has a zero there; a CSV's time is always one."""
+    found, _ = messages(log(offset=-1.0))
+    t, first = found["/depth"][0][0], found["/imu/data"][0][1]
+    assert t == 0.0 and stamp_of(first) == pytest.approx(0.0, abs=1e-6)
 
 
 @pytest.mark.parametrize("changes, said", [

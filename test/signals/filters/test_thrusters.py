@@ -60,6 +60,24 @@ def model(**changed):
     return ThrusterModel(Config().with_values(values))
 
 
+@pytest.mark.parametrize("thrust, own, unit, saturated, suspect", [
+    (55.0, False, "newton", False, False), (55.0, True, "newton", False, False),
+    (65.0, True, "newton", True, True), (1500.0, False, "newton", False, True),
+    (55.0, False, "pwm", True, True)])
+def test_newtons_are_saturated_only_by_a_curve_of_their_own(tmp_path, thrust, own, unit, saturated,
+                                                            suspect):
+    """The default curve is that of another thruster: 55 N are more than a T200 gives, and no fault.
+    Pulse widths taken for newtons still count as a wrong unit."""
+    curve = tmp_path / "strong.csv"
+    curve.write_text("pwm_us,thrust_16V_N\n1100,-50\n1500,0\n1900,60\n")
+    values = {"thrusters.unit": unit} | ({"thrusters.curve": str(curve)} if own else {})
+    seen: list[bool] = []
+    thrusters = ThrusterModel(Config().with_values(values), on_command=seen.append)
+    commanded(thrusters, lambda t: np.full(8, thrust), 2.0)
+    assert (thrusters.wrench(1.9).mask_reason == "thruster saturated") == saturated
+    assert seen and all(one == suspect for one in seen[20:])
+
+
 SHARES = np.linspace(-0.4, 1.0, 8)  # of each thruster, so that no axis cancels out
 
 

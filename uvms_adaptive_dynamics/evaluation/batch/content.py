@@ -30,6 +30,7 @@ from ...control.stages import FOLDER as SCHEDULES
 from ...disk.kinds import reason_of
 from ...errors import UvmsError
 from ...model.robot import RobotModel
+from ...model.thrust_curve import DEFAULT_CURVE
 from ...model.urdf_address import resolve_urdf
 from ...solvers.choose import choose_solver
 
@@ -99,7 +100,7 @@ def settings_digest(config: Config) -> str:
     values = {name: value for name, _, value in config.settings()}
     files = [resolve_urdf(config.robot.urdf)]
     files += [config.prior.file] * (config.prior.file not in ("", AUTO))
-    files += [config.thrusters.curve] * (config.thrusters.curve != "t200")
+    files += [config.thrusters.curve] * (config.thrusters.curve != DEFAULT_CURVE)
     # The package's own schedules, given by name, are part of the code digest.
     files += [config.estimation.schedule] * bool(config.estimation.schedule)
     # The task reports a missing file when it runs.

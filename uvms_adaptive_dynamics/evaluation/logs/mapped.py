@@ -45,6 +45,7 @@ MAPPING_FORM = "a mapping of columns to topics as docs/recordings.md describes"
 UNITS = {"s": 1.0, "ms": 1e-3, "us": 1e-6, "ns": 1e-9}
 MOST_FILES = 100
 LATEST_TIME = 2.0 ** 31             # [s] of a ROS stamp, an int32
+EARLIEST_STAMP = 1e-9               # [s] since a stamp of zero means that there is none
 ENTRY = ("file", "offset", "time", "topics", "scale")
 
 
@@ -66,19 +67,20 @@ def read_mapped(path: Path, read_other: Callable[[Path], TrackLog]) -> TrackLog:
                        "entries, each with 'file'.")
     tracks: list[Track] = []
     warnings: list[str] = []
+    common = {key: value for key, value in tree.items() if "files" in tree and key != "files"}
     for entry in entries:
-        found, said = _entry(entry, mapping, what, read_other)
+        if not isinstance(entry, Mapping):
+            raise BagError(f"{what}: {brief(entry)} is not an entry; expected 'file', 'time' and "
+                           "'topics'.")
+        found, said = _entry({**common, **entry}, mapping, what, read_other)
         tracks += found
         warnings += said
     return TrackLog(mapping, tracks, warnings)
 
 
-def _entry(entry: Any, mapping: Path, what: str,
+def _entry(entry: Mapping[str, Any], mapping: Path, what: str,
            read_other: Callable[[Path], TrackLog]) -> tuple[list[Track], list[str]]:
     """(tracks, warnings) of one file."""
-    if not isinstance(entry, Mapping):
-        raise BagError(f"{what}: {brief(entry)} is not an entry; expected 'file', 'time' and "
-                       "'topics'.")
     unknown = [key for key in entry if key not in ENTRY]
     if unknown:
         raise BagError(f"{what}: got {brief(unknown[0])}, expected one of {', '.join(ENTRY)}.")
@@ -141,7 +143,8 @@ def _csv(path: Path, entry: Mapping[str, Any], offset: float,
         # Logs with several rates leave cells empty when a sensor has nothing new.
         rows = np.isfinite(t) & np.isfinite(values).any(axis=1)
         name = topic if topic.startswith("/") else f"/{topic}"
-        tracks.append(Track(name, made.type, t[rows], t[rows], values[rows], made.make))
+        stamps = np.where(np.abs(t) < EARLIEST_STAMP, EARLIEST_STAMP, t)
+        tracks.append(Track(name, made.type, t[rows], stamps[rows], values[rows], made.make))
     return tracks, warnings
 
 

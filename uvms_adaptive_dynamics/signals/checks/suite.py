@@ -77,7 +77,7 @@ class SensorChecks:
         self._saturated_commands = self._commands = 0
 
     def add_command(self, saturated: bool) -> None:
-        """Count a thruster command; saturated: it is at the end of the thrust curve."""
+        """Count a thruster command; saturated: see `ThrusterModel`."""
         self._saturated_commands += saturated
         self._commands += 1
 
@@ -209,7 +209,8 @@ class SensorChecks:
         saturated, commands = self._saturated_commands, self._commands
         if commands > MIN_COMMANDS and saturated > SATURATED_SHARE * commands:
             return mismatch("thrusters.unit", (
-                f"{saturated} of {commands} thruster commands are at the end of the thrust curve; "
+                f"{saturated} of {commands} thruster commands are at the end of the thrust curve, "
+                "or newtons of the size of pulse widths; "
                 f"check thrusters.unit (now '{self._config.thrusters.unit}') and the topic"))
         findings = None if windows is None else thruster_findings(
             windows, logs["thrust"], logs["dvl"], self._allocation)

@@ -24,12 +24,14 @@ import numpy as np
 
 from ...config import Config
 from ...model.thrust_curve import (
+    DEFAULT_CURVE,
     NEUTRAL_PWM_US,
     PWM_SPAN_US,
     ThrustCurve,
     acting,
     neutral_command,
 )
+from ..decode.decoder import RC_HIGH, RC_LOW
 from ..gates.choose import spike_gate
 from ..gates.spikes import GatedRow
 from .command_response import Response, TriedResponses, TriedRotors
@@ -51,9 +53,9 @@ class ThrusterModel:
     the instant of a tick may fall on either side of the change.
 
     `on_reject(role, reason)` counts rejections; `on_command(saturated)` is called with every
-    command, saturated: it is at the end of the thrust curve. `tried`: K other responses to the
-    commands, whose impulses are logged too. `impulse`: integral (N,) [N s] of each thruster's
-    thrust up to `time`.
+    command, saturated: it is at the end of the thrust curve, or pulse widths taken for newtons.
+    `tried`: K other responses to the commands, whose impulses are logged too. `impulse`: integral
+    (N,) [N s] of each thruster's thrust up to `time`.
     """
 
     def __init__(self, config: Config,
@@ -85,9 +87,20 @@ class ThrusterModel:
     def voltage(self, value: float) -> None:
         self._voltage = value
         self._thrust_of_pwm = self._curve.thrust(self._curve.pwm_us, value)
-        share = self._settings.saturation
+        share = self._settings.saturation if self._has_range else math.inf
         self._low = share * float(self._thrust_of_pwm.min())
         self._high = share * float(self._thrust_of_pwm.max())
+
+    @property
+    def _has_range(self) -> bool:
+        """Whether the largest thrust is known: commands in newtons pass no curve, and the default
+        one is that of another thruster."""
+        return self._settings.unit != "newton" or self._settings.curve != DEFAULT_CURVE
+
+    @staticmethod
+    def _are_pulses(thrust: Sequence[float]) -> bool:
+        """Whether thrusts (N,) in newtons all look like pulse widths."""
+        return all(RC_LOW <= abs(one) <= RC_HIGH for one in thrust)
 
     def change_settings(self, config: Config, gates_change: bool) -> None:
         """Use new settings from now on; gates_change: `filter.gates` has changed."""
@@ -157,7 +170,7 @@ class ThrusterModel:
             if gated.spikes is not None:
                 self._on_reject("thrusters", "command spike")
             saturated = max(gated.row) >= self._high or min(gated.row) <= self._low
-            self._on_command(saturated)
+            self._on_command(saturated or (not self._has_range and self._are_pulses(gated.row)))
             command = self._held.popleft()
             if gated.spikes is not None:
                 command = np.where(gated.spikes, self._command, command)
