@@ -32,7 +32,7 @@ from .filters.body_motion import NO_IMU, BodyMotion
 from .filters.depth import DepthFilter
 from .filters.inertial import InertialFilter
 from .filters.joints import NO_STATE, JointFilter, JointMotion
-from .filters.thrusters import SATURATED, ThrusterModel
+from .filters.thrusters import SATURATED, OnCommand, ThrusterModel
 from .filters.wrench import MeasuredWrench, NoWrench
 from .masks import FOUND_WRONG, NEVER_SEEN, RowMasks
 
@@ -55,11 +55,11 @@ class FilterChain:
     """The filters of all sensors; times [s] are relative to the origin of the readings.
 
     on_outlier(role, reason) counts what the filters reject, log(name, t, *values) feeds the frame
-    checks, on_command(saturated) is called with every thruster command."""
+    checks, on_command with every thruster command, as in `ThrusterModel`."""
 
     def __init__(self, config: Config, robot: RobotModel, clocks: Clocks,
                  on_outlier: Callable[[str, str], None], log: Callable[..., None],
-                 on_command: Callable[[bool], None]):
+                 on_command: OnCommand):
         self._config, self._clocks, self._log = config, clocks.sensors, log
         self.inertial = InertialFilter(
             config, self._clocks.get("imu", SensorClock()), self._clocks.get("dvl", SensorClock()),
@@ -196,7 +196,7 @@ class FilterChain:
 
 
 def _wrench_source(config: Config, on_outlier: Callable[[str, str], None],
-                   on_command: Callable[[bool], None]) -> ThrusterModel | MeasuredWrench | NoWrench:
+                   on_command: OnCommand) -> ThrusterModel | MeasuredWrench | NoWrench:
     thrusters = config.thrusters
     if not config.robot.vehicle or thrusters.source == "zero":
         return NoWrench()

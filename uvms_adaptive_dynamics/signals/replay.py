@@ -37,6 +37,7 @@ from .checks.imu_check import MIN_ORIENTATION_LAG
 from .decode.clocks import Clocks
 from .decode.readings import Reading
 from .filter_chain import FilterChain, FoundWrong
+from .filters.thrusters import OnCommand
 from .masks import RowMasks
 
 # [s] of the newest readings that are kept: a check of a minute may find a fault that began before
@@ -225,11 +226,11 @@ class Replay:
         self.logs: dict[str, list[np.ndarray]] = {}
         self._log: Callable[..., None] = self._note
         self._on_outlier: Callable[[str, str], None] = lambda role, reason: None
-        self._on_command: Callable[[bool], None] = lambda saturated: None
+        self._on_command: OnCommand = lambda saturated, changed: None
         self.filters = FilterChain(config, robot, clocks,
                                    lambda role, reason: self._on_outlier(role, reason),
                                    lambda name, t, *values: self._log(name, t, *values),
-                                   lambda saturated: self._on_command(saturated))
+                                   lambda *told: self._on_command(*told))
         self._masks = RowMasks(config, robot)
         self._queue, self._newest = deque(kept.readings), -math.inf
         self._before = deque(kept.samples)
@@ -281,7 +282,7 @@ class Replay:
         return tuple(self._pairs)
 
     def connect(self, on_outlier: Callable[[str, str], None], log: Callable[..., None],
-                on_command: Callable[[bool], None]) -> None:
+                on_command: OnCommand) -> None:
         """Report from now on."""
         self._on_outlier, self._log, self._on_command = on_outlier, log, on_command
 

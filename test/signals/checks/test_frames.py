@@ -22,7 +22,7 @@ from functools import cache
 import numpy as np
 import pytest
 from campaign_cases import also
-from frame_cases import CASES, recording, warned
+from frame_cases import CASES, on, recording, warned
 
 from uvms_adaptive_dynamics.config import Config
 from uvms_adaptive_dynamics.model.robot import RobotModel
@@ -95,6 +95,34 @@ def test_an_imu_that_leans_by_a_few_degrees_is_found_within_a_minute(rpy):
     """Five degrees cost 1.6 of pitch's held-out R^2 if the next mount is straight."""
     said = warned(recording(SEED, 42.0), {"imu.rpy": tuple(math.radians(a) for a in rpy)}, None)
     assert len(said) == 1 and said[0].startswith("dvl.rpy"), said
+
+
+def constant(microseconds, until=math.inf):
+    """A change of messages: all thrusters get the same command for so many seconds."""
+    def change(r, m, t):
+        return on("thrusters", lambda m: setattr(m, "data", 0.0 * m.data + microseconds))(r, m) if (
+            t < until) else m
+    return change
+
+
+@pytest.mark.parametrize("microseconds", [1500.0, 1600.0])
+def test_commands_that_never_change_while_the_vehicle_moves_are_named(microseconds):
+    """Also if they ask for thrust: its impulse in windows of unequal length is no sign of life."""
+    begin, change = recording(SEED, MINUTE)[0][2], constant(microseconds)
+    said, = warned([(r, change(r, m, t - begin), t) for r, m, t in recording(SEED, MINUTE)],
+                   {}, None)
+    assert said.startswith("thrusters.topic: none of ")
+    assert "'thruster_commands' changed the thrust while the vehicle moved" in said
+
+
+def test_commands_that_change_at_last_clear_their_topic():
+    """The vehicle was armed after the first check; what else is found then rests on the motion
+    that no command explains."""
+    begin, change = recording(SEED, 62.0)[0][2], constant(1500.0, until=33.0)
+    messages = [(r, change(r, m, t - begin), t) for r, m, t in recording(SEED, 62.0)]
+    assert warned(messages, {}, None, 32.0)[0].startswith("thrusters.topic")
+    assert not any(one.startswith("thrusters.topic")
+                   for one in warned(messages, {}, None, 42.0))
 
 
 ENU_FROM_NED = np.array([[0.0, 1.0, 0.0], [1.0, 0.0, 0.0], [0.0, 0.0, -1.0]])

@@ -72,7 +72,8 @@ def test_newtons_are_saturated_only_by_a_curve_of_their_own(tmp_path, thrust, ow
     curve.write_text("pwm_us,thrust_16V_N\n1100,-50\n1500,0\n1900,60\n")
     values = {"thrusters.unit": unit} | ({"thrusters.curve": str(curve)} if own else {})
     seen: list[bool] = []
-    thrusters = ThrusterModel(Config().with_values(values), on_command=seen.append)
+    thrusters = ThrusterModel(Config().with_values(values),
+                              on_command=lambda saturated, changed: seen.append(saturated))
     commanded(thrusters, lambda t: np.full(8, thrust), 2.0)
     assert (thrusters.wrench(1.9).mask_reason == "thruster saturated") == saturated
     assert seen and all(one == suspect for one in seen[20:])

@@ -309,7 +309,7 @@ class FrameChecks:
                 logs[name] = np.array(sorted(rows, key=lambda row: row[0]))
             yield
         # In the whole log, a fault that has just begun is diluted by the data before it.
-        recent, standing = {}, dict(self._results)
+        recent, standing = {}, self._checks.standing(self._results)
         if self._consistent:
             recent = yield from self._checks.steps(_since(logs, t - RECENT_DATA), standing)
         results = yield from self._checks.steps(logs, standing)
@@ -504,9 +504,9 @@ class FrameChecks:
         found = latest.get(name, UNDECIDED)
         return found if found.complete and found.findings else None
 
-    def add_command(self, saturated: bool) -> None:
+    def add_command(self, saturated: bool, changed: bool) -> None:
         """See `SensorChecks.add_command`."""
-        self._checks.add_command(saturated)
+        self._checks.add_command(saturated, changed)
 
 
 def _with_turn(result: CheckResult, turn: tuple[str, Mend] | None) -> CheckResult:

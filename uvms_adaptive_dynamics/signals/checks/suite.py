@@ -31,7 +31,7 @@ from ..filters.joints import joint_limits
 from .depth_check import check_depth
 from .dvl_check import OF_WORLD, check_velocity
 from .effort_scale import check_effort_scale, loads_of, tip_of
-from .finding import CHANGE_WINDOW, UNDECIDED, CheckResult, Finding, Mend, mismatch
+from .finding import CHANGE_WINDOW, UNDECIDED, CheckResult, Finding, Harm, Mend, mismatch
 from .gravity_direction import check_gravity_direction, loads_along
 from .imu_check import check_gravity, check_rates
 from .joint_check import ScaleCheck, check_joints
@@ -48,6 +48,7 @@ from .weak_thruster import with_share
 MIN_LOG_ROWS = 50
 # Share of saturated commands, and number of commands, from which the unit is wrong.
 SATURATED_SHARE, MIN_COMMANDS = 0.9, 100
+OF_TOPIC = "thrusters.topic"
 
 
 class SensorChecks:
@@ -75,11 +76,20 @@ class SensorChecks:
     def reset(self) -> None:
         """Forget the commands."""
         self._saturated_commands = self._commands = 0
+        self._commands_changed = False
 
-    def add_command(self, saturated: bool) -> None:
-        """Count a thruster command; saturated: see `ThrusterModel`."""
+    def add_command(self, saturated: bool, changed: bool) -> None:
+        """Count a thruster command; saturated, changed: as in `ThrusterModel`."""
         self._saturated_commands += saturated
+        self._commands_changed |= changed
         self._commands += 1
+
+    def standing(self, results: Mapping[str, CheckResult]) -> dict[str, CheckResult]:
+        """The results that still stand: commands that change have not always been the same."""
+        unchanging = any(finding.setting == OF_TOPIC for finding in results.get(
+            "thrusters", UNDECIDED).findings)
+        void = {"thrusters": UNDECIDED} if unchanging and self._commands_changed else {}
+        return dict(results) | void
 
     def steps(self, logs: dict[str, np.ndarray], before: Mapping[str, CheckResult]
               ) -> Generator[None, None, dict[str, CheckResult]]:
@@ -212,6 +222,14 @@ class SensorChecks:
                 f"{saturated} of {commands} thruster commands are at the end of the thrust curve, "
                 "or newtons of the size of pulse widths; "
                 f"check thrusters.unit (now '{self._config.thrusters.unit}') and the topic"))
+        if commands > MIN_COMMANDS and windows is not None and not self._commands_changed:
+            # (windows: the vehicle moved)
+            return mismatch(OF_TOPIC, (
+                f"none of {commands} commands on '{self._config.thrusters.topic}' changed the "
+                "thrust while the vehicle moved, so its efforts tell nothing; check "
+                f"{OF_TOPIC}, whether that topic carries what the motors get, and whether the "
+                "vehicle was armed (if it drifted, set thrusters.source to 'zero')"),
+                harm=Harm.FOLLOWED)
         findings = None if windows is None else thruster_findings(
             windows, logs["thrust"], logs["dvl"], self._allocation)
         if findings is None:

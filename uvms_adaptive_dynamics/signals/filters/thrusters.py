@@ -43,6 +43,9 @@ THRUST_FLOOR = 0.4      # [N] smallest scale of the gate
 COMMAND_INTERVALS, LATE_INTERVALS = 25, 2.0
 SATURATED, NO_COMMAND = "thruster saturated", "no thruster command"
 SETTLING = "rotors settle after a gap in the commands"
+# Called with every command: whether it is at the end of the thrust curve, or pulse widths are taken
+# for newtons; and whether command and thrust differ from the last ones.
+OnCommand = Callable[[bool, bool], None]
 SETTLED_TIME_CONSTANTS = 3.0  # time constants after which a rotor follows its command to 5 %
 
 
@@ -52,15 +55,14 @@ class ThrusterModel:
     The wrench of a tick is the mean over the tick's period: a command acts until the next one, and
     the instant of a tick may fall on either side of the change.
 
-    `on_reject(role, reason)` counts rejections; `on_command(saturated)` is called with every
-    command, saturated: it is at the end of the thrust curve, or pulse widths taken for newtons.
+    `on_reject(role, reason)` counts rejections; `on_command(saturated, changed)`: see OnCommand.
     `tried`: K other responses to the commands, whose impulses are logged too. `impulse`: integral
     (N,) [N s] of each thruster's thrust up to `time`.
     """
 
     def __init__(self, config: Config,
                  on_reject: Callable[[str, str], None] = lambda role, reason: None,
-                 on_command: Callable[[bool], None] = lambda saturated: None,
+                 on_command: OnCommand = lambda saturated, changed: None,
                  tried: Sequence[Response] = ()):
         self._on_reject, self._on_command = on_reject, on_command
         settings = config.thrusters
@@ -118,6 +120,7 @@ class ThrusterModel:
         # (N,) commands about neutral that the gate holds, and the last one that has left it
         self._held: deque[np.ndarray] = deque()
         self._command = np.zeros(self.count)
+        self._row: Sequence[float] | None = None    # [N] thrust of the last one
         self._tried_rotors.reset()
         self._tried_times: list[float] = []
         self._tried_rows: list[np.ndarray] = []
@@ -170,11 +173,16 @@ class ThrusterModel:
             if gated.spikes is not None:
                 self._on_reject("thrusters", "command spike")
             saturated = max(gated.row) >= self._high or min(gated.row) <= self._low
-            self._on_command(saturated or (not self._has_range and self._are_pulses(gated.row)))
             command = self._held.popleft()
             if gated.spikes is not None:
                 command = np.where(gated.spikes, self._command, command)
-            self._command = command
+            # (thrust alone changes with the voltage, a command alone within the dead zone)
+            changed = self._row is not None and any(
+                here != before and now != then for here, before, now, then
+                in zip(command, self._command, gated.row, self._row))
+            pulses = not self._has_range and self._are_pulses(gated.row)
+            self._on_command(saturated or pulses, changed)
+            self._command, self._row = command, gated.row
             self._pending.append((gated.t, self._efficiency * gated.row, saturated, command))
 
     def log_tried(self) -> None:
