@@ -25,8 +25,13 @@ from uvms_adaptive_dynamics.config import Config
 from uvms_adaptive_dynamics.model.prior import prior_from_config
 from uvms_adaptive_dynamics.model.robot import RobotModel
 from uvms_adaptive_dynamics.review import arm_exchange
-from uvms_adaptive_dynamics.review.arm_check import CHECKED_EVERY, arm_check, rows_of
-from uvms_adaptive_dynamics.review.arm_exchange import likely_order
+from uvms_adaptive_dynamics.review.arm_check import (
+    CHECKED_EVERY,
+    arm_check,
+    checked_period,
+    rows_of,
+)
+from uvms_adaptive_dynamics.review.arm_exchange import likely_order, mistaken_joint, room_of
 from uvms_adaptive_dynamics.review.arm_mount import mistaken_arm
 from uvms_adaptive_dynamics.review.review import Seen, review
 from uvms_adaptive_dynamics.uncertainty.thrust_scale import UNSHOWN
@@ -278,6 +283,35 @@ def test_a_gap_breaks_the_rows_off():
     holed = samples[:200] + samples[217:]
     found, = arm_check(holed, rows, PI, CONFIG, ROBOT).findings
     assert found.code == "joint_states.delay"
+
+
+def without_thrust(sample):
+    """The commands of a vehicle that is moved by something else, or is not armed."""
+    return replace(sample, wrench=np.array([0.0, 0.0, 9.0, 0.0, 0.0, 0.0]))
+
+
+def in_dead_zones(sample):
+    """The thrust of a vehicle on station, a hundredth of what moved it."""
+    return replace(sample, wrench=0.01 * sample.wrench)
+
+
+@pytest.mark.parametrize("change", [without_thrust, in_dead_zones])
+def test_a_vehicle_without_thrust_is_no_witness_of_its_arm(change):
+    """Its motion without effort said that joints of a healthy arm are exchanged, or that all
+    efforts are wrong and no factor corrects them."""
+    samples, rows = recorded(change=change)
+    assert arm_check(samples, rows, PI, CONFIG, ROBOT) == ([], UNSHOWN)
+    left = np.where(np.arange(10) < 6, 1.0, 0.0)
+    seen = Seen(PI, left, np.ones(10), False, False, np.inf, False, [])
+    assert review(samples, rows, seen, CONFIG, ROBOT).findings == []
+
+
+def test_joints_are_witnesses_of_each_other():
+    """An exchange is found without the vehicle."""
+    samples, _ = recorded(change=lambda sample: exchanged(without_thrust(sample)))
+    said = mistaken_joint(samples, CONFIG, ROBOT, checked_period(CONFIG),
+                          room_of(samples, CONFIG, ROBOT), 0.0)
+    assert said is not None and said.code == "joint_states.names"
 
 
 @pytest.mark.parametrize("share", [1.0, 1.15, 0.9])

@@ -55,6 +55,13 @@ def test_intervals_hold_the_coefficient():
     assert missed >= 298
 
 
+def test_nobody_confirms_nothing():
+    """A coefficient that channels with rows confirm is not confirmed where none of them judges."""
+    fit, direction = problem(np.random.default_rng(1), coefficient=3.0, noise=(0.1, 0.1))
+    assert fit.confirmed(direction, np.array([True, True]))
+    assert not fit.confirmed(direction, np.array([False, False]))
+
+
 def test_what_the_model_lacks_may_last_longer_than_a_cluster():
     """Motion and unexplained effort wander over 5 s. The standard error is .9 of the scatter over
     100 recordings of a minute; with clusters taken as independent it would be .66 of it."""

@@ -43,6 +43,7 @@ from .arm_exchange import (
     mistaken_joint,
     moving,
     room_of,
+    telling,
     with_lacking,
 )
 
@@ -102,7 +103,8 @@ def arm_check(samples: Sequence[Sample], rows: CheckedRows, pi: np.ndarray, conf
     places = np.minimum(np.searchsorted(rows.t, t), len(rows.t) - 1)
     same = np.abs(rows.t[places] - t) < 0.5 * config.filter.period
     t, columns, places = t[same], columns[same], places[same]
-    valid = rows.valid[places] & np.isfinite(columns).all(axis=2)
+    valid = (rows.valid[places] & np.isfinite(columns).all(axis=2)
+             & telling(samples, robot))
     if not valid.any():
         return ArmCheck([], UNSHOWN)
     columns = np.where(valid[:, :, None], columns, 0.0)

@@ -159,6 +159,19 @@ def moving(fit: RobustFit, robot: RobotModel) -> np.ndarray:
     return fit.valid[:, robot.arm_rows].any(axis=0)
 
 
+def telling(samples: Sequence[Sample], robot: RobotModel) -> np.ndarray:
+    """(C,) whether each channel's effort says something of the arm. That of a vehicle's axis does
+    if it varies by more than such a robot hardly notices: what moves an axis without thrust is
+    unknown, and what thrusters do in their dead zone proves nothing."""
+    found = np.ones(len(robot.channels), bool)
+    if robot.vehicle:
+        wrench, valid = (np.array([getattr(one, name)[:6] for one in samples])
+                         for name in ("wrench", "valid"))
+        found[:6] = [own.any() and effort[own].std() > least for effort, own, least
+                     in zip(wrench.T, valid.T, robot.negligible)]
+    return found
+
+
 def _guesses(samples: Sequence[Sample], config: Config, robot: RobotModel, room: np.ndarray,
              moves: np.ndarray) -> Iterator[tuple[SampleChange | None, tuple[int, ...], list[
                  tuple[ReportedFinding, np.ndarray | None]]]]:
@@ -221,7 +234,7 @@ def fitted(samples: Sequence[Sample], robot: RobotModel, settings: Filter) -> Ro
     raw = [robot.raw_rows(sample, drag=drag)
            for sample, drag in zip(samples, robot.links_drag_of(samples))]
     t, Y, tau, valid = low_passed_rows(samples, raw, settings)
-    fit = RobustFit(Y, tau, valid, t, witness=witnesses(tau.shape[1]))
+    fit = RobustFit(Y, tau, valid & telling(samples, robot), t, witness=witnesses(tau.shape[1]))
     return fit if fit.valid.any() else None
 
 

@@ -31,6 +31,7 @@ from ..signals.checks.finding import OF_POSITIONS, SIGN, Harm
 from ..signals.front_end import SignalFrontEnd
 from ..uncertainty.evidence import MATTERING_SHARE, ReportedFinding
 from .arm_check import CHECKED_EVERY, CheckedRows, arm_check, checked_period, rows_of
+from .arm_exchange import telling
 from .arm_mount import mistaken_arm
 from .left_over import Explained, explanations
 
@@ -73,7 +74,7 @@ def review(samples: Sequence[Sample], rows: CheckedRows, seen: Seen, config: Con
     mistaken = None
     # A wrong setting is wrong from the start; later, a failed thruster looks like an arm turned.
     before = [sample for sample in samples if sample.t < seen.changed_since]
-    if before and _arm_suspect(seen, robot):
+    if before and _arm_suspect(seen, telling(before, robot), robot):
         mistaken = mistaken_arm(before, config, robot, checked_period(config))
     if mistaken is not None:    # all else follows from it
         return Review([mistaken.finding], {}, sound=False)
@@ -130,10 +131,11 @@ def is_doubted(front: SignalFrontEnd) -> bool:
         for finding, _ in front.frames.findings)
 
 
-def _arm_suspect(seen: Seen, robot: RobotModel) -> bool:
+def _arm_suspect(seen: Seen, judges: np.ndarray, robot: RobotModel) -> bool:
     """Whether joints may come in another order, or the arm be mounted otherwise: it looks like a
-    change of the robot, like nothing that is known, or like a joint beyond its limits."""
+    change of the robot, like nothing that is known on one of the channels `judges` (C,), or like a
+    joint beyond its limits."""
     if not robot.vehicle or len(robot.joints) < 2:
         return False
-    unlike = seen.changed or bool((seen.left > MATTERING_SHARE).any())
+    unlike = seen.changed or bool((seen.left > MATTERING_SHARE)[judges].any())
     return unlike and not seen.doubted or any(one.code == OF_POSITIONS for one in seen.findings)

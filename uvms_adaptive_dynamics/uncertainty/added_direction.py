@@ -167,7 +167,8 @@ class RobustFit:
 
     def confirmed(self, direction: np.ndarray, judges: np.ndarray, before: float = 0.0) -> bool:
         """Whether the 95 % interval of `before` plus the coefficient of a direction (T, C) keeps
-        its sign without the rows of any one witness among the channels `judges` (C,).
+        its sign without the rows of any one witness among the channels `judges` (C,), if any of
+        these have rows.
 
         What the model lacks is alike in all rows of a witness, so a jackknife over time does not
         show it, but it is another on each."""
@@ -179,7 +180,7 @@ class RobustFit:
             one = self._coefficient(whole - N, right - b)
             if math.copysign(1.0, value) * (before + one.value) <= one.half_width(0.975):
                 return False
-        return True
+        return bool(judges.any())
 
     def explains_more(self, other: RobustFit, judges: np.ndarray, least: float) -> bool:
         """Whether the cost is below that of another fit to the same rows by more than `least`, also
