@@ -325,6 +325,31 @@ def test_the_scale_of_the_thrust_is_told(share):
     assert 1.05 < high / factor < 1.3
 
 
+def with_thrust_on(axes, share):
+    """A change of samples: the thrusters that act on these axes give this share."""
+    given = np.where(np.isin(np.arange(6), axes), share, 1.0)
+    return lambda sample: replace(sample, wrench=sample.wrench / given)
+
+
+def test_thrusters_that_do_not_carry_the_arm_are_not_accused_with_those_that_do():
+    """All thrust times .6 spoilt the surge of a vehicle whose vertical thrusters alone gave .6."""
+    samples, rows = recorded(change=with_thrust_on([2, 3, 4], 0.6))
+    found, = arm_check(samples, rows, PI, CONFIG, ROBOT).findings
+    said = found.sentence
+    assert found.code == "thrusters.efficiency" and "true thrust on heave, roll and pitch" in said
+    low, high = (float(one) for one in said.partition("(95 %: ")[2].split(")")[0].split(" to "))
+    assert low < 0.6 < high < 0.8
+    assert "for thrusters 5, 6, 7 and 8 only, [1, 1, 1, 1, 0." in said
+    assert "the rows of surge, sway and yaw deny" in said
+
+
+def test_what_the_arm_does_not_say_of_all_thrust_is_said_of_no_thrusters():
+    """Those that push sideways give .6: the vehicle's own rows show that the two kinds disagree,
+    but the arm, which the others carry, not which of them is wrong."""
+    samples, rows = recorded(change=with_thrust_on([0, 1, 5], 0.6))
+    assert arm_check(samples, rows, PI, CONFIG, ROBOT) == ([], UNSHOWN)
+
+
 def test_thrust_that_its_dead_zone_takes_away_is_no_scale():
     """Two newtons of each thruster that do not arrive, as of one that hardly turns: two independent
     vehicles on station seemed to carry their arms with half the thrust, or with 1.24 times."""

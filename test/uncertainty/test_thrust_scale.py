@@ -19,9 +19,16 @@ from types import SimpleNamespace
 import numpy as np
 import pytest
 
+from uvms_adaptive_dynamics.config import Config
 from uvms_adaptive_dynamics.uncertainty.added_direction import MIN_PIECES, Coefficient
 from uvms_adaptive_dynamics.uncertainty.arm_evidence import Scale
-from uvms_adaptive_dynamics.uncertainty.thrust_scale import ThrustRatio, thrust_scale
+from uvms_adaptive_dynamics.uncertainty.thrust_scale import (
+    Drive,
+    Extent,
+    ThrustRatio,
+    drives_of,
+    thrust_scale,
+)
 
 
 @pytest.mark.parametrize("factor, stddev, pieces, off", [
@@ -67,3 +74,48 @@ def test_a_scale_beyond_what_any_cause_explains_is_not_shown(factor, stddev, sho
     assert (found is not None) == shown
     if found is not None:
         assert f"is {factor:.2f} times" in found.sentence()
+
+
+SIDEWAYS, UP = Drive((0, 1, 2, 3), (0, 1, 5)), Drive((4, 5, 6, 7), (2, 3, 4))
+
+
+def test_thrusters_are_told_apart_by_where_they_push():
+    """Up and down, and sideways; one that pushes both ways joins them; an axis without thrusters is
+    nobody's."""
+    allocation = np.reshape(Config().thrusters.allocation, (6, 8))
+    assert drives_of(allocation) == (SIDEWAYS, UP)
+    tilted = allocation.copy()
+    tilted[2, 0] = 0.5
+    assert drives_of(tilted) == (Drive(tuple(range(8)), tuple(range(6))),)
+    no_roll = allocation.copy()
+    no_roll[3] = 0.0
+    assert drives_of(no_roll) == (SIDEWAYS, Drive(UP.thrusters, (2, 4)))
+    assert drives_of(np.zeros((6, 0))) == ()
+
+
+def test_what_to_set_is_told_for_the_thrusters_that_testify():
+    """Beside what is set already; of the others it is said that nothing is known."""
+    scale = ThrustRatio(0.6, Coefficient(math.log(0.6), 0.05, 30),
+                        part=Extent((UP,), SIDEWAYS.axes, False, 8))
+    said = scale.finding(True, (0.9,) * 8).sentence
+    assert "the true thrust on heave, roll and pitch is 0.60 times" in said
+    assert "of surge, sway and yaw it says nothing" in said
+    assert ("multiply thrusters.efficiency by 0.60 for thrusters 5, 6, 7 and 8 only, "
+            "[0.9, 0.9, 0.9, 0.9, 0.54, 0.54, 0.54, 0.54]") in said
+    assert "for thrusters" not in ThrustRatio(
+        0.6, Coefficient(math.log(0.6), 0.05, 30)).finding().sentence
+
+
+@pytest.mark.parametrize("stddev, part", [
+    ({0: 0.1, 2: 0.1}, None), ({0: 2.0, 2: 0.1}, Extent((UP,), (0, 1, 5), False, 8))])
+def test_axes_whose_rows_do_not_bound_their_thrust_are_no_part_of_the_scale(stddev, part,
+                                                                           monkeypatch):
+    """What is said of all thrust would be said of them without any evidence."""
+    def scale(factor, error):
+        return Scale(factor, Coefficient(math.log(factor), error, 30), 0.0, False)
+    module = "uvms_adaptive_dynamics.uncertainty.thrust_scale"
+    monkeypatch.setattr(f"{module}.scale_of_all", lambda fit, joints: scale(0.9, 0.1))
+    monkeypatch.setattr(f"{module}.scale_of", lambda fit, which, judged_by_channels: scale(
+        1.0, stddev[int(np.argmax(which))]))
+    fit = SimpleNamespace(predicted=np.zeros((1, 10)))
+    assert thrust_scale(fit, 4, 0.0, (SIDEWAYS, UP)).part == part

@@ -36,7 +36,7 @@ from ..uncertainty.arm_evidence import (
     witnesses,
 )
 from ..uncertainty.evidence import ReportedFinding
-from ..uncertainty.thrust_scale import UNSHOWN, thrust_scale
+from ..uncertainty.thrust_scale import UNSHOWN, drives_of, thrust_scale
 from .arm_exchange import (
     EXCHANGE_STRIDE,
     low_passed_rows,
@@ -128,10 +128,10 @@ def arm_check(samples: Sequence[Sample], rows: CheckedRows, pi: np.ndarray, conf
     fault = arm_findings(fit, late[:, :, 0], turned, robot.joints, config.joint_states, room,
                          drag_gain, own, OF_COMMANDS if by_command else OF_WRENCH)
     if fault is None and not sign_doubted:
-        scale = thrust_scale(fit, n, config.uncertainty.scale_stddev)
+        scale = thrust_scale(fit, n, config.uncertainty.scale_stddev, drives_of(robot.allocation))
         if scale is None:
             return ArmCheck([], UNSHOWN)
-        off = scale.finding(by_command)
+        off = scale.finding(by_command, config.thrusters.efficiency)
         if off is not None:
             return ArmCheck([off])
         # (efforts that come in N m are the driver's, and as accurate as it says)
