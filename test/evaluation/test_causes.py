@@ -22,6 +22,7 @@ from uvms_adaptive_dynamics.evaluation.causes import (
     masked_rows,
     missing_messages,
     partly_masked,
+    refused_inputs,
     remedies,
     remedy,
 )
@@ -136,3 +137,38 @@ def test_settings_in_remedies_exist(role):
     if role != "wrench":
         assert {f"{role}.topic", f"{role}.timeout"} <= names
     assert not set(ADVICE_FOR_REASON) & set(ROLE_OF_REASON)
+
+
+def test_refused_messages_are_a_finding_of_their_own():
+    """Whatever rows they cost: more than may be refused without a warning. Copies, and a DVL
+    without bottom lock, are none."""
+    imu, dvl, depth = state("imu", used=80), state(used=70, refused=30), state("depth", used=95)
+    for found, reason in (*((imu, "stamp ahead of its clock"),) * 20, *((depth, "spike"),) * 5,
+                          *((depth, NOT_LATER),) * 40):
+        found.received += 1
+        found.count_rejected(reason)
+    said = refused_inputs({"imu": imu, "dvl": dvl, "depth": depth})
+    assert list(said) == ["imu"]
+    assert said["imu"].startswith("imu: 20 of 100 messages on '/imu' were refused, 20 of them for "
+                                  "'stamp ahead of its clock'")
+
+
+def test_bursts_without_stamps_are_the_reason_of_a_silence():
+    """Not pauses of the driver; nor is an input complete whose messages came out of order."""
+    commands = state("thrusters", used=200)
+    for interval in [*[2e-5] * 49, 1.0] * 4:
+        commands.clock.intervals.add(interval, of_stamps=False)
+    said = remedy("no thruster command", {"thrusters": commands})
+    assert said.startswith("thrusters: its messages come about 50 at a time, every 1.00 s")
+    joints = state("joint_states", used=80)
+    joints.received = 100
+    joints.rejected[NOT_LATER] = 20
+    assert "20 came after later ones" in remedy("no joint state", {"joint_states": joints})
+
+
+def test_filters_that_start_again_and_again_are_not_told_to_record_for_longer():
+    masked = {"surge": {"filters start": 90}}
+    (said,) = masked_rows(masked, ["surge"], {}, restarts=20)
+    assert "restarted 20 times" in said and "record for longer" not in said
+    (said,) = masked_rows(masked, ["surge"], {})
+    assert said.endswith("record for longer")

@@ -119,15 +119,28 @@ def _refusals(state: InputState) -> str:
             + ADVICE_FOR_REFUSAL.get(reason, "fix the driver"))
 
 
+def refused_inputs(states: Mapping[str, InputState]) -> dict[str, str]:
+    """A sentence, by role, on each input of which more is refused than may be without a warning. Of
+    messages without bottom lock, the rows that they cost tell."""
+    return {role: f"{role}: {_refusals(state)}" for role, state in states.items()
+            if sum(count for reason, count in _wrong(state).items()
+                   if reason not in ADVICE_FOR_REFUSAL) > MAX_REJECTED_SHARE * state.received}
+
+
 def masked_rows(masked: Mapping[str, Mapping[str, int]], channels: list[str],
-                states: Mapping[str, InputState]) -> list[str]:
-    """A sentence for each reason that masks most rows of `channels`, none of whose rows count."""
+                states: Mapping[str, InputState], restarts: int = 0) -> list[str]:
+    """A sentence for each reason that masks most rows of `channels`, none of whose rows count.
+
+    restarts: of all signals, after each of which the filters start again."""
     by_reason: dict[str, list[str]] = {}
     for channel in channels:
         if counts := Counter(masked.get(channel, {})):
             by_reason.setdefault(counts.most_common(1)[0][0], []).append(channel)
+    again = (f"all signals restarted {restarts} times, since a clock jumped or no sensor was "
+             "received for seconds; receive or record them without such pauses")
     return [f"no row of {', '.join(found)} counts, mostly for '{reason}': "
-            f"{remedy(reason, states, found)}" for reason, found in by_reason.items()]
+            + (again if restarts and reason == FILTERS_START else remedy(reason, states, found))
+            for reason, found in by_reason.items()]
 
 
 def partly_masked(masked: Mapping[str, Mapping[str, int]], channels: Sequence[str], ticks: int,
@@ -180,10 +193,14 @@ def remedy(reason: str, states: Mapping[str, InputState], channels: Sequence[str
         return said
     if reason in SILENCES and _wrong(state).total() > MAX_REJECTED_SHARE * state.received:
         return _refusals(state)
+    if reason in SILENCES and state.clock.intervals.bursts:
+        return f"{role}: {state.clock.intervals.sentence()}"
     rate = "" if state.clock.rate is None else f" at {state.clock.rate:.3g} Hz"
     doubts = Counter({doubt: count for doubt, count in state.doubted.items()
                       if doubt.startswith(DOUBTS.get(reason, ()))}).most_common(1)
     but = "".join(f", {count} times with '{doubt}'" for doubt, count in doubts)
+    if (old := state.rejected[NOT_LATER]) > MAX_REJECTED_SHARE * state.received:
+        but += f", {old} came after later ones or were copies"
     return (f"{state.used} of {state.received} messages on '{state.topic}' arrived and were used"
             f"{rate}{but}; {_check(reason, state, doubts, channels)}")
 

@@ -39,7 +39,7 @@ from ..terminal import progress_on_terminal
 from ..uncertainty.evidence import ReportedFinding
 from ..uncertainty.statement import Statement
 from .bags import BagContents, check_bag
-from .causes import first_time, masked_rows, partly_masked, remedies
+from .causes import first_time, masked_rows, partly_masked, refused_inputs, remedies
 from .drift_check import drifts
 from .failures import FailureLog
 from .judged import statement_of
@@ -233,8 +233,8 @@ def _learn(made: Iterable[Batch | Signals], bags: Sequence[BagContents], recorde
 
 def _masked_findings(log: RunLog, robot: RobotModel, config: Config, signals: Signals,
                      bags: Sequence[BagContents]) -> list[ReportedFinding]:
-    """Why no row of a channel counts, or why a large share does not; channels that are left out are
-    not reported."""
+    """Why no row of a channel counts, or why a large share does not, and which inputs were refused
+    besides; channels that are left out are not reported."""
     valid, left_out = log.rows().valid, robot.left_out(config)
     places = {name: c for c, name in enumerate(robot.channels) if not left_out[c]}
     empty = [name for name, c in places.items() if not valid[:, c].any()]
@@ -243,7 +243,10 @@ def _masked_findings(log: RunLog, robot: RobotModel, config: Config, signals: Si
     def since(channel: str, reason: str) -> float | None:
         return first_time(signals.mask_spans[places[channel]], reason, bags)
 
-    return [ReportedFinding("masked rows", sentence)
-            for sentence in (*masked_rows(signals.masked, empty, signals.states),
-                             *partly_masked(signals.masked, others, signals.ticks, since,
-                                            signals.states))]
+    restarts = sum(n for name, n in signals.counters.items() if name.startswith("reset: "))
+    said = [*masked_rows(signals.masked, empty, signals.states, restarts),
+            *partly_masked(signals.masked, others, signals.ticks, since, signals.states)]
+    refused = [ReportedFinding(role, sentence)
+               for role, sentence in refused_inputs(signals.states).items()
+               if not any(f"'{signals.states[role].topic}' were refused" in one for one in said)]
+    return [ReportedFinding("masked rows", sentence) for sentence in said] + refused

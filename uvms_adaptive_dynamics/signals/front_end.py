@@ -41,7 +41,7 @@ from .decode.input_state import SILENCE_TIMEOUTS, InputStatus, input_status
 from .decode.readings import ClockJump, MessageReader, Reading
 from .decode.sensor_clock import SensorClock
 from .filter_chain import FilterChain, FoundWrong
-from .filters.pace import slow_sensors
+from .filters.pace import late_sensors, slow_sensors
 from .gates.choose import frozen_sensor_gate, publisher_gate
 from .gates.frozen import FrozenSensorGate
 from .gates.joint_exchange import JointExchange
@@ -270,8 +270,11 @@ class SignalFrontEnd:
 
     def _latency_with(self, mends: Mends) -> float:
         """The latency [s] with readings that are put right by these mends."""
-        return max(self.config.filter.latency,
-                   min(self._filters.wait() + mends.late + self._rates.late, LONGEST_WAIT))
+        return max(self.config.filter.latency, min(self._wait(mends), LONGEST_WAIT))
+
+    def _wait(self, mends: Mends) -> float:
+        """[s] of data after a tick until everything for its sample has arrived."""
+        return self._filters.wait() + mends.late + self._rates.late
 
     def flush(self) -> list[Sample]:
         """The samples up to the last message, at the end of a recording."""
@@ -348,7 +351,9 @@ class SignalFrontEnd:
     @property
     def warnings(self) -> list[str]:
         """Sentences for the operator, each with the setting to change; empty if all is well."""
-        slow = slow_sensors(self._reader.clocks.sensors, self.config.filter.lowpass)
+        clocks = self._reader.clocks.sensors
+        slow = [*late_sensors(clocks, self.latency, self._wait(self._right.mends)),
+                *slow_sensors(clocks, self.config.filter.lowpass)]
         return signal_warnings(
             [*self._reader.clocks.sentences(), *slow, *self._rates.sentences(),
              *self._exchange.sentences(), *self._filters.sentences()],

@@ -92,6 +92,60 @@ def test_a_stall_of_the_network_is_no_step():
     assert set(found) == {GOOD} and clock.offset == pytest.approx(0.01)
 
 
+def in_bursts(every, seconds, period=0.01, lost=0.0, first=0.0, clock=None):
+    """(clock, statuses) of regular stamps that arrive together every so many seconds."""
+    rng, clock, found = np.random.default_rng(7), clock or SensorClock(), []
+    for k in np.flatnonzero(rng.random(int(seconds / period)) >= lost):
+        t = first + period * k
+        arrival = every * math.ceil(t / every + 1e-9) + 1e-5 * k % 0.01
+        found.append(clock.add(START + t, START + arrival))
+        if clock.can_begin and arrival > first + 0.5 + every:
+            clock.begin()
+    return clock, found
+
+
+@pytest.mark.parametrize("every, period, lost", [
+    (0.3, 0.01, 0.0), (1.0, 0.01, 0.0), (1.0, 0.01, 0.2), (1.0, 0.1, 0.0), (1.0, 0.1, 0.3)])
+def test_bursts_are_used_by_their_stamps(every, period, lost):
+    """Transport can only delay: the offset is that of the newest message of each burst, none is
+    ahead of it, and the lateness says how long the oldest has waited."""
+    clock, found = in_bursts(every, 30.0, period, lost)
+    assert set(found) == {StampStatus.NEW, GOOD}
+    assert -0.02 < clock.offset < period + 0.02
+    assert clock.lateness == pytest.approx(every, abs=period + 0.04)
+    assert clock.delay >= clock.lateness
+
+
+def test_bursts_longer_than_any_open_tick_are_waited_for_once_they_are_known():
+    """The first ones are too late; nothing is ahead, and no step is found."""
+    clock = begun([0.01] * 30)
+    _, found = in_bursts(2.0, 30.0, period=0.1, first=4.0, clock=clock)
+    assert set(found) == {GOOD, LATE} and set(found[-160:]) == {GOOD}
+    assert clock.lateness == pytest.approx(2.0, abs=0.2)
+
+
+def test_a_message_faster_than_the_first_ones_lowers_the_offset():
+    """All had waited for .3 s; then the queue is empty. One message that was stamped ahead in
+    between is refused, and no other."""
+    clock = begun([0.31] * 10)
+    stamps = START + 1.0 + 0.1 * np.arange(60)
+    receives = np.maximum(stamps + 0.01, START + 1.3)
+    stamps[20] += 0.9
+    found = add(clock, stamps, receives)
+    assert found[20] is AHEAD and found.count(GOOD) == 59
+    assert clock.offset == pytest.approx(0.01)
+
+
+def test_one_odd_message_makes_none_after_it_odd():
+    """A stamp .9 s ahead within a burst."""
+    clock, _ = in_bursts(1.0, 10.0)
+    stamps = START + 10.0 + 0.01 * np.arange(100)
+    receives = START + 11.0 + 1e-5 * np.arange(100)
+    stamps[30] += 1.5
+    found = add(clock, stamps, receives)
+    assert found[30] is AHEAD and found.count(GOOD) == 99
+
+
 def test_a_drift_is_followed():
     """100 ppm over ten minutes."""
     clock = begun([0.02 + 1e-4 * 0.1 * k for k in range(6000)])

@@ -56,6 +56,20 @@ def test_batches_are_of_stamps_of_a_regular_sensor(of_stamps, regularly):
     assert made.period is made.batches is None and made.spread(7.0) == 7.0
 
 
+def test_messages_without_stamps_that_had_waited_for_each_other_are_bursts():
+    """Fifty commands every second: their rate is right, and the sentence says what is unknown. A
+    pilot's commands, a fast sensor and a pause are none."""
+    made = filled([*[2e-5] * 49, 1.0] * 4, of_stamps=False, regularly=False)
+    assert made.period == pytest.approx(0.02, rel=0.05)
+    assert "about 50 at a time, every 1.00 s, without stamps" in made.sentence()
+    made.add(0.02, of_stamps=False)
+    for intervals in ([0.02] * 200, [*[0.02] * 40, 3.0] * 5, [2.5e-4] * 200, [0.02] * 100 + [4.0]):
+        assert filled(intervals, of_stamps=False, regularly=False).bursts is None
+    for _ in range(JITTER_INTERVALS):
+        made.add(0.02, of_stamps=False)
+    assert made.bursts is None and made.sentence() == ""
+
+
 @pytest.mark.parametrize("seed", range(3))
 def test_a_dvl_that_loses_its_bottom_lock_has_no_batches(seed):
     """Of a DVL that loses its lock whenever the vehicle tilts, ten messages come at a time every

@@ -17,7 +17,12 @@ from types import SimpleNamespace
 
 import pytest
 
-from uvms_adaptive_dynamics.signals.filters.pace import half_window, longest_gap, slow_sensors
+from uvms_adaptive_dynamics.signals.filters.pace import (
+    half_window,
+    late_sensors,
+    longest_gap,
+    slow_sensors,
+)
 
 
 def clock(period):
@@ -46,3 +51,18 @@ def test_a_rate_that_does_not_show_the_motion_is_said(role, rate, slow):
 def test_no_low_pass_asks_for_no_rate():
     """Then rows contain every frequency that the sensor does."""
     assert slow_sensors({"imu": clock(0.25)}, lowpass=0.0) == []
+
+
+@pytest.mark.parametrize("latency, wait, said", [
+    (1.4, 1.4, "every sample waits 1.4 s"), (2.0, 3.41, "set filter.latency to 3.5 or more")])
+def test_bursts_are_told_with_the_latency_that_they_need(latency, wait, said):
+    """Samples wait for them by themselves for two seconds at most. A usual jitter is not told, nor
+    a sensor whose stamps say nothing."""
+    clocks = {"imu": SimpleNamespace(lateness=0.98, tells_time=True),
+              "dvl": SimpleNamespace(lateness=0.3, tells_time=True),
+              "depth": SimpleNamespace(lateness=0.9, tells_time=False)}
+    (sentence,) = late_sensors(clocks, latency, wait)
+    assert sentence.startswith("filter.latency: messages of imu arrive in bursts or late, up to 1")
+    assert said in sentence
+    del clocks["imu"]
+    assert late_sensors(clocks, latency, wait) == []

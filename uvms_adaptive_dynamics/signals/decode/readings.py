@@ -175,7 +175,9 @@ class MessageReader:
             if held.stamp is None or state.clock.fits(held.stamp, held.receive):
                 fitting.append(held)
             else:
-                state.count_rejected(Handling.AHEAD.value)
+                offset = state.clock.offset
+                late = offset is not None and held.receive - held.stamp > offset
+                state.count_rejected((Handling.LATE if late else Handling.AHEAD).value)
         return fitting
 
     def _readings(self, messages: list[_Held]) -> list[Reading]:

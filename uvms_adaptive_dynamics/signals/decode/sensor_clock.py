@@ -16,10 +16,11 @@
 
     reception - stamp = transport delay of the message - error of the sensor's clock
 
-A low quantile of this difference follows the clock, since some messages always travel fast. When
-the difference changes suddenly, either the clock or the transport has stepped, and the intervals
-tell which: after a clock step the stamps jump while messages arrive as regularly as before; in a
-network stall, reception is irregular while the stamps are regular.
+A low quantile of this difference follows the clock, since transport can only delay and some
+messages always travel fast. When the difference changes suddenly, either the clock or the transport
+has stepped, and the intervals tell which: after a clock step the stamps jump while messages arrive
+as regularly as before; in a network stall, or where messages arrive in bursts, reception is
+irregular while the stamps are regular.
 
 Stamps of measurements that come in batches are spread first (`stamp_intervals`).
 """
@@ -28,13 +29,14 @@ from __future__ import annotations
 import math
 from collections import deque
 from enum import Enum
-from statistics import median_high  # (one of the values)
+from statistics import median
+from typing import NamedTuple
 
 from .clock_drift import ClockDrift
 from .shared_stamps import SharedStamps
 from .stamp_intervals import StampIntervals
 
-BUCKET = 0.1            # [s] of reception; the smallest difference in each bucket counts
+BUCKET = 0.1            # [s] of reception; the extreme differences in each bucket count
 BUCKETS = 100           # over which the quantile is taken: ten seconds of a fast sensor
 BUCKET_QUANTILE = 0.1   # over the buckets: ten buckets outvote a wrong message
 CLOCK_STEP = 0.1        # [s] of difference beyond any driver's jitter
@@ -59,11 +61,20 @@ class StampStatus(Enum):
     STEPPED = "clock stepped"
 
 
+class Bucket(NamedTuple):
+    """Smallest and largest difference [s] of the messages received from `begin` [s] on."""
+
+    begin: float
+    least: float
+    most: float
+
+
 class SensorClock:
     """Differences between reception and stamp [s] of one sensor.
 
-    `offset`: their low quantile, None before `begin`; `lateness`: typical delay of a message behind
-    the fastest ones [s]; `intervals`: those between the messages.
+    `offset`: their low quantile, None before `begin`; `lateness`: delay [s] behind the fastest
+    messages within which nearly all arrive, the first ones of a burst too; `intervals`: those
+    between the messages.
     `correction` [s] is to be added to the stamps, `latency` is the transport delay [s] that remains
     then, `first_latency` the one at the beginning; `Clocks`, which sees all sensors, finds them.
     """
@@ -97,7 +108,7 @@ class SensorClock:
     def _restart(self) -> None:
         """Forget the differences, as after a step."""
         self._drift = ClockDrift(RIGHT_CLOCK)
-        self._buckets: deque[tuple[float, float]] = deque(maxlen=BUCKETS)   # (reception, smallest)
+        self._buckets: deque[Bucket] = deque(maxlen=BUCKETS)
         self._bucket_end = -math.inf
         self._odd: list[tuple[float, float]] = []    # (reception, difference) of a possible step
 
@@ -193,13 +204,17 @@ class SensorClock:
             self._first.append((stamp, receive))
             return StampStatus.NEW
         difference = receive - stamp
-        stamp_moved = abs(stamp - self._stamp - (self.period or 0.0))
-        receive_moved = abs(receive - self._receive - (self.period or 0.0))
         # (usual delays differ by `lateness`, which contains what a clock has lost meanwhile)
-        if -CLOCK_STEP <= difference - self.offset <= self.lateness + CLOCK_STEP:
-            self._odd.clear()
-        elif self._odd or stamp_moved > receive_moved or difference - self.offset > LATEST:
-            return self._judge_step(receive, difference)
+        if not -CLOCK_STEP <= difference - self.offset <= self.lateness + CLOCK_STEP:
+            steps = any(abs(difference - other) <= AGREE for _, other in self._odd)
+            delayed = _may_follow((self._stamp, self._receive), (stamp, receive),
+                                  self.period or 0.0)
+            if delayed and not steps and difference - self.offset > LATEST:
+                # Bursts so long are waited for once they are known.
+                self._measure_offset(receive, difference)
+            if steps or not delayed or difference - self.offset > LATEST:
+                return self._judge_step(receive, difference)
+        self._odd.clear()
         self._take(stamp, receive)
         return StampStatus.GOOD
 
@@ -212,22 +227,37 @@ class SensorClock:
         """Initialize the clock from the messages so far, without stamps far from the others."""
         if self.offset is not None or not self._first:
             return
-        # Medians outvote wrong stamps. Buckets of reception give a burst of messages that had
-        # queued for this receiver a single vote.
-        buckets: dict[int, list[float]] = {}
-        for stamp, receive in self._first:
-            buckets.setdefault(math.floor((receive - self._first[0][1]) / BUCKET), []).append(
-                receive - stamp)
-        self.offset = median_high(median_high(bucket) for bucket in buckets.values())
+        clock = self._likeliest_series()
+        self.offset = min(receive - stamp for stamp, receive in clock)
         for stamp, receive in [first for first in self._first if self.fits(*first)]:
             self._take(stamp, receive)
         self._first.clear()
+        self._set_offset()
+
+    def _likeliest_series(self) -> list[tuple[float, float]]:
+        """Those of the first messages, (stamp, reception), that one clock stamped."""
+        intervals = [after[0] - before[0] for before, after in zip(self._first, self._first[1:])]
+        period = median([each for each in intervals if each > 0.0] or [0.0])
+        series: list[list[tuple[float, float]]] = []
+        for stamp, receive in self._first:
+            nearest = min((one for one in series if _may_follow(one[-1], (stamp, receive), period)),
+                          key=lambda one: abs(receive - stamp - one[-1][1] + one[-1][0]),
+                          default=None)
+            if nearest is None:
+                series.append(nearest := [])
+            nearest.append((stamp, receive))
+        # Several messages outvote a wrong stamp. Buckets of reception give messages that had queued
+        # for this receiver a single vote.
+        return max(series, key=lambda one: (
+            len({math.floor((receive - self._first[0][1]) / BUCKET) for _, receive in one}),
+            len(one), min(receive - stamp for stamp, receive in one)))
 
     def fits(self, stamp: float, receive: float) -> bool:
         """Whether this clock may have given a stamp."""
         if self.offset is None:
             return not self.tells_time
-        return -CLOCK_STEP <= receive - stamp - self.offset <= LATEST
+        latest = max(LATEST, self.lateness + CLOCK_STEP)
+        return -CLOCK_STEP <= receive - stamp - self.offset <= latest
 
     def _take(self, stamp: float, receive: float) -> None:
         self.intervals.add(stamp - self._stamp, of_stamps=True)
@@ -246,27 +276,38 @@ class SensorClock:
         found = self._odd
         self._restart()
         self._stamp, self._receive = receive - difference, receive
-        self._buckets.extend(found)
+        self._buckets.extend(Bucket(at, one, one) for at, one in found)
         self._set_offset()
         return StampStatus.STEPPED
 
     def _measure_offset(self, receive: float, difference: float) -> None:
         if receive >= self._bucket_end:
             if self._buckets:
-                self._drift.add(*self._buckets[-1])
+                self._drift.add(*self._buckets[-1][:2])
             self._bucket_end = receive + BUCKET
-            self._buckets.append((receive, difference))
+            self._buckets.append(Bucket(receive, difference, difference))
             self._set_offset()
             self.intervals.find_batches()
-        elif difference < self._buckets[-1][1]:
-            self._buckets[-1] = self._buckets[-1][0], difference
+        else:
+            begin, least, most = self._buckets[-1]
+            self._buckets[-1] = Bucket(begin, min(difference, least), max(difference, most))
 
     def _set_offset(self) -> None:
-        now, rate = self._buckets[-1][0], self._drift.rate
-        ordered = sorted([difference + rate * (now - at) for at, difference in self._buckets]
-                         if rate else [difference for _, difference in self._buckets])
-        self.offset = ordered[int(BUCKET_QUANTILE * len(ordered))]
-        self.lateness = ordered[int((1.0 - BUCKET_QUANTILE) * (len(ordered) - 1))] - self.offset
+        now, rate, count = self._buckets[-1].begin, self._drift.rate, len(self._buckets)
+        drifted = [rate * (now - begin) for begin, *_ in self._buckets]
+        least = sorted(b.least + gained for b, gained in zip(self._buckets, drifted))
+        most = sorted(b.most + gained for b, gained in zip(self._buckets, drifted))
+        self.offset = least[int(BUCKET_QUANTILE * count)]
+        self.lateness = most[int((1.0 - BUCKET_QUANTILE) * (count - 1))] - self.offset
+
+
+def _may_follow(last: tuple[float, float], message: tuple[float, float], period: float) -> bool:
+    """Whether the clock that stamped `last` may have stamped a message, both (stamp, reception)
+    [s], of a sensor with this period [s]: its stamp is no farther from regular than its reception.
+    Otherwise it would be the stamp that has moved, not the message that has waited."""
+    (stamp_before, receive_before), (stamp, receive) = last, message
+    return (abs(stamp - stamp_before - period)
+            <= abs(receive - receive_before - period) + CLOCK_STEP)
 
 
 def clock_sentence(sensor: SensorClock) -> str:

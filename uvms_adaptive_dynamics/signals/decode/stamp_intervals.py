@@ -25,7 +25,7 @@ import math
 from bisect import bisect_left, insort
 from collections import deque
 from collections.abc import Sequence
-from statistics import fmean, median_high, pstdev  # (median_high is one of the values)
+from statistics import fmean, median, median_high, pstdev  # (median_high is one of the values)
 from typing import NamedTuple
 
 from ..gates.two_publishers import RATE_RATIO, UNEVEN
@@ -44,6 +44,9 @@ BATCH_SHARE = 0.42
 # bottom lock.
 TOGETHER, LONGEST_BATCHING = 0.2, 1.0
 LONGEST_BATCH = 0.95    # quantile of the intervals that is one between batches of up to 20 messages
+# [s] No node sends a robot's commands or readings that fast without stamps: messages received
+# closer together than this, with pauses that matter (the second) between, had waited on the way.
+TOO_FAST, LONG_WAIT = 0.001, 0.1
 
 
 class Batches(NamedTuple):
@@ -53,12 +56,18 @@ class Batches(NamedTuple):
     period: float
     interval: float
 
+    def described(self) -> str:
+        """'its messages come about 5 at a time, every 0.10 s'"""
+        return (f"its messages come about {self.interval / self.period:.0f} at a time, every "
+                f"{self.interval:.2f} s")
+
 
 class StampIntervals:
     """Intervals of one sensor's messages.
 
     `period`: their median [s], None before the third message. `batches`: how messages come whose
-    stamps are spread, None for others. `crowded`: the rate has risen and the intervals have become
+    stamps are spread, None for others; `bursts`: how messages without stamps come that had waited
+    for each other, None for others. `crowded`: the rate has risen and the intervals have become
     uneven, so a second node publishes. `alternates`: the values show two nodes, so no batches.
     """
 
@@ -74,7 +83,9 @@ class StampIntervals:
         self._intervals: deque[float] = deque()
         self._ordered: list[float] = []     # the same, ascending
         self._of_stamps: deque[float] = deque(maxlen=JITTER_INTERVALS)
+        self._of_reception: deque[float] = deque(maxlen=JITTER_INTERVALS)
         self.batches: Batches | None = None
+        self.bursts: Batches | None = None
         self._even: float | None = None         # [s] mean interval while they were even
         self.crowded = self.alternates = False
         # [s] stamp of the last message, of the last one of the batch before, time given to the last
@@ -91,8 +102,12 @@ class StampIntervals:
             insort(ordered, interval)
             if of_stamps:
                 self._of_stamps.append(interval)
-            if self.batches:
-                self.period = self.batches.period
+            else:
+                self._of_reception.append(interval)
+                if interval > LONG_WAIT or self.bursts:
+                    self.bursts = _bursts(self._of_reception)
+            if together := self.batches or self.bursts:
+                self.period = together.period
             elif len(ordered) > 1:
                 self.period = ordered[len(ordered) // 2]    # the median
 
@@ -165,10 +180,14 @@ class StampIntervals:
         if self.alternates:
             return ""           # (its rejected messages are reported)
         if self.batches:
-            period, interval = self.batches
-            return (f"its messages come about {interval / period:.0f} at a time, every "
-                    f"{interval:.2f} s, with stamps given at reception; they are spread evenly "
-                    "over that time. Make its driver stamp each measurement when it is taken")
+            return (f"{self.batches.described()}, with stamps given at reception; they are spread "
+                    "evenly over that time. Make its driver stamp each measurement when it is "
+                    "taken")
+        if self.bursts:
+            return (f"{self.bursts.described()}, without stamps, so nothing tells when each of "
+                    f"them was sent, and rows that need them do not count or are up to "
+                    f"{self.bursts.interval:.2f} s off. Receive or record them without a buffer or "
+                    "a slow link between, or send a type with a header")
         if self.crowded:
             return ("its messages come more often than before, at uneven intervals, so a second "
                     "node probably publishes on its topic; stop one of them")
@@ -176,6 +195,16 @@ class StampIntervals:
             f"its stamps jitter by {self.jitter:.2f} s or more and come in bursts, so they are "
             "probably given at reception, with the network's jitter; make its driver stamp each "
             "measurement when it is taken")
+
+
+def _bursts(intervals: Sequence[float]) -> Batches | None:
+    """How messages come whose intervals of reception [s] these are, if they come in bursts."""
+    longest = max(intervals)
+    if len(intervals) < JITTER_INTERVALS or longest <= LONG_WAIT or median(intervals) > TOO_FAST:
+        return None
+    ends = [k for k, each in enumerate(intervals) if each > LONG_WAIT]
+    whole = list(intervals)[ends[0] + 1:ends[-1] + 1] or intervals
+    return Batches(fmean(whole), longest)
 
 
 def _are_even(intervals: Sequence[float]) -> bool:

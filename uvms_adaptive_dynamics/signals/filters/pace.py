@@ -13,13 +13,13 @@
 # limitations under the License.
 
 """Adaptation of windows and gaps to sensors slower than the settings assume, and warnings about
-sensors that are too slow."""
+sensors that are too slow or too late."""
 from __future__ import annotations
 
 import math
 from collections.abc import Mapping
 
-from ..decode.sensor_clock import SensorClock
+from ..decode.sensor_clock import LONGEST_LATENCY, SensorClock
 from ..gates.spikes import LOOKAHEAD, SPIKE_NEIGHBOURS
 
 # In periods of a slow sensor: half a window, since a fit needs five readings, and the longest gap
@@ -49,6 +49,25 @@ def window_wait(setting: float, clock: SensorClock) -> float:
     period = clock.period or 0.0
     return (clock.delay + half_window(setting, period)
             + min(SPIKE_NEIGHBOURS * period, LOOKAHEAD + period))
+
+
+def late_sensors(clocks: Mapping[str, SensorClock], latency: float, wait: float) -> list[str]:
+    """A sentence on the sensors that arrive in bursts so long that no usual transport explains
+    them, [] if there are none; latency [s]: that of the samples, wait [s]: what the sensors need.
+    """
+    late = {role: clock.lateness for role, clock in clocks.items()
+            if clock.tells_time and clock.lateness > LONGEST_LATENCY}
+    if not late:
+        return []
+    longest = max(late.values())
+    said = (f"filter.latency: messages of {', '.join(late)} arrive in bursts or late, up to "
+            f"{longest:.1f} s after others of the same sensor; ")
+    if wait > latency:
+        return [f"{said}rows before them do not count, since samples wait for {latency:.1f} s "
+                f"only: set filter.latency to {math.ceil(10.0 * wait) / 10.0:.1f} or more, or "
+                "receive or record them without a buffer or a slow link between"]
+    return [f"{said}they are dated by their stamps, and every sample waits {latency:.1f} s for "
+            "them. For newer estimates, receive them without a buffer or a slow link between"]
 
 
 def slow_sensors(clocks: Mapping[str, SensorClock], lowpass: float) -> list[str]:
