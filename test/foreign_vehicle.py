@@ -84,7 +84,8 @@ def _foreign(role, message, t):
     stamp = stamp_of(message)
     if role == "imu":       # FLU in NED
         q = message.orientation
-        turned = Rotation.from_matrix(NED_FROM_ENU) * Rotation.from_quat([q.x, q.y, q.z, q.w])
+        turned = (Rotation.from_matrix(np.array(NED_FROM_ENU))
+                  * Rotation.from_quat([q.x, q.y, q.z, q.w]))
         return make(IMU, header=message.header, orientation=quaternion(turned.as_quat()),
                     angular_velocity=message.angular_velocity,
                     linear_acceleration=message.linear_acceleration)

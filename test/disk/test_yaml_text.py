@@ -76,9 +76,10 @@ def test_what_is_not_data_is_refused_with_its_line(text, words):
 
 @pytest.mark.parametrize("opening", ["[", "{a: ", "- ", "? ", "[{a: "])
 def test_nesting_has_an_end(opening):
-    """Even at depths where the parser's recursion would crash the process."""
+    """Even at depths where the parser's recursion would crash the process. (PyYAML has a limit of
+    its own since 6.0.4, with its own words.)"""
     for count in (DEEPEST + 1, 20_000, 200_000):
-        assert "deep" in refusal(opening * count)
+        assert any(word in refusal(opening * count) for word in ("deep", "nesting depth"))
 
 
 def test_nesting_of_forty_is_none_of_our_business():

@@ -16,6 +16,7 @@
 
 import numpy as np
 import pytest
+from scipy.integrate import trapezoid  # numpy's has another name before 2.0
 
 from uvms_adaptive_dynamics.signals.filters.imu_integral import (
     FORCE_C,
@@ -168,7 +169,7 @@ def test_what_lines_leave_is_that_of_least_squares(turns):
     scaled = rng.normal(size=(n, 3))
     t, velocity = np.sort(rng.uniform(0.0, 4.0, n)), rng.normal(size=(n, 3))
     R, curve = rng.normal(size=(n, 3, 3)), rng.normal(size=n)
-    turned = np.array([np.trapezoid(R[:k + 1], t[:k + 1], axis=0) for k in range(n)])
+    turned = np.array([trapezoid(R[:k + 1], t[:k + 1], axis=0) for k in range(n)])
     known = velocity + turned @ bias - turns * np.outer(curve, slope)
     columns = [np.kron(np.ones((n, 1)), np.eye(3)), np.kron(t[:, None], np.eye(3)),
                BIAS_STDDEV * turned.reshape(-1, 3), scaled.reshape(-1, 1)]

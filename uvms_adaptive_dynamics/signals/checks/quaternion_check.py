@@ -68,7 +68,8 @@ def _agrees(logs: dict[str, np.ndarray], config: Config) -> bool:
 
 def _reordered(R_nb: Rotation, matrix: np.ndarray, axes: QuaternionAxes) -> Rotation:
     """The attitudes if their quaternions are times matrix (4, 4)."""
-    left, right = map(Rotation.from_matrix, axes)
+    # (copies: scipy before 1.14 refuses read-only arrays)
+    left, right = (Rotation.from_matrix(np.array(turn)) for turn in axes)
     Q = left.inv() * R_nb * right.inv()
     return left * Rotation.from_quat(Q.as_quat() @ matrix.T) * right
 
