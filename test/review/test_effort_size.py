@@ -76,6 +76,27 @@ def test_the_review_names_them_unless_a_check_has():
     assert not review(samples, rows, seen._replace(findings=(found,)), config, robot).findings
 
 
+@pytest.mark.parametrize("share, named", [((-1.0, -1.0), "efforts of j0, j1 oppose what"),
+                                          ((-0.5, -2.0), "efforts of j0, j1 oppose what"),
+                                          ((-1.0, 1.0), None), ((-1.0, 0.0), None),
+                                          ((1.0, 1.0), None)])
+def test_efforts_that_oppose_what_the_masses_need_are_named(share, named):
+    """If all do: no masses reverse a load. Some that do are the matter of the joints' check."""
+    config, robot, _ = arm_of(2)
+    said = effort_size(moving(robot, config, np.array(share)), config, robot)
+    assert (said is None) == (named is None)
+    assert named is None or said.code == "robot.mount_rpy" and named in said.sentence
+
+
+def test_friction_alone_opposes_nothing():
+    """Efforts that have nothing to do with the masses, of the size that these need."""
+    config, robot, _ = arm_of(2)
+    samples = moving(robot, config, np.array([1.0, 1.0]))
+    size = np.std([s.joint_torque for s in samples], axis=0)
+    rubbed = [replace(s, joint_torque=size * np.sign(s.mu_dot)) for s in samples]
+    assert effort_size(rubbed, config, robot) is None
+
+
 def test_too_few_rows_say_nothing():
     """Less than three seconds, or none that count."""
     config, robot, _ = arm_of(2)

@@ -182,6 +182,7 @@ NO_THRESHOLDS = {
     "evaluation/inspection/motion.py": "CHECK_ROUNDS",
     "evaluation/inspection/raw_values.py": "MOST_ORDERS",
     "evaluation/inspection/survey.py": "SURVEYED_SECONDS MOST_MESSAGES",
+    "review/effort_size.py": "NEXT_TO_ONE",
     "evaluation/logs/autopilot.py": "NO_ORIENTATION",
     "evaluation/logs/csv_columns.py": "SNIFFED MOST_NAMES",
     "evaluation/logs/dataflash.py": "LEAP_SECONDS GPS_EPOCH WEEK",

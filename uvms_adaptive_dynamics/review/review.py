@@ -12,9 +12,9 @@
 # See the License for the specific language governing permissions and
 # limitations under the License.
 
-"""Review the last minutes of one recording: whether the efforts are of the size that the arm's
-masses need, what explains what the estimate leaves, whether the joints come in another order or the
-arm is mounted otherwise, and what the coupling of arm and vehicle tells."""
+"""Review the last minutes of one recording: whether the efforts are of the size and sign that the
+arm's masses need, what explains what the estimate leaves, whether the joints come in another order
+or the arm is mounted otherwise, and what the coupling of arm and vehicle tells."""
 from __future__ import annotations
 
 import os
@@ -27,8 +27,9 @@ from ..config import Config
 from ..model.manipulator import ManipulatorModel
 from ..model.robot import RobotModel
 from ..model.sample import Sample
+from ..signals.checks.effort_scale import MOUNT
 from ..signals.checks.finding import OF_POSITIONS, SIGN, Harm
-from ..signals.checks.joint_effort_check import SCALES
+from ..signals.checks.joint_effort_check import OF_EFFORTS, SCALES
 from ..signals.front_end import SignalFrontEnd
 from ..uncertainty.evidence import MATTERING_SHARE, ReportedFinding
 from .arm_check import CHECKED_EVERY, CheckedRows, arm_check, checked_period, rows_of
@@ -80,10 +81,10 @@ def review(samples: Sequence[Sample], rows: CheckedRows, seen: Seen, config: Con
         mistaken = mistaken_arm(before, config, robot, checked_period(config))
     if mistaken is not None:    # all else follows from it
         return Review([mistaken.finding], {}, sound=False)
-    if not any(one.code == SCALES for one in seen.findings):
-        too_small = effort_size(samples, config, robot)
-        if too_small is not None:
-            return Review([too_small], {}, sound=False)
+    if not any(one.code in (SCALES, MOUNT, OF_EFFORTS, OF_POSITIONS) for one in seen.findings):
+        unlike_masses = effort_size(samples, config, robot)
+        if unlike_masses is not None:
+            return Review([unlike_masses], {}, sound=False)
     explained = Explained([], {}) if seen.doubted else explanations(
         samples, config, robot, seen.left, seen.held, seen.frozen)
     # Do not judge results that rest on a faulty sensor, nor a robot that has changed.
