@@ -194,6 +194,22 @@ def test_a_part_of_the_imu_may_freeze_alone(columns):
     assert all(answer is None for answer in imu_with_a_frozen_part((), begin=1.0))
 
 
+@pytest.mark.parametrize("period", [0.1, 1.0])
+def test_an_attitude_that_comes_slowly_is_not_frozen_until_none_comes(period):
+    """Of a driver that merges it with newer rates: as long as new ones come. Once none does, it is
+    frozen since the last one, after half a second or one and a half of its intervals."""
+    gate, answers = FrozenSensorGate(rest_velocity=0.02), []
+    for k in range(1200):
+        t = 0.01 * k
+        shown = min(np.floor((t + 1e-9) / period) * period, 8.0)
+        row = [0.0, np.sin(shown), np.cos(shown), 0.6 * np.cos(3 * t), 0.0, 0.0, 0.0, 0.1 * t,
+               -9.8, 0.1 * shown]
+        answers.append(gate.gate("imu", t, row))
+    first = next(k for k, answer in enumerate(answers) if answer is not None)
+    assert 0.01 * first == pytest.approx(8.0 + max(0.5, 1.5 * period), abs=0.05)
+    assert answers[first] == pytest.approx(8.0)
+
+
 @pytest.mark.parametrize("columns", [ATTITUDE, RATES, FORCE])
 def test_a_part_that_never_changed_is_one_that_the_driver_does_not_fill(columns):
     """Other gates judge it: an attitude, the orientation gate."""

@@ -20,7 +20,9 @@ from collections.abc import Sequence
 
 from ...config import Config
 from ...model.rotations import cross
+from ..gates.frozen import OVERDUE_INTERVALS, SLOWEST_ATTITUDE
 from ..gates.orientation import OrientationGate
+from ..gates.repeats import NewValues
 from .attitude import OwnAttitude
 
 ATTITUDE_UNKNOWN, NO_HEADING = "attitude unknown", "no heading for the current"
@@ -42,12 +44,14 @@ class AttitudeSource:
         self._has_current = any(config.robot.current_ned[:2])
         self._gate = OrientationGate()
         self._attitude = OwnAttitude(config.robot.gravity, config.dvl.stddev)
+        self._new = NewValues(SLOWEST_ATTITUDE)
         self.reset()
 
     def reset(self) -> None:
         """Forget everything."""
         self._gate.reset()
         self._attitude.reset()
+        self._new = NewValues(SLOWEST_ATTITUDE)
         self.own: bool | None = None
         self._accepted = -math.inf                  # [s] of the last accepted velocity
         self._searched = self._elapsed = 0.0        # [s] without a known attitude, total
@@ -62,9 +66,11 @@ class AttitudeSource:
               longest: float) -> Sequence[float] | None:
         """The reading as the gates judge it. An unused orientation or a missing force is replaced
         by a constant, an orientation that others have by the last one, turned by the gyro; None if
-        that is more than `longest` [s] old."""
+        that is more than `longest` [s] old. Likewise one that repeats the last one before the next
+        new one is due: the driver merges it with rates that are newer."""
         if not self._has_force:
             return [*reading[:6], 0.0, 0.0, 0.0, reading[9]]
+        published = reading
         if self._setting == "auto":
             if not self._gate.usable(t, reading):
                 if t - self._oriented[0] > longest:
@@ -73,8 +79,16 @@ class AttitudeSource:
             self.own = bool(self._gate.missing)
         else:
             self.own = self._setting == "own"
+        if not self.own and self._repeats(t, published):
+            reading = _followed(*self._oriented, t, reading)
         self._oriented = t, reading
         return [*LEVEL_DOWN, *reading[3:9], 0.0] if self.own else reading
+
+    def _repeats(self, t: float, reading: Sequence[float]) -> bool:
+        """Whether the reading's orientation was measured before it."""
+        if math.isnan(reading[0]) or not self._new.repeats(t, [*reading[:3], reading[9]]):
+            return False
+        return not self._new.is_due(t, OVERDUE_INTERVALS)
 
     def complete(self, t: float, row: Sequence[float]) -> Sequence[float]:
         """A gated reading completed with its attitude. An unmeasured force is replaced by that of a
@@ -124,10 +138,12 @@ class AttitudeSource:
             return NO_HEADING
         return ATTITUDE_UNKNOWN if t < self._attitude.good_since else ""
 
-    def sentences(self) -> list[str]:
-        """Warnings for the operator about the attitude."""
+    def sentences(self, rate: float | None) -> list[str]:
+        """Warnings for the operator about the attitude; rate [Hz] of the messages."""
         if not self.own:
-            return []
+            return self._new.sentences("imu", rate, "orientation",
+                                       "the gyro carries it to the others "
+                                       "(imu.orientation: 'own' does without)")
         found = []
         if self._has_current:
             found.append("robot.current_ned: a current needs a heading, which the IMU does not "

@@ -109,7 +109,8 @@ class InertialFilter:
 
     def sentences(self) -> list[str]:
         """Warnings for the operator about attitude and rates."""
-        return [*self._source.sentences(), *self._trust.mount.sentences(self._imu.series.last_time),
+        return [*self._source.sentences(self._clock.rate),
+                *self._trust.mount.sentences(self._imu.series.last_time),
                 *self._trust.gyro.sentences(), *self._dvl.sentences()]
 
     def motion_sentences(self) -> list[str]:

@@ -45,6 +45,9 @@ IMU_PARTS = {"attitude": ((0, 1, 2, 9), "rates"), "rates": ((3, 4, 5), "attitude
              "force": ((6, 7, 8), "rates")}
 # [s] of identical values of a part: longer than the update period of a filter inside the IMU.
 PART_FROZEN_AFTER = 0.5
+# [s] Longest interval between new attitudes that the gyro bridges: a large bias, .005 rad/s, makes
+# half a degree of it.
+SLOWEST_ATTITUDE = 2.0
 PART_MOTION = {"attitude": 0.03, "rates": 0.05}    # [rad], [rad/s] changes that prove motion
 
 
@@ -65,6 +68,7 @@ class FrozenSensorGate:
         self._new = {role: new_values(role) for role in FROZEN_AFTER}
         self._last: dict[str, Sequence[float]] = {}               # of the IMU's parts
         self._since: dict[str, float] = {}                        # likewise
+        self._attitudes = NewValues(SLOWEST_ATTITUDE)
         self._anchor: dict[str, Sequence[float]] = {}             # reading when motion was noted
         self._motion_times: dict[str, tuple[float, float]] = {}   # last but one, last
         self._part_motion: dict[str, tuple[float, float]] = {}    # likewise, for the IMU's parts
@@ -103,6 +107,9 @@ class FrozenSensorGate:
         A part that has never changed is one that the driver does not fill in.
         """
         frozen = None
+        attitude = [values[k] for k in IMU_PARTS["attitude"][0]]
+        if not math.isnan(attitude[0]):
+            self._attitudes.repeats(t, attitude)
         for part, (columns, other) in IMU_PARTS.items():
             shown, last = [values[k] for k in columns], self._last.get(part)
             if last is None or math.isnan(shown[0]):
@@ -111,6 +118,8 @@ class FrozenSensorGate:
                 self._last[part], self._since[part] = shown, t
                 if part in PART_MOTION:
                     self._note_part(part, t, shown)
+            elif part == "attitude" and not self._attitudes.is_due(t, OVERDUE_INTERVALS):
+                pass    # the gyro carries an attitude that comes slowly; nothing the other parts
             elif t - self._since[part] > PART_FROZEN_AFTER and self._since[part] > -math.inf:
                 before, _ = self._part_motion.get(other, (-math.inf, -math.inf))
                 frozen = self._since[part] if before > self._since[part] else frozen

@@ -83,6 +83,11 @@ class NewValues:
         """[s] Median interval between new values; None until there are enough."""
         return median_high(self._intervals) if len(self._intervals) > 1 else None
 
+    def is_due(self, t: float, periods: float) -> bool:
+        """Whether so many usual intervals, or the slowest one while none is known, have passed at
+        t [s] since the last new values."""
+        return t - self.since > (self._slowest if self.period is None else periods * self.period)
+
     def repeats(self, t: float, values: Sequence[float]) -> bool:
         """Whether values at t [s] are those of the last message, bit by bit."""
         if values == self._last:
@@ -92,16 +97,18 @@ class NewValues:
         self._last, self.since = values, t
         return False
 
-    def sentences(self, role: str, rate: float | None) -> list[str]:
-        """A warning if most messages, which come at `rate` [Hz], repeat the last one."""
+    def sentences(self, role: str, rate: float | None, value: str = "value",
+                  use: str = "the others are not used") -> list[str]:
+        """A warning if most messages, which come at `rate` [Hz], repeat the last one's `value`;
+        use: what becomes of those that do."""
         period = self.period
         if len(self._intervals) < PERIOD_INTERVALS // 2 or period is None or rate is None:
             return []
         if period * rate < MOSTLY_REPEATED:
             return []
         return [f"{role}.topic: its messages come at {rate:.1f} Hz, but only one in "
-                f"{period * rate:.0f} has a new value; the others are not used. Publish each "
-                "measurement once, when it is taken"]
+                f"{period * rate:.0f} has a new {value}; {use}. Publish each measurement once, "
+                "when it is taken"]
 
 
 def _kept(pairs: int) -> float:
