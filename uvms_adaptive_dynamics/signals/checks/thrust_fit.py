@@ -65,7 +65,10 @@ def thrust_of_acceleration(windows: Windows | None, dvl: np.ndarray,
     slow, impulse, _, _ = windows
     excited = impulse.std(axis=0) > MIN_IMPULSE_STDDEV
     levers = np.repeat([1.0, _gyration(allocation)], 3)
-    change, others = slow[:, :6], slow[:, 6:]
+    change = slow[:, :6]
+    # Under way a hull resists sideslip and turning in proportion to its speed. A boat turned so
+    # slowly at full thrust that it seemed to turn against its thrusters.
+    others = np.hstack([slow[:, 6:], windows.damping_under_way(dvl[:, 0], dvl[:, 1:7])])
     others = others / np.maximum(np.sqrt(np.mean(others ** 2, axis=0)), 1e-9)
     directions, along = _excited_directions(change, others, _noise(dvl[:, 1:7]), levers)
     if not excited.any() or not directions.size:

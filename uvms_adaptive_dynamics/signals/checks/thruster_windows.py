@@ -50,6 +50,10 @@ class Windows(NamedTuple):
         """(k, 6) integral of the squared velocities nu at times t [s] of the DVL's log."""
         return self.change_of(t, np.abs(nu) * nu)
 
+    def damping_under_way(self, t: np.ndarray, nu: np.ndarray) -> np.ndarray:
+        """(k, 6) integral of the velocities nu at times t [s] times the speed."""
+        return self.change_of(t, np.linalg.norm(nu[:, :3], axis=1)[:, None] * nu)
+
     def effects(self, dvl: np.ndarray) -> np.ndarray:
         """(k, m) what changes the velocity besides thrust: slow effects and drag. dvl: the log."""
         return np.hstack([self.slow[:, 6:], self.drag(dvl[:, 0], dvl[:, 1:7])])
