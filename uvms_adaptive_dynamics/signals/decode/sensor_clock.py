@@ -69,6 +69,14 @@ class Bucket(NamedTuple):
     most: float
 
 
+class _Odd(NamedTuple):
+    """Time of reception and difference [s] of a message far from the clock."""
+
+    receive: float
+    difference: float
+    refused: bool
+
+
 class SensorClock:
     """Differences between reception and stamp [s] of one sensor.
 
@@ -110,7 +118,7 @@ class SensorClock:
         self._drift = ClockDrift(RIGHT_CLOCK)
         self._buckets: deque[Bucket] = deque(maxlen=BUCKETS)
         self._bucket_end = -math.inf
-        self._odd: list[tuple[float, float]] = []    # (reception, difference) of a possible step
+        self._odd: list[_Odd] = []      # those of a possible step
 
     @property
     def tells_time(self) -> bool:
@@ -205,16 +213,21 @@ class SensorClock:
             return StampStatus.NEW
         difference = receive - stamp
         # (usual delays differ by `lateness`, which contains what a clock has lost meanwhile)
-        if not -CLOCK_STEP <= difference - self.offset <= self.lateness + CLOCK_STEP:
-            steps = any(abs(difference - other) <= AGREE for _, other in self._odd)
-            delayed = _may_follow((self._stamp, self._receive), (stamp, receive),
-                                  self.period or 0.0)
-            if delayed and not steps and difference - self.offset > LATEST:
-                # Bursts so long are waited for once they are known.
-                self._measure_offset(receive, difference)
-            if steps or not delayed or difference - self.offset > LATEST:
-                return self._judge_step(receive, difference)
-        self._odd.clear()
+        far = difference - self.offset
+        if -CLOCK_STEP <= far <= self.lateness + CLOCK_STEP:
+            self._odd.clear()
+            self._take(stamp, receive)
+            return StampStatus.GOOD
+        delayed = _may_follow((self._stamp, self._receive), (stamp, receive), self.period or 0.0)
+        stepping = any(odd.refused and abs(odd.difference - difference) <= AGREE
+                       for odd in self._odd)
+        if delayed and not stepping and far > LATEST:
+            self._measure_offset(receive, difference)   # so long bursts are waited for once known
+        refused = stepping or not delayed or far > LATEST
+        if self._has_stepped(_Odd(receive, difference, refused)):
+            return StampStatus.STEPPED
+        if refused:
+            return StampStatus.AHEAD if far < 0.0 else StampStatus.LATE
         self._take(stamp, receive)
         return StampStatus.GOOD
 
@@ -265,20 +278,21 @@ class SensorClock:
         self._stamp, self._receive = max(stamp, self._stamp), receive
         self._measure_offset(receive, receive - stamp)
 
-    def _judge_step(self, receive: float, difference: float) -> StampStatus:
-        """Status of a stamp far from the clock: a single wrong one, or one of several that
-        establish a step."""
-        assert self.offset is not None
-        self._odd = [(at, d) for at, d in self._odd if abs(d - difference) <= AGREE]
-        self._odd.append((receive, difference))
-        if len(self._odd) < STEP_MESSAGES or receive - self._odd[0][0] < STEP_TIME:
-            return StampStatus.AHEAD if difference < self.offset else StampStatus.LATE
+    def _has_stepped(self, odd: _Odd) -> bool:
+        """Whether a message far from the clock confirms that the clock, or all of the transport,
+        has stepped: several agree for a while, as in no burst or stall. The clock then begins again
+        with them."""
+        self._odd = [one for one in self._odd if abs(one.difference - odd.difference) <= AGREE
+                     and (odd.refused or not one.refused)]      # (one in time was no step)
+        self._odd.append(odd)
+        if len(self._odd) < STEP_MESSAGES or odd.receive - self._odd[0].receive < STEP_TIME:
+            return False
         found = self._odd
         self._restart()
-        self._stamp, self._receive = receive - difference, receive
-        self._buckets.extend(Bucket(at, one, one) for at, one in found)
+        self._stamp, self._receive = odd.receive - odd.difference, odd.receive
+        self._buckets.extend(Bucket(at, d, d) for at, d, _ in found)
         self._set_offset()
-        return StampStatus.STEPPED
+        return True
 
     def _measure_offset(self, receive: float, difference: float) -> None:
         if receive >= self._bucket_end:

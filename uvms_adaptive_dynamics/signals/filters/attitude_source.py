@@ -52,6 +52,7 @@ class AttitudeSource:
         self._gate.reset()
         self._attitude.reset()
         self._new = NewValues(SLOWEST_ATTITUDE)
+        self._repeated = False      # an orientation has come again, instead of none
         self.own: bool | None = None
         self._accepted = -math.inf                  # [s] of the last accepted velocity
         self._searched = self._elapsed = 0.0        # [s] without a known attitude, total
@@ -88,6 +89,7 @@ class AttitudeSource:
         """Whether the reading's orientation was measured before it."""
         if math.isnan(reading[0]) or not self._new.repeats(t, [*reading[:3], reading[9]]):
             return False
+        self._repeated = True
         return not self._new.is_due(t, OVERDUE_INTERVALS)
 
     def complete(self, t: float, row: Sequence[float]) -> Sequence[float]:
@@ -141,7 +143,7 @@ class AttitudeSource:
     def sentences(self, rate: float | None) -> list[str]:
         """Warnings for the operator about the attitude; rate [Hz] of the messages."""
         if not self.own:
-            return self._new.sentences("imu", rate, "orientation",
+            return [] if not self._repeated else self._new.sentences("imu", rate, "orientation",
                                        "the gyro carries it to the others "
                                        "(imu.orientation: 'own' does without)")
         found = []
