@@ -16,11 +16,12 @@
 import numpy as np
 import pytest
 from scipy.integrate import quad
-from scipy.stats import norm
+from scipy.stats import multivariate_normal, norm
 
 from uvms_adaptive_dynamics.estimation.change_evidence import (
     GROWTHS,
     GrownNoise,
+    Spans,
     Unchanged,
     bayes_factor,
     log_likelihood_ratio,
@@ -56,6 +57,27 @@ def test_a_likelihood_ratio_is_that_of_normal_residuals():
                       np.full(3, 30.0))
     expected = np.sum(norm.logpdf(new, scale=stddev) - norm.logpdf(old, scale=stddev))
     assert log_likelihood_ratio(rows, new) == pytest.approx(expected)
+
+
+@pytest.mark.parametrize("unknowns", [1, 3])
+def test_evidence_beside_what_the_model_lacks_is_that_of_normal_residuals(unknowns):
+    """Written out: the covariance of all rows, with effects of size one, and with the change. Of
+    two spans that end together, each has its own."""
+    rng = np.random.default_rng(5)
+    residual, weight = rng.normal(size=(20, 2)), rng.uniform(.5, 2.0, (20, 2))
+    columns, effects = rng.normal(size=(20, 2, unknowns)), rng.normal(size=(20, 2, 4))
+    stddev = rng.uniform(.2, 2.0, unknowns)
+    longest = RecentRows(np.zeros((20, 2, 1)), np.zeros((20, 2)), residual, weight,
+                         np.full(2, 20.0), unmodelled=effects)
+    spans = [longest.newest(8), longest]
+    for rows, found in zip(spans, Spans(spans).unchanged(columns)):
+        r, n = rows.residual.ravel(), len(rows.residual)
+        L, X = effects[-n:].reshape(2 * n, -1), columns[-n:].reshape(2 * n, -1)
+        before = np.diag(1 / rows.weight.ravel()) + L @ L.T
+        expected = (multivariate_normal.logpdf(r, cov=before + (X * stddev ** 2) @ X.T)
+                    - multivariate_normal.logpdf(r, cov=before))
+        assert found.odds(stddev)[0] == pytest.approx(expected)
+        assert Unchanged.of(columns[-n:], rows).odds(stddev)[0] == pytest.approx(expected)
 
 
 def rows_of(residual, stddev=1.0):

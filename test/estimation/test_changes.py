@@ -32,6 +32,7 @@ from uvms_adaptive_dynamics.estimation.changes import (
     CONFIRMED_NATS,
     EvidenceChangeDetector,
 )
+from uvms_adaptive_dynamics.estimation.estimate_uncertainty import StatedUncertainty
 from uvms_adaptive_dynamics.estimation.estimator import Estimator
 from uvms_adaptive_dynamics.estimation.hypotheses import (
     SHARES_OF_ROBOT,
@@ -154,7 +155,8 @@ def test_a_factor_on_the_thrust_relates_commands_and_motion_either_way():
 
 
 SAME = Scales(np.ones(10), 1.0, np.ones(0))
-EXACT = MatrixCovariance(np.zeros((75, 75)))    # of an estimate without errors
+# of an estimate without errors
+EXACT = StatedUncertainty(MatrixCovariance(np.zeros((75, 75))), np.zeros((0, 75)))
 
 
 class Settled:
@@ -171,6 +173,10 @@ class Settled:
     @staticmethod
     def sudden_variance(pi, seconds):
         return np.zeros(10)
+
+    @staticmethod
+    def unmodelled(Y, systematic):
+        return None
 
 
 def new_detector(table, rows_known, thrusters=0):
@@ -304,12 +310,35 @@ def test_what_noise_of_the_motion_explains_is_no_change(noisy, found):
     assert any(change is not None for change in changes) == found
 
 
+@pytest.mark.parametrize(("along", "found"), ((0.0, True), (4.0, False)))
+def test_what_the_model_lacks_is_no_change(along, found):
+    """A boat that has only gone straight turns for the first time, and its hull resists by a
+    moment that the model does not have: a real one's thruster was declared dead at 10^23 : 1. As
+    large an error is a change where what the model lacks acts otherwise."""
+    class Incomplete(Settled):
+        @staticmethod
+        def unmodelled(Y, systematic):
+            effects = np.zeros((10, 2))
+            effects[0] = along * Y[0, 0] / 5.0, 1.0
+            return effects
+
+    table, detector = settled_detector()
+    rng = np.random.default_rng(8)
+
+    def rows(k):
+        needed = np.r_[5.0 * np.sin(.05 * k), np.zeros(9)]
+        return needed, .1 * rng.normal(size=10) + .5 * needed
+
+    assert bool(watched(detector, table, 300, rows, lambda k: Incomplete)) == found
+
+
 def settled_information():
     """As `Settled`, to be changed on the way."""
     return SimpleNamespace(
         noise=SimpleNamespace(long_run=np.full(10, .3), effort=np.full(10, 10.0)),
         gradient=SimpleNamespace(rows_per_independent=lambda variance: np.full(10, 20.0)),
-        noise_record=lambda: None, sudden_variance=lambda pi, seconds: np.zeros(10))
+        noise_record=lambda: None, sudden_variance=lambda pi, seconds: np.zeros(10),
+        unmodelled=lambda Y, systematic: None)
 
 
 def watched(detector, table, ticks, rows, information, counts=lambda k: np.ones(10, bool)):

@@ -31,7 +31,8 @@ def test_the_newest_rows_are_the_last_ones_added():
     history = RowHistory(8, 1, C, P, np.zeros((6, 0)))
     for k in range(21):
         history.add(prediction_of(np.full((C, P), float(k)), np.full(C, 100.0 + k), np.zeros(P)),
-                    np.ones(C, bool), np.ones(C, bool), MatrixCovariance(np.zeros((P, P))))
+                    np.ones(C, bool), np.ones(C, bool), MatrixCovariance(np.zeros((P, P))),
+                    None)
         if k < 3:
             continue
         found = history.newest_of_each([1, 3], variance)
@@ -56,7 +57,8 @@ def test_rows_are_judged_by_an_estimate_as_uncertain_as_it_was_then():
         pi, stddev = np.array([5.0 * learnt, 0.0, 0.0]), 0.5 if learnt else 5.0
         row = prediction_of(Y, np.array([10.0, 0.0]), pi)
         row = replace(row, parameter_covariance=np.diag([(2.0 * stddev) ** 2, 0.0]))
-        history.add(row, counts, counts, MatrixCovariance(np.diag([stddev ** 2, 0.0, 0.0])))
+        history.add(row, counts, counts, MatrixCovariance(np.diag([stddev ** 2, 0.0, 0.0])),
+                    None)
     for rows in (12, 16, 30):
         newest = history.newest(rows, variance)
         then = history.as_then(newest, variance)

@@ -130,6 +130,27 @@ def test_the_truth_is_inside_although_the_model_lacks_something(plain):
     assert np.mean(inside[1.0]) > .9 > np.mean(inside[0.0])
 
 
+def test_what_the_estimate_has_absorbed_of_an_effect_is_no_error_of_its_predictions(plain):
+    """A constant force down is weight to an estimate that has learnt it. Before, and of rows whose
+    effects are not computed, nothing is known of that."""
+    robot, samples, given, _ = plain
+    estimator, heave, shares = Estimator(WEIGHTED, given, robot), 2, []
+    for k, sample in enumerate(samples):
+        estimator.add(sample)
+        information, row = estimator.information, estimator.prediction
+        if row is not None:
+            left = information.unmodelled(
+                row.regressor, estimator.knowledge.recent.systematic)
+            columns = information.systematic.lacking.of_row
+            assert (left is None) == (columns is None)
+            if left is not None:
+                shares.append(np.sum(left[heave] ** 2) / np.sum(columns[heave] ** 2))
+        if k % 50 == 49:
+            estimator.solve()
+    assert shares[0] == 1.0 and np.median(shares[-10:]) < 0.2
+    assert len(shares) <= len(samples) / EVERY
+
+
 def test_what_is_estimated_is_not_lacking():
     """A set that the model has is no effect that it lacks; an arm on a fixed base, which may stand
     in air, lacks nothing, nor does a model that is said to be complete."""

@@ -21,7 +21,8 @@ without a change (Willsky and Jones, "A generalized likelihood ratio approach to
 estimation of jumps", 1976). A change of many parameters pays for them (Occam factor); model error
 counts as noise, with its own correlation time.
 
-A change has two rivals. Against `Unchanged`, the noise is what it was before. Against `GrownNoise`
+A change has two rivals. Against `Unchanged`, the noise is what it was before, and what the model
+lacks may show for the first time. Against `GrownNoise`
 the noise of each channel has an unknown level, with the change as without it.
 """
 from __future__ import annotations
@@ -93,7 +94,8 @@ class Rival(Protocol):
 
 
 class Unchanged(NamedTuple):
-    """Nothing has changed, and the noise is what it was. Normal equations A (k, k), b (k,)."""
+    """Nothing has changed, the noise is what it was, and effects that the model lacks have any
+    plausible size. Normal equations A (k, k), b (k,)."""
 
     A: np.ndarray
     b: np.ndarray
@@ -103,7 +105,10 @@ class Unchanged(NamedTuple):
         """See `Rival.of`."""
         columns = columns.reshape(rows.residual.size, -1)
         weighted = rows.weight.reshape(-1, 1) * columns
-        return cls(columns.T @ weighted, rows.residual.ravel() @ weighted)
+        U, by_U = rows.lacking
+        along = columns.T @ U
+        return cls(columns.T @ weighted - along @ along.T,
+                   rows.residual.ravel() @ weighted - along @ by_U)
 
     def odds(self, stddev: np.ndarray) -> tuple[float, np.ndarray]:
         """See `Rival.odds`."""
@@ -138,6 +143,11 @@ class Spans:
             return [Unchanged.of(columns[-len(rows.residual):], rows) for rows in self.each]
         column = columns.ravel()
         A, b = self._weight @ column ** 2, self._weighted @ column
+        for k, rows in enumerate(self.each):
+            U, by_U = rows.lacking
+            along = column[-len(U):] @ U
+            A[k] -= along @ along
+            b[k] -= along @ by_U
         return [Unchanged(A[k:k + 1, None], b[k:k + 1]) for k in range(len(A))]
 
 

@@ -35,7 +35,6 @@ from ..config import Config
 from ..model.parameters import ParameterTable
 from ..model.robot import RobotModel
 from ..model.scales import Scales
-from ..uncertainty.parameter_covariance import ParameterCovariance
 from .accepted_change import (
     EXTERNAL_FORCE,
     Change,
@@ -45,6 +44,7 @@ from .accepted_change import (
     RobotChange,
 )
 from .change_evidence import GrownNoise, Spans, log_likelihood_ratio
+from .estimate_uncertainty import StatedUncertainty
 from .hypotheses import LoadHypothesis, another_robot, hypotheses, without_load
 from .hypothesis import ALIKE_NATS, Hypothesis, Onset
 from .information import InformationState, PastNoise
@@ -79,9 +79,9 @@ class ChangeDetector(Protocol):
     nearest: float
 
     def judge(self, prediction: Prediction, excited: Excited, information: InformationState,
-              scales: Scales, covariance: ParameterCovariance) -> Change | None:
+              scales: Scales, known: StatedUncertainty) -> Change | None:
         """Add a row; the change that is accepted with it, if any. scales: the factors on its
-        measurements; covariance: with which it was predicted."""
+        measurements; known: uncertainty of the estimate that predicted it."""
 
     def remember(self, known: Checkpoint) -> None:
         """Keep the knowledge from before a change."""
@@ -99,7 +99,7 @@ class NoChangeDetection:
     nearest = 0.0
 
     def judge(self, prediction: Prediction, excited: Excited, information: InformationState,
-              scales: Scales, covariance: ParameterCovariance) -> Change | None:
+              scales: Scales, known: StatedUncertainty) -> Change | None:
         """See `ChangeDetector`."""
         return None
 
@@ -201,6 +201,7 @@ class EvidenceChangeDetector:
             maxlen=1 + round(SINCE[-1] / (self._check_ticks * period)))
         self._known: list[Checkpoint] = []
         self._ticks, self._seen = 0, np.zeros(table.channels)
+        self._unmodelled: np.ndarray | None = None      # `InformationState.unmodelled`
         self._check: _Check | None = None
         self._suspects: deque[_Suspect] = deque(maxlen=CONFIRMING)      # the newest first
         self.nearest = 0.0
@@ -208,13 +209,16 @@ class EvidenceChangeDetector:
         self._free = False                  # likelier without the external force at the last check
 
     def judge(self, prediction: Prediction, excited: Excited, information: InformationState,
-              scales: Scales, covariance: ParameterCovariance) -> Change | None:
+              scales: Scales, known: StatedUncertainty) -> Change | None:
         """See `ChangeDetector`."""
         self._ticks += 1
         self._seen += excited.learnt
+        unmodelled = information.unmodelled(prediction.regressor, known.systematic)
+        if unmodelled is not None:
+            self._unmodelled = unmodelled
         settled = self._rows_known + self._seen > self._settling
         if self._ticks % self._rows.stride == 0:
-            self._rows.add(prediction, excited.learnt, settled, covariance)
+            self._rows.add(prediction, excited.learnt, settled, known.covariance, self._unmodelled)
         check = self._check
         if check is None:
             if (self._ticks % self._check_ticks == 0 and settled.any()

@@ -102,7 +102,8 @@ class LoadHypothesis(Hypothesis):
         # An axis whose noise is not known yet is no evidence of a force, but bounds its size.
         weight, unsure = rows.weight.copy(), (rows.weight == 0) & (rows.residual != 0)
         weight[unsure] = np.broadcast_to(1 / (len(weight) * onset.variance), weight.shape)[unsure]
-        rows = replace(rows, residual=without_load(rows), weight=weight)
+        # (the rows that follow are added with the noise alone)
+        rows = replace(rows, residual=without_load(rows), weight=weight, unmodelled=None)
         sums = LoadSums(*Unchanged.of(columns, rows), 1 / onset.variance[:6], self.stddev)
         lasts, load = sums.solution()
         return LoadChange(names_of(alike), onset.ticks, onset.noise, sums if lasts > 0 else None,

@@ -30,6 +30,7 @@ import numpy as np
 
 from ..config import Config
 from ..model.lacking_terms import LackingTerms
+from ..model.parameter_set import CAUSES
 from ..model.physical_set import PhysicalSet
 from ..model.robot import RobotModel
 from ..model.sample import Sample
@@ -214,6 +215,15 @@ class InformationState:
         if motion is not None:
             found[:AXES] = motion.sudden_effort_variance(pi, seconds)
         return found
+
+    def unmodelled(self, Y: np.ndarray, systematic: np.ndarray) -> np.ndarray | None:
+        """(C, q) what one deviation of each effect that the model lacks adds to the row added last,
+        less what the estimate has absorbed of it: an effect that has moved the estimate is
+        predicted wherever the robot moves as it did. None for rows whose effects are not computed.
+
+        Y (C, p): the row; systematic (k, p): `systematic_shift`."""
+        columns = self.systematic.lacking.of_row
+        return None if columns is None else columns - Y @ systematic[CAUSES:].T
 
     def observe(self, prediction: Prediction) -> Excited:
         """Which rows of an instant are informative; updates the excitation."""

@@ -19,6 +19,7 @@ from __future__ import annotations
 from collections import deque
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
+from functools import cached_property
 from typing import NamedTuple
 
 import numpy as np
@@ -36,7 +37,7 @@ VARIANCES_FORMED = 12   # rows of a span at which their variance by the estimate
 
 # fields of `RecentRows` with a value for each row
 SPANNING = ("Y", "predicted", "residual", "weight", "by_velocity", "R_nb", "load", "by_thruster",
-            "measured", "thrust")
+            "measured", "thrust", "unmodelled")
 
 
 @dataclass(frozen=True)
@@ -50,7 +51,8 @@ class RecentRows:
     by_velocity (T, C, 2): change of the predictions with the scale of the linear velocity; R_nb
     (T, 3, 3): attitudes; load (T, 12): external force assumed in each prediction; by_thruster
     (T, C, N): contribution of each thruster to the efforts; measured (T, C): the efforts, less
-    known loads; allocation (6, N): of the thrusters; thrust (T, N): behind each command. idle: the
+    known loads; allocation (6, N): of the thrusters; thrust (T, N): behind each command; unmodelled
+    (T, C, q): what one deviation of each effect that the model lacks adds to the efforts. idle: the
     rows that are not learnt from, or whose noise is not known yet, with weights as if all of an
     axis had the same error."""
 
@@ -66,12 +68,25 @@ class RecentRows:
     measured: np.ndarray | None = None
     allocation: np.ndarray | None = None
     thrust: np.ndarray | None = None
+    unmodelled: np.ndarray | None = None
     idle: RecentRows | None = None
 
     def newest(self, rows: int) -> RecentRows:
         """Views of the newest `rows` of these without idle ones, whose `independent` stays."""
         return replace(self, **{name: values[-rows:] for name in SPANNING
                                 if (values := getattr(self, name)) is not None})
+
+    @cached_property
+    def lacking(self) -> tuple[np.ndarray, np.ndarray]:
+        """U (T C, q) and U^T r (q,): with effects of unknown size that the model lacks, the inverse
+        of the rows' covariance is W - U U^T (Woodbury)."""
+        if self.unmodelled is None:
+            return np.zeros((self.residual.size, 0)), np.zeros(0)
+        L = self.unmodelled.reshape(self.residual.size, -1)
+        weighted = self.weight.reshape(-1, 1) * L
+        root = np.linalg.cholesky(np.eye(L.shape[1]) + L.T @ weighted)
+        U = np.linalg.solve(root, weighted.T).T
+        return U, self.residual.ravel() @ U
 
     def residual_of(self, predicted: np.ndarray, scales: Scales, present: Scales) -> np.ndarray:
         """(T, C) residuals of other predictions (T, C), or the same, if the factors on measurements
@@ -144,6 +159,7 @@ class RowHistory:
         self._by_thruster = np.zeros((length, channels, allocation.shape[1]))
         self._thrust = np.zeros((length, allocation.shape[1]))
         self._pi = np.zeros((length, size))
+        self._unmodelled: np.ndarray | None = None
         # covariances of some estimates, each with the number of its row since the rows were cleared
         self._covariances: deque[tuple[int, np.ndarray]] = deque(
             maxlen=2 + length // COVARIANCE_ROWS)
@@ -155,9 +171,10 @@ class RowHistory:
         self._covariances.clear()
 
     def add(self, prediction: Prediction, counts: np.ndarray, settled: np.ndarray,
-            covariance: ParameterCovariance) -> None:
+            covariance: ParameterCovariance, unmodelled: np.ndarray | None) -> None:
         """Add a tick's rows; counts (C,) bool: those to learn from; settled (C,) bool: channels
-        whose noise is known, without which no row is evidence; covariance: of the estimate."""
+        whose noise is known, without which no row is evidence; covariance: of the estimate;
+        unmodelled (C, q): see `InformationState.unmodelled`, None if not known yet."""
         if self._added % COVARIANCE_ROWS == 0:
             self._covariances.append((self._added, covariance.matrix))
         self._added += 1
@@ -179,6 +196,10 @@ class RowHistory:
             self._R_nb[k] = prediction.R_nb
         self._load[k] = 0.0 if prediction.load is None else prediction.load
         self._pi[k] = prediction.pi
+        if unmodelled is not None:
+            if self._unmodelled is None:
+                self._unmodelled = np.zeros((self._length, *unmodelled.shape))
+            self._unmodelled[k] = unmodelled
         self._next = (k + 1) % self._length
         self.filled = min(self.filled + 1, self._length)
 
@@ -247,7 +268,7 @@ class RowHistory:
             self._Y[order] * each, predicted * mask, residual, np.zeros_like(residual),
             np.zeros(residual.shape[1]), self._by_velocity[order] * each, self._R_nb[order],
             self._load[order], self._by_thruster[order] * each, measured * mask, self._allocation,
-            self._thrust[order])
+            self._thrust[order], None if self._unmodelled is None else self._unmodelled[order])
 
     def _weights(self, rows: int, variance: SpanVariance, predicted: np.ndarray,
                  kinds: Sequence[np.ndarray], parameter_variance: np.ndarray

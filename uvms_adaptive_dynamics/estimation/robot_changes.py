@@ -184,7 +184,7 @@ class RobotChanges:
                 found.append(Revision(pi, load_gone(self._elapsed(prediction.t)), False,
                                       self._standing))
         change = self.detector.judge(prediction, excited, self._information, self.scales,
-                                     self._knowledge.recent.covariance)
+                                     self._knowledge.recent)
         revision = None if change is None else self.follow(change, prediction.t, pi)
         return found if revision is None else [*found, revision]
 

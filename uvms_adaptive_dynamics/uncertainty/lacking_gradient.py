@@ -33,7 +33,9 @@ class LackingGradient:
     and per channel, as in `SystematicGradient`.
 
     Of an effect's columns, which multiply low-passed rows, only the instant that the row belongs to
-    is used: noise and quick motion average out in the sum."""
+    is used: noise and quick motion average out in the sum.
+
+    of_row (C, q): the columns of the row added last, None if it is none of those in the sums."""
 
     def __init__(self, effects: int, channels: int, size: int, delay: int, decay: float):
         """effects: q; channels: C; size: p; delay [ticks]: from an instant to its row; decay: a
@@ -48,6 +50,7 @@ class LackingGradient:
         """Start again after a gap in time: rows of instants before it no longer come."""
         self._tick = 0
         self._columns: deque[tuple[int, np.ndarray]] = deque()
+        self.of_row: np.ndarray | None = None
 
     def next_instant(self) -> bool:
         """Count an instant; whether its columns are needed."""
@@ -62,12 +65,14 @@ class LackingGradient:
     def add_row(self, Y: np.ndarray) -> None:
         """Add the rows Y (C, p) that the instant counted last has completed, times their robust
         weights; zero where they do not count."""
+        self.of_row = None
         instant = self._tick - self._delay
         while self._columns and self._columns[0][0] < instant:
             self._columns.popleft()
         if not self._columns or self._columns[0][0] != instant:
             return
         _, columns = self._columns.popleft()
+        self.of_row = columns
         if self._decay < 1.0:
             self._new *= self._decay
             self._old *= self._decay
