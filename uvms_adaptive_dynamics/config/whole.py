@@ -121,6 +121,14 @@ class Config:
         """`(default, value)` of each setting that differs from its default, by dotted name."""
         return Config().differences(self)
 
+    def counted_changes(self) -> str:
+        """How many settings differ from the defaults, in words."""
+        count = len(self.changed_settings())
+        if not count:
+            return "no setting differs from the defaults"
+        differ = "settings differ" if count > 1 else "setting differs"
+        return f"{count} {differ} from the defaults"
+
     def differences(self, other: Config) -> dict[str, tuple[Any, Any]]:
         """`(own value, value of other)` of each setting that differs, by dotted name."""
         values = {name: value for name, _, value in other.settings()}

@@ -86,11 +86,10 @@ def wrench_limits(config: Config) -> np.ndarray:
     if config.feedforward.wrench_limits:
         return np.array(config.feedforward.wrench_limits)
     thrusters = config.thrusters
-    reach = ThrustCurve.of_settings(thrusters).limits(thrusters.voltage)
-    count = len(thrusters.signs)
-    share = np.array(thrusters.efficiency or (1.0,) * count)
-    matrix = np.reshape(thrusters.allocation, (6, count)) * share
-    produced = np.diagonal(matrix @ np.linalg.pinv(matrix))
+    curve = ThrustCurve.of_settings(thrusters)
+    reach = curve.limits(thrusters.voltage)
+    matrix, inverse, *_ = mixing(thrusters, curve, thrusters.voltage)
+    produced = np.diagonal(matrix @ inverse)
     driven = np.flatnonzero(produced >= 1.0 - PASSIVE)
     most = np.zeros(6)
     for k in driven:

@@ -297,8 +297,15 @@ class Feedforward:
 
 
 def effort_limits(robot: RobotModel, config: Config) -> np.ndarray:
-    """(C,) effort limits of vehicle [N, N m] and joints [N m or N] from settings and URDF; raises
-    RobotError for a joint without a limit."""
+    """(C,) effort limits of vehicle [N, N m] and joints [N m or N] from settings, thrusters and
+    URDF; raises RobotError for a joint without a limit."""
+    joints = joint_effort_limits(robot, config)
+    return np.array([*(wrench_limits(config) if robot.vehicle else ()), *joints])
+
+
+def joint_effort_limits(robot: RobotModel, config: Config) -> np.ndarray:
+    """(n,) effort limits of the joints [N m or N] from settings and URDF; raises RobotError for a
+    joint without a limit."""
     joints = config.feedforward.joint_limits or tuple(robot.effort_limits)
     if len(joints) != len(robot.joints):
         raise RobotError(f"setting 'feedforward.joint_limits' has {len(joints)} numbers; expected "
@@ -308,7 +315,7 @@ def effort_limits(robot: RobotModel, config: Config) -> np.ndarray:
         raise RobotError(
             f"joint '{without[0]}' has no effort limit in the URDF to bound its feedforward; set "
             "feedforward.joint_limits.")
-    return np.array([*(wrench_limits(config) if robot.vehicle else ()), *joints])
+    return np.array(joints)
 
 
 def checked_covariance(covariance: np.ndarray, table: ParameterTable) -> np.ndarray:

@@ -95,11 +95,9 @@ def described(config: Config) -> tuple[list[str], list[str]]:
 
 
 def _changed(config: Config) -> list[str]:
-    changed = config.changed_settings()
-    lines = [f"{len(changed)} setting{'' if len(changed) == 1 else 's'} differ"
-             f"{'s' if len(changed) == 1 else ''} from the defaults"]
-    return lines + [f"  {name}: {_shown(value)}   (default {_shown(default)})"
-                    for name, (default, value) in changed.items()]
+    return [config.counted_changes(),
+            *(f"  {name}: {_shown(value)}   (default {_shown(default)})"
+              for name, (default, value) in config.changed_settings().items())]
 
 
 def _shown(value: Any) -> str:

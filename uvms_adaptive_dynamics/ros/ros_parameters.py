@@ -66,11 +66,7 @@ def overrides(node: Node) -> dict[str, Any]:
 
 def changes_sentence(config: Config) -> str:
     """Message that lists the settings that differ from the defaults."""
-    names = list(config.changed_settings())
-    if not names:
-        return "no setting differs from the defaults"
-    differ = "settings differ" if len(names) > 1 else "setting differs"
-    return f"{len(names)} {differ} from the defaults: {', '.join(names)}"
+    return ": ".join(filter(None, [config.counted_changes(), ", ".join(config.changed())]))
 
 
 def watch_changes(node: Node, get_config: Callable[[], Config],

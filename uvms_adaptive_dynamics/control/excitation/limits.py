@@ -26,7 +26,7 @@ from ...errors import ParameterError, RobotError
 from ...model.robot import RobotModel
 from ..allocation import PASSIVE, Curve, mixing, wrench_limits
 from ..desired_motion import DesiredMotion
-from ..feedforward import effort_limits
+from ..feedforward import joint_effort_limits
 from .trajectory import VEHICLE_COORDINATES
 
 # Range of a joint without stops, in each direction from its start [rad or m].
@@ -67,7 +67,7 @@ class MotionLimits:
         Raises RobotError for a joint without a speed or effort limit.
         """
         excitation, joints = config.excitation, robot.joints
-        torque = effort_limits(robot, config)[robot.arm_rows]
+        torque = joint_effort_limits(robot, config)
         arm = robot.arm
         ends = [np.zeros(0)] * 2
         speed = np.zeros(0)

@@ -44,7 +44,6 @@ class AttitudeSource:
         self._has_current = any(config.robot.current_ned[:2])
         self._gate = OrientationGate()
         self._attitude = OwnAttitude(config.robot.gravity, config.dvl.stddev)
-        self._new = NewValues(SLOWEST_ATTITUDE)
         self.reset()
 
     def reset(self) -> None:
