@@ -151,3 +151,38 @@ def test_motion_that_no_effort_causes_does_not_count():
               for k, Y in enumerate(moving)]
     counts = np.array([e.learnt[0] for e in pushed])
     assert counts[510:700].all() and not counts[60:500].any() and not counts[-100:].any()
+
+
+def ahead(table, surge_share, count):
+    """A hull that thrust of 40 N drives ahead while it sways and yaws by something else; in the
+    first half the thrusters also turn it. surge_share: of the surge effort that is known thrust.
+    Yields regressors and efforts (C,)."""
+    place = table.index
+    for k in range(count):
+        t = PERIOD * k
+        v, r = 0.3 * np.sin(1.1 * t), 0.4 * np.sin(0.7 * t)
+        Y, effort = np.zeros((table.channels, table.size)), np.zeros(table.channels)
+        Y[0, place["X_u"]], Y[1, place["m_X_du"]] = 1.0, r
+        Y[5, place["m_X_du"]], Y[5, place["m_Y_dv"]] = -v, v
+        Y[5, place["Iz_N_dr"]], Y[5, place["N_r"]] = 0.28 * np.cos(0.7 * t), r
+        effort[0] = 40.0 * surge_share
+        effort[5] = 5.0 * np.sin(0.7 * t) * (k < count // 2)
+        yield Y, effort
+
+
+def test_momentum_along_a_driven_axis_drives_the_others():
+    """Thrust ahead alone: its momentum turns the hull, so yaw's rows count, as many as thrusters
+    have turned before; not if something else moves the hull ahead. Sway, which no thruster drives
+    at any time, never counts."""
+    table = RobotModel.from_config(Config()).table
+    pi = np.array(table.scale)
+    pi[table.index["X_u"]], pi[table.index["m_Y_dv"]] = 40.0, 35.0
+    valid, noise = np.ones(table.channels, bool), np.full(table.channels, .5)
+    share, sway = {}, {}
+    for thrust in (1.0, 0.02):
+        excitation = RowExcitation(table, PERIOD, np.zeros(table.size))
+        learnt = np.array([excitation.add_row(Y, effort, pi, valid, noise).learnt
+                           for Y, effort in ahead(table, thrust, 6000)])
+        share[thrust] = learnt[4000:, 5].mean()     # the turns have died away
+        sway[thrust] = learnt[60:, 1].mean()
+    assert share[1.0] > .95 and share[0.02] == 0.0 and not any(sway.values())

@@ -26,6 +26,7 @@ from typing import NamedTuple
 import numpy as np
 
 from ..model.parameters import ParameterTable
+from .momentum_drive import MomentumDrive
 
 # [s] over which a row's variation is averaged, and for which a row still counts after coming to
 # rest
@@ -56,7 +57,8 @@ class RowExcitation:
     the first seconds could look like more motion than there ever will be again.
 
     A row is driven by the variation of its own effort, which fades by e in COASTING; a row of the
-    vehicle also by that of the arm's efforts on it."""
+    vehicle also by that of the arm's efforts on it, and of its momentum along other axes
+    (`MomentumDrive`)."""
 
     def __init__(self, table: ParameterTable, period: float, presumed: np.ndarray):
         """period [s] of the rows; presumed (p,): typical parameters of such a robot, which reveal
@@ -71,6 +73,7 @@ class RowExcitation:
         by_arm = np.zeros((table.channels, 2 * count))
         by_arm[:table.channels - table.n, count - table.n:count] = 1.0
         self._by_arm = np.tile(by_arm, (2, 1))
+        self._momentum = MomentumDrive(table)
         self._rate = min(1.0, period / RECENT_MOTION)
         # factor 2: a square falls twice as fast
         self._coasting = min(1.0, 2 * period / COASTING)
@@ -113,10 +116,14 @@ class RowExcitation:
         self._coasting_mean += coasting * change
         self._drive += coasting * (begun * (change ** 2 + varied_by_arm) - self._drive)
         self._seen += valid
+        self._momentum.add_row(Y, deviation, displacement, effort, self._of_both[:, :count],
+                               pi, begun * coasting)
         above_noise = (IN_MOTION * noise) ** 2
         at_rest = AT_REST ** 2 * self._reference
-        in_motion = (valid & (self._motion > above_noise) & (self._variation >= at_rest)
-                     & (self._drive > above_noise))
+        moves = valid & (self._motion > above_noise) & (self._variation >= at_rest)
+        driven = self._drive > above_noise
+        in_motion = moves & (driven | self._momentum.drives(above_noise))
+        self._momentum.count(moves & driven, in_motion & ~driven)
         self._keep(deviation, in_motion & (self._seen > 1))
         if self._ticks % self._spacing == 0:
             kept = (self._kept @ self._of_both[:, :count]) ** 2
@@ -126,7 +133,8 @@ class RowExcitation:
         elsewhere = (
             valid & (np.maximum(displaced, displaced_presumed) > above_noise)
             & (displaced >= at_rest)
-            & ((self._effort_mean - self._place_effort) ** 2 + displaced_by_arm > above_noise))
+            & ((self._effort_mean - self._place_effort) ** 2 + displaced_by_arm
+               + self._momentum.displaced > above_noise))
         fresh = in_motion | elsewhere
         np.copyto(self._place, self._mean, where=fresh[:, None])
         np.copyto(self._place_effort, self._effort_mean, where=fresh)
