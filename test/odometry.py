@@ -22,6 +22,7 @@ from frame_cases import vector
 from uvms_adaptive_dynamics.model.rotations import (
     FRD_FROM_FLU,
     NED_FROM_ENU,
+    from_quaternion,
     from_rotation_vector,
     to_quaternion,
 )
@@ -56,6 +57,16 @@ def odometry(truth, rng, place=(0.0, 0.0, 0.0), noise=NOISE, world="enu"):
                               twist=Message(twist=twist, covariance=covariance)),
                       t + LATENCY * (1 + 0.1 * rng.random())))
     return found
+
+
+def in_world(message):
+    """The Odometry with its twist in the axes of its pose."""
+    q, twist = message.pose.pose.orientation, message.twist.twist
+    R = np.reshape(from_quaternion(q.x, q.y, q.z, q.w), (3, 3))
+    linear, angular = (vector(R @ [v.x, v.y, v.z]) for v in (twist.linear, twist.angular))
+    return Message(header=message.header, pose=message.pose,
+                   twist=Message(twist=Message(linear=linear, angular=angular),
+                                 covariance=message.twist.covariance))
 
 
 def as_pose(message):

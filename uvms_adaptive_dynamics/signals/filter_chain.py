@@ -101,12 +101,14 @@ class FilterChain:
     def add(self, reading: Reading) -> None:
         """Add a reading; the gates for outliers are inside, since each filter knows its signal's
         scale."""
-        role, t, values, altitude, thrust_shares = reading
+        role, t, values, altitude, thrust_shares, odometry = reading
         if role == "thrusters" and isinstance(self._wrench, ThrusterModel):
             self._wrench.use_shares(thrust_shares)
         self._add[role](t, values)
         if role == "dvl":
             self.altitude.add(t, altitude)
+            if odometry:
+                self._log("odometry", t, odometry)
 
     def compared(self, reading: Reading) -> Sequence[float]:
         """What readings of one role are compared by: their values; the thrust of commands."""

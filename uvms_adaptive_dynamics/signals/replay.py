@@ -34,6 +34,7 @@ from ..model.rotations import from_down
 from ..model.sample import Sample
 from .checks.finding import Mend
 from .checks.imu_check import MIN_ORIENTATION_LAG
+from .checks.odometry_check import turned_twist
 from .decode.clocks import Clocks
 from .decode.readings import Reading
 from .filter_chain import FilterChain, FoundWrong
@@ -131,6 +132,8 @@ class Mends(NamedTuple):
                 late = 0.0 if mend.role == "imu" else mend.late
                 reading = reading._replace(t=reading.t - late,
                                            values=mend.mended(reading.values, R_nb))
+                if mend.of_world and reading.odometry:
+                    reading = reading._replace(odometry=turned_twist(reading.odometry))
         return reading
 
 
@@ -199,6 +202,8 @@ class PutRight:
         t = reading.t
         if not any(mend.of_world and mend.role == reading.role for mend in self.mends.at(t)):
             return None
+        if reading.role == "imu":
+            return from_down(reading.values[:3], reading.values[9])
         near = min(self._attitudes, key=lambda one: abs(one.t - t), default=None)
         if near is None or abs(near.t - t) > ATTITUDE_AGE:
             return None

@@ -106,7 +106,7 @@ def test_converted_it_is_the_same(log, tmp_path):
 
 def test_what_stands_beside_the_files_holds_for_each(log, tmp_path):
     """Unless a file says otherwise: the second has its own offset."""
-    path = log(files=[{"file": "dive.csv"}, {"file": "later.csv", "offset": 200.0}])
+    path = log(files=["dive.csv", {"file": "later.csv", "offset": 200.0}])
     (tmp_path / "later.csv").write_text(CSV)
     found, _ = messages(path.with_suffix(".yaml"))
     assert [t for t, _ in found["/depth"]] == pytest.approx([101.0, 101.02, 201.0, 201.02])
@@ -135,7 +135,7 @@ def test_a_time_of_zero_is_a_stamp(log):
     ({"file": "dive.yaml"}, "another mapping"), ({"tyme": 1}, "got 'tyme'"),
     ({"scale": {"q": "x"}}, "scale of 'q' is 'x'"),
     ({"scale": {"q_1": 0.5}}, "scale names 'q_1', which no topic uses"),
-    ({"files": [3]}, "3 is not an entry")])
+    ({"files": [3]}, "files has 3; expected a file's name")])
 def test_mistakes_are_named(log, changes, said):
     """The error names the mapping, what is wrong, and what is there."""
     path = log(**changes).with_suffix(".yaml")

@@ -23,7 +23,8 @@
         name: [axis_e, axis_d, axis_c, axis_b]
         position: [q1, q2, q3, q4]
 
-or `files:` with a list of such entries and of other logs, each with an `offset` of its clock.
+or `files:` with a list of such entries, or names, and of other logs, each with an `offset` of its
+clock.
 """
 from __future__ import annotations
 
@@ -69,9 +70,11 @@ def read_mapped(path: Path, read_other: Callable[[Path], TrackLog]) -> TrackLog:
     warnings: list[str] = []
     common = {key: value for key, value in tree.items() if "files" in tree and key != "files"}
     for entry in entries:
+        if isinstance(entry, str):
+            entry = {"file": entry}
         if not isinstance(entry, Mapping):
-            raise BagError(f"{what}: {brief(entry)} is not an entry; expected 'file', 'time' and "
-                           "'topics'.")
+            raise BagError(f"{what}: files has {brief(entry)}; expected a file's name, or an entry "
+                           "with 'file' and its own 'time', 'topics', 'scale' or 'offset'.")
         found, said = _entry({**common, **entry}, mapping, what, read_other)
         tracks += found
         warnings += said

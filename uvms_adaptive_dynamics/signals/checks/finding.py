@@ -73,8 +73,8 @@ class Mend(NamedTuple):
     message, in these axes. turn: the matrix (3, 3) turns the axes of all of an IMU's values. late
     [s]: how much older these values are than the others of an IMU's reading (negative: the others
     are older), or than the stamp of another sensor's. out_until [s]: readings up to then are left
-    out, since some are right and some wrong. of_world: the matrix (3, 3) takes a DVL's velocity to
-    NED, from where the attitude turns it to the body."""
+    out, since some are right and some wrong. of_world: the matrix (3, 3) takes a DVL's velocity, or
+    an IMU's rates, to NED, from where the attitude turns them to the body."""
 
     role: str
     first: int
@@ -89,15 +89,16 @@ class Mend(NamedTuple):
 
     def mended(self, values: Sequence[float], R_nb: np.ndarray | None = None) -> list[float]:
         """The values of a reading, put right; R_nb (3, 3): the attitude at that time, if needed."""
+        last = self.first + len(self.matrix)
         if self.of_world:
             assert R_nb is not None
-            return (R_nb.T @ self.matrix @ values).tolist()
+            right = (R_nb.T @ self.matrix @ values[self.first:last]).tolist()
+            return [*values[:self.first], *right, *values[last:]]
         if self.turn:
             return in_turned_axes(values, self.matrix)
         if self.quaternion is not None:
             R = self.quaternion.reordered(from_down(values[:3], values[9]), self.matrix)
             return [*R[2].tolist(), *values[3:9], math.atan2(R[1, 0], R[0, 0])]
-        last = self.first + len(self.matrix)
         part = np.array(values[self.first:last]) - self.neutral
         # (a value that is missing says nothing of those that do not depend on it)
         found = np.where(self.matrix == 0.0, 0.0, self.matrix * part).sum(axis=1) + self.neutral

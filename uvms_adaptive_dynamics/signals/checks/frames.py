@@ -51,10 +51,10 @@ RECENT_DATA = 30.0                      # [s] of the newest data that are also c
 ONSET_STEP = 5.0                        # [s] between onsets of a weak thruster that are tried
 LATEST_DATA = 10.0      # [s] of them that suffice for a gyro, or for a DVL with little noise
 MOTION_SENSORS = ("imu", "dvl")
-LOGS = ("imu", "dvl", "depth", "joints", "thrust", "tried", "doubted")
+LOGS = ("imu", "dvl", "odometry", "depth", "joints", "thrust", "tried", "doubted")
 # Check -> the logs that it compares.
-COMPARED = {"IMU": ("imu",), "DVL": ("imu", "dvl"), "depth": ("dvl", "depth"),
-            "joints": ("joints",), "thrusters": ("dvl", "thrust")}
+COMPARED = {"IMU": ("imu",), "odometry": ("odometry",), "DVL": ("imu", "dvl"),
+            "depth": ("dvl", "depth"), "joints": ("joints",), "thrusters": ("dvl", "thrust")}
 COMMAND_DELAY = "command delay"     # the check of `DelayMonitor`, which has its own log
 # Checks that fit a map, to which rows from before and after a change do not fit.
 MIXED = "IMU", "DVL"
@@ -255,9 +255,10 @@ class FrameChecks:
     def add(self, log: str, t: float, *values: Sequence[float] | np.ndarray) -> None:
         """Add a row to a log, and advance the checks by a step if it is time.
 
-        imu: n3, w, f, R_Gb, yaw; dvl: v, w, C, R_Gb, n3; depth; joints: the reading; thrust: its
-        integral (N,) [N s]; doubted: only the time of a row that is held back. The log `tried`,
-        which comes from elsewhere, has the integral (K N,) for TRIED_RESPONSES at the same times.
+        imu: n3, w, f, R_Gb, yaw; dvl: v, w, C, R_Gb, n3; odometry: as in `decoder`; depth; joints:
+        the reading; thrust: its integral (N,) [N s]; doubted: only the time of a row that is held
+        back. The log `tried`, which comes from elsewhere, has the integral (K N,) for
+        TRIED_RESPONSES at the same times.
         """
         self._begin = t - self._elapsed if self._begin is None else self._begin
         self._logs[log].append(np.concatenate([[t], *values]))

@@ -25,17 +25,28 @@ from typing import Any
 import numpy as np
 
 from ...config import Config
+from ...config.sensors import ODOMETRY
 from ...model.robot import RobotModel
 from ...model.thrust_curve import neutral_command
 from ..filters.joints import joint_limits
 from .depth_check import check_depth
 from .dvl_check import OF_WORLD, check_velocity
 from .effort_scale import check_effort_scale, loads_of, tip_of
-from .finding import CHANGE_WINDOW, UNDECIDED, CheckResult, Finding, Harm, Mend, mismatch
+from .finding import (
+    CHANGE_WINDOW,
+    CONSISTENT,
+    UNDECIDED,
+    CheckResult,
+    Finding,
+    Harm,
+    Mend,
+    mismatch,
+)
 from .gravity_direction import check_gravity_direction, loads_along
 from .imu_check import check_gravity, check_rates
 from .joint_check import ScaleCheck, check_joints
 from .joint_effort_check import with_changed_wires
+from .odometry_check import check_odometry
 from .quaternion_check import check_quaternion
 from .response_check import response_findings
 from .thrust_share import share_since
@@ -68,6 +79,8 @@ class SensorChecks:
         # Without specific force there is nothing to check a DVL against.
         has_both = config.dvl.enabled and config.imu.measures_force
         present = {"IMU": vehicle, "DVL": vehicle and has_both,
+                   "odometry": (vehicle and config.dvl.enabled and config.dvl.type == ODOMETRY
+                                and not has_both),
                    "depth": vehicle and config.depth.enabled, "joints": bool(config.robot.joints),
                    "thrusters": vehicle and config.thrusters.source == "thrusters"}
         self.names = [name for name, yes in present.items() if yes]
@@ -110,6 +123,10 @@ class SensorChecks:
             upside_down = gravity.upside_down
             attitude_right = gravity.consistent and not rates.findings
         yield
+        if "odometry" in self.names:
+            results["odometry"] = check_odometry(logs["odometry"], self._config) if (
+                "odometry" in logs) else CONSISTENT
+            yield
         if attitude_right:
             moved, turn = self._check_velocities(logs, upside_down)
             results |= moved

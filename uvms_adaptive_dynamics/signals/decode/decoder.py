@@ -23,6 +23,9 @@ frames are defined in docs/conventions.md. The values of a message are a flat li
     dvl           velocity (3) [m/s] over ground at the DVL, body FRD. For a pose: position (3) [m]
                   in its world, rotation (9) from body FRD to that world
     altitude      altitude [m] of the same message over the bottom, NaN if it is unknown
+    odometry      of the same Odometry, in its own axes: position (3) [m], rotation (9) from the
+                  child frame to the pose's, linear (3) [m/s] and angular twist (3) [rad/s]; empty
+                  for other messages, and without a pose
     depth         depth [m] of the pressure sensor below the surface
     joint_states  positions (n) [rad or m], velocities (n), efforts (n) [N m or N] in the configured
                   order; NaN where a message leaves velocity or effort empty, as JointState allows,
@@ -40,6 +43,7 @@ from typing import Any
 import numpy as np
 
 from ...config import Config
+from ...config.sensors import ODOMETRY
 from ...errors import MessageError, OtherJointsError
 from ...model.rotations import (
     NED_FROM_ENU,
@@ -214,6 +218,20 @@ class Decoder:
         drivers publish -1, 0 or NaN."""
         altitude = float(getattr(message, "altitude", math.nan))
         return [altitude if altitude > 0.0 else math.nan]
+
+    def odometry(self, message: Any) -> list[float]:
+        """Pose and twist of an Odometry, as published."""
+        if self._config.dvl.type != ODOMETRY:
+            return []
+        pose = pose_of(message)
+        try:
+            place = finite_vector(pose.position, "dvl: position")
+            R = _matrix(pose.orientation, "dvl")
+        except MessageError:    # only its twist is needed
+            return []
+        twist = message.twist.twist
+        return [*place, *R, *finite_vector(twist.linear, "dvl: velocity"),
+                *finite_vector(twist.angular, "dvl: twist.angular")]
 
     def depth(self, message: Any) -> list[float]:
         """sensor_msgs/FluidPressure or std_msgs/Float64, in `depth.unit`."""

@@ -39,13 +39,15 @@ MOST_HELD = 3000
 class Reading(NamedTuple):
     """A measurement: `t` [s] since the reader's origin, and the values listed in `decoder`;
     `altitude` [m] of a DVL, NaN if it is unknown; thrust_shares (N,): share of the thrust that a
-    command asks for which each thruster has been found to give, empty: all of it."""
+    command asks for which each thruster has been found to give, empty: all of it; odometry: see
+    `decoder`."""
 
     role: str
     t: float
     values: list[float]
     altitude: float = math.nan
     thrust_shares: tuple[float, ...] = ()
+    odometry: Sequence[float] = ()
 
 
 class ClockJump(NamedTuple):
@@ -216,6 +218,7 @@ class MessageReader:
         try:
             values = self._decoder.decode(role, message)
             altitude, = self._decoder.decode("altitude", message) if role == "dvl" else [math.nan]
+            odometry = self._decoder.decode("odometry", message) if role == "dvl" else []
         except OtherJointsError as error:
             # Another driver's message on the same topic, as long as ours come too.
             if receive - self._joints_received > self._joints.timeout:
@@ -233,7 +236,7 @@ class MessageReader:
         state.note_stamp(t)
         if self.origin is None:
             self.origin = math.floor(t)
-        return Reading(role, t - self.origin, values, altitude)
+        return Reading(role, t - self.origin, values, altitude, odometry=odometry)
 
 
 def _before_reception(seconds: float) -> str:
