@@ -16,10 +16,11 @@
 hypotheses: judged by their evidence, confirmed by the rows that follow, withdrawn if wrong.
 
 After a change, minutes of old data outvote seconds of new data, which the robust cost treats as
-outliers: the estimate would lag by minutes. So every half second each hypothesis (`hypotheses`) is
-fitted to the residuals of the last seconds. A change is accepted if its evidence is overwhelming,
-noise that has grown is less likely, and it predicts the rows that follow. The knowledge from before
-is kept, and restored if it predicts better again: a payload was put down, or there was no change.
+outliers: the estimate would lag by minutes. So every half second, and twice as often while one is
+suspected, each hypothesis (`hypotheses`) is fitted to the residuals of the last seconds. A change
+is accepted if its evidence is overwhelming, noise that has grown is less likely, and it predicts
+the rows that follow. The knowledge from before is kept, and restored if it predicts better again: a
+payload was put down, or there was no change.
 docs/mathematics.md and docs/uncertainty.md, "Changes of the robot".
 """
 from __future__ import annotations
@@ -54,7 +55,7 @@ from .row_excitation import Excited
 from .scale_hypotheses import ThrustScale
 from .thruster_hypotheses import CommandOrder, ThrustCurves, ThrusterScale
 
-CHANGE_CHECK_PERIOD = 0.5           # [s] between two checks
+CHANGE_CHECK_PERIOD = 0.5           # [s] between two checks, half of it while a change is suspected
 SINCE = (1.0, 2.0, 3.5, 6.0, 12.0)  # [s] hypothetical ages of a change
 # [s] of rows after which a channel's noise is known well enough for its rows to be evidence, and
 # after which a saved estimate is taken to be this robot's
@@ -64,8 +65,11 @@ FIRST_CHANGE_CHECK = 20.0
 # too many. Model error of a rough robot reached 13 within a minute; a change worth following
 # reaches 40 or more.
 CHANGE_EVIDENCE_NATS = 30.0
-CONFIRMED_NATS = 3.0                # ln odds against grown noise, and by the confirming rows alone
-CONFIRMING = 2      # checks whose changes must predict the rows since: a second of garbage is over
+# ln odds to suspect a change, against grown noise, and by the confirming rows alone
+CONFIRMED_NATS = 3.0
+# periods over which the changes of all checks must predict the rows since: a second of garbage is
+# over
+CONFIRMING = 2
 RESTORED_NATS = 7.0                 # ln likelihood ratio at two checks to restore earlier knowledge
 KNOWLEDGE_KEPT = 3                  # number of earlier states of knowledge kept
 
@@ -125,9 +129,12 @@ class _Check:
 
 
 class _Suspect(NamedTuple):
+    """The likeliest hypothesis at a check; tick: when that ended."""
+
     evidence: float
     hypothesis: Hypothesis
     change: np.ndarray
+    tick: int
 
 
 class _Cause(NamedTuple):
@@ -173,7 +180,8 @@ class _Cause(NamedTuple):
 
 
 class EvidenceChangeDetector:
-    """Checks the last seconds every half second, spreading the hypotheses over its ticks."""
+    """Checks the last seconds every half second, spreading the hypotheses over its ticks; twice as
+    often while a change is suspected."""
 
     def __init__(self, table: ParameterTable, free: np.ndarray, period: float, overlap: float,
                  prior_stddev: np.ndarray, rows_known: float, weight_density: float,
@@ -203,7 +211,10 @@ class EvidenceChangeDetector:
         self._ticks, self._seen = 0, np.zeros(table.channels)
         self._unmodelled: np.ndarray | None = None      # `InformationState.unmodelled`
         self._check: _Check | None = None
-        self._suspects: deque[_Suspect] = deque(maxlen=CONFIRMING)      # the newest first
+        # the newest first
+        self._suspects: deque[_Suspect] = deque(maxlen=2 * CONFIRMING + 1)
+        # ticks at which the next check is due, and at which the last one ended that was not early
+        self._due, self._regular = self._check_ticks, 0
         self.nearest = 0.0
         self._better: list[int] = []        # kept states that predicted better at the last check
         self._free = False                  # likelier without the external force at the last check
@@ -221,8 +232,8 @@ class EvidenceChangeDetector:
             self._rows.add(prediction, excited.learnt, settled, known.covariance, self._unmodelled)
         check = self._check
         if check is None:
-            if (self._ticks % self._check_ticks == 0 and settled.any()
-                    and self._rows.filled >= self._since[0]):
+            if self._ticks >= self._due and settled.any() and self._rows.filled >= self._since[0]:
+                self._due = self._ticks + self._check_ticks
                 self._check = self._begin(information, prediction.pi)
             return None
         if len(check.found) < len(self._hypotheses):
@@ -231,6 +242,9 @@ class EvidenceChangeDetector:
                            for one in self._hypotheses[tried:tried + self._at_once]]
             return None
         self._check = None
+        if self._ticks - self._regular < self._check_ticks:
+            return self._accepted(check, scales)
+        self._regular = self._ticks
         change = (self._released(check) or self._restored(check, scales)
                   or self._accepted(check, scales))
         if change is None:      # else the noise learnt until now contains its residuals
@@ -279,18 +293,21 @@ class EvidenceChangeDetector:
         return best, length, change
 
     def _accepted(self, check: _Check, scales: Scales) -> Change | None:
-        """The change to accept: its evidence has lasted, the best hypotheses of the earlier checks
-        predict the rows since, and grown noise explains the rows less well."""
+        """The change to accept: its evidence has lasted for a period, the best hypotheses of all
+        checks of the last CONFIRMING periods predict the rows since, and grown noise explains the
+        rows less well."""
         k = max(range(len(check.found)), key=lambda k: check.found[k][0])
         (best, length, change), hypothesis = check.found[k], self._hypotheses[k]
-        earlier = tuple(self._suspects)
-        self._suspects.appendleft(_Suspect(best, hypothesis, change))
-        if len(earlier) < CONFIRMING:
+        if best > CONFIRMED_NATS:
+            self._due -= self._check_ticks // 2
+        earlier = self._earlier()
+        self._suspects.appendleft(_Suspect(best, hypothesis, change, self._ticks))
+        if not earlier:
             return None
-        lasting = min(best, earlier[0].evidence)
+        before = next(one for one in earlier if self._ticks - one.tick >= self._check_ticks)
+        lasting = min(best, before.evidence)
         if lasting < min(self.nearest, CHANGE_EVIDENCE_NATS) or any(
-                self._gain_since(suspect, checks, check) < CONFIRMED_NATS
-                for checks, suspect in enumerate(earlier, 1)):
+                self._gain_since(suspect, check) < CONFIRMED_NATS for suspect in earlier):
             return None
         then = self._rows.as_then(self._rows.newest(length, check.variance), check.variance)
         onset = Onset(len(then.residual) * self._rows.stride, check.noise, then,
@@ -307,6 +324,13 @@ class EvidenceChangeDetector:
             self._rows_known, self._seen[:] = 0.0, 0.0
             self._end_start()
         return accepted
+
+    def _earlier(self) -> list[_Suspect]:
+        """The suspects of the last CONFIRMING periods, the newest first; none if they do not reach
+        that far back."""
+        enough = (k for k, one in enumerate(self._suspects, 1)
+                  if self._ticks - one.tick >= CONFIRMING * self._check_ticks)
+        return list(self._suspects)[:next(enough, 0)]
 
     def _likely_cause(self, onset: Onset, scales: Scales) -> _Cause:
         """The cause of a change, whose rows are predicted with the estimate from before it. What
@@ -341,10 +365,9 @@ class EvidenceChangeDetector:
         earlier = self._rows.contributions()[:-rows]
         return ThrustCurves.of(self._allocation, self._low_thrust, earlier)
 
-    def _gain_since(self, suspect: _Suspect, checks: int, check: _Check) -> float:
-        """ln likelihood ratio of the change that was suspected so many checks ago, on the rows
-        since."""
-        new = min(checks * self._check_ticks // self._rows.stride, self._rows.filled)
+    def _gain_since(self, suspect: _Suspect, check: _Check) -> float:
+        """ln likelihood ratio of a change suspected earlier, on the rows since."""
+        new = min((self._ticks - suspect.tick) // self._rows.stride, self._rows.filled)
         return suspect.hypothesis.gain(suspect.change, self._rows.newest(new, check.variance))
 
     def _released(self, check: _Check) -> Change | None:

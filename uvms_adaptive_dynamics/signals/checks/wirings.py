@@ -78,7 +78,8 @@ def wirings(allocation: np.ndarray, fit: ThrustFit) -> Iterator[Wiring]:
     yield Wiring(mirrored, deviation, certain_gain(1), Finding(
         "imu.frame and dvl.frame", (
             "the vehicle responds to thrust as if attitude and velocity were in forward, left, up "
-            "axes although forward, right, down is set, or vice versa; check both frames"
+            "axes although forward, right, down is set, or vice versa; check both frames, and "
+            "whether thrusters.allocation is in forward, right, down axes"
             + (f"; if they are right, {ordered[0].finding.sentence}" if alike else "")),
         ordered[0].finding.values if alike else {}))
 
