@@ -24,12 +24,13 @@ from ..signals.decode.decoder import NO_LOCK, NO_LOCK_BY_COVARIANCE
 from ..signals.decode.input_state import MAX_REJECTED_SHARE, InputState
 from ..signals.decode.joint_parts import NOT_LATER
 from ..signals.filters.altitude import NEAR_FLOOR
-from ..signals.filters.body_motion import CONTRADICTS, DVL_CONTRADICTS
+from ..signals.filters.body_motion import CONTRADICTS, DVL_CONTRADICTS, NO_DVL
 from ..signals.filters.depth import AT_SURFACE
 from ..signals.filters.dvl_fusion import OUTLIER
 from ..signals.filters.joints import CONTRADICT, MISPLACED, NO_EFFORT
 from ..signals.filters.thrusters import SETTLING
 from ..signals.front_end import SignalFrontEnd
+from ..signals.gates.clipped import AT_LIMIT, LARGER_RANGE
 from ..signals.gates.joint_gates import IMPOSSIBLE_EFFORT, NO_EFFORTS
 from ..signals.masks import FOUND_WRONG, SILENT_ROLES
 from ..signals.topics import topic_setting
@@ -48,7 +49,7 @@ ADVICE_FOR_REFUSAL = dict.fromkeys((NO_LOCK, NO_LOCK_BY_COVARIANCE),
                                    "keep the DVL within its range of the bottom")
 # First words of the doubts on an input that lead to each mask.
 DOUBTS = {CONTRADICT: ("positions and velocities do not fit",),
-          DVL_CONTRADICTS: (OUTLIER,), NO_EFFORT: ("effort", NO_EFFORTS)}
+          DVL_CONTRADICTS: (OUTLIER,), NO_DVL: (AT_LIMIT,), NO_EFFORT: ("effort", NO_EFFORTS)}
 # What to do about the other mask reasons.
 ADVICE_FOR_REASON = {
     "no source of velocity": "set dvl.enabled to true and dvl.topic to a velocity",
@@ -213,6 +214,8 @@ def _check(reason: str, state: InputState, doubts: Sequence[tuple[str, int]],
         return "set joint_states.effort_scale"
     if any(doubt == NO_EFFORTS and count < state.used for doubt, count in doubts):
         return "make the driver fill in the efforts of every message"
+    if any(doubt == AT_LIMIT for doubt, _ in doubts):
+        return LARGER_RANGE
     if reason == NO_EFFORT and channels:
         return ("if the driver measures none, set joint_states.effort_masked: "
                 f"[{', '.join(channels)}]")

@@ -88,7 +88,7 @@ class Decoder:
         self.change_settings(config)
         self._imu_axes = imu_axes(config)
         self._left, self._right = map(_flat, orientation_axes(config))
-        self._dvl_axes = _flat(to_frd(config.dvl.frame) @ from_rpy(*config.dvl.rpy))
+        self._dvl_axes = dvl_axes(config)
         self._dvl_axes_back = _flat(np.reshape(self._dvl_axes, (3, 3)).T)
         self._wrench_axes = _flat(to_frd(config.thrusters.wrench_frame))
         self._pascal_per_metre = config.robot.water_density * config.robot.gravity
@@ -356,6 +356,11 @@ class Decoder:
 def imu_axes(config: Config) -> tuple[float, ...]:
     """(9,) rotation from the axes of an IMU's rates and forces to the body's."""
     return _flat(to_frd(config.imu.frame) @ from_rpy(*config.imu.rpy))
+
+
+def dvl_axes(config: Config) -> tuple[float, ...]:
+    """(9,) rotation from the DVL's axes to the body's."""
+    return _flat(to_frd(config.dvl.frame) @ from_rpy(*config.dvl.rpy))
 
 
 def orientation_axes(config: Config) -> tuple[np.ndarray, np.ndarray]:

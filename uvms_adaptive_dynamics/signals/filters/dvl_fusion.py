@@ -30,9 +30,11 @@ from ...config import Config
 from ...model.rotations import FRD_FROM_FLU, cross, turned, turned_back
 from ..checks.bursts import BurstFilter
 from ..checks.velocity_log import KNOT_SPACING
+from ..decode.decoder import dvl_axes
 from ..decode.poses import lateness
 from ..decode.sensor_clock import SensorClock
 from ..gates.choose import innovation_gate
+from ..gates.clipped import AT_LIMIT, ClippedVelocities
 from ..gates.frozen import new_values
 from ..gates.innovations import JUMP_PATIENCE
 from ..gates.repeats import REPEATED
@@ -101,6 +103,7 @@ class DvlFusion:
         self.offset = VelocityOffset(config.filter.dvl_window, config.dvl.stddev)
         self._use = velocity_use(config, self.offset)
         self._zeros = ZeroVelocities()
+        self._clipped = ClippedVelocities(dvl_axes(config), config.dvl.stddev)
         self._make_gate()
         self.reset()
 
@@ -171,18 +174,25 @@ class DvlFusion:
 
         A nonzero velocity that is bit-identical to the last is no measurement: it would drag the
         gate along while the sensor is frozen, or published again and again. Nor is one of exactly
-        zero from a sensor that does not measure that.
+        zero from a sensor that does not measure that, or one at the end of the sensor's range.
         """
-        repeats = self._measured.repeats(t, velocity) and any(velocity)
-        unlikely = self._zeros.are_unlikely(velocity)
-        if (repeats or unlikely) and self._settings.gates:
-            self._on_reject("dvl", REPEATED if repeats else ZERO_WITHOUT_LOCK)
+        reason = self._unmeasured(t, velocity) if self._settings.gates else ""
+        if reason:
+            self._on_reject("dvl", reason)
             return
         if t <= self._imu.series.last_time:
             self._fuse(t, velocity)
         else:
             self._queue.append((t, velocity))
             del self._queue[:-MAX_DVL_QUEUE]
+
+    def _unmeasured(self, t: float, velocity: Sequence[float]) -> str:
+        """Why a velocity (3,) is no measurement, '' if it is one."""
+        if self._measured.repeats(t, velocity) and any(velocity):
+            return REPEATED
+        if self._zeros.are_unlikely(velocity):
+            return ZERO_WITHOUT_LOCK
+        return AT_LIMIT if self._clipped.at_limit(velocity) else ""
 
     def catch_up(self, t: float) -> None:
         """Fuse the velocities that waited for the IMU's reading at t."""
@@ -337,7 +347,7 @@ class DvlFusion:
         """Warnings for the operator about the messages."""
         if self._clock.intervals.alternates:
             return []       # (values that repeat are another node's)
-        return self._measured.sentences("dvl", self._clock.rate)
+        return [*self._measured.sentences("dvl", self._clock.rate), *self._clipped.sentences()]
 
     def motion_sentences(self) -> list[str]:
         """Warnings that follow from the IMU's integral and the velocities together."""
