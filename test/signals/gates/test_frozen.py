@@ -81,6 +81,18 @@ def test_frozen_depth_is_dropped_where_the_vehicle_sinks_and_kept_where_it_does_
     assert front.inputs["depth"].rejected["frozen"] == 0
 
 
+def test_a_depth_proven_frozen_stays_so_at_the_depth_where_it_froze():
+    """The vehicle dives by a metre and comes back; a new value ends it."""
+    gate, found = FrozenSensorGate(0.02), {}
+    for k in range(400):
+        t = 0.1 * k
+        gate.gate("imu", t, [0.0, 0.0, 1.0, np.sin(t), 0.0, 0.0, 0.0, 0.0, -9.8, 0.0])
+        gate.gate("dvl", t, [0.0, 0.0, 0.2 * np.sin(0.4 * t)])
+        found[k] = gate.gate("depth", t, [0.0 if k < 390 else 0.1 * k])
+    assert found[10] is None and all(found[k] == 0.0 for k in range(50, 390))
+    assert all(found[k] is None for k in range(390, 400))
+
+
 def test_plain_repeats_are_no_frozen_sensor(clean):
     """Two of three readings are repeats in some real logs: nothing is rejected."""
     config, robot, _, messages = clean

@@ -66,6 +66,7 @@ class FrozenSensorGate:
     def reset(self) -> None:
         """Forget all readings."""
         self._new = {role: new_values(role) for role in FROZEN_AFTER}
+        self._proven = dict.fromkeys(FROZEN_AFTER, -math.inf)     # [s] since when, if proven
         self._last: dict[str, Sequence[float]] = {}               # of the IMU's parts
         self._since: dict[str, float] = {}                        # likewise
         self._attitudes = NewValues(SLOWEST_ATTITUDE)
@@ -80,7 +81,7 @@ class FrozenSensorGate:
         """Add a reading; returns the time since which its sensor is frozen, None if it is not.
 
         Joints and depth may legitimately be constant: joints are frozen only if their velocities
-        are not zero, depth only if the vehicle sinks or rises.
+        are not zero, depth only if the vehicle has sunk or risen.
         """
         if role not in FROZEN_AFTER:
             return None
@@ -99,7 +100,11 @@ class FrozenSensorGate:
             return self._part_frozen_since(t, values) if role == "imu" else None
         if t - new.since < max(FROZEN_AFTER[role], OVERDUE_INTERVALS * (new.period or 0.0)):
             return None
-        return new.since if self._moves(role, new.since, values) else None
+        # (also once the vehicle is back at a depth that it has left)
+        if new.since == self._proven[role] or self._moves(role, new.since, values):
+            self._proven[role] = new.since
+            return new.since
+        return None
 
     def _part_frozen_since(self, t: float, values: Sequence[float]) -> float | None:
         """The time since which a part of the IMU is frozen, None if none is.
