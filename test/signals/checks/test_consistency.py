@@ -34,7 +34,7 @@ from uvms_adaptive_dynamics.signals.checks.dvl_check import (
     check_velocity,
 )
 from uvms_adaptive_dynamics.signals.checks.finding import CONSISTENT, UNDECIDED, Harm
-from uvms_adaptive_dynamics.signals.checks.imu_check import check_rates
+from uvms_adaptive_dynamics.signals.checks.imu_check import check_gravity, check_rates
 from uvms_adaptive_dynamics.signals.checks.joint_check import check_joints
 from uvms_adaptive_dynamics.signals.checks.thruster_check import turned_sensor
 from uvms_adaptive_dynamics.signals.checks.velocity_log import dvl_place
@@ -612,6 +612,22 @@ def test_a_late_orientation_and_a_constant_error_of_rates_are_named(seed):
     off = check_rates(imu_log(seed, bias=0.05)).findings
     assert [finding.setting for finding in off] == ["imu angular velocity"] and "0.05" in str(off)
     assert check_rates(imu_log(seed, late=0.02)).findings == []
+
+
+@pytest.mark.parametrize("force", [0.0, -9.81])
+def test_a_force_that_never_changes_is_named_as_not_measured(force):
+    """Zeros are not a force without gravity, and a constant gravity is none that turns with the
+    vehicle; a vehicle that does not turn shows the latter all the time."""
+    log = imu_log(0)
+    log[:, 9] = force
+    (found,) = check_gravity({"imu": log}, Config()).findings
+    assert "not measured" in found.sentence and f"{force:.3g}]" in found.sentence
+    assert "gravity;" not in found.sentence
+    log[:, 9] += 0.1 * np.sin(log[:, 0])
+    assert not any("not measured" in one.sentence
+                   for one in check_gravity({"imu": log}, Config()).findings)
+    log[:, 1:4], log[:, 9] = (0.0, 0.0, 1.0), -9.81
+    assert check_gravity({"imu": log}, Config()).findings == []
 
 
 @pytest.mark.parametrize("left", [0, 3])

@@ -78,6 +78,8 @@ def check_gravity(logs: dict[str, np.ndarray], config: Config) -> GravityCheck:
     size = float(np.median(np.linalg.norm(f, axis=1)))
     along_up = float(np.median(-np.sum(f * n3, axis=1)))
     upside_down = bool(np.median(n3[:, 2]) < -0.3)
+    if not np.ptp(f, axis=0).any() and (not f.any() or np.ptp(n3, axis=0).max() > MIN_TURN):
+        return GravityCheck([_unmeasured_force(f[0])], upside_down, False)
     if not 0.3 * g <= size <= 3 * g:
         return GravityCheck([_force_unit(size, along_up, g)], upside_down, False)
     if abs(along_up) <= 0.7 * g:
@@ -138,6 +140,14 @@ def _force_scale(imu: np.ndarray, g: float) -> Finding | None:
         f"specific force along the vertical averages {scale:.3f} +- {error:.3f} times gravity; "
         "the accelerometer's scale or bias is wrong: calibrate it, or set robot.gravity"),
         harm=Harm.SLIGHT)
+
+
+def _unmeasured_force(f: np.ndarray) -> Finding:
+    """The finding on a specific force that is f (3,) [m/s^2] in every reading."""
+    return Finding("imu linear acceleration", (
+        f"the specific force is [{', '.join(f'{one:.3g}' for one in f)}] m/s^2 (front, right, "
+        "down) in every reading, so the accelerometer is not measured; restart or replace the IMU, "
+        "and make its driver publish the specific force (at rest: gravity, upward)"))
 
 
 def _force_unit(size: float, along_up: float, g: float) -> Finding:
