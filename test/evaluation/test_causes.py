@@ -26,8 +26,10 @@ from uvms_adaptive_dynamics.evaluation.causes import (
     remedies,
     remedy,
 )
+from uvms_adaptive_dynamics.signals.decode.decoder import NO_PULSE
 from uvms_adaptive_dynamics.signals.decode.input_state import InputState
 from uvms_adaptive_dynamics.signals.decode.joint_parts import NOT_LATER
+from uvms_adaptive_dynamics.signals.gates.clipped import AT_LIMIT
 from uvms_adaptive_dynamics.signals.gates.joint_gates import NO_EFFORTS
 
 
@@ -50,6 +52,19 @@ def test_an_input_that_never_came_or_was_refused_is_named_with_its_topic():
     said = missing_messages(state(used=2, refused=8))
     assert "8 of 10 messages on '/dvl' were refused" in said and "no bottom lock" in said
     assert missing_messages(state(used=8, refused=2)) == ""
+
+
+def test_commands_without_a_pulse_and_clipped_velocities_are_the_reason_of_a_silence():
+    """Each with what to do about it, and pulses, as of a vehicle that is not armed, only there."""
+    thrusters, dvl = state("thrusters", used=75), state(used=100)
+    thrusters.received = 100
+    for _ in range(25):
+        thrusters.count_rejected(NO_PULSE, f"thrusters: {NO_PULSE} (a command of 0 us)")
+        dvl.count_outlier(AT_LIMIT)
+    states = {"thrusters": thrusters, "dvl": dvl}
+    assert "arm the vehicle" in remedy("no thruster command", states)
+    assert refused_inputs(states) == {}
+    assert f"25 times with '{AT_LIMIT}'; set a larger range" in remedy("no dvl", states)
 
 
 def test_stretches_of_refused_messages_are_the_reason_of_a_silence():

@@ -20,7 +20,7 @@ from collections.abc import Callable, Mapping, Sequence
 
 from ..model.kernel import gaussian_kernel
 from ..model.sample import BY_SETTING, FILTERS_START, JOINT_AT_REST
-from ..signals.decode.decoder import NO_LOCK, NO_LOCK_BY_COVARIANCE
+from ..signals.decode.decoder import NO_LOCK, NO_LOCK_BY_COVARIANCE, NO_PULSE
 from ..signals.decode.input_state import MAX_REJECTED_SHARE, InputState
 from ..signals.decode.joint_parts import NOT_LATER
 from ..signals.filters.altitude import NEAR_FLOOR
@@ -45,8 +45,10 @@ ROLE_OF_REASON = {**SILENT_ROLES, CONTRADICTS: "imu", DVL_CONTRADICTS: "dvl",
                   SETTLING: "thrusters"}
 # Reasons that a pause in the messages, or a stretch of refused ones, gives.
 SILENCES = *SILENT_ROLES, SETTLING
-ADVICE_FOR_REFUSAL = dict.fromkeys((NO_LOCK, NO_LOCK_BY_COVARIANCE),
-                                   "keep the DVL within its range of the bottom")
+ADVICE_FOR_REFUSAL = {
+    **dict.fromkeys((NO_LOCK, NO_LOCK_BY_COVARIANCE),
+                    "keep the DVL within its range of the bottom"),
+    NO_PULSE: "arm the vehicle; if it was, check thrusters.channels and thrusters.unit"}
 # First words of the doubts on an input that lead to each mask.
 DOUBTS = {CONTRADICT: ("positions and velocities do not fit",),
           DVL_CONTRADICTS: (OUTLIER,), NO_DVL: (AT_LIMIT,), NO_EFFORT: ("effort", NO_EFFORTS)}
@@ -122,7 +124,7 @@ def _refusals(state: InputState) -> str:
 
 def refused_inputs(states: Mapping[str, InputState]) -> dict[str, str]:
     """A sentence, by role, on each input of which more is refused than may be without a warning. Of
-    messages without bottom lock, the rows that they cost tell."""
+    messages without bottom lock or pulse, the rows that they cost tell."""
     return {role: f"{role}: {_refusals(state)}" for role, state in states.items()
             if sum(count for reason, count in _wrong(state).items()
                    if reason not in ADVICE_FOR_REFUSAL) > MAX_REJECTED_SHARE * state.received}

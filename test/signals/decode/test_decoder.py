@@ -169,6 +169,7 @@ def test_a_mounting_rotation_turns_rates_and_attitude_alike():
      ("battery", Message(voltage=1500.0), "is not a battery voltage"),
      ("thrusters", Message(data=[1500.0] * 6), "got 6 commands, expected 8"),
      ("thrusters", Message(channels=[1500] * 7 + [0]), "released or unchanged"),
+     ("thrusters", Message(data=[1500.0] * 7 + [0.0]), "no pulse"),
      ("imu", Message(orientation=Message(x=0.0, y=0.0, z=0.0, w=1.0),
                      angular_velocity=vector(0.1, 0.0, 0.0), linear_acceleration=vector(0, 0, 0),
                      linear_acceleration_covariance=[-1.0] + [0.0] * 8), "is not measured"),

@@ -73,6 +73,7 @@ LARGEST_RATE, LARGEST_FORCE = 35.0, 160.0                    # [rad/s], [m/s^2]
 LARGEST_POSITION, LARGEST_SPEED = 1000.0, 100.0              # [rad or m], per second
 LARGEST_COMMAND, LARGEST_WRENCH = 1e4, 1e5                   # in any unit; [N, N m]
 NO_LOCK, NO_LOCK_BY_COVARIANCE = "no bottom lock", "covariance says no lock"
+NO_PULSE = "no pulse for a thruster"
 WATER_TRACK = 2       # marine_acoustic_msgs/Dvl: velocity relative to the water
 FEWEST_BEAMS = 3      # that determine a velocity
 UNKNOWN_VECTOR: tuple[float, ...] = (math.nan, math.nan, math.nan)
@@ -290,6 +291,8 @@ class Decoder:
             raise MessageError("thrusters: another number of thrusters "
                                f"(got {len(commands)} commands, expected {self._thrusters} of "
                                "thrusters.allocation)")
+        if self._config.thrusters.unit == "pwm" and 0.0 in commands:
+            raise MessageError(f"thrusters: {NO_PULSE} (a command of 0 us)")
         check_limit(commands, LARGEST_COMMAND, "thrusters: command", "in any unit")
         return check_finite(commands, "thrusters: command")
 
