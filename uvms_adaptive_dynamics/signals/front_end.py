@@ -82,7 +82,7 @@ class SignalFrontEnd:
                                   lambda: self.delay.result(self._reader.origin or 0.0))
         self._filters = FilterChain(config, robot, self._reader.clocks, self._count_outlier,
                                     self.frames.add, self.frames.add_command)
-        self.delay = DelayMonitor(config)
+        self.delay = DelayMonitor(config, self._commands_come_in_bursts)
         self._checks_delay = config.robot.vehicle and config.thrusters.source != "zero"
         self._grid = TickGrid(config.filter.period)
         self._masks = RowMasks(config, robot)
@@ -94,6 +94,10 @@ class SignalFrontEnd:
         self._again: tuple[tuple[Sample, Sample], ...] = ()     # to be learnt again
         self._wrong_since = math.inf        # [s since the epoch] of readings that were left out
         self.resets: Counter = Counter()
+
+    def _commands_come_in_bursts(self) -> bool:
+        clock = self._reader.clocks.sensors.get(self.config.thrusters.source)
+        return clock is not None and clock.intervals.bursts is not None
 
     def change_settings(self, config: Config) -> None:
         """Use new settings from now on; only those in config.LIVE may differ. Nothing is forgotten

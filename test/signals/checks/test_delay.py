@@ -111,13 +111,14 @@ def test_a_robot_at_rest_tells_of_no_delay(as_it_is):
     assert thruster_delay(resting, robot, config) is None
 
 
-def monitored(delay, seed, seconds=61.0, onset=0.0, shaken=(0.0, 0.0), noise=None):
+def monitored(delay, seed, seconds=61.0, onset=0.0, shaken=(0.0, 0.0), noise=None,
+              in_bursts=bool):
     """The monitor after a while of thrust that moves a vehicle in surge, with `delay` [s] from the
     onset [s] on, while depth control reacts to a tether .3 s late; between the times `shaken` [s]
     noise is all that the IMU measures, or is added with these deviations of velocity and
     acceleration."""
     config, rng = Config(), np.random.default_rng(seed)
-    monitor, period = DelayMonitor(config), config.filter.period
+    monitor, period = DelayMonitor(config, in_bursts), config.filter.period
     t = period * np.arange(round(seconds / period))
     delay = np.where(t < onset, 0.0, delay)
     frequency, phase = rng.uniform(0.5, 3.0, (2, 4)), rng.uniform(0.0, 6.0, (2, 4))
@@ -153,11 +154,20 @@ def test_an_axis_that_thrust_does_not_move_tells_of_no_delay(seed):
     assert not monitor.result(origin=0.0).findings
 
 
-@pytest.mark.parametrize("delay", [-0.1, 0.1])
+@pytest.mark.parametrize("delay", [-0.6, -0.1, 0.1, 0.6])
 def test_a_delay_is_found_on_one_axis(delay):
-    """Early or late by a tenth of a second, in the first half minute."""
+    """Early or late, in the first half minute: commands are recorded up to seconds late."""
     monitor = monitored(delay, 0, seconds=31.0)
     assert abs(monitor.found.delay - delay) < 0.02 and "thrusters.delay" in monitor.warning
+
+
+def test_commands_in_bursts_are_put_off_by_their_mean_delay_and_no_setting_is_proposed():
+    """Without stamps each has another delay; the mean is nearer than none."""
+    monitor = monitored(-0.3, 0, in_bursts=lambda: True)
+    (finding,) = monitor.result(origin=0.0).findings
+    assert "in bursts are dated 0.3" in finding.sentence and "late" in finding.sentence
+    assert not finding.values and finding.mend.late == pytest.approx(0.3, abs=0.02)
+    assert "set thrusters.delay" not in monitor.warning
 
 
 def test_a_delay_that_begins_within_the_minute_is_told_with_its_value():

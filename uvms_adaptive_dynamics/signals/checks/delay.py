@@ -21,7 +21,7 @@ recordings have delays of 0.1 to 0.6 s.
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import NamedTuple
 
 import numpy as np
@@ -37,7 +37,7 @@ from .finding import CONSISTENT, UNDECIDED, CheckResult, Finding, Mend
 from .fits import STRETCHES, vertex
 
 SETTING = "thrusters.delay"
-MIN_SHIFT, MAX_SHIFT, SHIFT_STEP = -0.4, 0.8, 0.02     # [s] shifts that are tried
+MIN_SHIFT, MAX_SHIFT, SHIFT_STEP = -0.8, 0.8, 0.02     # [s] shifts that are tried
 SHIFTS = np.arange(MIN_SHIFT, MAX_SHIFT + SHIFT_STEP / 2, SHIFT_STEP)
 ROW_STRIDE = 5           # every fifth row is enough after the low-pass
 MIN_DELAY_ROWS = 100
@@ -78,10 +78,13 @@ class DelayMonitor:
 
     The wrench is regressed on the motion. Noise of the motion, as of an IMU that is shaken, makes
     acceleration explain less of it than velocity, which is later; noise of the wrench does the same
-    to the reverse regression. The true delay lies between both, so both must be certain of one."""
+    to the reverse regression. The true delay lies between both, so both must be certain of one.
 
-    def __init__(self, config: Config):
-        self._config = config
+    in_bursts: returns whether the commands wait for each other without stamps, so that a delay is
+    one on average."""
+
+    def __init__(self, config: Config, in_bursts: Callable[[], bool] = bool):
+        self._config, self._in_bursts = config, in_bursts
         self._max_rows = round(MONITORED / config.filter.period)
         self._misread = (Misread(SETTING, tuple(range(len(VEHICLE_CHANNELS)))),)
         self.reset()
@@ -158,7 +161,7 @@ class DelayMonitor:
                           if thrusters.source == "thrusters" else (0.0, len(VEHICLE_CHANNELS)))
         return CheckResult([Finding(
             SETTING, self.warning.partition(": ")[2],
-            {SETTING: round(thrusters.delay + found.delay, 3)},
+            {} if self._in_bursts() else {SETTING: round(thrusters.delay + found.delay, 3)},
             mend=Mend(thrusters.source, 0, np.eye(count), command, late=-found.delay),
             since=None if self._began is None else self._began - origin, lasting=True)], True)
 
@@ -180,6 +183,11 @@ class DelayMonitor:
         if found is None or self._certain < MAX_DELAY_ERROR:
             return ""
         setting, error = self._config.thrusters.delay, found.delay
+        if self._in_bursts():
+            return (f"{SETTING}: commands that come in bursts are dated {abs(error):.3f} +- "
+                    f"{found.stddev:.3f} s {'early' if error > 0 else 'late'} on average, by what "
+                    "the vehicle makes of them; no setting is right for each: receive or record "
+                    "them without a buffer between, or with stamps")
         return (f"{SETTING}: over the last minute the vehicle followed its thrusters "
                 f"{abs(error):.3f} +- {found.stddev:.3f} s {'later' if error > 0 else 'earlier'} "
                 "than the setting says; "
