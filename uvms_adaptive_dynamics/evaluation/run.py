@@ -43,6 +43,7 @@ from .causes import first_time, masked_rows, partly_masked, refused_inputs, reme
 from .drift_check import drifts
 from .failures import FailureLog
 from .judged import statement_of
+from .overlaps import used_once
 from .prepared import Batch, Recordings, Signals, goes_on, prepared
 from .recording import Piece
 from .run_files import needed_bytes, write_json, write_samples
@@ -143,14 +144,15 @@ def run(bags: Sequence[str | Path | Piece], config: Config, prior: ParameterSet 
 
     Between bags the horizon is emptied and the estimate kept. `frozen` predicts with `prior` and
     learns neither parameters nor, unless `adapt_intervals`, the width of intervals. A Piece uses
-    part of a bag. All bags are checked before the first one runs. With `jobs` above 1 the front end
+    part of a bag; what two hold alike is used once. All bags are checked before the first one runs.
+    With `jobs` above 1 the front end
     runs ahead in its own process. learnt: the run that learnt `prior`. If it found a sensor or a
     setting wrong, nothing that rests on both is judged; the readings that it put right at its end
     are put right here too, if the bags go on where it ended. The same input always gives the same
     numbers.
     """
     needed = inputs(config)
-    contents = tuple(check_bag(bag, needed) for bag in bags)
+    contents, overlaps = used_once([check_bag(bag, needed) for bag in bags], needed)
     learnt_in_doubt = learnt is not None and learnt.doubted
     mends = learnt.mends if learnt is not None and goes_on(learnt.bags, contents) else ()
     with _prepared(Recordings(contents, config, mends), jobs) as made:
@@ -184,12 +186,14 @@ def run(bags: Sequence[str | Path | Piece], config: Config, prior: ParameterSet 
         drifting = drifts(log, stretch.rows, final, config, robot)
         facts = [fact for fact in (reviewed.thrust_scale, *drifting.facts) if fact]
         found += drifting.findings
+    facts += overlaps
     if len(contents) > 1:
         facts.append("what only a whole recording shows was reviewed on the longest, "
                      f"'{contents[stretch.bag].path.name}'")
     held = estimator.payload.payload()
-    notes = (*(one.sentence for one in found), *(stages.schedule.notes if stages else ()),
-             *estimator.notes, *([f"held: {held.sentence()}"] if held is not None else ()))
+    notes = (*overlaps, *(one.sentence for one in found),
+             *(stages.schedule.notes if stages else ()), *estimator.notes,
+             *([f"held: {held.sentence()}"] if held is not None else ()))
     found += recorder.trust_findings()
     found += recorder.seen
     if estimator.replayed:
