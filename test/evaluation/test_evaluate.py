@@ -195,6 +195,15 @@ def test_a_short_recording_is_not_blamed_for_the_start_of_its_filters(bag):
         assert len(done.log.rows().t) < done.ticks < (piece.end - (piece.begin or 0.0)) / period
 
 
+def test_a_recording_too_short_to_compare_sensors_says_so(result, bag):
+    """Whatever is learnt from it; a frozen run learns nothing from its sensors."""
+    said = strict(result / "out" / "metrics.json")["verdict"]["reasons"]
+    assert any(one.startswith("too short to compare the sensors") for one in said)
+    assert "20 s with all sensors are needed" in " ".join(said)
+    frozen = evaluate([bag], Config(), frozen=True)["verdict"]["reasons"]
+    assert not any("too short to compare" in one for one in frozen)
+
+
 def test_metrics_json_says_which_channels_to_rely_on(result):
     """It has the state at the end, the share of rows in each state, and when each was first
     reached; a model without a saved estimate starts as doubtful."""

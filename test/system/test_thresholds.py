@@ -125,7 +125,7 @@ NO_THRESHOLDS = {
     "signals/checks/fits.py": "RIDGE_SHARE TRIED_SHIFTS SIGNED_AXES",
     "signals/checks/frames.py": "FIRST_CHECK CHECK_PERIOD EARLY_CHECKS LATE_CHECK_PERIOD "
                                 "LOG_LENGTH RECENT_DATA LATEST_DATA CHECK_STEP_PERIOD "
-                                "ONSET_STEP",
+                                "ONSET_STEP SHORTEST_COMPARED",
     "signals/checks/thrust_share.py": "TRIED_SHARES",
     "signals/checks/imu_check.py": "TURN_WINDOW FORCE_BATCH FIRST_RATE",
     "signals/checks/effort_sign.py": "ROWS_PER_WINDOW SIGN_STEPS",

@@ -127,6 +127,19 @@ def test_a_pause_does_not_make_the_effort_small():
     assert judged(y + noise(y.size, 6), y, valid=valid).max() == TRUST_OK
 
 
+@pytest.mark.parametrize("factor, level", [(1.0, TRUST_OK), (0.0, TRUST_WRONG)])
+def test_recordings_too_short_to_judge_by_do_so_together(factor, level):
+    """Five of two seconds, each of which has fewer batches than a judgement needs."""
+    trust, y = ChannelTrust(1, PERIOD, LENGTH), effort(10.0)
+    measured = y + noise(y.size, 0)
+    trust.restart(np.array([0.1]))
+    for k, one in enumerate(measured):
+        if k % round(2.0 / PERIOD) == 0:
+            trust.break_off()
+        trust.add_row(one[None], factor * y[k:k + 1], ALL, ALL, np.zeros(1), np.full(1, 0.1))
+    assert trust.judged and trust.levels[0] == level
+
+
 def test_a_channel_saved_as_wrong_is_wrong_until_its_residuals_say_otherwise():
     """It stays so while it has no rows; other channels are not affected."""
     trust = ChannelTrust(2, PERIOD, LENGTH)

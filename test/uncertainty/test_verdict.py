@@ -23,7 +23,7 @@ from uvms_adaptive_dynamics.config import Config
 from uvms_adaptive_dynamics.model.metrics import channel_metrics
 from uvms_adaptive_dynamics.model.parameter_set import ParameterSet
 from uvms_adaptive_dynamics.model.robot import RobotModel
-from uvms_adaptive_dynamics.model.sample import BY_SETTING, NO_THRUSTER
+from uvms_adaptive_dynamics.model.sample import BY_SETTING, FILTERS_START, NO_THRUSTER
 from uvms_adaptive_dynamics.uncertainty.answer import GOOD, NOT_USABLE, USABLE
 from uvms_adaptive_dynamics.uncertainty.evidence import ChannelEvidence, Evidence, finding_of
 from uvms_adaptive_dynamics.uncertainty.statement import statement
@@ -180,6 +180,24 @@ def test_what_concerns_all_turns_it(values, word, said):
     """Settings, masses, the physical set, update time, and parameters without `known_from`."""
     judged = verdict(evidence(**values))
     assert judged.word == word and said in " ".join(judged.reasons)
+
+
+def test_recordings_too_short_to_compare_sensors_are_usable_at_best():
+    """A wrong scale of the DVL, which the parameters follow, fits as well as a right one."""
+    judged = verdict(evidence(uncompared="too short"))
+    assert judged.word == USABLE and judged.reasons == ("too short",)
+    found = verdict(evidence(uncompared="too short", findings=[finding_of("dvl.frame: mirrored")]))
+    assert found.reasons == ("dvl.frame: mirrored",)
+
+
+@pytest.mark.parametrize("learnt, rows, said", [
+    (True, 330, "too short: 6 s after the filters' start are needed, and there are 5.6 s"),
+    (True, 400, "less than 3 s of"), (False, 330, "less than 3 s of")])
+def test_a_recording_that_is_too_short_is_not_blamed_for_its_rows(learnt, rows, said):
+    """Half of what is learnt from is judged."""
+    short = channel(seconds=2.0, masked={FILTERS_START: 50, "no dvl": 10}, rows=rows)
+    judged = verdict(evidence(dict.fromkeys(ROBOT.channels, short), learnt=learnt))
+    assert said in judged.reasons[0]
 
 
 def test_a_wrong_setting_and_an_effort_unexplained_are_not_usable():

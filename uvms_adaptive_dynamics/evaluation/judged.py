@@ -21,6 +21,7 @@ from pathlib import Path
 import numpy as np
 
 from ..model.metrics import channel_metrics, timing
+from ..signals.checks.frames import SHORTEST_COMPARED
 from ..uncertainty.channel_answers import JUDGED_SECONDS
 from ..uncertainty.evidence import HELD_OUT, PARTLY_LEARNT, ChannelEvidence, Evidence, telling
 from ..uncertainty.statement import Statement, statement
@@ -65,7 +66,16 @@ def evidence_of(done: Run) -> Evidence:
         table=done.robot.table, known_from=done.final.known_from, findings=done.findings,
         violations=done.log.violations, update_ms=timing(done.log.cpu_ms)["median"],
         period_ms=1e3 * period, remedies=done.remedies, explained=done.explained, facts=done.facts,
-        limited=done.final.limited)
+        limited=done.final.limited, uncompared=_uncompared(done))
+
+
+def _uncompared(done: Run) -> str:
+    """That the sensors behind the parameters were not compared with each other, '' if they were."""
+    longest = max((bag.end - bag.start for bag in done.bags), default=0.0)
+    return "" if done.frozen or done.compared else (
+        "too short to compare the sensors with each other, so a wrong scale, axis or delay may "
+        f"have gone unnoticed: {SHORTEST_COMPARED:g} s with all sensors are needed, after the "
+        f"filters' start, and the longest recording lasts {longest:.1f} s; record for longer")
 
 
 def _last_change(rows: Rows, changes: Sequence[float]) -> int:

@@ -70,7 +70,8 @@ class Signals(NamedTuple):
 
     states: input states by role; misread: faults at the end, with the channels that depend on them;
     doubted: whether rows depend on a wrong frame or delay, apart from the sign of an effort;
-    unusable: the reason to report if there was no row; mends: what puts the readings right."""
+    unusable: the reason to report if there was no row; mends: what puts the readings right;
+    compared: whether a recording was long enough to compare its sensors."""
 
     findings: tuple[ReportedFinding, ...]
     misread: tuple[Misread, ...]
@@ -84,6 +85,7 @@ class Signals(NamedTuple):
     mask_spans: Sequence[Sequence[Span]]
     unusable: str
     mends: tuple[Mend, ...]
+    compared: bool
 
 
 def prepared(recordings: Recordings) -> Generator[Batch | Signals, None, None]:
@@ -96,6 +98,7 @@ def prepared(recordings: Recordings) -> Generator[Batch | Signals, None, None]:
     masks = MaskSpans(len(robot.channels), config.filter.period)
     front.follow_masks(masks.add)
     found: list[ReportedFinding] = []
+    compared = False
     for number, bag in enumerate(bags):
         if number:
             front.reset()
@@ -115,6 +118,7 @@ def prepared(recordings: Recordings) -> Generator[Batch | Signals, None, None]:
         # Drop the last `filter.latency` of a bag: the node could not finish those ticks either.
         yield Batch(number, waiting, 1.0)
         front.frames.finish()
+        compared |= front.frames.has_compared
         gaps.end(bag.end)
         received_log.end_recording()
         found += _findings(bag, front)
@@ -123,7 +127,8 @@ def prepared(recordings: Recordings) -> Generator[Batch | Signals, None, None]:
         counters={**front.counters, **received_log.undecodable}, masked=front.masked,
         ticks=front.ticks, states=front.inputs,
         inputs=received_log.figures(), longest_gap=gaps.figures(), mask_spans=masks.spans,
-        unusable=nothing_usable(bags, front, received_log.undecodable), mends=front.mends)
+        unusable=nothing_usable(bags, front, received_log.undecodable), mends=front.mends,
+        compared=compared)
 
 
 def _findings(bag: BagContents, front: SignalFrontEnd) -> list[ReportedFinding]:

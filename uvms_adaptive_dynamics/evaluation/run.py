@@ -213,6 +213,7 @@ def run(bags: Sequence[str | Path | Piece], config: Config, prior: ParameterSet 
         remedies=remedies(signals.masked, signals.states),
         standing_change=estimator.standing_change, explained=reviewed.by_channel,
         facts=tuple(facts), doubted=doubted, mends=signals.mends, payload=held,
+        compared=signals.compared,
         beyond=estimator.beyond_limits)
 
 

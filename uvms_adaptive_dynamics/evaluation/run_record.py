@@ -56,7 +56,8 @@ class Run:
     standing_change: the last change of the robot, unless withdrawn; facts: what checks tell that
     found no fault, in words; doubted: whether a sensor or a setting was found wrong that rows or
     parameters depend on; mends: what puts the readings right at the end; payload: what the arm
-    holds at the end, None if nothing; beyond: channel -> which setting `limits` its rows exceeded.
+    holds at the end, None if nothing; beyond: channel -> which setting `limits` its rows exceeded;
+    compared: whether a recording was long enough to compare its sensors.
     """
 
     bags: tuple[BagContents, ...]
@@ -86,6 +87,7 @@ class Run:
     explained: Mapping[str, str] = field(default_factory=dict)
     facts: tuple[str, ...] = ()
     doubted: bool = False
+    compared: bool = True
     mends: tuple[Mend, ...] = ()
     payload: Payload | None = None
     beyond: Mapping[str, str] = field(default_factory=dict)

@@ -19,7 +19,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 
 from ..model.metrics import STILL_SHARE
-from ..model.sample import VEHICLE_CHANNELS
+from ..model.sample import FILTERS_START, VEHICLE_CHANNELS
 from ..model.term_sets import TERM_SETS
 from .advisories import LEAST_COVERAGE
 from .answer import NOT_USABLE, USABLE, Answer, answered, reasons_of_channels, share_text
@@ -166,7 +166,17 @@ def _left_out(evidence: Evidence) -> str:
 def _not_judged(evidence: Evidence, names: Sequence[str]) -> str:
     """The channels that are not judged, grouped by reason."""
     return "; ".join(f"{', '.join(found)} ({why})" for why, found in _by_reason(
-        (name, _why_not_judged(evidence.channels[name])) for name in names).items())
+        (name, _too_short(evidence, evidence.channels[name])
+         or _why_not_judged(evidence.channels[name])) for name in names).items())
+
+
+def _too_short(evidence: Evidence, channel: ChannelEvidence) -> str:
+    """That the recording is too short to judge the channel, whatever its rows; '' if it is not."""
+    seconds = 1e-3 * evidence.period_ms * (channel.rows - channel.masked.get(FILTERS_START, 0))
+    needed = (2.0 if evidence.learnt else 1.0) * JUDGED_SECONDS     # (half of them are judged)
+    return "" if seconds >= needed else (
+        f"too short: {needed:g} s after the filters' start are needed, and there are "
+        f"{seconds:.1f} s; record for longer")
 
 
 def _by_reason(channels: Iterable[tuple[str, str]]) -> dict[str, list[str]]:

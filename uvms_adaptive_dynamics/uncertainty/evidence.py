@@ -144,7 +144,8 @@ class Evidence:
     duration of an update, None if none was timed (recordings use processor time, since they share
     the computer with other programs); period_ms: tick period; remedies: mask reason -> its cause;
     explained: channel -> what explains its remaining effort, in words; failed: why the estimator
-    fails at present, '' if it does not; facts: what checks tell that found no fault, in words.
+    fails at present, '' if it does not; facts: what checks tell that found no fault, in words;
+    uncompared: why the sensors were not compared with each other, '' if they were.
     """
 
     channels: Mapping[str, ChannelEvidence]
@@ -161,6 +162,7 @@ class Evidence:
     failed: str = ""
     facts: Sequence[str] = ()
     limited: Sequence[bool] = ()
+    uncompared: str = ""
 
     @property
     def misset(self) -> list[ReportedFinding]:

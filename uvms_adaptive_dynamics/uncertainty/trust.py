@@ -104,16 +104,20 @@ class ChannelTrust:
         self._set_levels()
         self.judged = False
         self._effort, self._moving = np.zeros((2, C)), np.zeros(C)   # mean, mean square; rows
-        self.break_off()
+        self._forget()
 
     def begin_again(self) -> None:
         """Forget residuals of replaced parameters. States stay until channels are judged again."""
         self.judged = False
+        self._forget()
+
+    def _forget(self) -> None:
+        self.batches = np.zeros((0, MP + 1, self._channels))
         self.break_off()
 
     def break_off(self) -> None:
-        """Start another recording: drop the batches, keep the states."""
-        self.batches = np.zeros((0, MP + 1, self._channels))
+        """Begin a new batch after a gap in time or with another recording. Earlier ones stay: they
+        judge the same parameters, and single recordings may be too short to."""
         # of the open batch: measured, predicted, reference, excused of each row; valid, in_motion
         self._rows, self._count = np.zeros((4, self._block, self._channels)), 0
         self._masks = np.zeros((2, self._block, self._channels), bool)

@@ -82,6 +82,9 @@ def _inputs(evidence: Evidence) -> Answer:
             found.append((USABLE, f"{name}: masked {share_text(share)} of the time, mostly for "
                                   f"'{reason}'{': ' + behind if behind else ''}"))
     problems = merged(found)
+    if evidence.uncompared and not found:
+        return Answer("Are sensors and settings right?", USABLE, "they were not compared",
+                      (evidence.uncompared,))
     return answered("Are sensors and settings right?", problems,
                     f"problems found: {', '.join(dict.fromkeys(named))}" if found else
                     "; ".join([_nothing_misset(evidence), *evidence.facts]))

@@ -44,6 +44,7 @@ FIRST_CHECK, CHECK_PERIOD, EARLY_CHECKS = 30.0, 10.0, 60.0
 LATE_CHECK_PERIOD = 20.0                # [s]
 # Independent windows of new data that justify a check at the end of a recording.
 LEAST_WINDOWS = 20
+SHORTEST_COMPARED = LEAST_WINDOWS * CHANGE_WINDOW       # [s] of data by which sensors are compared
 # [s] between steps of a check: several in a row would delay a node's estimator
 CHECK_STEP_PERIOD = 0.02
 LOG_LENGTH = 60.0                       # [s] of the newest data that a check uses
@@ -248,6 +249,11 @@ class FrameChecks:
         return self._checked_at > -math.inf
 
     @property
+    def has_compared(self) -> bool:
+        """Whether sensors that measure the same motion have been compared, if there are any."""
+        return self.has_checked or all(len(COMPARED[name]) == 1 for name in self._checks.names)
+
+    @property
     def waiting_for(self) -> list[str]:
         """Names of the checks that still lack motion to judge."""
         return [name for name in self._checks.names if not self._results[name].complete]
@@ -279,7 +285,7 @@ class FrameChecks:
         seconds = newest - max(self._begin + self._checked_at, oldest)
         if seconds < LEAST_WINDOWS * JOINT_WINDOW:
             return
-        names = LOGS if seconds >= LEAST_WINDOWS * CHANGE_WINDOW else WITHIN_SENSOR
+        names = LOGS if seconds >= SHORTEST_COMPARED else WITHIN_SENSOR
         steps = self._check(newest, newest - self._begin, names)
         while not self._step(steps, newest - self._begin):
             pass
