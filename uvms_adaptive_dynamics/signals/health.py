@@ -17,7 +17,7 @@ from __future__ import annotations
 
 from .checks.delay import DelayMonitor
 from .checks.finding import Finding
-from .checks.frames import FrameChecks
+from .checks.frames import STAMPS_WERE_RIGHT, FrameChecks
 from .decode.input_state import OK, WARN, InputStatus
 
 # A thruster delay alone looks like reversed or swapped thrusters.
@@ -51,6 +51,8 @@ def signal_warnings(inputs: list[str], frames: FrameChecks, delay: DelayMonitor,
             f"finally accepted ({times}); check the bottom lock and the IMU's attitude")
     if frames.failed:
         warnings.append(f"frames: {frames.failed}")
+    if any(STAMPS_WERE_RIGHT in finding.sentence for finding, _ in frames.findings):
+        inputs = [text for text in inputs if not text.startswith("dvl: its clock")]
     turned = any(finding.setting.startswith(("imu", "dvl")) for finding, _ in frames.findings)
     return [*inputs, *([] if turned else motion), *warnings]
 

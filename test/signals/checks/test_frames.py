@@ -27,9 +27,11 @@ from frame_cases import CASES, on, recording, warned
 from uvms_adaptive_dynamics.config import Config
 from uvms_adaptive_dynamics.model.robot import RobotModel
 from uvms_adaptive_dynamics.signals.checks import suite
-from uvms_adaptive_dynamics.signals.checks.finding import mismatch
+from uvms_adaptive_dynamics.signals.checks.delay import DelayMonitor
+from uvms_adaptive_dynamics.signals.checks.finding import UNDECIDED, Mend, mismatch
+from uvms_adaptive_dynamics.signals.checks.frames import FrameChecks
 from uvms_adaptive_dynamics.signals.front_end import SignalFrontEnd
-from uvms_adaptive_dynamics.signals.health import MENDED
+from uvms_adaptive_dynamics.signals.health import MENDED, signal_warnings
 from uvms_adaptive_dynamics.signals.samples import samples_of
 from uvms_adaptive_dynamics.simulation.faults.clocks import Clock
 from uvms_adaptive_dynamics.simulation.faults.values import InWorld
@@ -200,6 +202,35 @@ def test_a_clock_that_drifts_is_no_constant_delay():
     ((found, _),) = front.frames.findings
     assert "DVL's clock gains 10." in found.sentence and "synchronize it" in found.sentence
     assert "set dvl.delay" not in found.sentence and not found.values
+
+
+@pytest.mark.parametrize("drift, cause", [(0.0, "or of a clock that runs slow"),
+                                          (-0.005, "or of a clock that runs slow"),
+                                          (-0.0016, "its own stamps were right")])
+def test_a_delay_that_grows_is_one_finding(drift, cause):
+    """Each check finds what has been added since the readings were put right. Reception makes a
+    clock's drift good: if the motion shows as much of a delay, the messages wait."""
+    config = Config()
+    frames = FrameChecks(config, RobotModel.from_config(config), lambda: {"dvl": drift})
+    frames._begin = 0.0
+    for at, lag in ((30.0, 0.1), (50.0, 0.06), (80.0, -0.02)):
+        mend = Mend("dvl", 0, np.eye(3), late=lag) if lag > 0.0 else None
+        frames._results["DVL"] = mismatch("dvl.delay", f"stamps are {lag} s late; set it",
+                                          {"dvl.delay": lag}, mend=mend)
+        frames._since["dvl.delay"] = at, None
+        frames._changed = {"dvl.delay": -math.inf}
+        if mend is not None:
+            frames.note_mended({})
+    ((found, since),) = frames.findings
+    assert found.sentence.startswith("stamps are 0.1 s late, and after 80 s already 0.16 s; ")
+    assert since == 30.0 and cause in found.sentence and not found.values
+    assert not frames.is_mended(found)
+    inputs = ["dvl: its clock is 2 s behind"]
+    told = signal_warnings(inputs, frames, DelayMonitor(config), [], 0)
+    assert len(told) == (1 if "were right" in cause else 2)
+    frames._results["DVL"] = UNDECIDED
+    ((found, _),) = frames.findings
+    assert frames.is_mended(found) and "after 50 s already 0.16 s" in found.sentence
 
 
 @pytest.fixture(scope="module")

@@ -49,6 +49,9 @@ SHORTEST_COMPARED = LEAST_WINDOWS * CHANGE_WINDOW       # [s] of data by which s
 CHECK_STEP_PERIOD = 0.02
 LOG_LENGTH = 60.0                       # [s] of the newest data that a check uses
 RECENT_DATA = 30.0                      # [s] of the newest data that are also checked alone
+# Share of a clock's drift that the motion shows as a delay, beyond which it is none.
+QUEUED_SHARE = 0.5
+STAMPS_WERE_RIGHT = "its own stamps were right"
 ONSET_STEP = 5.0                        # [s] between onsets of a weak thruster that are tried
 LATEST_DATA = 10.0      # [s] of them that suffice for a gyro, or for a DVL with little noise
 MOTION_SENSORS = ("imu", "dvl")
@@ -140,10 +143,37 @@ class FrameChecks:
     def findings(self) -> list[tuple[Finding, float]]:
         """All mismatches, each with the time [s] from the first row when it was found; without
         those that the next check has to confirm."""
-        return [(self._of_drift(finding), self._since[finding.setting][0])
-                for result in self._results.values() for finding in result.findings
-                if finding.setting not in self._waiting] + [
-                    (finding, since) for finding, (since, _) in self._mended]
+        found = [(finding, since) for finding, (since, _) in self._mended]
+        found += [(finding, self._since[finding.setting][0])
+                  for result in self._results.values() for finding in result.findings
+                  if finding.setting not in self._waiting]
+        found = [(self._of_drift(finding), since) for finding, since in found]
+        for setting in DELAYS:
+            found = self._as_one(found, setting)
+        return found
+
+    def _as_one(self, found: list[tuple[Finding, float]],
+                setting: str) -> list[tuple[Finding, float]]:
+        """The findings, each with its time [s], with those on a delay as one, each of which was
+        found in readings that had been put right by the ones before."""
+        same = [pair for pair in found if pair[0].setting == setting]
+        if len(same) < 2:
+            return found
+        (first, begin), (last, end) = same[0], same[-1]
+        late = sum(abs(finding.mend.late) for finding, _ in same if finding.mend is not None)
+        # A clock's drift is made good by reception. If the motion shows nearly as much of it as a
+        # delay, the stamps were right.
+        drift = max((abs(rate) for role, rate in self._drifts().items() if role in MOTION_SENSORS),
+                    default=0.0)
+        cause = "as in a queue that fills up, or of a clock that runs slow"
+        if late > QUEUED_SHARE * drift * end > 0.0:
+            cause = (f"by as much as its messages come later and later, {1e3 * drift:.1f} ms per "
+                     f"second: they wait in a queue that fills up, and {STAMPS_WERE_RIGHT}")
+        one = last._replace(values={}, sentence=(
+            f"{first.sentence.partition('; ')[0]}, and after {end:.0f} s already {late:.2f} s; the "
+            f"delay grows, {cause}. No constant {setting} is right: publish and record each "
+            "measurement when it is taken, with its own time"))
+        return [pair for pair in found if pair[0].setting != setting] + [(one, begin)]
 
     def _of_drift(self, finding: Finding) -> Finding:
         """The finding; if a clock's drift causes the delay between DVL and IMU, without a value to
@@ -185,6 +215,8 @@ class FrameChecks:
         new = [(finding, self._since[finding.setting]) for finding in self._findings_changed()]
         found = self._begin + max(at for _, (at, _) in new)
         self._mended += new
+        for setting in DELAYS:      # (what is found of one from now on has been added to it)
+            self._since.pop(setting, None)
         for name, result in self._results.items():
             if any(finding.setting in self._changed for finding in result.findings):
                 self._results[name] = UNDECIDED
@@ -200,7 +232,9 @@ class FrameChecks:
 
     def is_mended(self, finding: Finding) -> bool:
         """Whether the readings that the finding is about have been put right."""
-        return any(finding is one for one, _ in self._mended)
+        standing = any(finding.setting == one.setting
+                       for result in self._results.values() for one in result.findings)
+        return not standing and any(finding.setting == one.setting for one, _ in self._mended)
 
     @property
     def vehicle_is_wrong(self) -> bool:
