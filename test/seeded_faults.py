@@ -589,7 +589,7 @@ FAULTS = (
     Fault("a mixture of two mounts is a mount", "signals/checks/frames.py",
           "cuts = [turned_at]", "pass", "signals/checks/test_late_faults.py"),
     Fault("thrusters are judged by the DVL alone", "signals/checks/suite.py",
-          'logs["dvl"] = fused(logs["dvl"], self._dvl_place)', "pass",
+          'logs["dvl"] = fused(rows, place)', "pass",
           "signals/checks/test_late_faults.py"),
     Fault("thirty seconds of a slow DVL judge no thruster", "signals/checks/thruster_windows.py",
           "MIN_THRUST_WINDOWS * lag", "10 * MIN_THRUST_WINDOWS",

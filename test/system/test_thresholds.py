@@ -136,7 +136,7 @@ NO_THRESHOLDS = {
     "signals/checks/thruster_check.py": "MAX_THRUSTERS",
     "signals/checks/thruster_windows.py": "PULL_STEP",
     "signals/checks/weak_thruster.py": "MOST_ALIKE REWEIGHTED",
-    "signals/checks/wirings.py": "MIRRORED",
+    "signals/checks/wirings.py": "MIRRORED POINTING",
     "signals/checks/velocity_map.py": "AT_IMU STIFFNESSES CORRECTIONS SETTLED MOST_LAG "
                                        "NEARLY_SINGULAR LEAST LEVEL_AXES",
     "signals/decode/clocks.py": "REVIEW_PERIOD",

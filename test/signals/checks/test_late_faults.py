@@ -310,7 +310,7 @@ def test_thrusters_are_not_judged_by_a_dvl_whose_finding_stands(standing, wrong,
     checks, suite = frames._checks, "uvms_adaptive_dynamics.signals.checks.suite."
     monkeypatch.setattr(checks, "_check_velocities", lambda *_: ({"DVL": UNDECIDED}, np.eye(3)))
     monkeypatch.setattr(checks, "_check_thrusters",
-                        lambda _, windows: seen.append(windows is not None) or UNDECIDED)
+                        lambda _, windows, place: seen.append(windows is not None) or UNDECIDED)
     monkeypatch.setattr(suite + "check_joints", lambda *_: wrong)
     frames._results["DVL"] = standing
     list(checks.steps(logs, frames._results))
@@ -325,7 +325,7 @@ def test_thrusters_are_judged_by_imu_and_dvl_together(monkeypatch):
     logs["dvl"][:, 1:4] += 0.05 * np.random.default_rng(0).normal(size=(len(clean), 3))
     logs["thrust"] = np.column_stack([clean[:, 0], np.zeros((len(clean), 8))])
     monkeypatch.setattr(frames._checks, "_check_thrusters",
-                        lambda logs, _: seen.append(logs["dvl"]) or UNDECIDED)
+                        lambda logs, *_: seen.append(logs["dvl"]) or UNDECIDED)
     list(frames._checks.steps(logs, frames._results))
     (used,) = seen
     true = clean[np.isin(clean[:, 0], used[:, 0])]

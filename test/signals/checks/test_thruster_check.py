@@ -19,15 +19,21 @@ import pytest
 from campaign_cases import also, first
 
 from uvms_adaptive_dynamics.config import Config
+from uvms_adaptive_dynamics.model.robot import RobotModel
+from uvms_adaptive_dynamics.model.rotations import from_rpy
 from uvms_adaptive_dynamics.model.vehicle import load_columns
 from uvms_adaptive_dynamics.model.wiring import driven
+from uvms_adaptive_dynamics.signals.checks.fits import listed
+from uvms_adaptive_dynamics.signals.checks.suite import SensorChecks
 from uvms_adaptive_dynamics.signals.checks.thrust_fit import thrust_of_acceleration
 from uvms_adaptive_dynamics.signals.checks.thruster_check import thruster_findings
 from uvms_adaptive_dynamics.signals.checks.thruster_windows import thrust_windows
+from uvms_adaptive_dynamics.signals.checks.velocity_log import dvl_place
 from uvms_adaptive_dynamics.signals.checks.weak_thruster import (
     _gain_without_force,
     _gain_without_pull,
 )
+from uvms_adaptive_dynamics.signals.checks.wirings import OF_PAIR, POINTING
 
 ALLOCATION = np.reshape(Config().thrusters.allocation, (6, -1))
 MASS = np.array([17.0, 24.0, 26.0, 0.3, 0.3, 0.4])
@@ -81,6 +87,29 @@ def test_a_dead_thruster_is_named(dead):
     (finding,) = findings_on(*logs(np.arange(8) != dead), ALLOCATION)
     assert f"thruster {dead + 1} gives little or none" in finding.sentence
     np.testing.assert_array_equal(np.diag(finding.mend.matrix), np.arange(8) != dead)
+
+
+@pytest.mark.parametrize("ahead, quarters", POINTING.items())
+def test_imu_and_dvl_turned_alike_are_named_with_what_else_may_be(ahead, quarters):
+    """Both agree, so only thrust tells. A frame that is alike fore and aft may as well have its
+    commands exchanged, unless the DVL's place is seen turned too."""
+    thrust, dvl = logs(np.ones(8))
+    turn = from_rpy(0.0, 0.0, 0.5 * np.pi * quarters)
+    for columns in (slice(1, 4), slice(4, 7), slice(7, 10), slice(19, 22)):
+        dvl[:, columns] = dvl[:, columns] @ turn
+    dvl[:, 10:19] = (dvl[:, 10:19].reshape(-1, 3, 3) @ turn).reshape(-1, 9)
+    (finding,) = findings_on(thrust, dvl, ALLOCATION)
+    assert finding.setting == OF_PAIR and f"pointed {ahead}" in finding.sentence
+    np.testing.assert_allclose(finding.values["imu.rpy"], turn, atol=1e-9)
+    assert ("drive thrusters 4, 3, 2, 1, 8, 7, 6, 5" in finding.sentence) == (quarters == 2)
+
+    checks = SensorChecks(Config(), RobotModel.from_config(Config()), list)
+    place = dvl_place(Config())
+    seen = checks._in_settings(checks._by_place(finding, turn.T @ place))
+    assert seen.sentence.endswith(f" and dvl.rpy to {listed(seen.values['dvl.rpy'])}")
+    assert abs(abs(seen.values["imu.rpy"][2]) - abs(0.5 * np.pi * quarters)) < 1e-4
+    unseen = checks._in_settings(checks._by_place(finding, place))
+    assert bool(unseen.values) == (quarters != 2) == ("set imu.rpy" in unseen.sentence)
 
 
 def test_windows_that_the_fit_uses_up_are_no_evidence():

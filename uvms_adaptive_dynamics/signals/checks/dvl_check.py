@@ -68,7 +68,7 @@ MIN_VELOCITY_RMS = 0.05   # [m/s] RMS change over CHANGE_WINDOW on a judged axis
 DVL_GAIN = 0.6, 1.6       # range of the velocities' gain if their unit is right
 AXES_ODDS = 1000.0        # required odds of signed axes, or of world axes, against each alternative
 MAX_OFF_AXES = 0.35       # distance from signed axes beyond which the axes are tilted
-OF_WORLD = "dvl velocity"
+OF_WORLD, OF_PLACE = "dvl velocity", "dvl.xyz"
 CUT_STEP = 5.0            # [s] between times at which the axes may have turned
 # [s] Smallest lag worth a finding: at 0.3 m/s^2 its error is a small DVL's noise, 1 cm/s.
 MIN_DVL_LAG = 0.03
@@ -396,11 +396,11 @@ def _lever_arm(fit: VelocityMap, dvl: np.ndarray, config: Config) -> CheckResult
     wrong = FRD_FROM_FLU @ fit.lever
     by_dvl, by_imu = ((place.round(3) + 0.0).tolist()      # (+ 0.0: no "-0.00")
                       for place in (config.dvl.xyz - wrong, config.imu.xyz + wrong))
-    return mismatch("dvl.xyz", (
+    return mismatch(OF_PLACE, (
         "by velocities in turns, the DVL's place relative to the IMU is off by "
         f"{listed(wrong.round(2) + 0.0)} +- {listed(stddev)} m (FLU); set dvl.xyz to "
         f"{listed(by_dvl)} if the DVL's is wrong, or imu.xyz to {listed(by_imu)} if the IMU's is"
-    ), {"dvl.xyz": tuple(by_dvl)}, Harm.FOLLOWED if of_velocity > config.dvl.stddev
+    ), {OF_PLACE: tuple(by_dvl)}, Harm.FOLLOWED if of_velocity > config.dvl.stddev
         else Harm.SLIGHT)
 
 

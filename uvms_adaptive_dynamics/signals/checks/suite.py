@@ -27,10 +27,11 @@ import numpy as np
 from ...config import Config
 from ...config.sensors import ODOMETRY
 from ...model.robot import RobotModel
+from ...model.rotations import FRD_FROM_FLU
 from ...model.thrust_curve import neutral_command
 from ..filters.joints import joint_limits
 from .depth_check import check_depth
-from .dvl_check import OF_WORLD, check_velocity
+from .dvl_check import OF_PLACE, OF_WORLD, check_velocity
 from .effort_scale import check_effort_scale, loads_of, tip_of
 from .finding import (
     CHANGE_WINDOW,
@@ -42,6 +43,7 @@ from .finding import (
     Mend,
     mismatch,
 )
+from .fits import listed, mounted
 from .gravity_direction import check_gravity_direction, loads_along
 from .imu_check import check_gravity, check_rates
 from .joint_check import ScaleCheck, check_joints
@@ -55,6 +57,7 @@ from .thruster_windows import Windows, thrust_windows
 from .velocity_log import dvl_place
 from .velocity_map import fused
 from .weak_thruster import with_share
+from .wirings import OF_PAIR, OR_ELSE
 
 MIN_LOG_ROWS = 50
 # Share of saturated commands, and number of commands, from which the unit is wrong.
@@ -146,16 +149,18 @@ class SensorChecks:
         if "thrusters" in self.names:
             # (`turn` is None where the vehicle hardly moves: there thrust works against a tether.
             # The arm's own faults, such as late velocities, do not move the vehicle.)
+            # A DVL at another place than is set is put there.
             sensors_right = turn is not None and not any(
-                result.is_harmful or not result.complete and before[name].is_harmful
+                _misleads(result) or not result.complete and _misleads(before[name])
                 for name, result in results.items() if name != "joints")
-            windows = None
+            windows, place = None, self._dvl_place
             if sensors_right and "thrust" in logs and "dvl" in logs:
                 if "DVL" in self.names:
-                    logs["dvl"] = fused(logs["dvl"], self._dvl_place)
+                    rows, place = self._placed(logs["dvl"], results.get("DVL", UNDECIDED))
+                    logs["dvl"] = fused(rows, place)
                     yield
                 windows = thrust_windows(logs["thrust"], logs["dvl"])
-            checked = self._check_thrusters(logs, windows)
+            checked = self._check_thrusters(logs, windows, place)
             yield
             if (windows is not None and checked.complete and not checked.findings
                     and "tried" in logs):
@@ -163,7 +168,20 @@ class SensorChecks:
                     windows, logs["tried"], logs["dvl"], self._allocation, self._config.thrusters))
                 yield
             results["thrusters"] = checked
+            if any(finding.setting == OF_PAIR and finding.values for finding in checked.findings):
+                results["DVL"] = UNDECIDED      # (its place was seen in turned axes)
         return results
+
+    def _placed(self, dvl: np.ndarray, result: CheckResult) -> tuple[np.ndarray, np.ndarray]:
+        """(rows of `dvl`, as in `frames`, place (3,) of the DVL relative to the IMU), with the
+        place that the result has measured."""
+        found = next((one for one in result.findings if one.setting == OF_PLACE), None)
+        if found is None:
+            return dvl, self._dvl_place
+        off = FRD_FROM_FLU @ np.subtract(found.values[OF_PLACE], self._config.dvl.xyz)
+        rows = dvl.copy()
+        rows[:, 1:4] -= np.cross(rows[:, 4:7], off)
+        return rows, self._dvl_place + off
 
     def with_share(self, result: CheckResult, logs: dict[str, np.ndarray],
                    onsets: Sequence[float]) -> CheckResult:
@@ -230,9 +248,9 @@ class SensorChecks:
         return results, turn
 
     def _check_thrusters(self, logs: dict[str, np.ndarray],
-                         windows: Windows | None) -> CheckResult:
+                         windows: Windows | None, place: np.ndarray) -> CheckResult:
         """Check unit, directions and order of the thrusters; the latter two only with windows of
-        thrust and motion, which need sensors that are right."""
+        thrust and motion, which need sensors that are right. place (3,): as `_placed`."""
         saturated, commands = self._saturated_commands, self._commands
         if commands > MIN_COMMANDS and saturated > SATURATED_SHARE * commands:
             return mismatch("thrusters.unit", (
@@ -251,13 +269,28 @@ class SensorChecks:
             windows, logs["thrust"], logs["dvl"], self._allocation)
         if findings is None:
             return UNDECIDED
-        return CheckResult([self._in_settings(finding) for finding in findings], True)
+        return CheckResult([self._in_settings(self._by_place(finding, place))
+                            for finding in findings], True)
+
+    def _by_place(self, finding: Finding, place: np.ndarray) -> Finding:
+        """The finding; if it says that IMU and DVL are turned, which other wires may explain as
+        well, only with values if the DVL's place (3,), as `_placed`, is seen turned too."""
+        if finding.setting != OF_PAIR or not finding.values:
+            return finding
+        turned = finding.values["dvl.rpy"].T @ self._dvl_place
+        if np.linalg.norm(place - turned) < np.linalg.norm(place - self._dvl_place):
+            return finding._replace(sentence=finding.sentence.partition(OR_ELSE)[0])
+        return finding._replace(values={}) if OR_ELSE in finding.sentence else finding
 
     def _in_settings(self, finding: Finding) -> Finding:
         """The finding on thrust along the allocation, in values and commands as the settings have
         them."""
-        return finding._replace(values=self._absolute(finding.values),
-                                mend=self._of_commands(finding.mend))
+        finding = finding._replace(values=self._absolute(finding.values),
+                                   mend=self._of_commands(finding.mend))
+        if finding.setting != OF_PAIR or not finding.values:
+            return finding
+        return finding._replace(sentence=f"{finding.sentence}; set " + " and ".join(
+            f"{name} to {listed(value)}" for name, value in finding.values.items()))
 
     def _of_commands(self, mend: Mend | None) -> Mend | None:
         """The mend of thrust along the allocation, as one of commands in their unit."""
@@ -268,7 +301,16 @@ class SensorChecks:
                              neutral=neutral_command(self._config.thrusters.unit))
 
     def _absolute(self, values: Mapping[str, Any]) -> Mapping[str, Any]:
-        """The values with thruster signs, which are found relative to the settings, as to be set.
-        """
+        """The values with thruster signs and turns of sensors, which are found relative to the
+        settings, as to be set."""
+        mounts: dict[str, Any] = {"imu.rpy": self._config.imu, "dvl.rpy": self._config.dvl}
         return {name: tuple(a * b for a, b in zip(value, self._config.thrusters.signs))
-                if name == "thrusters.signs" else value for name, value in values.items()}
+                if name == "thrusters.signs" else
+                mounted(mounts[name].frame, mounts[name].rpy, value) if name in mounts
+                else value for name, value in values.items()}
+
+
+def _misleads(result: CheckResult) -> bool:
+    """Whether the motion of the vehicle cannot be judged by a sensor with this result."""
+    return any(finding.harm is not Harm.SLIGHT and finding.setting != OF_PLACE
+               for finding in result.findings)

@@ -28,11 +28,15 @@ from typing import NamedTuple
 import numpy as np
 from scipy.optimize import linear_sum_assignment
 
+from ...model.rotations import from_rpy
 from ...model.wiring import driven, one_step_from
 from .finding import Finding, Mend
 from .thrust_fit import Deviation, ThrustFit, allocation_deviations, deviation_of, masses
 
 MIRRORED = np.array([1.0, -1.0, -1.0, 1.0, -1.0, -1.0])   # FRD wrench to FLU
+# Where a turned bracket of IMU and DVL points, in quarter turns clockwise.
+POINTING = {"astern": 2, "to starboard": 1, "to port": -1}
+OF_PAIR, OR_ELSE = "imu.rpy and dvl.rpy", "; if they point ahead, "
 WIRING_ODDS = 1000.0  # required odds of another wiring against the configured one
 
 
@@ -82,6 +86,22 @@ def wirings(allocation: np.ndarray, fit: ThrustFit) -> Iterator[Wiring]:
             "whether thrusters.allocation is in forward, right, down axes"
             + (f"; if they are right, {ordered[0].finding.sentence}" if alike else "")),
         ordered[0].finding.values if alike else {}))
+    yield from _turned_pairs(allocation, fit, ordered[0])
+
+
+def _turned_pairs(allocation: np.ndarray, fit: ThrustFit, ordered: Wiring) -> Iterator[Wiring]:
+    """IMU and DVL turned alike about the vertical, as on one bracket: both agree, and the vehicle
+    goes where they do not point."""
+    for ahead, quarters in POINTING.items():
+        turn = from_rpy(0.0, 0.0, 0.5 * np.pi * quarters).round()
+        turned = np.kron(np.eye(2), turn.T) @ allocation
+        deviation = deviation_of(turned, fit)
+        alike = abs(ordered.deviation.total - deviation.total) < ordered.certain
+        yield Wiring(turned, deviation, certain_gain(len(POINTING)), Finding(
+            OF_PAIR, f"the vehicle responds to thrust as if IMU and DVL were both turned and "
+                     f"pointed {ahead}" + (
+                         f"{OR_ELSE}{ordered.finding.sentence.partition(';')[0]}"
+                         if alike else ""), {"imu.rpy": turn, "dvl.rpy": turn}))
 
 
 def of_signs(signs: np.ndarray) -> Finding:
