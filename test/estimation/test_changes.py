@@ -1086,6 +1086,29 @@ def test_a_force_from_outside_is_taken_off_and_nothing_is_unlearnt(setup):
     assert not estimator.standing_change
 
 
+def test_a_vehicle_that_is_held_says_nothing_about_its_thrusters(setup):
+    """A dock takes thrust, weight and the arm's reaction while the commands go on: eight thrusters
+    were called lost, and found again when it let go."""
+    rest = np.zeros(6)
+
+    def held(sample):
+        still = replace(sample, R_nb=np.eye(3), nu=rest, nu_dot=rest)
+        raw, before = (setup.robot.raw_rows(one) for one in (still, sample))
+        lighter = (raw.Y - before.Y) @ setup.truth + raw.tau_known - before.tau_known
+        return replace(still, joint_torque=sample.joint_torque + lighter[6:])
+
+    def docked(estimator, off):
+        assert estimator.changes == 1 and "contact" in estimator.last_change
+        assert not estimator.prediction.valid[:6].any()
+    known = setup.before()
+    estimator, off = run(setup, {}, seconds=50.0, until=42.0, spoil=held, look=(40.0, docked))
+    assert estimator.changes == 2 and "moves again" in estimator.last_change
+    assert (off < 1.5).all() and estimator.prediction.valid[:6].all()
+    assert not estimator.scales.any and not estimator.standing_change
+    moved = np.abs(estimator.pi - known.pi) / deviations(known.covariance)
+    assert moved[estimator.table.vehicle_slice].max() < 3
+
+
 @pytest.mark.parametrize("phase", first(1, (0.0, *PHASES)))
 @pytest.mark.parametrize("lasts", (also(0.6), 1.0))
 def test_garbage_that_ends_is_not_believed(setup, phase, lasts):

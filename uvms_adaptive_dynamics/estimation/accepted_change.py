@@ -33,12 +33,23 @@ from .information import InformationRecord, InformationState, PastNoise
 from .provenance import Provenance
 
 EXTERNAL_FORCE = "external force"
+IN_CONTACT = "contact"
 FACTOR_UNDONE = 0.03                # a factor this close to one becomes one
 # Lost share of a thruster's thrust from which it rather pushes backwards (2) than not at all (1).
 REVERSED_SHARE = 1.5
 # Thrust curves are right to a third: by so much a thruster may seem stronger than new, less than
 # stopped, or other than reversed, which is all that can happen to it.
 CURVE_ERROR = 0.33
+
+
+class ContactSums(NamedTuple):
+    """What a free vehicle's motion would be judged by: places (k,) and plausible values (k,) of
+    its inertia and damping; variance (6,) of a row that accounts for the correlation between rows.
+    """
+
+    places: np.ndarray
+    size: np.ndarray
+    variance: np.ndarray
 
 
 class Checkpoint(NamedTuple):
@@ -301,9 +312,35 @@ class LoadChange(Change):
                 f"Evidence: {self.odds}")
 
 
+@dataclass(frozen=True)
+class ContactChange(Change):
+    """The vehicle stands still, whatever its thrust; odds: the evidence, in words."""
+
+    sums: ContactSums
+    odds: str
+
+    def follow(self, information: InformationState, pi: np.ndarray,
+               scales: Scales) -> Followed | None:
+        """See `Change.follow`."""
+        self._return_noise(information)
+        information.drop_window()
+        return Followed(pi, scales, None)
+
+    def sentence(self, since: float) -> str:
+        """See `Change.sentence`."""
+        return (f"{self.part}: the vehicle stands still since {since:.1f} s, whatever its thrust: "
+                "something holds it (bottom, dock, net?), or its thrusters have no power; its rows "
+                f"do not count while it lasts, nothing learnt is lost. Evidence: {self.odds}")
+
+
 def load_gone(since: float) -> str:
     """Message about an external force that ended at `since` [s]."""
     return f"{EXTERNAL_FORCE}: gone since {since:.1f} s"
+
+
+def contact_gone(since: float) -> str:
+    """Message about a contact that ended at `since` [s]."""
+    return f"{IN_CONTACT}: the vehicle moves again since {since:.1f} s; its rows count again"
 
 
 @dataclass(frozen=True)

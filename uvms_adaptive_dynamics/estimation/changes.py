@@ -45,6 +45,7 @@ from .accepted_change import (
     RobotChange,
 )
 from .change_evidence import GrownNoise, Spans, log_likelihood_ratio
+from .contact import ContactHypothesis
 from .estimate_uncertainty import StatedUncertainty
 from .hypotheses import LoadHypothesis, another_robot, hypotheses, without_load
 from .hypothesis import ALIKE_NATS, Hypothesis, Onset
@@ -72,6 +73,7 @@ CONFIRMED_NATS = 3.0
 CONFIRMING = 2
 RESTORED_NATS = 7.0                 # ln likelihood ratio at two checks to restore earlier knowledge
 KNOWLEDGE_KEPT = 3                  # number of earlier states of knowledge kept
+PULLS = LoadHypothesis, ContactHypothesis
 
 
 class ChangeDetector(Protocol):
@@ -190,7 +192,8 @@ class EvidenceChangeDetector:
         information of one independent row; prior_stddev (p,); rows_known: rows per channel learnt
         from before; weight_density [N/m^3] of water; allocation (6, N): of the thrusters;
         low_thrust [N]: see `RobotModel.low_thrust`."""
-        self._hypotheses = hypotheses(table, free, prior_stddev, weight_density, allocation)
+        self._hypotheses = hypotheses(table, free, prior_stddev, weight_density, allocation,
+                                      CHANGE_EVIDENCE_NATS)
         self._allocation, self._low_thrust = allocation, low_thrust
         self._rows_known = rows_known
         if rows_known:
@@ -351,7 +354,7 @@ class EvidenceChangeDetector:
         odds = "; ".join(f"{self._hypotheses[k].name} 10^{found[k] / np.log(10):.0f} : 1"
                          for k in order[:3] if found[k] > 0)
         simplest = explains = min(alike, key=lambda one: (one.preference, one.stddev.size))
-        pull = next((k for k in order if isinstance(self._hypotheses[k], LoadHypothesis)), None)
+        pull = next((k for k in order if isinstance(self._hypotheses[k], PULLS)), None)
         perhaps_pull = pull is not None and (
             found[pull] > max(CHANGE_EVIDENCE_NATS, found[order[0]] - CHANGE_EVIDENCE_NATS))
         if pull is not None and perhaps_pull and simplest.is_conjunction:

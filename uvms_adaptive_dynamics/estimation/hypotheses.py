@@ -25,8 +25,16 @@ import numpy as np
 
 from ..model.parameters import ParameterTable
 from ..model.vehicle import load_columns
-from .accepted_change import EXTERNAL_FORCE, Change, LoadChange, PartChange, RobotChange
+from .accepted_change import (
+    EXTERNAL_FORCE,
+    IN_CONTACT,
+    Change,
+    LoadChange,
+    PartChange,
+    RobotChange,
+)
 from .change_evidence import LoadSums, Unchanged
+from .contact import ContactHypothesis
 from .hypothesis import Hypothesis, Onset, names_of
 from .recent_rows import RecentRows
 from .scale_hypotheses import EffortScale, ThrustScale, VelocityScale
@@ -126,14 +134,15 @@ def without_load(rows: RecentRows) -> np.ndarray:
 
 
 def hypotheses(table: ParameterTable, free: np.ndarray, prior_stddev: np.ndarray,
-               weight_density: float, allocation: np.ndarray) -> tuple[Hypothesis, ...]:
+               weight_density: float, allocation: np.ndarray,
+               varying: float = 0.0) -> tuple[Hypothesis, ...]:
     """All hypotheses: each link, each joint's friction, the vehicle's restoring (alone and with its
-    inertia) and damping; an external force; factors on the thrust as a whole, on each thruster
-    alone, on several thrusters, another order of the commands, factors on the DVL's velocity, on
-    all joint efforts and on each.
+    inertia) and damping; an external force; contact; factors on the thrust as a whole, on each
+    thruster alone, on several thrusters, another order of the commands, factors on the DVL's
+    velocity, on all joint efforts and on each.
 
     free (p,): estimated parameters; prior_stddev (p,); weight_density [N/m^3] of water; allocation
-    (6, N): of the thrusters."""
+    (6, N): of the thrusters; varying [nats]: see `ContactHypothesis.least`."""
     every, thrusters = np.arange(table.channels), allocation.shape[1]
     parts = table.merged(WHOLES)
     if table.vehicle:
@@ -149,6 +158,8 @@ def hypotheses(table: ParameterTable, free: np.ndarray, prior_stddev: np.ndarray
         weight = prior_stddev[table.blocks["vehicle restoring"][0]]
         reach = np.r_[np.ones(3), np.full(9, (weight / weight_density) ** (1 / 3))]
         found.append(LoadHypothesis(EXTERNAL_FORCE, SHARE_OF_PRIOR * weight * reach))
+        moving = np.r_[table.blocks["vehicle inertia"], parts["vehicle damping"]]
+        found.append(ContactHypothesis(IN_CONTACT, prior_stddev[moving], moving, varying))
         found.append(ThrustScale("thrust scale", factor, every[:6]))
         found += [thruster_scale(np.array([k])) for k in range(thrusters)]
         if thrusters > 1:

@@ -34,13 +34,16 @@ from ..model.scales import Scales
 from .accepted_change import (
     Change,
     Checkpoint,
+    ContactChange,
     LoadChange,
     PartChange,
     Restoration,
+    contact_gone,
     load_gone,
 )
 from .changes import change_detector
 from .checkpoints import Checkpoints
+from .contact import Contact
 from .external_load import ExternalLoad
 from .low_pass import Row
 from .payload import PayloadTracker
@@ -96,7 +99,7 @@ class RobotChanges:
         self.scales = scales
         self._accepted: list[_Accepted] = []
         self._payload.end()
-        self.load = ExternalLoad(self._config.filter.period)
+        self.load, self.contact = ExternalLoad(self._config.filter.period), Contact()
         self._checkpoints = Checkpoints()
         self._returned_to: tuple[float, Checkpoint] | None = None
         self.renew_detector(rows_known)
@@ -152,8 +155,8 @@ class RobotChanges:
                             by_thruster=self._robot.by_thruster(sample, self.scales.effort))
 
     def with_load(self, row: Row) -> Row:
-        """The row with the external force in its known load."""
-        return self.load.counted_as_known(row)
+        """The row with the external force in its known load, without a vehicle that is held."""
+        return self.contact.without_held(self.load.counted_as_known(row))
 
     def check_sensors(self, sample: Sample, pi: np.ndarray) -> Revision | None:
         """Keep a checkpoint with the estimate pi (p,) when the sensors are found right; return to
@@ -177,6 +180,10 @@ class RobotChanges:
     def add_row(self, prediction: Prediction, excited: Excited, pi: np.ndarray) -> list[Revision]:
         """Judge a row that is learnt; returns the revisions that follow, in order."""
         found = []
+        if self.contact.lasts and self.contact.add_row(prediction):
+            self.detector.break_off()
+            found.append(Revision(pi, contact_gone(self._elapsed(prediction.t)), False,
+                                  self._standing))
         if self.load.lasts:
             self.load.add_row(prediction)
             if self.load.evidence < 0:
@@ -207,12 +214,16 @@ class RobotChanges:
                 self._payload.end()
         elif isinstance(change, LoadChange):
             self.load.begin(change.sums)
+        elif isinstance(change, ContactChange):
+            self.load.end()
+            self.contact.begin(change.sums)
         self.scales = followed.scales
         if followed.before is not None:
             self.detector.remember(followed.before)
         since = t - change.ticks * self._config.filter.period
         sentence = change.sentence(self._elapsed(since))
-        jumps = not isinstance(change, LoadChange)      # an external load leaves the values
+        # what acts from outside leaves the values
+        jumps = not isinstance(change, (LoadChange, ContactChange))
         standing = None if not jumps else "" if isinstance(change, Restoration) else sentence
         self._accepted.append(_Accepted(t, since, standing))
         restarted = change.places if isinstance(change, PartChange) else np.zeros(0, int)
@@ -243,6 +254,7 @@ class RobotChanges:
             self._payload.restart_rows(rows_from)
         self.renew_detector()
         self.load.end()
+        self.contact.end()
         return Revision(known.pi, (
             f"what was learnt since {self._elapsed(until):.0f} s is undone: a sensor that was "
             "right until then is faulty"), True, self._standing, restored=known.provenance)

@@ -25,7 +25,7 @@ import numpy as np
 from .run_log import Rows
 
 # Of masked rows whose own sample is not masked.
-NO_REASON = "next to masked samples, implausible, or attitude unknown"
+NO_REASON = "next to masked samples, implausible, held in contact, or attitude unknown"
 
 
 class Span(NamedTuple):

@@ -39,10 +39,12 @@ from uvms_adaptive_dynamics.signals.filters.command_response import (
 FULL = 40.0     # [N] a full command
 
 
-def logs(response, seed, seconds=60.0, tether=0.0, loss=0.0):
+def logs(response, seed, seconds=60.0, tether=0.0, loss=0.0,
+         held=(0.0, 0.0)):
     """(thrust, tried, dvl) as the frame checks log them, of thrusters that give response(command)
     for a command (N,) [N]; the controller does not know it. tether: its pull [N], which wanders.
-    loss [N^1/2 s/m]: of thrust, per speed of advance and root of the thrust."""
+    loss [N^1/2 s/m]: of thrust, per speed of advance and root of the thrust; held [s]: from when to
+    when something holds the vehicle."""
     rng, tried = np.random.default_rng(seed), TriedResponses(TRIED_RESPONSES)
     frequency, phase = rng.uniform(0.5, 2.0, (2, 6)), rng.uniform(0.0, 6.0, (2, 6))
     size = np.array([0.3, 0.3, 0.3, 0.15, 0.15, 0.3])
@@ -51,6 +53,8 @@ def logs(response, seed, seconds=60.0, tether=0.0, loss=0.0):
     for k in range(round(seconds / STEP)):
         t = STEP * k
         wanted = 0.5 * size * np.sin(frequency * t + phase).sum(axis=0)
+        if held[0] <= t < held[1]:
+            nu = np.zeros(6)
         command = np.linalg.pinv(ALLOCATION) @ (40.0 * MASS / 4.0 * (wanted - nu))
         if k % STRIDE == 0:
             thrust.append([t, *impulse[0]])
@@ -154,3 +158,11 @@ def test_what_holds_for_a_fifth_of_the_time_is_no_law_of_thrust(seed):
         return acting(command, 0.15 * FULL * has_zone, ZONE_SHIFT)
 
     assert found(logs(response, seed)) == []
+
+
+def test_a_vehicle_that_is_held_is_no_witness_of_thrust():
+    """What holds it takes any thrust: in a dock, thrust "went with the power .59"."""
+    thrust, _, dvl = logs(lambda command: command, 0, held=(30.0, 50.0))
+    windows, t = thrust_windows(thrust, dvl), dvl[:, 0]
+    inside = (t[:-windows.lag] > 30.5) & (t[windows.lag:] < 49.5)
+    assert inside.any() and not windows.inside[inside].any() and windows.inside[~inside].any()

@@ -88,11 +88,18 @@ def _inside(thrust: np.ndarray, dvl: np.ndarray, lag: int) -> np.ndarray:
     return inside
 
 
+def _moves(nu: np.ndarray, lag: int) -> np.ndarray:
+    """Whether the vehicle moves in each window of `lag` rows of velocities nu (m, 6)."""
+    total = np.cumsum(nu ** 2, axis=0)
+    return ((total[lag:] - total[:-lag]) / lag > MIN_VELOCITY_STDDEV ** 2).any(axis=1)
+
+
 def thrust_windows(thrust: np.ndarray, dvl: np.ndarray) -> Windows | None:
     """The windows with known thrust; None if there is too little motion to tell."""
     t, nu, n3 = dvl[:, 0], dvl[:, 1:7], dvl[:, 19:22]
     lag = rows_in(t, CHANGE_WINDOW)
-    inside = _inside(thrust, dvl, lag)
+    # whatever holds a vehicle that stands still takes any thrust
+    inside = _inside(thrust, dvl, lag) & _moves(nu, lag)
     if inside.sum() < MIN_THRUST_WINDOWS * lag or np.all(nu.std(axis=0) < MIN_VELOCITY_STDDEV):
         return None
     # Slow external pulls (tether, floor, hand) must not be blamed on a thruster.
