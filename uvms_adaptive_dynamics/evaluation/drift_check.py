@@ -86,7 +86,8 @@ def _trends(log: RunLog, own: np.ndarray,
     if not own.size:
         return None
     places = own[::max(ROWS_APART, math.ceil(own.size / LARGEST_FIT))]
-    t, valid = rows.t[places], rows.valid[places]
+    # (rows at rest repeat one error, which may wander)
+    t, valid = rows.t[places], (rows.valid & rows.in_motion)[places]
     duration = t[-1] - t[0]
     if not robot.vehicle or duration < SHORTEST or not valid.any():
         return None
