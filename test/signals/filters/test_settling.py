@@ -41,17 +41,18 @@ def unbiased(t):
 
 def judged(tilt, seconds=20.0, gyro_is_wrong=False, bias=(0.0, 0.0, 0.0), wobble=0.0,
            learnt=unbiased, upside_down=False, noise=3e-4, seed=2, scale=1.0, pace=1.0,
-           walk=0.002):
+           walk=0.002, turn=0.1, stray=lambda t: 0.0):
     """(SettlingAttitude, times at which it finds a drift) of velocities with noise. The down vector
-    turns about the body's x axis by tilt(t) [rad] relative to the gyro; the vehicle turns at .1
-    rad/s about the vertical; `wobble` [m/s] is an error of the velocities at .25 Hz; learnt(t)
-    [m/s^2] is what is taken for the accelerometer's bias; `upside_down`: gravity by the attitude
-    points the other way; `noise` [rad] of the attitude in each period; `scale` of the
-    velocities; `pace` [rad/s] of the vehicle's motion; `walk` [m/s^2 per sqrt(s)] of the bias."""
+    turns about the body's x axis by tilt(t) [rad] relative to the gyro; the vehicle turns at `turn`
+    [rad/s] about the vertical; stray(t) [m/s] is an error of the velocities along y; `wobble` [m/s]
+    is one at .25 Hz; learnt(t) [m/s^2] is what is taken for the accelerometer's bias;
+    `upside_down`: gravity by the attitude points the other way; `noise` [rad] of the attitude in
+    each period; `scale` of the velocities; `pace` [rad/s] of the vehicle's motion; `walk` [m/s^2
+    per sqrt(s)] of the bias."""
     judge, rng, found = SettlingAttitude(), np.random.default_rng(seed), []
     force_C, raw_C, velocity = np.zeros(3), np.zeros(3), np.zeros(3)
     for t in np.arange(0.0, seconds, PERIOD):
-        c, s = np.cos(0.1 * t), np.sin(0.1 * t)
+        c, s = np.cos(turn * t), np.sin(turn * t)
         R = np.array([[c, -s, 0.0], [s, c, 0.0], [0.0, 0.0, 1.0]])
         down = np.array([0.0, np.sin(tilt(t)), np.cos(tilt(t))])
         true = down if gyro_is_wrong else np.array([0.0, 0.0, 1.0])
@@ -64,6 +65,7 @@ def judged(tilt, seconds=20.0, gyro_is_wrong=False, bias=(0.0, 0.0, 0.0), wobble
         row = np.zeros(SERIES_COLUMNS)
         row[FORCE_C], row[RAW_C], row[R_GB] = force_C, raw_C, R.ravel()
         error = STDDEV * rng.standard_normal(3) + wobble * np.sin(0.5 * np.pi * t)
+        error[1] += stray(t)
         judge.add(t, (scale * velocity + error).tolist(), row.tolist(), learnt(t), 1e-4 / (1.0 + t),
                   walk, STDDEV)
         if judge.drifts:
@@ -101,6 +103,17 @@ def test_an_attitude_that_always_wanders_does_not_settle(walk, drifts):
     """A wave of .7 degrees in 4 s is a drift for an attitude that is known to a tenth of a degree,
     not for one that wanders by .35 degrees within 4 s at any time."""
     assert bool(judged(lambda t: np.radians(0.7) * np.sin(0.4 * t), 60.0, walk=walk)[1]) == drifts
+
+
+def test_a_bias_of_the_gyro_that_has_shown_before_is_no_drift():
+    """For 4 s of two minutes the velocities are wrong as if the gyro were right all of a sudden: a
+    right attitude of a quiet vehicle had "drifted by 1 degree"."""
+    rate = 0.004
+
+    def stray(t):
+        within = np.clip(t - 40.0, 0.0, 4.0)
+        return -GRAVITY * rate * within * (0.5 * within + max(t - 44.0, 0.0))
+    assert not judged(lambda t: rate * t, 60.0, gyro_is_wrong=True, turn=0.0, stray=stray)[1]
 
 
 def test_a_bias_of_the_accelerometer_is_no_drift():
@@ -175,11 +188,12 @@ def test_what_lines_leave_is_that_of_least_squares(turns):
                BIAS_STDDEV * turned.reshape(-1, 3), scaled.reshape(-1, 1)]
     if turns:
         columns.append(slope_stddev * np.kron(curve[:, None], np.eye(3)))
+    else:
+        slope, slope_stddev = np.zeros(3), 0.0
     A = np.hstack(columns) / STDDEV
     priors = np.eye(A.shape[1])[6:]
     y = np.r_[known.ravel() / STDDEV, np.zeros(len(priors))]
     expected = np.linalg.lstsq(np.vstack([A, priors]), y, rcond=None)[1]
     lines = _Lines(t, R, bias, scaled, STDDEV)
-    found = (lines.left_with_turn(velocity, curve, slope, slope_stddev) if turns
-             else lines.left_of(velocity))
+    found = lines.left_with_turn(velocity, curve, slope, slope_stddev)
     assert found == pytest.approx(expected.item(), rel=1e-9)

@@ -25,8 +25,9 @@ is constant in G; if the attitude is, n turns as measured, in a line whose slope
 the attitude's noise. The gyro is believed if it leaves significantly less of the velocities, and if
 what it leaves beyond their noise is less than what the attitude adds: where neither explains them,
 nothing is concluded. An attitude that wanders within the walk known before does not drift: the bias
-follows it. Nor is a drift concluded if a scale of the velocities explains them as well: a DVL that
-is set to the wrong speed of sound says nothing about the attitude.
+follows it. A gyro whose bias has shown before is believed with that bias only. Nor is a drift
+concluded if a scale of the velocities explains them as well: a DVL that is set to the wrong speed
+of sound says nothing about the attitude.
 """
 from __future__ import annotations
 
@@ -46,6 +47,7 @@ DRIFT_SPAN = 4.0          # [s] over which lines are fitted
 SHORTEST_DRIFT = 1.0      # [s] after which they are first
 DRIFT_SPACING = 0.045     # [s] between the velocities that are kept
 FEWEST_VELOCITIES = 8
+BIASES_KEPT = 8           # biases of the gyro, each of a span, whose mean is known
 DRIFT_SIGMAS = 5.0        # by which the gyro has to fit the velocities better than the attitude
 # Standard deviation of the velocities' scale: sound is 10 % slower in cold fresh than in warm salt
 # water.
@@ -77,6 +79,8 @@ class SettlingAttitude:
         self.bias_variance = BIAS_STDDEV ** 2
         self.spans = Contradictions()
         self._first = np.zeros(3)       # down vector (3,) in G at `begin`
+        self._gyro_biases: list[np.ndarray] = []
+        self._noted = -math.inf         # [s] when the last of them was
         self.restart()
 
     def restart(self) -> None:
@@ -128,7 +132,12 @@ class SettlingAttitude:
         slope = x @ down / (x @ x)
         noise = float(((down - mean - x[:, None] * slope) ** 2).sum())
         slope_stddev = math.sqrt(noise / (2 * (len(x) - 2) * float(x @ x)))
-        error, size = span / g * slope_stddev, span / g * math.hypot(*slope)
+        # how the gyro's bias turns gravity in G, as it has before
+        R = rows[len(rows) // 2, BODY_AXES].reshape(3, 3)
+        up, usual = mean @ R / g, np.zeros(3)
+        if self._gyro_biases:
+            usual = g * R @ np.cross(np.mean(self._gyro_biases, axis=0), up)
+        error, size = span / g * slope_stddev, span / g * math.hypot(*(slope - usual))
         wander = rows[0, WALK].item() * math.sqrt(span) / g
         unproven = 0.0 if self.drifts else Z999 * math.hypot(error, wander)
         # An attitude filter that settles does not turn gravity upside down.
@@ -138,10 +147,11 @@ class SettlingAttitude:
             return
         bias = self.bias if self.drifts else rows[0, BIAS].tolist()
         scale_stddev = 0.0 if self.drifts else VELOCITY_SCALE_STDDEV
+        curve = 0.5 * (times - middle) ** 2
         lines = _Lines(times, rows[:, BODY_AXES].reshape(-1, 3, 3), bias,
                        scale_stddev * rows[:, MEASURED], stddev)
-        by_gyro = lines.left_of(rest)
-        by_attitude = lines.left_with_turn(rest, 0.5 * (times - middle) ** 2, slope, slope_stddev)
+        by_gyro = lines.left_with_turn(rest, curve, usual, 0.0)
+        by_attitude = lines.left_with_turn(rest, curve, slope, slope_stddev)
         # Sums of squares: expected from noise, and more by the attitude than by the gyro.
         expected, worse = 3.0 * (len(times) - 2), by_attitude - by_gyro
         certain = worse > DRIFT_SIGMAS ** 2 * max(1.0, by_gyro / expected)
@@ -151,8 +161,16 @@ class SettlingAttitude:
             self._first = (mean + x[0] * slope) / g
         elif worse < 0.0:
             self.drifts = False
+            self._note_bias(float(times[-1]), np.cross(up, slope @ R / g))
         if self.drifts:
             self.angle = math.hypot(*((mean + x[-1] * slope) / g - self._first))
+
+    def _note_bias(self, t: float, bias: np.ndarray) -> None:
+        """Note the gyro's bias (3,) [rad/s] about level axes, by an attitude that fits the
+        velocities up to t better, once in a span."""
+        if t - self._noted > DRIFT_SPAN:
+            self._noted = t
+            self._gyro_biases = [*self._gyro_biases[1 - BIASES_KEPT:], bias]
 
 
 class _Lines:
@@ -174,22 +192,15 @@ class _Lines:
             BIAS_STDDEV / stddev * self._without_line(turns.reshape(n, 9)).reshape(-1, 3),
             self._without_line(scaled).reshape(-1, 1) / stddev])
 
-    def left_of(self, velocities: np.ndarray) -> float:
-        """What is left of velocities (n, 3) [m/s] and prior: the sum of squares, in variances."""
-        return self._left(velocities, self._errors)
-
     def left_with_turn(self, velocities: np.ndarray, curve: np.ndarray, slope: np.ndarray,
                        slope_stddev: float) -> float:
-        """The same if gravity turns: its slope (3,) [m/s^3], measured with slope_stddev on each
-        axis, adds slope times the curve (n,) [s^2] to the velocities."""
+        """What is left of velocities (n, 3) [m/s] and prior, the sum of squares in variances, if
+        gravity turns: its slope (3,) [m/s^3], known with slope_stddev on each axis, adds slope
+        times the curve (n,) [s^2] to the velocities."""
         curve = curve[:, None]
         turn = slope_stddev / self._stddev * self._without_line(curve)[:, None] * np.eye(3)
-        return self._left(velocities - curve * slope,
-                          np.hstack([self._errors, turn.reshape(-1, 3)]))
-
-    def _left(self, velocities: np.ndarray, A: np.ndarray) -> float:
-        """The same for A x added to the scaled velocities by lines and by x of a standard normal
-        distribution, A (3 n, k) without lines: y^2 - y^T A (I + A^T A)^-1 A^T y."""
+        # A x, x of a standard normal distribution, adds to y: y^2 - y^T A (I + A^T A)^-1 A^T y
+        A, velocities = np.hstack([self._errors, turn.reshape(-1, 3)]), velocities - curve * slope
         y = self._without_line(velocities + self._known - velocities[0]).ravel() / self._stddev
         explained = y @ A
         return float(y @ y - explained @ np.linalg.solve(np.eye(A.shape[1]) + A.T @ A, explained))
