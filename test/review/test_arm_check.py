@@ -343,11 +343,12 @@ def test_thrusters_that_do_not_carry_the_arm_are_not_accused_with_those_that_do(
     assert "the rows of surge, sway and yaw deny" in said
 
 
-def test_what_the_arm_does_not_say_of_all_thrust_is_said_of_no_thrusters():
+def test_thrusters_beside_right_ones_that_carry_the_arm_are_named():
     """Those that push sideways give .6: the vehicle's own rows show that the two kinds disagree,
-    but the arm, which the others carry, not which of them is wrong."""
+    and the arm, which the others carry, that these are right."""
     samples, rows = recorded(change=with_thrust_on([0, 1, 5], 0.6))
-    assert arm_check(samples, rows, PI, CONFIG, ROBOT) == ([], UNSHOWN)
+    found, = arm_check(samples, rows, PI, CONFIG, ROBOT).findings
+    assert "for thrusters 1, 2, 3 and 4 only, [0.6" in found.sentence
 
 
 def test_thrust_that_its_dead_zone_takes_away_is_no_scale():

@@ -119,3 +119,22 @@ def test_axes_whose_rows_do_not_bound_their_thrust_are_no_part_of_the_scale(stdd
         1.0, stddev[int(np.argmax(which))]))
     fit = SimpleNamespace(predicted=np.zeros((1, 10)))
     assert thrust_scale(fit, 4, 0.0, (SIDEWAYS, UP)).part == part
+
+
+@pytest.mark.parametrize("of_all, certain, factor", [
+    (0.98, True, 0.65), (0.98, False, None), (0.8, True, None), (1.5, True, None)])
+def test_thrusters_that_do_not_carry_the_arm_are_wrong_if_those_that_do_are_right(
+        of_all, certain, factor, monkeypatch):
+    """Sideways at 60 %: masses that the axes share show the ratio, and the arm which is right."""
+    def scale(factor, error, gain, matters):
+        return Scale(factor, Coefficient(math.log(factor), error, 30), gain, matters)
+    alone = {0: scale(1.6, 0.2, 3000.0, False), 2: scale(0.65, 0.02, 2000.0, certain)}
+    module = "uvms_adaptive_dynamics.uncertainty.thrust_scale"
+    monkeypatch.setattr(f"{module}.scale_of_all",
+                        lambda fit, joints: scale(of_all, 0.05, 7.0, False))
+    monkeypatch.setattr(f"{module}.scale_of", lambda fit, which, judged_by_channels: (
+        alone[int(np.argmax(which))]))
+    found = thrust_scale(SimpleNamespace(predicted=np.zeros((1, 10))), 4, 0.05, (SIDEWAYS, UP))
+    assert (found and found.factor) == factor
+    if found is not None:
+        assert "for thrusters 1, 2, 3 and 4 only" in found.finding().sentence

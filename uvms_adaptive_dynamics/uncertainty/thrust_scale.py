@@ -155,7 +155,8 @@ def thrust_scale(fit: RobustFit, joints: int, efforts_stddev: float,
     It is that of all thrust, unless one drive alone explains the rows better with odds of a
     thousand. Then it is this drive's if that is beyond doubt, but nobody's if the arm denies it:
     which drive is wrong only the arm can tell, and it says of all thrust what it says of those that
-    carry it."""
+    carry it. If it says that these are right, the drive is wrong by the ratio of both, where the
+    rows are certain of that."""
     whole = scale_of_all(fit, joints)
     if whole is None:
         return None
@@ -174,9 +175,15 @@ def thrust_scale(fit: RobustFit, joints: int, efforts_stddev: float,
     if first is not None and gains[first] > whole.gain + LEAST_COST_GAIN:
         scale, ratio = alone[first], ratios[first]
         assert scale is not None and ratio is not None      # (they have a gain)
-        if abs(ratio.added.value - whole.added.value) > of_all.error:
-            return None
         beyond = all(gains[first] > gains[k] + LEAST_COST_GAIN for k in others)
+        if abs(ratio.added.value - whole.added.value) > of_all.error:
+            carrying = alone[others[0]] if beyond and len(others) == 1 else None
+            if (carrying is None or not carrying.matters or of_all.added.exceeds(0.0)
+                    or abs(carrying.added.value + whole.added.value) < of_all.error):
+                return None
+            # (what makes the others wrong by a factor makes this one wrong by its inverse)
+            relative = ThrustRatio(carrying.factor, carrying.added, efforts_stddev)
+            return of_part(relative, (drives[first],), True) if relative.is_bounded else None
         if beyond and scale.matters and ratio.is_bounded:
             return of_part(ratio, (drives[first],), True)
     shown = tuple(drive for ratio, drive in zip(ratios, drives) if ratio and ratio.is_bounded)
