@@ -34,6 +34,7 @@ from uvms_adaptive_dynamics.review.arm_check import (
 from uvms_adaptive_dynamics.review.arm_exchange import likely_order, mistaken_joint, room_of
 from uvms_adaptive_dynamics.review.arm_mount import mistaken_arm
 from uvms_adaptive_dynamics.review.review import Seen, review
+from uvms_adaptive_dynamics.uncertainty.added_direction import RobustFit
 from uvms_adaptive_dynamics.uncertainty.thrust_scale import UNSHOWN
 
 CONFIG = Config()
@@ -244,6 +245,35 @@ def test_an_arm_is_judged_by_what_came_before_a_change(from_start):
     seen = Seen(PI, np.full(10, 0.5), np.ones(10), False, True, since, False, [])
     found = review(samples, rows, seen, CONFIG, ROBOT).findings
     assert [one.code for one in found] == ["joint_states.names"] * from_start
+
+
+def later(samples, change, share):
+    """The samples, the last `share` of them changed."""
+    first = round((1.0 - share) * len(samples))
+    return [*samples[:first], *map(change, samples[first:])]
+
+
+def test_joints_are_not_exchanged_for_a_part_of_the_time(monkeypatch):
+    """An independent vehicle whose thruster failed after a third of its dive was told another order
+    of its joints, beyond doubt by all of its rows."""
+    monkeypatch.setattr(RobustFit, "explains_more", lambda *args: True)
+    right, _ = recorded()
+    assert found_order(later(right, exchanged, 1.0)) is not None
+    assert found_order(later(right, exchanged, 0.7)) is None
+
+
+@pytest.mark.parametrize("longer", [True, False])
+def test_an_arm_is_mounted_otherwise_for_longer_than_half_a_minute(longer, monkeypatch):
+    """After a thruster had failed, the last half minute fitted an arm that is turned by 90 degrees,
+    beyond doubt; all rows did not."""
+    module = "uvms_adaptive_dynamics.review.arm_mount"
+    monkeypatch.setattr(f"{module}.COMPARED_SAMPLES", 300)
+    monkeypatch.setattr(f"{module}._Mounts.exceeds", lambda self, one, other: (
+        longer or len(self._samples) == 300))
+    config = CONFIG.with_values({"robot.mount_rpy": [0.0, 0.0, 0.0]})
+    told = mistaken_arm(recorded()[0], config, RobotModel.from_config(config),
+                        CHECKED_EVERY * PERIOD)
+    assert (told is not None) == longer
 
 
 def exchanged_by_the_tilt_alone(sample):

@@ -120,7 +120,8 @@ def likely_order(samples: Sequence[Sample], config: Config, robot: RobotModel, p
     """The other order in which joints come, with all their readings, or None.
 
     Joints are exchanged two at a time as long as the cost falls. What is found must explain the
-    rows better than the order as it is by as much as `mistaken_joint` demands, and all orders that
+    rows better than the order as it is by as much as `mistaken_joint` demands, and those of each
+    half by itself, since it holds from the start and a failed thruster does not; all orders that
     it does not exceed by as much are named with it. samples: `period` [s] apart.
     """
     row_filter = replace(config.filter, period=period)
@@ -146,11 +147,25 @@ def likely_order(samples: Sequence[Sample], config: Config, robot: RobotModel, p
             if moves[here[i]] or moves[here[j]]:
                 add(_exchange(here, i, j))
         best = min(fits, key=lambda order: fits[order].cost, default=as_it_is)
-    if best == as_it_is or not exceeds(best, as_it_is):
+    if best == as_it_is or not exceeds(best, as_it_is) or not all(
+            _is_likelier(best, half, robot, row_filter, scale) for half in _halves(samples)):
         return None
     rivals = [order for order in fits if order not in (best, as_it_is)
               and exceeds(order, as_it_is) and not exceeds(best, order)]
     return LikelyOrder(best, rivals)
+
+
+def _halves(samples: Sequence[Sample]) -> tuple[Sequence[Sample], Sequence[Sample]]:
+    middle = len(samples) // 2
+    return samples[:middle], samples[middle:]
+
+
+def _is_likelier(order: tuple[int, ...], samples: Sequence[Sample], robot: RobotModel,
+                 row_filter: Filter, scale: np.ndarray) -> bool:
+    """Whether samples fit an order better than as they are, or say nothing."""
+    own = fitted([reordered(sample, order, scale) for sample in samples], robot, row_filter)
+    as_they_are = fitted(samples, robot, row_filter)
+    return own is None or as_they_are is None or own.cost < as_they_are.cost
 
 
 def moving(fit: RobustFit, robot: RobotModel) -> np.ndarray:

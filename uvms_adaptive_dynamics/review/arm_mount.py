@@ -53,6 +53,7 @@ from .arm_exchange import (
 QUARTER_TURNS = [from_rotation_vector(angle * axis) for axis in np.eye(3)
                  for angle in (math.pi, 0.5 * math.pi, -0.5 * math.pi)]
 
+LONGER = 10     # times as many rows confirm an attitude
 Attitude = tuple[int, ...]      # the entries of a rotation made of QUARTER_TURNS
 
 
@@ -71,15 +72,19 @@ def mistaken_arm(samples: Sequence[Sample], config: Config, robot: RobotModel,
 
     An attitude must explain the rows better than the setting with odds of 1000, both the arm's and
     the vehicle's, also without the witness that speaks for it most, and beyond what they vary by
-    over time, and no joint may deny it with as much; all attitudes that it does not exceed by as
+    over time, and no joint may deny it with as much, in the last half minute as in five, since an
+    arm is mounted as it is from the start; all attitudes that it does not exceed by as
     much are named with it. samples: `period` [s] apart; robot: the settings'."""
     order = likely_order(samples, config, robot, period)
     by_order = None if order is None else ArmMistake(order.finding(config, robot),
                                                      order.values(config, robot))
-    samples, settings = samples[-COMPARED_SAMPLES:], replace(config.filter, period=period)
+    longer, samples = samples[-LONGER * COMPARED_SAMPLES:], samples[-COMPARED_SAMPLES:]
+    settings = replace(config.filter, period=period)
     mounts, whole = _Mounts(samples, config, robot, settings), with_lacking(config, robot)
     best = mounts.likeliest()
     if best == AS_SET or not mounts.exceeds(best, AS_SET):
+        return by_order
+    if len(longer) > len(samples) and not _Mounts(longer, config, robot, settings).show(best):
         return by_order
     fits = mounts.fits
     if order is not None:
@@ -129,6 +134,12 @@ class _Mounts:
                 self._add(turn @ np.reshape(here, (3, 3)))
             best = min(self.fits, key=lambda attitude: self.fits[attitude].cost)
         return best
+
+    def show(self, one: Attitude) -> bool:
+        """Whether these rows alone show an attitude beyond doubt."""
+        for attitude in (AS_SET, one):
+            self._add(np.reshape(attitude, (3, 3)))
+        return self.fits.keys() >= {AS_SET, one} and self.exceeds(one, AS_SET)
 
     def exceeds(self, one: Attitude, other: Attitude) -> bool:
         """Whether one attitude explains the rows better than another one beyond doubt."""
