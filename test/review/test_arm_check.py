@@ -77,7 +77,8 @@ def recorded(lag=0.0, scale=1.0, offset=0.0, constant=0.0, change=lambda sample:
     also({"scale": 0.5}, "joint_states.effort_scale", "axis_d"),
     also({"scale": 4.0}, "joint_states.effort_scale", "axis_d"),
     also({"constant": 0.3}, "joint_states.effort_offset", "axis_d"),
-    ({"offset": 0.2}, "joint_states.position_offset", "axis_e")])
+    ({"offset": 0.2}, "joint_states.position_offset", "axis_e"),
+    ({"offset": 0.6}, "joint_states.position_offset", "axis_e")])
 def test_what_is_wrong_is_named_alone(wrong, code, said):
     """The number is near the truth; without a fault nothing is named."""
     samples, rows = recorded(**wrong)

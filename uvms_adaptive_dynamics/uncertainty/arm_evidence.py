@@ -41,8 +41,9 @@ MIN_EFFORT_SHARE = 0.1
 CONFIRMED_SHARE = 0.25
 # [rad, m] 5 degrees: brackets and zeros are set by hand.
 MIN_OFFSET = 0.09
-# [rad, m] Beyond this the load is not linear in the position.
-MAX_OFFSET = 0.5
+# [rad, m] The load is not linear in the position: from here on its correction is off by more than a
+# fifth, and evaluated again it is not sure to be smaller.
+MAX_OFFSET = 1.0
 MOST_STEPS = 8          # Gauss-Newton steps to find the factor on an effort
 CONVERGED_STEP = 0.25   # step, in standard errors, below which the search has converged
 # No unit or gear ratio explains a smaller factor: the effort is not this joint's.
