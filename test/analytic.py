@@ -135,7 +135,9 @@ def wrench_message(s):
 
 
 def pressure_message(s, depth=5.0):
-    return Message(header=stamp(s.t), fluid_pressure=101325.0 + 9806.65 * depth)
+    """A sensor that measures has noise: a constant one would be frozen."""
+    noise = 1e-3 * np.sin(7.0 * s.t)
+    return Message(header=stamp(s.t), fluid_pressure=101325.0 + 9806.65 * (depth + noise))
 
 
 # Rate [Hz], lateness [s] and phase [s] of each role.

@@ -138,13 +138,15 @@ FAULTS = (
           "self._quiet[0] if self._quiet else _noise_of(information)", "_noise_of(information)",
           "estimation/test_changes.py::test_a_change_is_judged_by_the_noise_from_before_it"),
     Fault("a burst of garbage confirms itself", "estimation/changes.py",
-          "for checks, suspect in enumerate(earlier, 1)",
-          "for checks, suspect in [(2, earlier[1])]",
+          "for suspect in earlier)", "for suspect in earlier[-1:])",
           "estimation/test_changes.py::test_garbage_that_ends_is_not_believed"),
     Fault("a change waits for a third check", "estimation/changes.py",
-          "min(best, earlier[0].evidence)", "min(best, *(one.evidence for one in earlier))",
+          ">= CONFIRMING * self._check_ticks", ">= (CONFIRMING + 1) * self._check_ticks",
           "estimation/test_changes.py::"
           "test_a_payload_is_found_as_soon_whenever_the_next_check_comes"),
+    Fault("a suspected change waits like any other", "estimation/changes.py",
+          "self._due -= self._check_ticks // 2", "pass", "estimation/test_changes.py::"
+          "test_a_suspected_change_is_checked_for_twice_as_often"),
     Fault("outliers are evidence of a change", "estimation/changes.py",
           "if not cause.is_certain(then):", "if False:",
           "estimation/test_changes.py::test_outliers_that_pass_the_gates_are_no_change"),

@@ -835,6 +835,20 @@ def test_a_payload_is_found_as_soon_whenever_the_next_check_comes(setup, phase):
     assert estimator.changes == 1 and estimator.last_change.startswith("axis_b link")
 
 
+def test_a_suspected_change_is_checked_for_twice_as_often(setup, monkeypatch):
+    """Every half second before, every quarter with some ticks for the hypotheses afterwards."""
+    ticks, begin = [], EvidenceChangeDetector._begin
+
+    def noted(detector, *args):
+        ticks.append(detector._ticks)
+        return begin(detector, *args)
+    monkeypatch.setattr(EvidenceChangeDetector, "_begin", noted)
+    payload = {name: value * .38 / .5 for name, value in PAYLOAD.items()}
+    run(setup, payload, AT + 3.2, since=AT + 2.0)
+    steps = setup.config.filter.period * np.diff(ticks)
+    assert steps[:2] == pytest.approx(0.5) and steps[-1] < 0.3
+
+
 def assert_noise_is_that_of(before, changed):
     """Noise kept for a restoration and for the next change contains no residual of this change."""
     detector = changed._robot_changes.detector
