@@ -204,7 +204,7 @@ def test_a_force_from_outside_costs_the_window_alone(changed):
     learn(state, np.random.default_rng(2), 30, 10.0)
     old = np.array(state.arrival.data())
     assert state.window.filled == 30
-    followed = LoadChange("external force", 40, noise, None, np.zeros(3), "").follow(
+    followed = LoadChange("external force", 40, noise, "", None, np.zeros(3)).follow(
         state, PI, UNITY)
     assert state.window.filled == 0 and followed == (PI, UNITY, None)
     np.testing.assert_array_equal(np.array(state.arrival.data()), old)
@@ -214,8 +214,8 @@ def test_a_force_from_outside_costs_the_window_alone(changed):
 def test_a_force_from_outside_is_said_with_its_size_and_direction():
     """Up is reported as up: the third axis of NED points down."""
     sums = LoadSums(np.eye(12), np.zeros(12), np.ones(6), np.ones(12))
-    said = LoadChange("external force", 40, None, sums, np.array([3.0, 4.0, -12.0]), "10^9 : 1")
+    said = LoadChange("external force", 40, None, "10^9 : 1", sums, np.array([3.0, 4.0, -12.0]))
     assert "13.0 N on the vehicle since 50.0 s" in said.sentence(50.0)
     assert "5.0 N horizontally and 12.0 N up" in said.sentence(50.0)
-    gone = LoadChange("external force", 40, None, None, np.zeros(3), "")
+    gone = LoadChange("external force", 40, None, "", None, np.zeros(3))
     assert gone.sentence(60.0) == "external force: gone since 60.0 s"

@@ -285,12 +285,10 @@ class WiringChange(ScaleChange):
 
 
 @dataclass(frozen=True)
-class LoadChange(Change):
-    """An external force on the vehicle begins, changes or ends. sums: least-squares sums of the
-    rows since then, None if it has ended; force (3,) in NED [N]; odds: the evidence, in words."""
+class OutsideChange(Change):
+    """What acts on the vehicle from outside changes: the estimate stays. odds: the evidence, in
+    words."""
 
-    sums: LoadSums | None
-    force: np.ndarray
     odds: str
 
     def follow(self, information: InformationState, pi: np.ndarray,
@@ -299,6 +297,15 @@ class LoadChange(Change):
         self._return_noise(information)
         information.drop_window()
         return Followed(pi, scales, None)
+
+
+@dataclass(frozen=True)
+class LoadChange(OutsideChange):
+    """An external force on the vehicle begins, changes or ends. sums: least-squares sums of the
+    rows since then, None if it has ended; force (3,) in NED [N]."""
+
+    sums: LoadSums | None
+    force: np.ndarray
 
     def sentence(self, since: float) -> str:
         """See `Change.sentence`."""
@@ -313,18 +320,10 @@ class LoadChange(Change):
 
 
 @dataclass(frozen=True)
-class ContactChange(Change):
-    """The vehicle stands still, whatever its thrust; odds: the evidence, in words."""
+class ContactChange(OutsideChange):
+    """The vehicle stands still, whatever its thrust."""
 
     sums: ContactSums
-    odds: str
-
-    def follow(self, information: InformationState, pi: np.ndarray,
-               scales: Scales) -> Followed | None:
-        """See `Change.follow`."""
-        self._return_noise(information)
-        information.drop_window()
-        return Followed(pi, scales, None)
 
     def sentence(self, since: float) -> str:
         """See `Change.sentence`."""

@@ -382,8 +382,8 @@ class EvidenceChangeDetector:
         if not odds > (RESTORED_NATS if before else CHANGE_EVIDENCE_NATS):
             return None
         self._restart()
-        return LoadChange(EXTERNAL_FORCE, length * self._rows.stride, check.noise, None,
-                          np.zeros(3), "")
+        return LoadChange(EXTERNAL_FORCE, length * self._rows.stride, check.noise, "", None,
+                          np.zeros(3))
 
     def _restored(self, check: _Check, scales: Scales) -> Change | None:
         """Restore knowledge from before a change if it predicts better again: overwhelmingly, or

@@ -77,7 +77,7 @@ class ContactHypothesis(Hypothesis):
     def accepted(self, onset: Onset, alike: Sequence[Hypothesis]) -> Change:
         """See `Hypothesis.accepted`."""
         sums = ContactSums(self.places, self.stddev, onset.variance[:AXES])
-        return ContactChange(self.name, onset.ticks, onset.noise, sums, onset.odds)
+        return ContactChange(self.name, onset.ticks, onset.noise, onset.odds, sums)
 
     def _motion(self, rows: RecentRows) -> tuple[np.ndarray, np.ndarray]:
         """(T, C) rows of the vehicle whose motion is known, and the efforts that it takes."""

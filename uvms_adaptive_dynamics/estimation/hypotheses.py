@@ -114,8 +114,8 @@ class LoadHypothesis(Hypothesis):
         rows = replace(rows, residual=without_load(rows), weight=weight, unmodelled=None)
         sums = LoadSums(*Unchanged.of(columns, rows), 1 / onset.variance[:6], self.stddev)
         lasts, load = sums.solution()
-        return LoadChange(names_of(alike), onset.ticks, onset.noise, sums if lasts > 0 else None,
-                          load[:3], onset.odds)
+        return LoadChange(names_of(alike), onset.ticks, onset.noise, onset.odds,
+                          sums if lasts > 0 else None, load[:3])
 
 
 def _of_load(rows: RecentRows) -> np.ndarray:

@@ -36,6 +36,7 @@ from .accepted_change import (
     Checkpoint,
     ContactChange,
     LoadChange,
+    OutsideChange,
     PartChange,
     Restoration,
     contact_gone,
@@ -223,7 +224,7 @@ class RobotChanges:
         since = t - change.ticks * self._config.filter.period
         sentence = change.sentence(self._elapsed(since))
         # what acts from outside leaves the values
-        jumps = not isinstance(change, (LoadChange, ContactChange))
+        jumps = not isinstance(change, OutsideChange)
         standing = None if not jumps else "" if isinstance(change, Restoration) else sentence
         self._accepted.append(_Accepted(t, since, standing))
         restarted = change.places if isinstance(change, PartChange) else np.zeros(0, int)
