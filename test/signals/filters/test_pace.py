@@ -58,9 +58,9 @@ def test_no_low_pass_asks_for_no_rate():
 def test_bursts_are_told_with_the_latency_that_they_need(latency, wait, said):
     """Samples wait for them by themselves for two seconds at most. A usual jitter is not told, nor
     a sensor whose stamps say nothing."""
-    clocks = {"imu": SimpleNamespace(lateness=0.98, tells_time=True),
-              "dvl": SimpleNamespace(lateness=0.3, tells_time=True),
-              "depth": SimpleNamespace(lateness=0.9, tells_time=False)}
+    clocks = {"imu": SimpleNamespace(lateness=0.98, tells_lateness=True),
+              "dvl": SimpleNamespace(lateness=0.3, tells_lateness=True),
+              "depth": SimpleNamespace(lateness=0.9, tells_lateness=False)}
     (sentence,) = late_sensors(clocks, latency, wait)
     assert sentence.startswith("filter.latency: messages of imu arrive in bursts or late, up to 1")
     assert said in sentence

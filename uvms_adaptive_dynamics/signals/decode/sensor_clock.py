@@ -126,6 +126,11 @@ class SensorClock:
         return not self._shared.found
 
     @property
+    def tells_lateness(self) -> bool:
+        """Whether its stamps are known to tell how late messages are."""
+        return self.tells_time and self._shared.judged
+
+    @property
     def known(self) -> bool:
         """Whether messages can be dated."""
         return self.offset is not None or not self.tells_time

@@ -38,6 +38,11 @@ class SharedStamps:
         # of the last messages: (seconds since the message before, whether the stamp was the same)
         self._last: deque[tuple[float, bool]] = deque(maxlen=JUDGED_MESSAGES)
 
+    @property
+    def judged(self) -> bool:
+        """Whether there have been enough messages to tell."""
+        return len(self._last) == JUDGED_MESSAGES
+
     def add(self, stamp: float, receive: float, copy: bool = False) -> None:
         """Add a message by its stamp [s] and time of reception [s]; `copy`: it equals the message
         before, stamp and all, so that it is no measurement with a wrong stamp."""
@@ -47,7 +52,7 @@ class SharedStamps:
         self._stamp, self._receive = stamp, receive
         if self.found:
             self.found = any(same for _, same in self._last)
-        elif shared and len(self._last) == JUDGED_MESSAGES:
+        elif shared and self.judged:
             time = sum(seconds for seconds, _ in self._last)
             self.found = (sum(same for _, same in self._last) > SHARED * JUDGED_MESSAGES
                           and sum(s for s, same in self._last if same) > SHARED * time)

@@ -56,7 +56,7 @@ def late_sensors(clocks: Mapping[str, SensorClock], latency: float, wait: float)
     them, [] if there are none; latency [s]: that of the samples, wait [s]: what the sensors need.
     """
     late = {role: clock.lateness for role, clock in clocks.items()
-            if clock.tells_time and clock.lateness > LONGEST_LATENCY}
+            if clock.tells_lateness and clock.lateness > LONGEST_LATENCY}
     if not late:
         return []
     longest = max(late.values())
