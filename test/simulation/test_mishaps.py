@@ -12,12 +12,12 @@
 # See the License for the specific language governing permissions and
 # limitations under the License.
 
-"""A taut tether and a failing thruster act from their time on, and not before."""
+"""A taut tether, a failing thruster and a dock act from their time on, and not before."""
 import numpy as np
 import pytest
 from campaign_cases import also
 
-from uvms_adaptive_dynamics.simulation.mishaps import Mishaps, Pull, ThrusterFailure
+from uvms_adaptive_dynamics.simulation.mishaps import Held, Mishaps, Pull, ThrusterFailure
 from uvms_adaptive_dynamics.simulation.robot import SimulatedRobot
 from uvms_adaptive_dynamics.simulation.rough import Roughness
 
@@ -65,3 +65,15 @@ def test_a_taut_tether_accelerates_the_robot_its_way(rough):
     np.testing.assert_array_equal(pulled.position[before], free.position[before])
     drift = (pulled.position - free.position)[-1]
     assert drift[0] > .05 and np.abs(drift[1:]).max() < .5 * drift[0]
+
+
+def test_a_vehicle_that_is_held_stays_where_it_is(calm):
+    """To 2 cm and a few degrees, whatever its thrust, until it is let go."""
+    held = truth(Mishaps(held=(Held(BEGIN, 3.0),)))
+    t = held.t - held.t[0]
+    np.testing.assert_array_equal(held.position[t < BEGIN - .02], calm.position[t < BEGIN - .02])
+    begin, end = np.searchsorted(t, (BEGIN + .3, 2.95))
+    way = np.ptp(held.position[begin:end], axis=0)
+    assert way.max() < .02 < np.ptp(calm.position[begin:end], axis=0).max()
+    assert np.abs(held.wrench[begin:end]).max() > 5.0
+    assert np.linalg.norm(held.position[-1] - held.position[end]) > .02

@@ -20,7 +20,7 @@ import pytest
 
 from uvms_adaptive_dynamics.errors import ConfigError
 from uvms_adaptive_dynamics.simulation import simulate_command
-from uvms_adaptive_dynamics.simulation.mishaps import Mishaps, Pull, ThrusterFailure
+from uvms_adaptive_dynamics.simulation.mishaps import Held, Mishaps, Pull, ThrusterFailure
 from uvms_adaptive_dynamics.simulation.rough import ROUGH, Roughness
 
 
@@ -54,10 +54,16 @@ def parsed(*given):
 def test_mishaps_are_those_asked_for():
     """Thrusters are counted from one, and each option may be repeated."""
     args = parsed("--pull", "-9", "4", "-8", "50", "--thruster-fails", "6", "0", "20",
-                  "--thruster-fails", "1", ".4", "30")
+                  "--thruster-fails", "1", ".4", "30", "--held", "50", "60")
     assert simulate_command.mishaps_of(args, 8) == Mishaps(
         (Pull((-9.0, 4.0, -8.0), 50.0),),
-        (ThrusterFailure(5, 0.0, 20.0), ThrusterFailure(0, .4, 30.0)))
+        (ThrusterFailure(5, 0.0, 20.0), ThrusterFailure(0, .4, 30.0)), (Held(50.0, 60.0),))
+
+
+def test_what_holds_ends_after_it_begins():
+    """The error says what was got and expected."""
+    with pytest.raises(ConfigError, match="--held: got 60 and 50 s, expected an end after"):
+        simulate_command.mishaps_of(parsed("--held", "60", "50"), 8)
 
 
 @pytest.mark.parametrize("given", [("9", "0", "1"), ("0", "0", "1"), ("1.5", "0", "1"),

@@ -38,11 +38,19 @@ class ThrusterFailure(NamedTuple):
     begin: float
 
 
+class Held(NamedTuple):
+    """Something holds the vehicle where it is, from `begin` to `end` [s]."""
+
+    begin: float
+    end: float
+
+
 class Mishaps(NamedTuple):
     """All mishaps of a run; none by default."""
 
     pulls: tuple[Pull, ...] = ()
     failures: tuple[ThrusterFailure, ...] = ()
+    held: tuple[Held, ...] = ()
 
     def thrust_share(self, t: float, count: int) -> np.ndarray:
         """(count,) share of its thrust that each thruster gives at t [s]."""

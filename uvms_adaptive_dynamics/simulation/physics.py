@@ -36,6 +36,7 @@ from ..disk.reading import read_text
 from ..errors import ConfigError
 from ..model.rotations import FRD_FROM_FLU, cross
 from ..model.urdf import LARGEST_URDF
+from .dock import Dock
 from .friction import friction_torque, joint_friction, joint_stops
 from .mishaps import PulledWater
 from .rough import RoughWater, StillWater, Surroundings
@@ -115,8 +116,10 @@ class Physics:
     """
 
     def __init__(self, robot: TrueRobot, dt: float = 0.0025,
-                 water: StillWater | RoughWater | PulledWater | None = None):
+                 water: StillWater | RoughWater | PulledWater | None = None,
+                 dock: Dock | None = None):
         self.dt, self.t = dt, 0.0
+        self._dock = dock
         self._water = None if isinstance(water, StillWater) else water
         self._tether = np.zeros(3) if self._water is None else FRD_FROM_FLU @ self._water.place
         arm = self.change_links(robot)
@@ -232,6 +235,8 @@ class Physics:
         if surroundings is not None:
             tether = R_nb.T @ surroundings.pull
             external[1] += pin.Force(tether, np.array(cross(self._tether, tether)))
+        if self._dock is not None:
+            external[1] += self._dock.force(self.t, data.oMi[1], v[:6])
         return pin.rnea(model, data, q, v, self._zero, external).copy()
 
     def _vehicle_water(self, R_nb: np.ndarray, nu: np.ndarray,

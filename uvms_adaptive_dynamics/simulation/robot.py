@@ -24,6 +24,7 @@ import numpy as np
 import pinocchio as pin
 
 from ..model.thrust_curve import NEUTRAL_PWM_US, ThrustCurve
+from .dock import Dock
 from .individual import individual as individual_of
 from .inputs import INPUT_TIMEOUT, ExternalInputs, checked_command
 from .mishaps import Mishaps, PulledWater
@@ -106,7 +107,8 @@ class SimulatedRobot:
         water = RoughWater(rough, water_rng) if wanders else StillWater()
         self._mishaps = mishaps
         self.physics = Physics(self.robot, dt, PulledWater(water, mishaps.pulls, rough)
-                               if mishaps.pulls else water)
+                               if mishaps.pulls else water,
+                               Dock(mishaps.held) if mishaps.held else None)
         self.motion: Motion = ExcitingMotion(motion_rng, self.physics.lower, self.physics.upper,
                                              self.robot.top_speed, self.robot.posture,
                                              self.robot.depth)

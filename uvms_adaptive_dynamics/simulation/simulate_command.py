@@ -22,7 +22,7 @@ from .. import options
 from ..config import load_config
 from ..errors import ConfigError
 from .faults.kinds import ACCEPTANCE, FAULT_KINDS, combined
-from .mishaps import Mishaps, Pull, ThrusterFailure
+from .mishaps import Held, Mishaps, Pull, ThrusterFailure
 from .rough import ROUGH, ROUGH_PARTS, Roughness, roughness
 from .true_robot import TrueRobot
 
@@ -62,6 +62,10 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
                         action="append", metavar=("K", "SHARE", "S"), default=[],
                         help="thruster K, counted from 1, gives only SHARE, 0 to 1, of its thrust "
                              "from S [s] on (may be repeated)")
+    parser.add_argument("--held", nargs=2, type=options.number(0.0, 1e6), action="append",
+                        metavar=("S", "UNTIL"), default=[],
+                        help="something holds the vehicle where it is, as a dock or a net does, "
+                             "from S until UNTIL [s] (may be repeated)")
     parser.add_argument("--truth", type=options.new_file, metavar="FILE",
                         help="also write the true motion and efforts to this .npz file")
 
@@ -76,10 +80,11 @@ def run(args: argparse.Namespace) -> int:
                           "only work with the default robot's messages.")
     config = None if args.config is None else load_config(args.config)
     robot = TrueRobot() if config is None else true_robot_of(config)
-    if robot.fixed_base and (args.rough is not None or args.pull or args.thruster_fails):
-        raise ConfigError("--rough, --pull, --thruster-fails: got one of them with an arm on a "
-                          "fixed base (robot.vehicle is false); expected a vehicle, on which they "
-                          "all act.")
+    if robot.fixed_base and (args.rough is not None or args.pull or args.thruster_fails
+                             or args.held):
+        raise ConfigError("--rough, --pull, --thruster-fails, --held: got one of them with an arm "
+                          "on a fixed base (robot.vehicle is false); expected a vehicle, on which "
+                          "they all act.")
     kinds = dict.fromkeys(kind for given in args.faults
                           for kind in (ACCEPTANCE if given == "acceptance" else (given,)))
     truth = write_bag(args.output, seed=args.seed, duration=args.duration, storage=args.storage,
@@ -95,16 +100,21 @@ def run(args: argparse.Namespace) -> int:
 
 
 def mishaps_of(args: argparse.Namespace, thrusters: int) -> Mishaps:
-    """The mishaps of `--pull` and `--thruster-fails`; raises ConfigError for an invalid thruster or
-    share."""
+    """The mishaps of `--pull`, `--thruster-fails` and `--held`; raises ConfigError for an invalid
+    thruster or share, or a time that ends before it begins."""
     for number, share, _ in args.thruster_fails:
         if number not in range(1, thrusters + 1) or not 0 <= share <= 1:
             raise ConfigError(f"--thruster-fails: got thruster {number:g} and share {share:g}, "
                               f"expected one of 1 to {thrusters} and a share of 0 to 1.")
+    for begin, end in args.held:
+        if end <= begin:
+            raise ConfigError(f"--held: got {begin:g} and {end:g} s, expected an end after the "
+                              "beginning.")
     return Mishaps(tuple(Pull((north, east, down), begin)
                          for north, east, down, begin in args.pull),
                    tuple(ThrusterFailure(int(number) - 1, share, begin)
-                         for number, share, begin in args.thruster_fails))
+                         for number, share, begin in args.thruster_fails),
+                   tuple(Held(*times) for times in args.held))
 
 
 def rough_of(parts: list[str] | None) -> Roughness:
