@@ -37,13 +37,15 @@ from .recent_rows import RecentRows
 
 # ln likelihood ratio in favour of a free vehicle, summed where it is likelier, that ends a contact
 FREE_NATS = 7.0
-NOISE_ALONE = 0.999     # probability that noise shows no more motion in a vehicle that is held
+# Motion of a vehicle that is held: as much as noise shows with this probability, or this share of
+# what varies of the squared efforts, since a net or a hull gives way by a tenth of a free motion.
+NOISE_ALONE, GIVES_WAY = 0.999, 0.01
 
 
 @dataclass(frozen=True)
 class ContactHypothesis(Hypothesis):
-    """The vehicle is held: it shows no motion beyond noise, and the efforts differ by all that such
-    motion does not take.
+    """The vehicle is held: it hardly moves, and the efforts differ by all that its motion does not
+    take.
 
     stddev (k,): plausible inertia and damping, at `places` (k,); least [nats]: evidence that what
     varies of the efforts must give, since a payload or a pull may be held by constant thrust."""
@@ -65,8 +67,8 @@ class ContactHypothesis(Hypothesis):
         weight, change = rows.weight * known, np.ones(1)
         mean = (weight * rows.residual).sum(axis=0) / np.maximum(weight.sum(axis=0), 1e-300)
         varying, left = np.sum(weight * [(rows.residual - mean) ** 2, motion ** 2], axis=(1, 2))
-        if (0.5 * (varying - left) < self.least
-                or left > chi_squared(NOISE_ALONE, rows.independent[:AXES].sum())):
+        noise = chi_squared(NOISE_ALONE, rows.independent[:AXES].sum())
+        if 0.5 * (varying - left) < self.least or left > max(noise, GIVES_WAY * varying):
             return -math.inf, change
         return rival.of(self.columns(rows), rows).gain(change), change
 
