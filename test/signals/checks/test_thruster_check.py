@@ -33,7 +33,7 @@ from uvms_adaptive_dynamics.signals.checks.weak_thruster import (
     _gain_without_force,
     _gain_without_pull,
 )
-from uvms_adaptive_dynamics.signals.checks.wirings import OF_PAIR, POINTING
+from uvms_adaptive_dynamics.signals.checks.wirings import OF_PAIR, POINTING, wirings
 
 ALLOCATION = np.reshape(Config().thrusters.allocation, (6, -1))
 MASS = np.array([17.0, 24.0, 26.0, 0.3, 0.3, 0.4])
@@ -110,6 +110,19 @@ def test_imu_and_dvl_turned_alike_are_named_with_what_else_may_be(ahead, quarter
     assert abs(abs(seen.values["imu.rpy"][2]) - abs(0.5 * np.pi * quarters)) < 1e-4
     unseen = checks._in_settings(checks._by_place(finding, place))
     assert bool(unseen.values) == (quarters != 2) == ("set imu.rpy" in unseen.sentence)
+
+
+def test_a_boat_that_the_wind_drives_aside_is_not_called_turned():
+    """No thrust acts along sway, so nothing tells its sensors' turn from a wind on the beam: a real
+    boat's pointed to port for a minute, then to starboard, and half of its rows were masked."""
+    boat = np.zeros((6, 2))
+    boat[0], boat[5] = 1.0, (-0.285, 0.285)
+    pairs = []
+    for allocation in (boat, ALLOCATION):
+        thrust, dvl = logs(np.ones(allocation.shape[1]), allocation=allocation)
+        fit = thrust_of_acceleration(thrust_windows(thrust, dvl), dvl, allocation)
+        pairs.append(sum(one.finding.setting == OF_PAIR for one in wirings(allocation, fit)))
+    assert pairs == [0, len(POINTING)]
 
 
 def test_windows_that_the_fit_uses_up_are_no_evidence():

@@ -30,7 +30,7 @@ from scipy.optimize import linear_sum_assignment
 
 from ...model.rotations import from_rpy
 from ...model.wiring import driven, one_step_from
-from .finding import Finding, Mend
+from .finding import Finding, Harm, Mend
 from .thrust_fit import Deviation, ThrustFit, allocation_deviations, deviation_of, masses
 
 MIRRORED = np.array([1.0, -1.0, -1.0, 1.0, -1.0, -1.0])   # FRD wrench to FLU
@@ -91,7 +91,10 @@ def wirings(allocation: np.ndarray, fit: ThrustFit) -> Iterator[Wiring]:
 
 def _turned_pairs(allocation: np.ndarray, fit: ThrustFit, ordered: Wiring) -> Iterator[Wiring]:
     """IMU and DVL turned alike about the vertical, as on one bracket: both agree, and the vehicle
-    goes where they do not point."""
+    goes where they do not point. Where no thrust acts along one of the level axes, as on a boat,
+    it cannot be told from a wind on the beam."""
+    if np.linalg.matrix_rank(allocation[:2]) < 2:
+        return
     for ahead, quarters in POINTING.items():
         turn = from_rpy(0.0, 0.0, 0.5 * np.pi * quarters).round()
         turned = np.kron(np.eye(2), turn.T) @ allocation
@@ -101,7 +104,7 @@ def _turned_pairs(allocation: np.ndarray, fit: ThrustFit, ordered: Wiring) -> It
             OF_PAIR, f"the vehicle responds to thrust as if IMU and DVL were both turned and "
                      f"pointed {ahead}" + (
                          f"{OR_ELSE}{ordered.finding.sentence.partition(';')[0]}"
-                         if alike else ""), {"imu.rpy": turn, "dvl.rpy": turn}))
+                         if alike else ""), {"imu.rpy": turn, "dvl.rpy": turn}, Harm.FOLLOWED))
 
 
 def of_signs(signs: np.ndarray) -> Finding:
