@@ -176,8 +176,8 @@ class DvlFusion:
         gate along while the sensor is frozen, or published again and again. Nor is one of exactly
         zero from a sensor that does not measure that, or one at the end of the sensor's range.
         """
-        reason = self._unmeasured(t, velocity) if self._settings.gates else ""
-        if reason:
+        reason = self._unmeasured(t, velocity)      # (also without gates: it tells the true rate)
+        if reason and self._settings.gates:
             self._on_reject("dvl", reason)
             return
         if t <= self._imu.series.last_time:
@@ -347,7 +347,8 @@ class DvlFusion:
         """Warnings for the operator about the messages."""
         if self._clock.intervals.alternates:
             return []       # (values that repeat are another node's)
-        return [*self._measured.sentences("dvl", self._clock.rate), *self._clipped.sentences()]
+        clipped = self._clipped.sentences() if self._settings.gates else []
+        return [*self._measured.sentences("dvl", self._clock.rate), *clipped]
 
     def motion_sentences(self) -> list[str]:
         """Warnings that follow from the IMU's integral and the velocities together."""
