@@ -72,9 +72,9 @@ def mistaken_arm(samples: Sequence[Sample], config: Config, robot: RobotModel,
 
     An attitude must explain the rows better than the setting with odds of 1000, both the arm's and
     the vehicle's, also without the witness that speaks for it most, and beyond what they vary by
-    over time, and no joint may deny it with as much, in the last half minute as in five, since an
-    arm is mounted as it is from the start; all attitudes that it does not exceed by as
-    much are named with it. samples: `period` [s] apart; robot: the settings'."""
+    over time, and no joint may deny it with as much; the rows of five minutes must show it as those
+    of the last half do, since an arm is mounted as it is from the start. All attitudes that it does
+    not exceed by as much are named with it. samples: `period` [s] apart; robot: the settings'."""
     order = likely_order(samples, config, robot, period)
     by_order = None if order is None else ArmMistake(order.finding(config, robot),
                                                      order.values(config, robot))

@@ -26,8 +26,8 @@ from scipy.spatial.transform import Rotation
 
 from ...config import Config
 from ...config.sensors import ODOMETRY
-from ...model.rotations import from_rpy, to_frd, turned_back
-from ..decode.decoder import imu_axes, orientation_axes
+from ...model.rotations import turned_back
+from ..decode.decoder import dvl_axes, imu_axes, orientation_axes
 from .dvl_check import OF_WORLD
 from .finding import (
     CHANGE_WINDOW,
@@ -76,8 +76,10 @@ def check_odometry(rows: np.ndarray, config: Config) -> CheckResult:
         # The IMU's attitude may be relative to another world than the pose.
         return CheckResult([linear_found], True)
     ned, _ = orientation_axes(config)
-    decoded = to_frd(config.dvl.frame) @ from_rpy(*config.dvl.rpy)
-    findings = [linear_found._replace(mend=Mend("dvl", 0, ned @ decoded.T, of_world=True))]
+    # (the readings to be turned are in the body's axes)
+    of_dvl, of_imu = (ned @ np.reshape(axes, (3, 3)).T for axes in (
+        dvl_axes(config), imu_axes(config)))
+    findings = [linear_found._replace(mend=Mend("dvl", 0, of_dvl, of_world=True))]
     # rotations from each pose to the next, in the pose's axes
     turns = Rotation.from_matrix(R[1:] @ R[:-1].transpose(0, 2, 1)).as_rotvec()
     body, world = (windows.squares(turns - windows.steps(one)) for one in (
@@ -85,7 +87,7 @@ def check_odometry(rows: np.ndarray, config: Config) -> CheckResult:
     if world < body:
         findings.append(Finding(OF_RATES, (
             f"so is the angular twist of '{topic}'"), lasting=True,
-            mend=Mend("imu", 3, ned @ np.reshape(imu_axes(config), (3, 3)).T, of_world=True)))
+            mend=Mend("imu", 3, of_imu, of_world=True)))
     return CheckResult(findings, True)
 
 
