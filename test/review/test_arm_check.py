@@ -12,18 +12,20 @@
 # See the License for the specific language governing permissions and
 # limitations under the License.
 
-"""Checks of the arm against the vehicle: late data, a wrong scale, a wrong zero, and no fault."""
+"""Checks of the arm against the vehicle, and of its joints against each other: late data, a wrong
+scale, a wrong zero, and no fault."""
 from dataclasses import replace
 from functools import cache
 
 import numpy as np
 import pytest
-from analytic import AnalyticMotion, reordered
+from analytic import AnalyticMotion, MultiSine, reordered
 from campaign_cases import also
 
 from uvms_adaptive_dynamics.config import Config
 from uvms_adaptive_dynamics.model.prior import prior_from_config
 from uvms_adaptive_dynamics.model.robot import RobotModel
+from uvms_adaptive_dynamics.model.rotations import from_rpy
 from uvms_adaptive_dynamics.review import arm_exchange
 from uvms_adaptive_dynamics.review.arm_check import (
     CHECKED_EVERY,
@@ -89,6 +91,44 @@ def test_what_is_wrong_is_named_alone(wrong, code, said):
         assert said in sentence and "+-" in sentence
         number = float(sentence.partition("about ")[2].split()[0])
         assert number == pytest.approx(abs(*wrong.values()), rel=0.1 if "scale" in wrong else 0.3)
+
+
+ALONE = CONFIG.with_values({"robot.vehicle": False})
+
+
+@cache
+def of_arm_alone(scale=1.0, offset=0.0):
+    """(samples, rows) of the arm on a fixed base, tilted by a quarter turn, with the effort of
+    axis_d multiplied by `scale` and the position of axis_d off by `offset` [rad]."""
+    robot, rng = RobotModel.from_config(ALONE), np.random.default_rng(2)
+    wave = MultiSine(rng, 4, 0.05, 0.4, np.full(4, 2.0), offset=2.0)
+    samples = []
+    for k in range(round(60.0 / PERIOD)):
+        t = 1.0 + PERIOD * k
+        still = replace(AnalyticMotion(1).sample(t, robot), nu=np.zeros(6), nu_dot=np.zeros(6),
+                        R_nb=from_rpy(0.5 * np.pi, 0.0, 0.0), mu=wave(t), mu_dot=wave(t, 1),
+                        mu_ddot=wave(t, 2))
+        raw = robot.raw_rows(still)
+        own = prior_from_config(ALONE, robot).values
+        efforts = (raw.Y @ own + raw.tau_known) * [1, scale, 1, 1] + rng.normal(0.0, 0.01, 4)
+        samples.append(replace(still, joint_torque=efforts, mu=still.mu + [0, offset, 0, 0]))
+    return samples[::CHECKED_EVERY], rows_of(samples, ALONE, robot)
+
+
+@pytest.mark.parametrize("wrong, code, said", [
+    ({}, None, ""),
+    ({"scale": 0.5}, "joint_states.effort_scale", "what the other joints imply"),
+    ({"offset": 0.2}, "joint_states.position_offset", "axis_d are off by about +0.")])
+def test_joints_of_an_arm_alone_are_checked_against_each_other(wrong, code, said):
+    """Each carries the links behind it; on a fixed base nothing was compared."""
+    robot = RobotModel.from_config(ALONE)
+    samples, rows = of_arm_alone(**wrong)
+    found = arm_check(samples, rows, prior_from_config(ALONE, robot).values, ALONE, robot)
+    assert [one.code for one in found.findings] == ([code] if code else [])
+    assert found.thrust_scale == ""
+    if code:
+        assert said in found.findings[0].sentence
+        assert "vehicle" not in found.findings[0].sentence
 
 
 def afloat(sample):

@@ -206,10 +206,10 @@ def test_a_factor_on_all_efforts_may_as_well_be_the_thrusts(name):
     """Efforts .7 times too small, or a thrust .7 times the settings'; for a single joint the thrust
     is no explanation."""
     scale = Scale(0.7, Coefficient(np.log(0.7), 0.03, 40), 300.0, True)
-    said = _scaled(scale, name, OF_COMMANDS).sentence
+    said = _scaled(scale, name, OF_COMMANDS, True).sentence
     assert "0.70 +- 0.02" in said and "effort_scale by 1.43" in said
     assert ("the true thrust is 0.70 times" in said) == ("thrusters.voltage" in said) == (not name)
-    by_wrench = _scaled(scale, name, OF_WRENCH).sentence
+    by_wrench = _scaled(scale, name, OF_WRENCH, True).sentence
     assert ("thrusters.wrench_topic" in by_wrench) == (not name)
     assert "thrusters.voltage" not in by_wrench
 

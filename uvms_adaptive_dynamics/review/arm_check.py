@@ -12,8 +12,8 @@
 # See the License for the specific language governing permissions and
 # limitations under the License.
 
-"""Check the arm's data against the vehicle's: rows and columns for `uncertainty/arm_evidence.py`.
-"""
+"""Check the arm's data against the vehicle's, and the joints' against each other: rows and columns
+for `uncertainty/arm_evidence.py`."""
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
@@ -55,8 +55,8 @@ JOINT_NUDGE = 0.05  # [rad, m] step of a joint for derivatives of the prediction
 
 
 class ArmCheck(NamedTuple):
-    """Faults of the arm's data that the vehicle's data prove; what is known of the thrust's scale,
-    in words, '' if a fault spoils it."""
+    """Faults of the arm's data that the vehicle's data, or the other joints', prove; what is known
+    of the thrust's scale, in words, '' if a fault spoils it."""
 
     findings: list[ReportedFinding]
     thrust_scale: str = ""
@@ -91,13 +91,14 @@ def samples_kept(config: Config) -> int:
 
 def arm_check(samples: Sequence[Sample], rows: CheckedRows, pi: np.ndarray, config: Config,
               robot: RobotModel, sign_doubted: bool = False) -> ArmCheck:
-    """The check of one recording; for a robot without vehicle or arm, and for one whose arm the
-    vehicle does not feel, there is nothing to find.
+    """The check of one recording; for a vehicle without an arm or one that does not feel it, and
+    for a single joint, there is nothing to find.
 
     samples: each CHECKED_EVERY-th; pi (p,): the estimate; sign_doubted: an effort goes with its
     joint's speed, so one of the two has the wrong sign."""
-    if not (robot.vehicle and robot.joints and robot.coupled):
-        return ArmCheck([], UNSHOWN if robot.vehicle else "")
+    unshown = UNSHOWN if robot.vehicle else ""
+    if not (robot.joints and robot.coupled if robot.vehicle else len(robot.joints) > 1):
+        return ArmCheck([], unshown)
     n, whole = len(robot.joints), with_lacking(config, robot)
     t, columns = _columns(samples, pi, config, robot, whole)
     places = np.minimum(np.searchsorted(rows.t, t), len(rows.t) - 1)
@@ -106,7 +107,7 @@ def arm_check(samples: Sequence[Sample], rows: CheckedRows, pi: np.ndarray, conf
     valid = (rows.valid[places] & np.isfinite(columns).all(axis=2)
              & telling(samples, robot))
     if not valid.any():
-        return ArmCheck([], UNSHOWN)
+        return ArmCheck([], unshown)
     columns = np.where(valid[:, :, None], columns, 0.0)
     drags = n if DRAG in robot.table.lacking else 0
     loads = _own_load_count(robot)
@@ -118,9 +119,9 @@ def arm_check(samples: Sequence[Sample], rows: CheckedRows, pi: np.ndarray, conf
     # faults.
     across = np.concatenate([across, zones], axis=2)
     without = RobustFit(rows.regressors(places), rows.tau[places], valid, t,
-                        witness=witnesses(len(robot.channels))).beside(across)
+                        witness=witnesses(robot.channels)).beside(across)
     if not moving(without, robot).any():
-        return ArmCheck([], UNSHOWN)
+        return ArmCheck([], unshown)
     fit = without.beside(drag)
     drag_gain = without.cost - fit.cost
     room = room_of(samples, config, robot)
@@ -128,6 +129,8 @@ def arm_check(samples: Sequence[Sample], rows: CheckedRows, pi: np.ndarray, conf
     fault = arm_findings(fit, late[:, :, 0], turned, robot.joints, config.joint_states, room,
                          drag_gain, own, OF_COMMANDS if by_command else OF_WRENCH)
     if fault is None and not sign_doubted:
+        if not robot.vehicle:
+            return ArmCheck([])
         scale = thrust_scale(fit, n, config.uncertainty.scale_stddev, drives_of(robot.allocation))
         if scale is None:
             return ArmCheck([], UNSHOWN)

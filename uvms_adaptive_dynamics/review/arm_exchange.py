@@ -249,7 +249,7 @@ def fitted(samples: Sequence[Sample], robot: RobotModel, settings: Filter) -> Ro
     raw = [robot.raw_rows(sample, drag=drag)
            for sample, drag in zip(samples, robot.links_drag_of(samples))]
     t, Y, tau, valid = low_passed_rows(samples, raw, settings)
-    fit = RobustFit(Y, tau, valid & telling(samples, robot), t, witness=witnesses(tau.shape[1]))
+    fit = RobustFit(Y, tau, valid & telling(samples, robot), t, witness=witnesses(robot.channels))
     return fit if fit.valid.any() else None
 
 

@@ -29,7 +29,6 @@ from typing import NamedTuple
 import numpy as np
 
 from ..config.sensors import Joints
-from ..model.sample import VEHICLE_CHANNELS
 from .added_direction import MIN_PIECES, Coefficient, RobustFit
 from .evidence import ReportedFinding
 
@@ -79,12 +78,11 @@ class ArmFault(NamedTuple):
     places: tuple[int, ...] = ()
 
 
-def witnesses(channels: int) -> np.ndarray:
-    """(C,) the witness of the arm that each channel of a vehicle with an arm belongs to: roll and
-    pitch balance its weight by the same tilt, so they are one."""
-    found = np.arange(channels)
-    found[VEHICLE_CHANNELS.index("pitch")] = VEHICLE_CHANNELS.index("roll")
-    return found
+def witnesses(channels: Sequence[str]) -> np.ndarray:
+    """(C,) the witness of the arm that each channel belongs to: roll and pitch of a vehicle balance
+    the arm's weight by the same tilt, so they are one."""
+    return np.array([channels.index("roll") if name == "pitch" else c
+                     for c, name in enumerate(channels)])
 
 
 def arm_findings(fit: RobustFit, late: np.ndarray, turned: np.ndarray, joints: Sequence[str],
@@ -177,6 +175,7 @@ def _found(fit: RobustFit, late: np.ndarray, turned: np.ndarray, joints: Sequenc
     without those of any one that the fault does not change (without any, if it changes all), since
     a model that is wrong on one axis of the vehicle accuses any joint."""
     n, C = len(joints), fit.predicted.shape[1]
+    carried = n < C
     rows = np.vstack([np.eye(n, dtype=bool), np.ones(n, bool)])
     which = np.hstack([np.zeros((n + 1, C - n), bool), rows])
     scaled = fit.predicted[:, :, None] * which.T
@@ -199,12 +198,13 @@ def _found(fit: RobustFit, late: np.ndarray, turned: np.ndarray, joints: Sequenc
     found = []
     if exceeds(0, MIN_ARM_LAG):
         found.append(ArmFault(_late(added[0], settings.delay), gain(0)))
-    for k, (name, own) in enumerate(zip((*joints, ""), which), start=1):
+    # (without a vehicle a factor on all efforts is one on all parameters)
+    for k, (name, own) in enumerate(zip((*joints, "") if carried else joints, which), start=1):
         if not added[k].exceeds(0.0):
             continue
         scale = scale_of(fit, own) if name else scale_of_all(fit, n)
         if exceeds(k, MIN_EFFORT_SHARE) if scale is None else scale.matters:
-            finding = _scaled(scale, name, thrust)
+            finding = _scaled(scale, name, thrust, carried)
             found.append(ArmFault(finding, added[k].gain) if scale is None else
                          ArmFault(finding, scale.gain,
                                   f"{name or 'all'} {scale.factor:.2f} times", scale,
@@ -213,7 +213,8 @@ def _found(fit: RobustFit, late: np.ndarray, turned: np.ndarray, joints: Sequenc
         if not exceeds(k, MIN_OFFSET):
             continue
         if _is_possible(added[k], one):
-            found.append(ArmFault(_moved(added[k], name), gain(k)))
+            found.append(ArmFault(_moved(added[k], name), gain(k),
+                                  f"{name} off by {-added[k].value:+.2f}"))
         elif drag_gain > gain(k):
             # The parameters have absorbed the drag, so their change with position looks like it.
             found.append(ArmFault(_dragged(name), gain(k)))
@@ -285,9 +286,11 @@ def _late(lag: Coefficient, delay: float) -> ReportedFinding:
         f"{delay + lag.value:.2f} (now {delay:.2f}) and evaluate again"))
 
 
-def _scaled(scale: Scale | None, name: str, thrust: str) -> ReportedFinding:
+def _scaled(scale: Scale | None, name: str, thrust: str, carried: bool) -> ReportedFinding:
+    """carried: by a vehicle, whose thrust may be wrong instead."""
     who, others = (("all joints", "what the thrust that carries the arm implies") if not name else
-                   (name, "what the other joints and the vehicle imply for the same links"))
+                   (name, f"what the other joints{' and the vehicle' * carried} imply for the same "
+                          "links"))
     if scale is None:
         return ReportedFinding("joint_states.effort_scale", (
             f"joint_states.effort_scale: the efforts of {who} contradict {others}, and no "
