@@ -18,6 +18,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import replace
+from functools import partial
 from typing import NamedTuple
 
 import numpy as np
@@ -25,12 +26,16 @@ import numpy as np
 from ..config import Config
 from ..estimation.low_pass import low_passed
 from ..model.robot import RobotModel
+from ..model.rotations import FRD_FROM_FLU, from_rotation_vector, from_rpy
 from ..model.sample import Sample
 from ..model.wiring import directions
+from ..signals.checks.effort_scale import MOUNT
+from ..signals.checks.fits import listed, rpy_setting, to_rpy
 from ..uncertainty.added_direction import RobustFit
 from ..uncertainty.arm_evidence import (
     OF_COMMANDS,
     OF_WRENCH,
+    Tilts,
     arm_findings,
     unconfirmed_scales,
     witnesses,
@@ -100,7 +105,8 @@ def arm_check(samples: Sequence[Sample], rows: CheckedRows, pi: np.ndarray, conf
     if not (robot.joints and robot.coupled if robot.vehicle else len(robot.joints) > 1):
         return ArmCheck([], unshown)
     n, whole = len(robot.joints), with_lacking(config, robot)
-    t, columns = _columns(samples, pi, config, robot, whole)
+    axes = _tilt_axes(robot)
+    t, columns = _columns(samples, pi, config, robot, whole, axes)
     places = np.minimum(np.searchsorted(rows.t, t), len(rows.t) - 1)
     same = np.abs(rows.t[places] - t) < 0.5 * config.filter.period
     t, columns, places = t[same], columns[same], places[same]
@@ -111,9 +117,9 @@ def arm_check(samples: Sequence[Sample], rows: CheckedRows, pi: np.ndarray, conf
     columns = np.where(valid[:, :, None], columns, 0.0)
     drags = n if DRAG in robot.table.lacking else 0
     loads = _own_load_count(robot)
-    lacking = columns.shape[2] - 1 - n - drags - loads - robot.thrusters
-    late, turned, drag, across, own, zones = np.split(
-        columns, np.cumsum([1, n, drags, lacking, loads]), axis=2)
+    lacking = columns.shape[2] - 1 - n - len(axes) - drags - loads - robot.thrusters
+    late, turned, tilted, drag, across, own, zones = np.split(
+        columns, np.cumsum([1, n, len(axes), drags, lacking, loads]), axis=2)
     # Drag looks like a delay, moments across the axes like an arm of another weight, and thrust
     # that does not arrive like a lighter one, so what the model lacks is fitted along with the
     # faults.
@@ -127,7 +133,8 @@ def arm_check(samples: Sequence[Sample], rows: CheckedRows, pi: np.ndarray, conf
     room = room_of(samples, config, robot)
     by_command = config.thrusters.source == "thrusters"
     fault = arm_findings(fit, late[:, :, 0], turned, robot.joints, config.joint_states, room,
-                         drag_gain, own, OF_COMMANDS if by_command else OF_WRENCH)
+                         drag_gain, own, OF_COMMANDS if by_command else OF_WRENCH,
+                         Tilts(tilted, axes, partial(_tilt_finding, config)))
     if fault is None and not sign_doubted:
         if not robot.vehicle:
             return ArmCheck([])
@@ -147,15 +154,19 @@ def arm_check(samples: Sequence[Sample], rows: CheckedRows, pi: np.ndarray, conf
 
 
 def _columns(samples: Sequence[Sample], pi: np.ndarray, config: Config,
-             robot: RobotModel, whole: RobotModel) -> tuple[np.ndarray, np.ndarray]:
+             robot: RobotModel, whole: RobotModel, axes: np.ndarray
+             ) -> tuple[np.ndarray, np.ndarray]:
     """(times (T,), columns (T, C, k)): derivatives of the predictions with respect to the lag of
-    the arm's data (1) and to each joint's position (n), then what the model lacks: drag of the
-    links (n), the other sets of terms of the robot `whole`, `_own_loads`, `_dead_zones`; NaN in
-    masked rows."""
+    the arm's data (1), to each joint's position (n) and to turns of the arm's base about the axes
+    (m, 3), then what the model lacks: drag of the links (n), the other sets of terms of the robot
+    `whole`, `_own_loads`, `_dead_zones`; NaN in masked rows."""
     sets, period = whole.table.term_slices, checked_period(config)
     lacking = sorted(robot.table.lacking, key=lambda name: name != DRAG)
     places = np.concatenate([np.zeros(0, int), *(np.r_[sets[name]] for name in lacking)])
-    columns = 1 + len(robot.joints) + len(places) + _own_load_count(robot) + robot.thrusters
+    columns = (1 + len(robot.joints) + len(axes) + len(places) + _own_load_count(robot)
+               + robot.thrusters)
+    tilted = [RobotModel.from_config(config.with_values(
+        {MOUNT: to_rpy(_turned_mount(config, JOINT_NUDGE * axis))})) for axis in axes]
     kept: list[tuple[float, np.ndarray, np.ndarray]] = []
     exchanged = _ExchangedArms(pi, robot)
     drags = whole.links_drag_of(samples)
@@ -164,7 +175,7 @@ def _columns(samples: Sequence[Sample], pi: np.ndarray, config: Config,
                abs(after.t - sample.t - period)) > 0.5 * period:     # a gap or another recording
             continue
         Y = np.column_stack([_late(before, sample, after, exchanged, robot) / (2 * period),
-                             _turned(sample, pi, robot),
+                             _turned(sample, pi, robot, tilted),
                              whole.raw_rows(sample, drag=drags[k + 1]).Y[:, places],
                              _own_loads(sample, robot), _dead_zones(sample, robot)])
         # Without known motion of vehicle and arm in the neighbours there is no derivative.
@@ -247,12 +258,38 @@ def _late(before: Sample, sample: Sample, after: Sample, exchanged: _ExchangedAr
     return found
 
 
-def _turned(sample: Sample, pi: np.ndarray, robot: RobotModel) -> np.ndarray:
-    """(C, n) derivatives of the predictions with respect to each joint's position."""
+def _turned(sample: Sample, pi: np.ndarray, robot: RobotModel, tilted: Sequence[RobotModel]
+            ) -> np.ndarray:
+    """(C, n + m) derivatives of the predictions with respect to each joint's position and to the
+    turns of the base by which the m robots `tilted` differ."""
     here = _predicted(sample, pi, robot)
-    return np.column_stack([
-        (_predicted(replace(sample, mu=sample.mu + turn), pi, robot) - here) / JOINT_NUDGE
-        for turn in JOINT_NUDGE * np.eye(len(sample.mu))])
+    return np.column_stack([(there - here) / JOINT_NUDGE for there in (
+        *(_predicted(replace(sample, mu=sample.mu + turn), pi, robot)
+          for turn in JOINT_NUDGE * np.eye(len(sample.mu))),
+        *(_predicted(sample, pi, one) for one in tilted))])
+
+
+def _tilt_axes(robot: RobotModel) -> np.ndarray:
+    """(m, 3) FLU axes of turns of the arm's base: those across the first joint's, about which a
+    turn of the base is an offset of that joint; all for a prismatic one."""
+    assert robot.arm is not None
+    still = np.zeros(len(robot.joints))
+    first = robot.arm.link_motion(still, still, np.eye(3), np.zeros(6)).J[3:, 6]
+    return np.linalg.svd(first[None] @ FRD_FROM_FLU)[2][int(first.any()):]
+
+
+def _turned_mount(config: Config, turn: np.ndarray) -> np.ndarray:
+    """(3, 3) the base's setting turned by a rotation vector (3,) [rad] in FLU axes."""
+    return from_rotation_vector(turn) @ from_rpy(*config.robot.mount_rpy)
+
+
+def _tilt_finding(config: Config, turn: np.ndarray, stddev: float) -> ReportedFinding:
+    now, right = config.robot.mount_rpy, rpy_setting(_turned_mount(config, turn))
+    return ReportedFinding(MOUNT, (
+        f"{MOUNT}: the weight of the links shows that the arm's base is turned by about "
+        f"{np.linalg.norm(turn):.2f} +- {stddev:.2f} rad from the setting; set {MOUNT} to "
+        f"{listed(right)} (now {listed(now)}) and evaluate again, or correct the attitude of its "
+        "base in robot.urdf"))
 
 
 def _predicted(sample: Sample, pi: np.ndarray, robot: RobotModel) -> np.ndarray:

@@ -67,6 +67,23 @@ class Scale(NamedTuple):
     matters: bool
 
 
+class Tilts(NamedTuple):
+    """Derivatives (T, C, m) of the predictions with respect to turns of the arm's base [per rad]
+    about `axes` (m, 3), and the finding on a turn by a rotation vector (3,) [rad]
+    with this standard error."""
+
+    derivatives: np.ndarray
+    axes: np.ndarray
+    finding: Callable[[np.ndarray, float], ReportedFinding]
+
+    def likeliest(self, fit: RobustFit) -> tuple[np.ndarray, np.ndarray]:
+        """(axis (3,), derivatives (T, C)) of the turn that explains the rows best."""
+        m = len(self.axes)
+        turn = fit.beside(self.derivatives).solution[-m:]
+        turn = turn / max(float(np.linalg.norm(turn)), 1e-300)
+        return turn @ self.axes, self.derivatives @ turn
+
+
 class ArmFault(NamedTuple):
     """A finding, by how much correcting it lowers the cost of the fit, a short form of it, and the
     factor on the efforts of the joints `places`."""
@@ -87,7 +104,8 @@ def witnesses(channels: Sequence[str]) -> np.ndarray:
 
 def arm_findings(fit: RobustFit, late: np.ndarray, turned: np.ndarray, joints: Sequence[str],
                  settings: Joints, room: np.ndarray, drag_gain: float = 0.0,
-                 loads: np.ndarray | None = None, thrust: str = OF_COMMANDS) -> ArmFault | None:
+                 loads: np.ndarray | None = None, thrust: str = OF_COMMANDS,
+                 tilts: Tilts | None = None) -> ArmFault | None:
     """The most likely fault that is beyond doubt, or None.
 
     late (T, C), turned (T, C, n): derivatives of the predictions with respect to the lag of the
@@ -97,10 +115,13 @@ def arm_findings(fit: RobustFit, late: np.ndarray, turned: np.ndarray, joints: S
     columns though the robot's terms do not (0: the terms have it); loads (T, C, k): of the links'
     buoyancy and of the rotors, which the links' parameters cannot represent. If these explain more
     than the fault, the fault must persist with them in the fit. thrust: what to check if the thrust
-    is wrong.
+    is wrong; tilts: of the arm's base.
     """
     def likely(own: RobustFit) -> ArmFault | None:
-        return _most_likely(_found(own, late, turned, joints, settings, room, drag_gain, thrust))
+        found = _found(own, late, turned, joints, settings, room, drag_gain, thrust)
+        if tilts is not None:   # (one that is too small to matter may still look like another)
+            found += _tilted(own, tilts, 0.0 if found else MIN_OFFSET)
+        return _most_likely(found)
 
     fault = likely(fit)
     if fault is not None and loads is not None:
@@ -224,6 +245,23 @@ def _found(fit: RobustFit, late: np.ndarray, turned: np.ndarray, joints: Sequenc
               for j, k in enumerate(range(2 * n + 2, 3 * n + 2))
               if exceeds(k, MIN_EFFORT_SHARE * power[j])]
     return found
+
+
+def _tilted(fit: RobustFit, tilts: Tilts, least: float) -> list[ArmFault]:
+    """The fault of a base that is turned from its setting by more than `least` [rad], if beyond
+    doubt."""
+    axis, direction = tilts.likeliest(fit)
+    turn, = fit.added(direction[:, :, None])
+    # The axis is the most likely of all (Scheffe 1953).
+    turn = turn._replace(stddev=turn.stddev * math.sqrt(len(tilts.axes)))
+    every = np.ones(direction.shape[1], bool)
+    if not turn.exceeds(least) or abs(turn.value) > MAX_OFFSET or not (
+            turn._replace(freedom=fit.freedom(direction)).exceeds(least)
+            and fit.confirmed(direction, every)):
+        return []
+    gain = fit.cost - fit.beside(direction[:, :, None]).cost
+    return [ArmFault(tilts.finding(turn.value * axis, turn.stddev), gain,
+                     f"the base turned by {turn.value:.2f} rad")]
 
 
 def _most_likely(found: Sequence[ArmFault]) -> ArmFault | None:

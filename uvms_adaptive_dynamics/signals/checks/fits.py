@@ -223,7 +223,7 @@ def mounted(frame: str, rpy: Sequence[float], turn: np.ndarray) -> tuple[float, 
 
 def listed(values: Iterable[float]) -> str:
     """Numbers as text, as in a setting."""
-    return "[" + ", ".join(f"{value:.2f}" for value in values) + "]"
+    return "[" + ", ".join(f"{round(value, 2) + 0.0:.2f}" for value in values) + "]"
 
 
 def is_level(rpy: Sequence[float]) -> bool:
