@@ -23,6 +23,7 @@ from functools import cached_property
 from typing import NamedTuple
 
 import numpy as np
+from scipy.linalg.lapack import dpotrf, dtrtrs
 
 from ..model.scales import Scales
 from ..model.wiring import between, rewired, thrusts
@@ -84,8 +85,13 @@ class RecentRows:
             return np.zeros((self.residual.size, 0)), np.zeros(0)
         L = self.unmodelled.reshape(self.residual.size, -1)
         weighted = self.weight.reshape(-1, 1) * L
-        root = np.linalg.cholesky(np.eye(L.shape[1]) + L.T @ weighted)
-        U = np.linalg.solve(root, weighted.T).T
+        M = L.T @ weighted
+        M.flat[::len(M) + 1] += 1.0
+        # M is symmetric; its transpose has the memory order in which LAPACK works in place.
+        root, info = dpotrf(M.T, lower=1, overwrite_a=1)
+        if info:
+            raise np.linalg.LinAlgError("the weight of what the model lacks is not finite")
+        U = dtrtrs(root, weighted.T, lower=1, overwrite_b=1)[0].T
         return U, self.residual.ravel() @ U
 
     def residual_of(self, predicted: np.ndarray, scales: Scales, present: Scales) -> np.ndarray:
