@@ -23,7 +23,7 @@ import pytest
 
 from uvms_adaptive_dynamics.errors import UvmsError
 from uvms_adaptive_dynamics.evaluation.batch.executors import in_processes, on_dask
-from uvms_adaptive_dynamics.processes import Isolated, Stream, call_isolated
+from uvms_adaptive_dynamics.processes import Isolated, Started, Stream, call_isolated
 
 
 @pytest.mark.parametrize("function, argument, value", [
@@ -80,6 +80,19 @@ def test_a_stream_that_breaks_off_says_so_after_its_items():
         stream.process.kill()
         with pytest.raises(UvmsError, match="the reader's process was ended by SIGKILL"):
             list(items)
+
+
+def test_a_process_that_was_started_ahead_serves_a_stream():
+    """With its module loaded; without a stream it ends with its own context."""
+    with Started("this") as started:        # which prints the Zen of Python
+        with Stream(iter, [1, 2], started=started) as stream:
+            assert list(stream) == [1, 2] and stream.process is started.process
+            started.said.seek(0)
+            assert b"Zen" in started.said.read()
+        assert started.process.poll() is not None
+    with Started() as unused:
+        assert unused.process.poll() is None
+    assert unused.process.poll() is not None
 
 
 def test_the_end_of_a_streams_context_ends_its_process():

@@ -15,8 +15,8 @@
 """Run a function in a process of its own, so that a crash costs only one call and libraries use one
 thread; or a generator, which makes items ahead while earlier ones are used.
 
-`python -m uvms_adaptive_dynamics.processes` is that process: it reads a function and its
-argument from stdin, and ends with its parent.
+`python -m uvms_adaptive_dynamics.processes [MODULE]` is that process: it imports the module, reads
+a function and its argument from stdin, and ends with its parent.
 """
 from __future__ import annotations
 
@@ -30,6 +30,7 @@ import threading
 import traceback
 from collections.abc import Callable, Iterator
 from contextlib import suppress
+from importlib import import_module
 from pathlib import Path
 from typing import Any
 
@@ -41,6 +42,33 @@ MOST_SAID = 300
 ITEM, END, REFUSAL = range(3)
 
 
+class Started:
+    """A process that has been started for a `Stream`, which it waits for, and ends with this
+    context or with that of the stream."""
+
+    def __init__(self, module: str = "", environment: dict[str, str] | None = None):
+        """module: what it imports while it waits; environment: its variables (None: this
+        process's)."""
+        self.said = tempfile.TemporaryFile()    # noqa: SIM115 (closed by __exit__)
+        self.process = subprocess.Popen(
+            [sys.executable, "-m", __name__, *([module] if module else [])],
+            stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=self.said,
+            env=_with_package(environment or dict(os.environ)))
+
+    def __enter__(self) -> Started:
+        return self
+
+    def __exit__(self, *raised: object) -> None:
+        if self.said.closed:        # by the stream that it was started for
+            return
+        self.process.kill()
+        assert self.process.stdin is not None
+        with suppress(BrokenPipeError):     # if the process never read its input
+            self.process.stdin.close()
+        with self.said, self.process:       # closes the other pipe and waits for the process
+            pass
+
+
 class Stream:
     """The items of the iterator function(argument), made in a separate process. It starts at once,
     waits while nobody takes its items, and ends with this context.
@@ -49,14 +77,13 @@ class Stream:
     """
 
     def __init__(self, function: Callable[[Any], Iterator[Any]], argument: Any,
-                 environment: dict[str, str] | None = None, owner: str = "its"):
+                 environment: dict[str, str] | None = None, owner: str = "its",
+                 started: Started | None = None):
         """function and argument must be importable in a new process; environment: its variables
-        (None: this process's); owner: whose process it is, for error messages."""
-        self._owner = owner
-        self._said = tempfile.TemporaryFile()    # noqa: SIM115 (closed by __exit__)
-        self.process = subprocess.Popen(
-            [sys.executable, "-m", __name__], stdin=subprocess.PIPE, stdout=subprocess.PIPE,
-            stderr=self._said, env=_with_package(environment or dict(os.environ)))
+        (None: this process's); owner: whose process it is, for error messages; started: a process
+        that has been started for it."""
+        self._owner, self._started = owner, started or Started(environment=environment)
+        self.process = self._started.process
         assert self.process.stdin is not None
         try:
             # Stays open: when it closes, the process knows that its parent is gone.
@@ -69,12 +96,7 @@ class Stream:
         return self
 
     def __exit__(self, *raised: object) -> None:
-        self.process.kill()
-        assert self.process.stdin is not None
-        with suppress(BrokenPipeError):     # if the process never read its input
-            self.process.stdin.close()
-        with self._said, self.process:      # closes the other pipe and waits for the process
-            pass
+        self._started.__exit__(*raised)
 
     def __iter__(self) -> Iterator[Any]:
         assert self.process.stdout is not None
@@ -91,8 +113,9 @@ class Stream:
 
     def _ended(self) -> str:
         status = self.process.wait()
-        self._said.seek(0)
-        lines = self._said.read().decode(errors="replace").strip().splitlines()
+        said = self._started.said
+        said.seek(0)
+        lines = said.read().decode(errors="replace").strip().splitlines()
         last = f": {lines[-1][:MOST_SAID]}" if lines else ""
         if status >= 0:
             return f"{self._owner} process ended with status {status}{last}."
@@ -161,6 +184,8 @@ def _main() -> None:
     def answer(kind: int, value: Any = None) -> None:
         answers.write(pickle.dumps((kind, value)))
         answers.flush()
+    for module in sys.argv[1:]:
+        import_module(module)
     function, argument = pickle.load(sys.stdin.buffer)
     threading.Thread(target=_end_with_parent, daemon=True).start()
     try:

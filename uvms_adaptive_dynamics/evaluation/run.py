@@ -30,7 +30,7 @@ from ..garbage import ShortCollections
 from ..model.parameter_file import LARGEST_PARAMETER_FILE, save_parameters
 from ..model.parameter_set import ParameterSet
 from ..model.robot import RobotModel
-from ..processes import Stream
+from ..processes import Started, Stream
 from ..review.arm_check import samples_kept
 from ..review.review import Seen, review
 from ..signals.checks.finding import SIGN
@@ -57,21 +57,23 @@ def evaluate(bags: Sequence[str | Path | Piece], config: Config, prior: Paramete
              save_to: str | Path | None = None,
              say: Callable[[str], None] = lambda sentence: None,
              adapt_intervals: bool = False, figures: bool = False,
-             held_out: Sequence[Piece] = (), jobs: int = 1) -> dict[str, Any]:
+             held_out: Sequence[Piece] = (), jobs: int = 1,
+             ahead: Started | None = None) -> dict[str, Any]:
     """Run the bags, write metrics.json, samples.csv and the report into `output` (if given), and
     return the metrics.
 
     `figures` also writes print-quality figures, one PNG file each. `save_to` saves the last
     estimate as a parameter file; `say` receives warnings and notes, one sentence at a time.
-    `adapt_intervals` and `jobs` as in `run`. The last estimate, frozen, then predicts `held_out`:
-    its metrics are under that name, its files in the folder `held_out`. Raises UvmsError for
-    whatever cannot be used.
+    `adapt_intervals`, `jobs` and `ahead` as in `run`. The last estimate, frozen, then predicts
+    `held_out`: its metrics are under that name, its files in the folder `held_out`. Raises
+    UvmsError for whatever cannot be used.
     """
     folder = (None if output is None
               else output_folder(output, _space([*bags, *held_out], config)))
     if save_to is not None:
         output_file(save_to, LARGEST_PARAMETER_FILE)
-    done = run(bags, config, prior, frozen, progress_on_terminal(), adapt_intervals, jobs)
+    done = run(bags, config, prior, frozen, progress_on_terminal(), adapt_intervals, jobs,
+               ahead=ahead)
     for sentence in (*(warning for bag in done.bags for warning in bag.warnings), *done.notes,
                      *(failure.line() for failure in done.failures)):
         say(sentence)
@@ -139,13 +141,15 @@ def _space(bags: Sequence[str | Path | Piece], config: Config) -> int:
 def run(bags: Sequence[str | Path | Piece], config: Config, prior: ParameterSet | None = None,
         frozen: bool = False,
         progress: Callable[[str, float], None] = lambda bag, share: None,
-        adapt_intervals: bool = False, jobs: int = 1, learnt: Run | None = None) -> Run:
+        adapt_intervals: bool = False, jobs: int = 1, learnt: Run | None = None,
+        ahead: Started | None = None) -> Run:
     """Feed the messages of each bag to front end and estimator, one bag after another.
 
     Between bags the horizon is emptied and the estimate kept. `frozen` predicts with `prior` and
     learns neither parameters nor, unless `adapt_intervals`, the width of intervals. A Piece uses
     part of a bag; what two hold alike is used once. All bags are checked before the first one runs.
-    With `jobs` above 1 the front end runs ahead in its own process. learnt: the run that learnt
+    With `jobs` above 1 the front end runs ahead in its own process (`ahead`, if that has been
+    started). learnt: the run that learnt
     `prior`. If it found a sensor or a setting wrong, nothing that rests on both is judged; the
     readings that it put right at its end are put right here too, if the bags go on where it ended.
     The same input always gives the same numbers.
@@ -154,7 +158,7 @@ def run(bags: Sequence[str | Path | Piece], config: Config, prior: ParameterSet 
     contents, overlaps = used_once([check_bag(bag, needed) for bag in bags], needed)
     learnt_in_doubt = learnt is not None and learnt.doubted
     mends = learnt.mends if learnt is not None and goes_on(learnt.bags, contents) else ()
-    with _prepared(Recordings(contents, config, mends), jobs) as made:
+    with _prepared(Recordings(contents, config, mends), jobs, ahead) as made:
         robot = RobotModel.from_config(config)
         estimator = Estimator(config, prior, robot=robot, learn=not frozen,
                               adapt_intervals=adapt_intervals or not frozen)
@@ -216,11 +220,11 @@ def run(bags: Sequence[str | Path | Piece], config: Config, prior: ParameterSet 
         beyond=estimator.beyond_limits)
 
 
-def _prepared(recordings: Recordings,
-              jobs: int) -> AbstractContextManager[Iterable[Batch | Signals]]:
+def _prepared(recordings: Recordings, jobs: int,
+              ahead: Started | None) -> AbstractContextManager[Iterable[Batch | Signals]]:
     """The items of `prepared`, made in this process or ahead in another one."""
     if jobs > 1:
-        return Stream(prepared, recordings, owner="the front end's")
+        return Stream(prepared, recordings, owner="the front end's", started=ahead)
     return closing(prepared(recordings))
 
 
