@@ -143,6 +143,31 @@ def test_joints_of_an_arm_alone_are_checked_against_each_other(wrong, code, said
         assert "vehicle" not in found.findings[0].sentence
 
 
+def exchanged(sample):
+    """The names of axis_d and axis_c are exchanged."""
+    return reordered(sample, (0, 2, 1, 3))
+
+
+def mirrored(sample):
+    """Position and velocity of axis_c count the other way."""
+    sign = np.array([1.0, 1.0, -1.0, 1.0])
+    return replace(sample, mu=sign * sample.mu + [0.0, 0.0, 3.4, 0.0],
+                   mu_dot=sign * sample.mu_dot, mu_ddot=sign * sample.mu_ddot)
+
+
+@pytest.mark.parametrize("change, said", [
+    (exchanged, "axis_d and axis_c are exchanged"),
+    (mirrored, "position and velocity of axis_c have the wrong sign")])
+def test_mistaken_joints_of_an_arm_alone_are_named(change, said):
+    """Where efforts are left unexplained; nothing was tried without a vehicle."""
+    robot = RobotModel.from_config(ALONE)
+    samples, rows = of_check([change(sample) for sample in arm_alone()], ALONE, robot)
+    pi = prior_from_config(ALONE, robot).values
+    seen = Seen(pi, np.full(4, 0.5), np.zeros(4), False, False, np.inf, False, [])
+    found, = review(samples, rows, seen, ALONE, robot).findings
+    assert said in found.sentence
+
+
 @pytest.mark.parametrize("roll, pitch", [(0.2, 0.0), also(0.0, -0.2), also(-0.3, 0.2)])
 @pytest.mark.parametrize("alone", [True, False])
 def test_a_base_that_is_turned_from_its_setting_is_named(alone, roll, pitch):
@@ -185,18 +210,6 @@ def test_what_the_model_lacks_is_no_fault_of_the_arm(change):
     like an arm of another weight, a rotor like an effort eight times as large."""
     samples, rows = recorded(change=change)
     assert arm_check(samples, rows, PI, CONFIG, ROBOT).findings == []
-
-
-def exchanged(sample):
-    """The names of axis_d and axis_c are exchanged."""
-    return reordered(sample, (0, 2, 1, 3))
-
-
-def mirrored(sample):
-    """Position and velocity of axis_c count the other way."""
-    sign = np.array([1.0, 1.0, -1.0, 1.0])
-    return replace(sample, mu=sign * sample.mu + [0.0, 0.0, 3.4, 0.0],
-                   mu_dot=sign * sample.mu_dot, mu_ddot=sign * sample.mu_ddot)
 
 
 def turned_effort(sample):

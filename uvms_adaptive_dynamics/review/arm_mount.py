@@ -78,6 +78,8 @@ def mistaken_arm(samples: Sequence[Sample], config: Config, robot: RobotModel,
     order = likely_order(samples, config, robot, period)
     by_order = None if order is None else ArmMistake(order.finding(config, robot),
                                                      order.values(config, robot))
+    if not robot.vehicle:   # (its attitude is `arm_check`'s, and `gravity_direction`'s)
+        return by_order or _of_joint(samples, config, robot, period)
     longer, samples = samples[-LONGER * COMPARED_SAMPLES:], samples[-COMPARED_SAMPLES:]
     settings = replace(config.filter, period=period)
     mounts, whole = _Mounts(samples, config, robot, settings), with_lacking(config, robot)
@@ -93,9 +95,9 @@ def mistaken_arm(samples: Sequence[Sample], config: Config, robot: RobotModel,
         if own is not None and own.cost < fits[best].cost:
             return by_order
     gain = (fits[AS_SET].cost - fits[best].cost) / float(fits[AS_SET].valid.sum())
-    of_joint = mistaken_joint(samples, config, whole, period, room_of(samples, config, robot), gain)
+    of_joint = _of_joint(samples, config, robot, period, gain)
     if of_joint is not None:
-        return ArmMistake(of_joint, {})
+        return of_joint
     rivals = [one for one in fits if one not in (best, AS_SET) and mounts.exceeds(one, AS_SET)
               and not mounts.exceeds(best, one)]
     right = [mounts.setting(one) for one in (best, *rivals)]
@@ -103,6 +105,14 @@ def mistaken_arm(samples: Sequence[Sample], config: Config, robot: RobotModel,
         f"{MOUNT}: arm and vehicle together show that the arm is mounted otherwise; set {MOUNT} to "
         f"{' or '.join(map(listed, right))} (now {listed(config.robot.mount_rpy)}), or correct the "
         "attitude of its base in robot.urdf")), {} if rivals else {MOUNT: right[0]})
+
+
+def _of_joint(samples: Sequence[Sample], config: Config, robot: RobotModel, period: float,
+              gain: float = 0.0) -> ArmMistake | None:
+    """What is wrong with one joint or two, if that lowers the cost per row by more than `gain`."""
+    found = mistaken_joint(samples, config, with_lacking(config, robot), period,
+                           room_of(samples, config, robot), gain)
+    return found and ArmMistake(found, {})
 
 
 def _key(turn: np.ndarray) -> Attitude:

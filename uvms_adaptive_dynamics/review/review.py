@@ -79,8 +79,10 @@ def review(samples: Sequence[Sample], rows: CheckedRows, seen: Seen, config: Con
     before = [sample for sample in samples if sample.t < seen.changed_since]
     if before and _arm_suspect(seen, telling(before, robot), robot):
         mistaken = mistaken_arm(before, config, robot, checked_period(config))
+    signs = sum(SIGN in one.sentence for one in seen.findings)
     if mistaken is not None:    # all else follows from it
-        return Review([mistaken.finding], {}, sound=False)
+        settles = signs == 1 and mistaken.finding.code in (SCALES, OF_POSITIONS)
+        return Review([mistaken.finding], {}, sound=False, settles_sign=settles)
     if not any(one.code in (SCALES, MOUNT, OF_EFFORTS, OF_POSITIONS) for one in seen.findings):
         unlike_masses = effort_size(samples, config, robot)
         if unlike_masses is not None:
@@ -90,7 +92,6 @@ def review(samples: Sequence[Sample], rows: CheckedRows, seen: Seen, config: Con
     # Do not judge results that rest on a faulty sensor, nor a robot that has changed.
     if seen.doubted or seen.changed or explained.findings:
         return Review(explained.findings, explained.by_channel, sound=False)
-    signs = sum(SIGN in one.sentence for one in seen.findings)
     found, scale = arm_check(samples, rows, seen.pi, config, robot, signs > 0)
     return Review(found, explained.by_channel, True, scale, bool(found) and signs == 1)
 
@@ -142,7 +143,7 @@ def _arm_suspect(seen: Seen, judges: np.ndarray, robot: RobotModel) -> bool:
     """Whether joints may come in another order, or the arm be mounted otherwise: it looks like a
     change of the robot, like nothing that is known on one of the channels `judges` (C,), or like a
     joint beyond its limits."""
-    if not robot.vehicle or len(robot.joints) < 2:
+    if len(robot.joints) < 2:
         return False
     unlike = seen.changed or bool((seen.left > MATTERING_SHARE)[judges].any())
     return unlike and not seen.doubted or any(one.code == OF_POSITIONS for one in seen.findings)

@@ -225,15 +225,16 @@ def _opposed_finding(opposed: Sequence[_Ratio], judged: int, names: Sequence[str
     ratios = ", ".join(f"{one.value:.2g} +- {abs(one.value) * one.error:.1g}" for one in opposed)
     seen = (f"the effort of {which} opposes the gravity load by the masses of robot.urdf "
             f"({ratios} times)")
+    of_joint = ("check the direction and the zero of its position (driver, "
+                "joint_states.position_offset), its axis in robot.urdf, and the sign of its effort")
     if len(opposed) == judged:
+        alone = f"; or only {which} is reversed: {of_joint}" if judged == 1 < len(names) else ""
         return Finding(MOUNT, (
             f"{seen}, so gravity points the other way in the arm's base than the setting says; "
             f"correct {MOUNT} (or, if the driver reverses all efforts, "
-            "joint_states.effort_scale)"), harm=Harm.FOLLOWED)
+            f"joint_states.effort_scale){alone}"), harm=Harm.FOLLOWED)
     return Finding(OF_POSITIONS, (
-        f"{seen}, unlike that of the other joints; check the direction and the zero of its "
-        "position (driver, joint_states.position_offset), its axis in robot.urdf, and the sign of "
-        "its effort"), harm=Harm.FOLLOWED)
+        f"{seen}, unlike that of the other joints; {of_joint}"), harm=Harm.FOLLOWED)
 
 
 def _rounded(value: float) -> str:
