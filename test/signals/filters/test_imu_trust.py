@@ -14,6 +14,7 @@
 
 """Which readings of the IMU are trusted, and what they may correct."""
 
+import math
 from types import SimpleNamespace
 
 import pytest
@@ -41,6 +42,18 @@ def test_a_gyro_is_not_judged_by_an_attitude_that_has_not_been_proven():
     trust._wrong_turn(2.0, LEVEL, settling=False)
     trust._wrong_turn(2.2, LEVEL, settling=True)
     assert looks == ["look", "none", "look", "none"]
+
+
+@pytest.mark.parametrize("jitter", [0.0, 0.0003, -0.0003])
+def test_a_slow_imu_that_is_knocked_has_stepped(jitter):
+    """At 20 Hz, the reading before lay a little less than the span of a step ago, so that none was
+    compared."""
+    imu = ImuIntegral(9.80665, 0.6)
+    trust = ImuTrust(Config(), imu, AttitudeSource(Config()), SensorClock())
+    for k in range(20):
+        imu.add(0.05 * k + {17: -jitter, 18: jitter}.get(k, 0.0),
+                [*LEVEL[:9], math.radians(10.0) * (k == 19)], (0.0, 0.0, 0.0))
+    assert trust._has_step()
 
 
 @pytest.mark.parametrize("turn, steps", [(0.095, False), (0.2, True)])

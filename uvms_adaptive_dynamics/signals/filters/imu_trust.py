@@ -164,7 +164,7 @@ class ImuTrust:
         # (over more time, as of a slow IMU or across a gap, the vehicle may have turned as far)
         span = max(series.last_time - earlier[0], STEP_SPAN)
         return (turn > MIN_KNOCK * span / STEP_SPAN
-                and max(map(abs, self._imu.turn_error(STEP_SPAN))) >= MIN_KNOCK)
+                and max(map(abs, self._imu.turn_error_since(then))) >= MIN_KNOCK)
 
     def _turn_error(self, t: float, rates: Sequence[float]) -> Sequence[float]:
         """(4,) [rad] deviation of the turn over the last TURN_SPAN from the expected one.
