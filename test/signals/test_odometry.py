@@ -19,7 +19,7 @@ import numpy as np
 import pytest
 from campaign_cases import also
 from clean_recording import SECONDS, clean_recording, front_and_samples, held_out
-from frame_cases import recording, simulated
+from frame_cases import recording, simulated, vector
 from odometry import BOTH, ODOMETRY, POSE, as_pose, in_world, odometry, replaced
 
 from uvms_adaptive_dynamics.config import Config
@@ -72,6 +72,34 @@ def test_a_twist_in_the_axes_of_its_pose_is_put_right(setup):
     assert [said.split(":")[0] for said in front.warnings] == ["dvl velocity", "imu rates"]
     assert "the twist of 'odom' is in the axes of its pose" in front.warnings[0]
     assert "corrected" in front.warnings[0] and loss.max() < 0.01, loss
+
+
+def test_a_twist_that_is_left_at_zero_is_derived_from_the_poses(setup):
+    """As of a bridge of motion capture; said of both halves, and held-out R^2 within .01 on every
+    channel."""
+    source = [(copy.deepcopy(m), t) for m, t in odometry(setup[-1], np.random.default_rng(0))]
+    for message, _ in source:
+        message.twist.twist.linear = message.twist.twist.angular = vector(np.zeros(3))
+    loss, front, samples = learnt(setup, source, {**BOTH, "imu.type": ODOMETRY,
+                                                  "dvl.type": ODOMETRY})
+    assert loss.max() < 0.01, loss
+    assert [said.split(" of")[0] for said in front.warnings] == [
+        "imu.topic: the angular twist", "dvl.topic: the linear twist"]
+    assert np.mean([s.valid[:6].all() for s in samples]) > 0.97
+
+
+def test_a_twist_of_zero_at_rest_is_no_unset_twist(setup):
+    """The robot moves after 5 s; until then, its simulator says exactly zero and the same pose."""
+    source = [(copy.deepcopy(m), t) for m, t in odometry(setup[-1], np.random.default_rng(0))]
+    begin = source[0][1] + 5.0
+    for message, t in source:
+        if t < begin:
+            message.pose.pose = source[0][0].pose.pose
+            message.twist.twist.linear = message.twist.twist.angular = vector(np.zeros(3))
+    _, front, samples = learnt(setup, source, {**BOTH, "imu.type": ODOMETRY, "dvl.type": ODOMETRY})
+    assert not any("always zero" in said for said in front.warnings)
+    moving = [s.valid[:6].all() for s in samples if s.t > begin + 2.0]
+    assert np.mean(moving) > 0.97
 
 
 def test_a_wrong_world_is_said(setup):

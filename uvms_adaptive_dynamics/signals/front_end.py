@@ -359,7 +359,7 @@ class SignalFrontEnd:
         slow = [*late_sensors(clocks, self.latency, self._wait(self._right.mends)),
                 *slow_sensors(clocks, self.config.filter.lowpass)]
         return signal_warnings(
-            [*self._reader.clocks.sentences(), *slow, *self._rates.sentences(),
+            [*self._reader.sentences(), *slow, *self._rates.sentences(),
              *self._exchange.sentences(), *self._filters.sentences()],
             self.frames, self.delay, self._filters.inertial.motion_sentences(),
             self._filters.inertial.dvl_gate.restarts)

@@ -209,6 +209,20 @@ def test_another_wiring_that_is_likelier_at_the_next_check_waits_no_longer(monke
     assert [since for _, since in frames.findings] == [75.0]
 
 
+def test_another_wiring_is_not_confirmed_by_a_check_that_finds_its_motion_wrong(monkeypatch):
+    """An odometry whose velocities become too large looks like another wiring once. It was put
+    right as soon as the odometry was found."""
+    frames = followed(until=75.0)
+    frames._right, frames._consistent["thrusters"] = [30.1, 40.1, 50.1], 50.0
+    wiring = {"thrusters": mismatch("thrusters.signs", "pushes backwards")}
+    with_results(monkeypatch, frames, lambda logs: wiring)(75.0)
+    scale = mismatch("dvl unit", "velocities too large", harm=Harm.FOLLOWED)
+    with_results(monkeypatch, frames, lambda logs: {
+        "DVL": scale, "thrusters": UNDECIDED})(85.0)
+    assert [finding.setting for finding, _ in frames.findings] == ["dvl unit"]
+    assert not frames.vehicle_is_wrong
+
+
 @pytest.mark.parametrize("open_before, always", [
     ([True], True), ([True, True], True), ([False], False), ([True, False], False),
     ([False, True], False)])

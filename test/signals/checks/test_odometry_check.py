@@ -76,3 +76,40 @@ def test_a_few_seconds_tell_nothing():
     config = Config().with_values(SAME)
     assert not check_odometry(rows(True, seconds=8.0), config).complete
     assert not check_odometry(rows(True)[::15], config).complete
+
+
+@pytest.mark.parametrize("factor", [0.3048, 0.87, 1.15, 3.6])
+def test_a_twist_of_another_scale_than_the_ways(factor):
+    """As of a DVL set to another speed of sound, or a position in other units: both are named."""
+    log = rows(False)
+    log[:, 13:16] *= factor
+    finding, = check_odometry(log, Config().with_values(SAME)).findings
+    said = float(finding.sentence.split(" are ")[1].split(" +-")[0])
+    assert said == pytest.approx(factor, rel=0.03) and finding.mend is None
+
+
+@pytest.mark.parametrize("kind", [{"noise": 0.05}, {"noise": 0.2}])
+def test_noise_is_no_scale(kind):
+    """Of positions, it lowers one regression; of the twist, it raises the other."""
+    log = rows(False, **kind)
+    assert not check_odometry(log, Config().with_values(SAME)).findings
+    log[:, 13:16] += kind["noise"] * np.random.default_rng(1).standard_normal((len(log), 3))
+    assert not check_odometry(log, Config().with_values(SAME)).findings
+
+
+def test_positions_far_away_leave_the_rest():
+    """Some of 1e200 m: the others still tell the scale, and nothing overflows."""
+    log = rows(False)
+    log[:, 13:16] *= 1.3
+    log[100:110, 1:4] = 1e200
+    finding, = check_odometry(log, Config().with_values(SAME)).findings
+    assert "are 1.29 +- 0.0" in finding.sentence
+
+
+def test_a_robot_at_rest_has_no_scale():
+    """Noise of its positions is not the integral of the twist's."""
+    for seed in range(20):
+        rng, log = np.random.default_rng(seed), rows(False, moves=False)
+        log[:, 1:4] = 0.01 * rng.standard_normal((len(log), 3))
+        log[:, 13:16] = 0.003 * rng.standard_normal((len(log), 3))
+        assert not check_odometry(log, Config().with_values(SAME)).findings

@@ -17,7 +17,14 @@
 import numpy as np
 import pytest
 
-from uvms_adaptive_dynamics.signals.decode.clocks import START_TIME, Clocks, Handling
+from uvms_adaptive_dynamics.config import Config
+from uvms_adaptive_dynamics.config.sensors import ODOMETRY
+from uvms_adaptive_dynamics.signals.decode.clocks import (
+    START_TIME,
+    Clocks,
+    Handling,
+    usual_latencies,
+)
 
 START = 1_767_000_000.0
 # role: period [s], transport delay [s]
@@ -150,6 +157,18 @@ def test_stamps_of_zero_are_said_and_count_at_reception():
     assert clocks.guessed() == ["dvl"]
     assert clocks.data_time("dvl", None, START) == pytest.approx(START - 0.1)
     assert clocks.sensors["dvl"].rate == pytest.approx(10.0, abs=0.1)
+
+
+def test_an_odometry_without_stamps_is_dated_alike_as_imu_and_as_dvl():
+    """It is one message: its velocity has not taken the tenth of a second that a DVL measures."""
+    odometry = Config().with_values({"dvl.type": ODOMETRY})
+    clocks = Clocks(["imu", "dvl", "thrusters"], usual=usual_latencies(odometry))
+    for k in range(100):
+        t = START + 0.05 * k
+        for role, stamp in (("imu", None), ("dvl", None), ("thrusters", t - 0.004)):
+            clocks.observe(role, stamp, t, unstamped=stamp is None)
+    assert clocks.guessed() == ["imu", "dvl"]
+    assert clocks.data_time("dvl", None, START) == clocks.data_time("imu", None, START)
 
 
 def test_a_recording_that_begins_at_zero_has_stamps():

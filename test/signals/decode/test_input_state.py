@@ -142,8 +142,8 @@ def test_values_of_one_burst_count_together(doubted, refused, counted):
 
 @pytest.mark.parametrize("doubted, two", [
     (lambda k: k % 2, True), (lambda k: k >= 10, False), (lambda k: k < 10, False),
-    (lambda k: True, False), (lambda k: k % 4 == 0, False)],
-    ids=["every second", "begins", "ends", "all", "every fourth"])
+    (lambda k: True, False), (lambda k: k % 4 == 0, False), (lambda k: 5 <= k < 15, False)],
+    ids=["every second", "begins", "ends", "all", "every fourth", "begins and ends"])
 def test_a_fault_that_begins_is_no_second_publisher(doubted, two):
     """A second after its begin or end, half the messages of the last two were doubted as well."""
     state = InputState("dvl", "dvl/twist", Message(rate=10.0, latency=None, error=None))

@@ -83,3 +83,15 @@ def test_discarded_readings_leave_no_trace():
     add(integral, 1.01)
     assert integral.series.last_row[C].tolist() == pytest.approx([0.0] * 3)
     assert integral.series.last_row[RAW_C].tolist() == pytest.approx([0.0] * 3)
+
+
+@pytest.mark.parametrize("jitter", [-0.001, 0.0, 0.001])
+def test_a_turn_is_seen_over_a_period_that_jitters(jitter):
+    """Of a slow IMU it is compared over its period: the reading before lay a little less than that
+    ago, and the one before it a little more than twice."""
+    integral = ImuIntegral(G, 0.6)
+    for k, t in enumerate((0.0, 0.2 - jitter, 0.4 + jitter, 0.6)):
+        add(integral, t, from_rpy(0.2 * (k == 3), 0.0, 0.0))
+    assert abs(integral.turn_error(0.2)[1]) > 0.19
+    add(integral, 3.0)
+    assert integral.turn_error(0.2) == (0.0,) * 4       # as after a gap

@@ -17,6 +17,7 @@
 import math
 
 import numpy as np
+import pytest
 
 from uvms_adaptive_dynamics.model.rotations import (
     from_down,
@@ -51,9 +52,9 @@ def knocked(reading, with_force):
     return found
 
 
-def followed(with_force):
+def followed(with_force, has_force=True):
     """(the mount, its corrected readings less the true ones in the last second)."""
-    mount, imu = MountRotation(), ImuIntegral(G, 0.6)
+    mount, imu = MountRotation(has_force), ImuIntegral(G, 0.6)
     before, errors = [], []
     for t, reading in true_readings():
         measured = knocked(reading, with_force) if t > KNOCKED_AT else reading
@@ -88,3 +89,39 @@ def test_an_attitude_that_steps_alone_is_said_and_left():
     assert 0.5 * angle < errors[:, :3].max() < 1.5 * angle
     (said,) = mount.sentences(100.0)
     assert "check its driver" in said and "taken off" not in said
+
+
+def test_without_a_force_a_step_is_waited_for_and_said():
+    """An odometry whose marker body was swapped: nothing tells what has turned."""
+    mount, errors = followed(with_force=False, has_force=False)
+    assert len(errors) <= round(1.0 / PERIOD) and errors[:, :3].max() > 0.05
+    (said,) = mount.sentences(100.0)
+    assert "has not returned" in said and "corrected" not in said
+
+
+@pytest.mark.parametrize("seconds, told", [(0.5, True), (3.0, False)])
+def test_without_a_force_only_a_quick_step_is_the_attitudes(seconds, told):
+    """An odometry that froze for seconds had wrong rates as well."""
+    mount, imu, before = MountRotation(has_force=False), ImuIntegral(G, 0.6), []
+    for t, reading in true_readings():
+        imu.add(t, (knocked(reading, False) if t > KNOCKED_AT else reading).tolist(),
+                (0.0, 0.0, 0.0))
+        if t <= KNOCKED_AT:
+            before = imu.series.last_row.tolist()
+    mount.note_step(KNOCKED_AT + seconds, KNOCKED_AT, before, imu)
+    assert mount.is_judging == told == bool(mount.sentences(100.0))
+
+
+@pytest.mark.parametrize("has_force", [True, False])
+def test_a_step_that_ends_after_a_while_is_over(has_force):
+    """Its return is no other step: a heading that was off for 10 s "had not returned" after."""
+    mount, imu, row = MountRotation(has_force), ImuIntegral(G, 0.6), []
+    for k in range(1500):
+        t = k * PERIOD
+        turn = 0.5 if 2.0 < t <= 12.0 else 0.0
+        imu.add(t, [0.0, 0.0, 1.0, 0.0, 0.0, 0.0, 0.0, 0.0, -G, turn], (0.0, 0.0, 0.0))
+        if k in (200, 1200):
+            row = imu.series.last_row.tolist()
+        if k in (230, 1230):
+            mount.note_step(t, t - 0.3, row, imu)
+            assert bool(mount.sentences(t + 5.0)) == (k == 230)

@@ -110,3 +110,10 @@ def test_a_sensor_whose_values_are_all_new_is_not_reported():
     new = NewValues(slowest=0.8)
     assert not any(new.repeats(0.1 * k, [0.01 * k]) for k in range(100))
     assert new.period == pytest.approx(0.1) and new.sentences("dvl", 10.0) == []
+
+
+def test_values_that_are_missing_are_no_repeats():
+    """Messages come at 20 Hz, and every other one gives no value, as of poses that jump."""
+    new = NewValues(slowest=0.8)
+    assert not any(new.repeats(0.1 * k, [0.01 * k]) for k in range(100))
+    assert new.sentences("dvl", 20.0) == []

@@ -68,7 +68,7 @@ MIN_VELOCITY_RMS = 0.05   # [m/s] RMS change over CHANGE_WINDOW on a judged axis
 DVL_GAIN = 0.6, 1.6       # range of the velocities' gain if their unit is right
 AXES_ODDS = 1000.0        # required odds of signed axes, or of world axes, against each alternative
 MAX_OFF_AXES = 0.35       # distance from signed axes beyond which the axes are tilted
-OF_WORLD, OF_PLACE = "dvl velocity", "dvl.xyz"
+OF_WORLD, OF_PLACE, OF_UNIT = "dvl velocity", "dvl.xyz", "dvl unit"
 CUT_STEP = 5.0            # [s] between times at which the axes may have turned
 # [s] Smallest lag worth a finding: at 0.3 m/s^2 its error is a small DVL's noise, 1 cm/s.
 MIN_DVL_LAG = 0.03
@@ -126,7 +126,7 @@ def _judgement(fit: VelocityMap | None, world: VelocityMap | None, logs: dict[st
     size = np.linalg.norm(Q, axis=0)
     gain, worst = float(np.median(size[judged])), float(error[:9].max())
     if outside(gain * fit.least, gain, worst, DVL_GAIN):
-        return mismatch("dvl unit", (
+        return mismatch(OF_UNIT, (
             f"DVL velocities are {1 / max(gain, 1e-9):.3g} times those of the integrated IMU; "
             f"publish m/s{_unit_of(gain)}"), harm=Harm.FOLLOWED), np.eye(3)
     clear = _clear_axes(Q, error[:9].reshape(3, 3).T)
@@ -381,7 +381,7 @@ def _scaled(fit: VelocityMap, logs: dict[str, np.ndarray], config: Config) -> Ch
         seen += f", and {1 / size:.2f} +- {depth.error / size ** 2:.2f} times those of the depth"
     elif not imu_differs:
         return CONSISTENT
-    return mismatch("dvl unit", (
+    return mismatch(OF_UNIT, (
         f"{seen}; check the DVL's unit and the speed of sound that it is set to"),
         harm=Harm.FOLLOWED)
 

@@ -379,6 +379,9 @@ class FrameChecks:
                 standing[name] = new
             if new.findings:
                 self._found_in[name] = windows
+        if self._waiting and any(result.is_harmful for name, result in standing.items()
+                                 if name not in ("thrusters", COMMAND_DELAY, "joints")):
+            standing["thrusters"] = UNDECIDED       # (its motion was wrong, so it is not confirmed)
         self._add_delay(standing)
         if "thrusters" in standing and "thrusters" in self._consistent:
             standing["thrusters"] = self._checks.with_share(standing["thrusters"], logs,

@@ -31,7 +31,7 @@ from ...model.rotations import FRD_FROM_FLU
 from ...model.thrust_curve import neutral_command
 from ..filters.joints import joint_limits
 from .depth_check import check_depth
-from .dvl_check import OF_PLACE, OF_WORLD, check_velocity
+from .dvl_check import OF_PLACE, OF_UNIT, OF_WORLD, check_velocity
 from .effort_scale import check_effort_scale, loads_of, tip_of
 from .finding import (
     CHANGE_WINDOW,
@@ -238,7 +238,7 @@ class SensorChecks:
         if "dvl" in logs and "DVL" in self.names:
             results["DVL"], turn = check_velocity(logs, self._config, upside_down,
                                                   "dvl" in self._guessed())
-        usable = all(finding.setting not in ("dvl unit", OF_WORLD)
+        usable = all(finding.setting not in (OF_UNIT, OF_WORLD)
                      for result in results.values() for finding in result.findings)
         if "dvl" in logs and "depth" in logs and usable and not upside_down:
             depth = check_depth(logs, self._config, np.eye(3) if turn is None else turn)

@@ -29,6 +29,7 @@ from enum import Enum
 from statistics import median
 
 from ...config import Config
+from ...config.sensors import ODOMETRY, POSES
 from .sensor_clock import LONGEST_LATENCY, RIGHT_CLOCK, SensorClock, StampStatus, clock_sentence
 
 START_TIME = 0.5        # [s] of reception in which clocks are compared before the first sample
@@ -62,9 +63,12 @@ class Clocks:
     """Clocks of all sensors; `reference` [s]: reception minus the common clock, None until known.
     """
 
-    def __init__(self, roles: Iterable[str], delays: Mapping[str, float] | None = None):
-        """delays [s] by role, as of `delays`; none without."""
+    def __init__(self, roles: Iterable[str], delays: Mapping[str, float] | None = None,
+                 usual: Mapping[str, float] | None = None):
+        """delays, usual [s] by role, as of `delays` and `usual_latencies`; without: none, and
+        USUAL_LATENCY."""
         self._delays = delays or {}
+        self._usual = USUAL_LATENCY if usual is None else usual
         self.sensors = {role: SensorClock(regularly=role != "thrusters") for role in roles}
         self.reset()
 
@@ -168,7 +172,7 @@ class Clocks:
                 if sensor.unstamped or not sensor.tells_time or sensor.error is not None]
 
     def _usual_latency(self, role: str) -> float:
-        return USUAL_LATENCY.get(role, self._transport)
+        return self._usual.get(role, self._transport)
 
     # --- comparison -------------------------------------------------------------------------------
 
@@ -178,15 +182,15 @@ class Clocks:
         self._reviewed = self.last_receive
         offsets = {role: sensor.offset for role, sensor in self.sensors.items()
                    if sensor.offset is not None}
-        best = max((0.0, *offsets.values()), key=lambda at: _evidence(at, offsets))
+        best = max((0.0, *offsets.values()), key=lambda at: self._evidence(at, offsets))
         if self.reference is None or not offsets:
             self.reference = best
         elif abs(best - self.reference) > RIGHT_CLOCK:
             # The old clock may have drifted: take its best evidence within the tolerance.
             near = [at for at in (self.reference, *offsets.values())
                     if abs(at - self.reference) <= RIGHT_CLOCK]
-            kept = max(near, key=lambda at: _evidence(at, offsets))
-            if _evidence(best, offsets) > _evidence(kept, offsets) + CLEARLY:
+            kept = max(near, key=lambda at: self._evidence(at, offsets))
+            if self._evidence(best, offsets) > self._evidence(kept, offsets) + CLEARLY:
                 return False
             self.reference = kept
         else:
@@ -199,12 +203,23 @@ class Clocks:
                               default=0.0)
         return True
 
-    @staticmethod
-    def _place(role: str, sensor: SensorClock, latency: float, drift: float) -> None:
+    def _evidence(self, reference: float, offsets: Mapping[str, float]) -> float:
+        """Log likelihood of the offsets [s] by role if the common clock is at `reference` [s]."""
+        total = 0.0 if reference == 0.0 else NOT_RECEIVERS
+        for role, offset in offsets.items():
+            latency = offset - reference
+            if -RIGHT_CLOCK <= latency <= LONGEST_LATENCY:
+                usual = self._usual.get(role, LEAST_LATENCY)
+                total += max(-abs(latency) / usual, UNUSUAL)
+            else:
+                total += OWN_CLOCK
+        return total
+
+    def _place(self, role: str, sensor: SensorClock, latency: float, drift: float) -> None:
         """Use a sensor's stamps unchanged, or correct them to the common clock. A clock that was
         wrong once is corrected from then on."""
         if sensor.correction is None:
-            usual = USUAL_LATENCY.get(role, LEAST_LATENCY)
+            usual = self._usual.get(role, LEAST_LATENCY)
             if -RIGHT_CLOCK <= latency <= LONGEST_LATENCY:
                 sensor.note_latency(latency, measured=True)
                 if not drift:
@@ -224,14 +239,9 @@ def delays(config: Config) -> dict[str, float]:
             "wrench": -config.thrusters.delay, "battery": 0.0}
 
 
-def _evidence(reference: float, offsets: dict[str, float]) -> float:
-    """Log likelihood of the offsets [s] if the common clock is at `reference` [s]."""
-    total = 0.0 if reference == 0.0 else NOT_RECEIVERS
-    for role, offset in offsets.items():
-        latency = offset - reference
-        if -RIGHT_CLOCK <= latency <= LONGEST_LATENCY:
-            usual = USUAL_LATENCY.get(role, LEAST_LATENCY)
-            total += max(-abs(latency) / usual, UNUSUAL)
-        else:
-            total += OWN_CLOCK
-    return total
+def usual_latencies(config: Config) -> dict[str, float]:
+    """USUAL_LATENCY [s] of the sensors that are set: an odometry, or poses, in place of a DVL come
+    as fast as in place of an IMU."""
+    velocities_at_once = config.dvl.type in (ODOMETRY, *POSES)
+    return {role: latency for role, latency in USUAL_LATENCY.items()
+            if not (role == "dvl" and velocities_at_once)}

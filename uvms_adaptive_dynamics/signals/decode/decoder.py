@@ -19,13 +19,14 @@ frames are defined in docs/conventions.md. The values of a message are a flat li
 
     imu           down vector (3), rates (3) [rad/s] and specific force (3) [m/s^2] at the IMU in
                   body FRD, heading [rad]; NaN where the message has no orientation or no force. For
-                  a pose: R_nb (9)
-    dvl           velocity (3) [m/s] over ground at the DVL, body FRD. For a pose: position (3) [m]
-                  in its world, rotation (9) from body FRD to that world
+                  a pose, also of an Odometry whose angular twist is left at zero: R_nb (9)
+    dvl           velocity (3) [m/s] over ground at the DVL, body FRD. For a pose, also of an
+                  Odometry whose linear twist is left at zero: position (3) [m] in its world,
+                  rotation (9) from body FRD to that world
     altitude      altitude [m] of the same message over the bottom, NaN if it is unknown
     odometry      of the same Odometry, in its own axes: position (3) [m], rotation (9) from the
                   child frame to the pose's, linear (3) [m/s] and angular twist (3) [rad/s]; empty
-                  for other messages, and without a pose
+                  for other messages, without a pose, and with a linear twist that is left at zero
     depth         depth [m] of the pressure sensor below the surface
     joint_states  positions (n) [rad or m], velocities (n), efforts (n) [N m or N] in the configured
                   order; NaN where a message leaves velocity or effort empty, as JointState allows,
@@ -38,12 +39,13 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
+from contextlib import suppress
 from typing import Any
 
 import numpy as np
 
 from ...config import Config
-from ...config.sensors import ODOMETRY
+from ...config.sensors import ODOMETRY, POSES
 from ...errors import MessageError, OtherJointsError
 from ...model.rotations import (
     NED_FROM_ENU,
@@ -62,6 +64,7 @@ from .fields import (
     pose_of,
 )
 from .turns import WholeTurns
+from .unset_twist import UnsetTwist
 
 QUATERNION_TOLERANCE = 0.05       # of its length from one
 RC_LOW, RC_HIGH = 500.0, 2500.0   # [us] range of an RC channel that is a PWM
@@ -112,6 +115,8 @@ class Decoder:
         self._flags_beams = False  # a Dvl message was flagged valid, so one that is not has no lock
         # indices of joints of which a velocity, or an effort, has been measured
         self._measured: dict[str, set[int]] = {"velocity": set(), "effort": set()}
+        self._types = {"imu": config.imu.type, "dvl": config.dvl.type}
+        self.unset_twist = UnsetTwist(config)
         self._last_names: Any = None
         # index of each configured joint among the last names, None if it is not among them
         self._order: list[int | None] = []
@@ -156,6 +161,9 @@ class Decoder:
         rates = turned(self._imu_axes,
                        finite_vector(message.twist.twist.angular, "imu: twist.angular"))
         check_limit(rates, LARGEST_RATE, "imu: twist.angular", "rad/s")
+        if not self.unset_twist.is_set("imu", rates):
+            self.unset_twist.note_pose("imu", R)
+            return list(R)
         return [*R[6:], *rates, *UNKNOWN_VECTOR, math.atan2(R[3], R[0])]
 
     def _has_orientation(self, message: Any) -> bool:
@@ -207,6 +215,11 @@ class Decoder:
         else:
             vector, variance = message.twist.linear, 0.0
         velocity = finite_vector(vector, "dvl: velocity")
+        if hasattr(message, "pose") and not self.unset_twist.is_set("dvl", velocity):
+            with suppress(MessageError):        # (without a pose, it may be the velocity)
+                pose = self._velocity_pose(pose_of(message))
+                self.unset_twist.note_pose("dvl", pose)
+                return pose
         if not variance <= self._max_dvl_variance:
             raise MessageError(f"dvl: {NO_LOCK_BY_COVARIANCE}")
         if max(map(abs, velocity)) > self._config.dvl.max_speed:
@@ -220,9 +233,13 @@ class Decoder:
         altitude = float(getattr(message, "altitude", math.nan))
         return [altitude if altitude > 0.0 else math.nan]
 
+    def gave_pose(self, role: str) -> bool:
+        """Whether the role's last values were those of a pose."""
+        return self._types.get(role) in POSES or self.unset_twist.is_unset(role)
+
     def odometry(self, message: Any) -> list[float]:
         """Pose and twist of an Odometry, as published."""
-        if self._config.dvl.type != ODOMETRY:
+        if self._config.dvl.type != ODOMETRY or self.unset_twist.is_unset("dvl"):
             return []
         pose = pose_of(message)
         try:

@@ -17,6 +17,7 @@ from __future__ import annotations
 
 import math
 from collections import Counter, deque
+from statistics import median
 from typing import NamedTuple
 
 from .sensor_clock import SensorClock, clock_sentence
@@ -34,7 +35,9 @@ RECENT_MESSAGES, MIN_MESSAGES = 100, 20     # number of these, and fewest for a 
 # [s] over which doubted values are counted for a warning, and the fewest that cause one
 DOUBT_TIME, FEWEST_DOUBTS = 2.0, 3
 MOST_DOUBTS = 1000
-EVERY_SECOND = (0.35, 0.65)     # share of doubted messages if two drivers publish alternately
+# If two drivers publish alternately: share of doubted messages, and fewest usual intervals from one
+# of them to the next, as a median; those of a burst follow each other at once.
+EVERY_SECOND, ONE_BY_ONE = (0.35, 0.65), 1.5
 # Limits on reasons and characters of a sentence, so that diagnostics stay small whatever comes.
 MOST_REASONS_KEPT, LONGEST_SENTENCE = 20, 300
 OTHER_REASONS = "other reasons"
@@ -194,11 +197,12 @@ def refused_in_a_row(count: int, topic: str) -> str:
 def _perhaps_two(state: InputState, now: float) -> str:
     """A hint at a second publisher, which a recording cannot show."""
     # (in both halves, since half of all are doubted once as well while any fault begins or ends)
-    half = DOUBT_TIME / 2.0
-    low, high = (share * half * (state.clock.rate or 0.0) for share in EVERY_SECOND)
-    ages = [now - t for t, *_ in state.recent_doubts(now)]
-    late = sum(age < half for age in ages)
-    alternate = low < late < high and low < len(ages) - late < high
+    half, rate = DOUBT_TIME / 2.0, state.clock.rate or 0.0
+    low, high = (share * half * rate for share in EVERY_SECOND)
+    times = [t for t, *_ in state.recent_doubts(now)]
+    late = sum(now - t < half for t in times)
+    alternate = (low < late < high and low < len(times) - late < high
+                 and median(b - a for a, b in zip(times, times[1:])) * rate > ONE_BY_ONE)
     return " (about every second message: are there two publishers?)" if alternate else ""
 
 

@@ -24,8 +24,9 @@ from collections.abc import Callable, Sequence
 import numpy as np
 
 from ...config import Config
-from ...config.sensors import POSES
+from ...config.sensors import ODOMETRY, POSES
 from ...model.rotations import product, rotation, turned_back
+from .sensor_clock import SensorClock
 
 # [s] Half of a window: with 2 mm of noise at 100 Hz the velocity is accurate to 8 mm/s, like a
 # small DVL's, and a 1 Hz motion keeps 96 % of its amplitude. Slow sources need three poses on
@@ -109,18 +110,18 @@ class PoseReader:
 
 
 def pose_readers(config: Config) -> dict[str, PoseReader]:
-    """A reader for each role whose messages are poses."""
+    """A reader for each role whose messages are or have poses."""
     found = {}
-    if config.imu.type in POSES:
+    if config.imu.type in (ODOMETRY, *POSES):
         found["imu"] = PoseReader(_imu)
-    if config.dvl.type in POSES:
+    if config.dvl.type in (ODOMETRY, *POSES):
         found["dvl"] = PoseReader(_velocity)
     return found
 
 
-def lateness(message_type: str, period: float | None) -> float:
-    """[s] delay of a derivative of poses that come every `period` [s]; zero for other types."""
-    return max(POSE_HALF_WINDOW, HALF_POSES * (period or 0.0)) if message_type in POSES else 0.0
+def lateness(clock: SensorClock) -> float:
+    """[s] delay of readings that are derived from poses; zero for others."""
+    return max(POSE_HALF_WINDOW, HALF_POSES * (clock.period or 0.0)) if clock.of_poses else 0.0
 
 
 def _imu(times: np.ndarray, rows: np.ndarray, k: int) -> list[float] | None:

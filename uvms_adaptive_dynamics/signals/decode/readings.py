@@ -24,7 +24,7 @@ from typing import Any, NamedTuple
 from ...config import Config
 from ...errors import MessageError, OtherJointsError
 from ..topics import inputs
-from .clocks import Clocks, Handling, delays
+from .clocks import Clocks, Handling, delays, usual_latencies
 from .decoder import Decoder
 from .input_state import InputState
 from .joint_parts import NOT_LATER, JointParts
@@ -72,7 +72,7 @@ class MessageReader:
     def __init__(self, config: Config, prismatic: Sequence[bool] = ()):
         """prismatic (n,): see `Decoder`."""
         needed = inputs(config)
-        self.clocks = Clocks((i.role for i in needed), delays(config))
+        self.clocks = Clocks((i.role for i in needed), delays(config), usual_latencies(config))
         self.inputs = {i.role: InputState(i.role, i.topic, self.clocks.sensors[i.role])
                        for i in needed}
         self._decoder = Decoder(config, prismatic)
@@ -90,6 +90,10 @@ class MessageReader:
         """(n,) Joints whose encoder has begun again after a whole turn."""
         return self._decoder.turns.wrapped
 
+    def sentences(self) -> list[str]:
+        """Warnings for the operator about clocks and contents."""
+        return [*self.clocks.sentences(), *self._decoder.unset_twist.sentences()]
+
     def reset(self) -> None:
         """Forget all times, as between bags; counts stay."""
         self.origin: float | None = None
@@ -97,6 +101,7 @@ class MessageReader:
         self._newest: dict[str, _Held] = {}
         self.clocks.reset()
         self._decoder.turns.restart()
+        self._decoder.unset_twist.reset()
         self._joints.reset()
         self._joints_received = -math.inf   # [s] last message with joints of this robot
         for poses in self._poses.values():
@@ -195,9 +200,10 @@ class MessageReader:
         reading unchanged."""
         if reading.role == "joint_states":
             return self._whole(reading)
-        if reading.role not in self._poses:
+        poses = self._poses.get(reading.role)
+        if poses is None or not self.inputs[reading.role].clock.of_poses:
             return [reading]
-        found, refused = self._poses[reading.role].add(reading.t, reading.values)
+        found, refused = poses.add(reading.t, reading.values)
         if refused:
             self.inputs[reading.role].count_outlier(refused)
         return [Reading(reading.role, t, values) for t, values in found]
@@ -229,6 +235,7 @@ class MessageReader:
             return None
         if role == "joint_states":
             self._joints_received = receive
+        state.clock.of_poses = self._decoder.gave_pose(role)
         t = self.clocks.data_time(role, stamp, receive)
         if t <= state.last_stamp and role != "joint_states":     # (by part, in `_whole`)
             state.count_rejected(NOT_LATER)

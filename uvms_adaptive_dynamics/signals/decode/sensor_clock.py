@@ -85,12 +85,14 @@ class SensorClock:
     between the messages.
     `correction` [s] is to be added to the stamps, `latency` is the transport delay [s] that remains
     then, `first_latency` the one at the beginning; `Clocks`, which sees all sensors, finds them.
+    `of_poses`: the readings are derived from poses, so they come later than the messages.
     """
 
     def __init__(self, regularly: bool = True) -> None:
         """regularly: see `StampIntervals`."""
         self.intervals = StampIntervals(regularly)
         self._shared = SharedStamps()
+        self.of_poses = False
         self.reset()
 
     def reset(self) -> None:

@@ -94,7 +94,7 @@ class DvlFusion:
         self._imu, self._source, self._trust, self._clock = imu, source, trust, clock
         self._on_reject, self._log = on_reject, BurstFilter("dvl", log)
         self._settings, self._timeout = config.filter, config.dvl.timeout
-        self._type, self._stddev = config.dvl.type, config.dvl.stddev
+        self._stddev = config.dvl.stddev
         self._gravity = config.robot.gravity
         self._r_imu = (FRD_FROM_FLU @ config.imu.xyz).tolist()
         self._r_dvl = (FRD_FROM_FLU @ config.dvl.xyz).tolist()
@@ -296,7 +296,7 @@ class DvlFusion:
     def wait(self) -> float:
         """[s] of data after a tick until the velocities for its motion have arrived."""
         return (self._clock.delay + DVL_PERIODS * self._period()
-                + lateness(self._type, self._clock.period))
+                + lateness(self._clock))
 
     def _period(self) -> float:
         """Usual interval [s] between measurements."""

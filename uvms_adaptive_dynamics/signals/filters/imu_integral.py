@@ -118,7 +118,8 @@ class ImuIntegral:
         the reading `span` [s] before it; zeros if there is none, as after a gap."""
         t = self.series.last_time
         earlier = self.series.latest(t - span)
-        if earlier is None or earlier[0] < t - 2.0 * span:
+        # (where the span is the sensor's period, jitter makes it two periods and a little)
+        if earlier is None or earlier[0] < t - 2.5 * span:
             return 0.0, 0.0, 0.0, 0.0
         return self.turn_error_since(earlier[1].tolist())
 

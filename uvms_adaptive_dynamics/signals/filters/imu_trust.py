@@ -38,7 +38,8 @@ from .mount import MIN_KNOCK, MountRotation
 # [s] without a contradiction after which the IMU is used again: three times the judged span, so
 # that the end of a fault is seen too.
 IMU_QUIET = 0.3
-STEP_SPAN = 0.05          # [s] in which an attitude steps, faster than any vehicle turns
+# [s] in which an attitude steps, faster than any vehicle turns; less the jitter of stamps.
+STEP_SPAN, SHORTEST_STEP_SPAN = 0.05, 0.045
 NO_TURN = (0.0, 0.0, 0.0, 0.0)
 
 
@@ -65,7 +66,7 @@ class ImuTrust:
                  clock: SensorClock):
         self._imu, self._source, self._clock = imu, source, clock
         self._has_force = config.imu.measures_force
-        self.gyro, self.mount = GyroBias(), MountRotation()
+        self.gyro, self.mount = GyroBias(), MountRotation(self._has_force)
         self.use_gates(config.filter.gates)
         self.reset()
 
@@ -124,7 +125,7 @@ class ImuTrust:
         if self._attitude_stepped and self._before:
             self.mount.note_step(t, self.contradictions.begin, self._before, self._imu)
         self._attitude_stepped = remounted = False
-        if self.mount.is_judging and self._has_force:
+        if self.mount.is_judging:
             remounted = self.mount.judge(t, self._imu, force)
             if remounted:
                 self._consistency.restart()
@@ -154,13 +155,16 @@ class ImuTrust:
         """Whether the newest attitude differs by MIN_KNOCK both from an earlier one and from the
         gyro's prediction: if only the gyro turns, it is no step."""
         series, now = self._imu.series, self._imu.newest
-        earlier = series.latest(series.last_time - STEP_SPAN)
+        earlier = series.latest(series.last_time - SHORTEST_STEP_SPAN)
         if earlier is None:
             return False
         then = earlier[1].tolist()
         tilt = max(abs(a - b) for a, b in zip(now[N3], then[N3]))
-        return (max(tilt, abs(math.remainder(now[YAW] - then[YAW], math.tau))) > MIN_KNOCK
-                and max(map(abs, self._imu.turn_error(STEP_SPAN))) >= MIN_KNOCK)
+        turn = max(tilt, abs(math.remainder(now[YAW] - then[YAW], math.tau)))
+        # (over more time, as of a slow IMU or across a gap, the vehicle may have turned as far)
+        span = max(series.last_time - earlier[0], STEP_SPAN)
+        return (turn > MIN_KNOCK * span / STEP_SPAN
+                and max(map(abs, self._imu.turn_error_since(then))) >= MIN_KNOCK)
 
     def _turn_error(self, t: float, rates: Sequence[float]) -> Sequence[float]:
         """(4,) [rad] deviation of the turn over the last TURN_SPAN from the expected one.

@@ -65,7 +65,7 @@ class InertialFilter:
                  log: Callable[..., None] = lambda name, t, *values: None):
         self._on_reject, self._log = on_reject, BurstFilter("imu", log)
         self._settings, self._timeout = config.filter, config.imu.timeout
-        self._type, self._clock = config.imu.type, imu_clock
+        self._clock = imu_clock
         self._has_force = config.imu.measures_force
         self._current = config.robot.current_ned
         self._source = AttitudeSource(config)
@@ -193,7 +193,7 @@ class InertialFilter:
     def wait(self) -> float:
         """[s] of data after a tick until everything for its motion has arrived."""
         imu = window_wait(self._settings.imu_window, self._clock)
-        return max(imu + lateness(self._type, self._clock.period), self._dvl.wait())
+        return max(imu + lateness(self._clock), self._dvl.wait())
 
     def motion(self, t: float) -> BodyMotion | None:
         """Motion at t; None if the IMU does not cover t and has never shown an attitude."""

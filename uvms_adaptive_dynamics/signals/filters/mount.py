@@ -17,7 +17,8 @@
 
 If the mount has turned, the whole IMU has, so the force has stepped together with the attitude. The
 attitude's step is then the mount's turn, and every reading can be turned back. If the attitude
-steps without the force, the driver is the cause.
+steps without the force, the driver is the cause. Without a force, as of an odometry, the mount is
+never turned, but a step has as long to end before its readings count.
 """
 from __future__ import annotations
 
@@ -50,7 +51,9 @@ class _Step(NamedTuple):
 class MountRotation:
     """Follows the rotation of the IMU relative to its original mount; times [s] increase."""
 
-    def __init__(self) -> None:
+    def __init__(self, has_force: bool = True) -> None:
+        """has_force: whether readings have a specific force."""
+        self._has_force = has_force
         self.reset()
 
     def reset(self) -> None:
@@ -88,18 +91,23 @@ class MountRotation:
             self._step = None
             return
         n0, n1, n2, heading = imu.turn_error_since(before)
-        tilt = math.hypot(n0, n1, n2)
-        is_back = max(tilt, abs(heading)) < MIN_KNOCK
-        returned = self._step is not None and t - self._step.t < KNOCK_TIME
-        self._step = None if is_back or returned else _Step(t, begin, before, tilt, heading)
-        self.is_judging = (self._step is not None and tilt >= MIN_KNOCK
-                           and t - begin < MOST_STEPPING)
+        tilt, quick = math.hypot(n0, n1, n2), t - begin < MOST_STEPPING
+        size, last = max(tilt, abs(heading)), self._step
+        returned = size < MIN_KNOCK or last is not None and (
+            t - last.t < KNOCK_TIME or _size(imu.turn_error_since(last.before)) < MIN_KNOCK)
+        # (without a force, nothing tells a gyro that was wrong for seconds from an attitude)
+        told = not returned and (quick or self._has_force)
+        self._step = _Step(t, begin, before, tilt, heading) if told else None
+        self.is_judging = told and quick and (tilt if self._has_force else size) >= MIN_KNOCK
         self._restart()
 
     def judge(self, t: float, imu: ImuIntegral, force: Sequence[float]) -> bool:
         """Add the integral's newest reading with its specific force (3,); returns whether a turn of
         the mount is established now, which `corrected` removes from then on."""
         assert self._step is not None
+        if not self._has_force:
+            self.is_judging = t - self._step.t < KNOCK_TIME
+            return False
         row, before = imu.series.last_row.tolist(), self._step.before
         # The gyro turns with the mount; carried back by it, the attitude is that after the step.
         since = np.reshape(before[R_GB], (3, 3)).T @ np.reshape(row[R_GB], (3, 3))

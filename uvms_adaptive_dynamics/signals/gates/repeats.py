@@ -77,6 +77,8 @@ class NewValues:
         self._last: Sequence[float] = ()
         self.since = math.nan
         self._intervals: deque[float] = deque(maxlen=PERIOD_INTERVALS)
+        self._repeated = 0      # messages since the last new values
+        self._messages: deque[int] = deque(maxlen=PERIOD_INTERVALS)     # for each new value
 
     @property
     def period(self) -> float | None:
@@ -91,24 +93,25 @@ class NewValues:
     def repeats(self, t: float, values: Sequence[float]) -> bool:
         """Whether values at t [s] are those of the last message, bit by bit."""
         if values == self._last:
+            self._repeated += 1
             return True
         if t - self.since < self._slowest:
             self._intervals.append(t - self.since)
-        self._last, self.since = values, t
+            self._messages.append(1 + self._repeated)
+        self._last, self.since, self._repeated = values, t, 0
         return False
 
     def sentences(self, role: str, rate: float | None, value: str = "value",
                   use: str = "the others are not used") -> list[str]:
         """A warning if most messages, which come at `rate` [Hz], repeat the last one's `value`;
         use: what becomes of those that do."""
-        period = self.period
-        if len(self._intervals) < PERIOD_INTERVALS // 2 or period is None or rate is None:
+        if len(self._messages) < PERIOD_INTERVALS // 2 or rate is None:
             return []
-        if period * rate < MOSTLY_REPEATED:
+        messages = median_high(self._messages)
+        if messages < MOSTLY_REPEATED:
             return []
-        return [f"{role}.topic: its messages come at {rate:.1f} Hz, but only one in "
-                f"{period * rate:.0f} has a new {value}; {use}. Publish each measurement once, "
-                "when it is taken"]
+        return [f"{role}.topic: its messages come at {rate:.1f} Hz, but only one in {messages} has "
+                f"a new {value}; {use}. Publish each measurement once, when it is taken"]
 
 
 def _kept(pairs: int) -> float:
