@@ -18,7 +18,6 @@ import math
 import pytest
 
 from uvms_adaptive_dynamics.config import Config
-from uvms_adaptive_dynamics.signals.filters.dvl_fusion import MIN_DVL_VALUES
 from uvms_adaptive_dynamics.signals.filters.velocity_offset import VelocityOffset
 from uvms_adaptive_dynamics.signals.filters.velocity_use import (
     SLOPE_STDDEV,
@@ -56,14 +55,7 @@ def test_without_a_force_the_acceleration_comes_from_velocities():
     assert use.acceleration == "dvl" and not math.isinf(use.memory)
 
 
-@pytest.mark.parametrize("period", [0.15, 0.2, 0.25])
-def test_a_window_of_slow_velocities_has_enough_for_a_fit(period):
-    """Of an odometry at 5 Hz, a window as long as the noise requires holds three."""
-    use = WithoutForce(Config(), VelocityOffset(1.0, 0.01))
-    assert 2 * use.half_window(period, 0.08, 1.0) / period >= MIN_DVL_VALUES + 1
-
-
-@pytest.mark.parametrize("period", [0.02, 0.05, 0.1])
+@pytest.mark.parametrize("period", [0.05, 0.1, 0.2])
 def test_the_window_is_as_long_as_the_slopes_noise_requires(period):
     """A line's slope over 2 h / period velocities has the variance 3 / 2 stddev^2 period / h^3."""
     config = Config()

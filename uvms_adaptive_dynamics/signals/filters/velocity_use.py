@@ -20,7 +20,6 @@ import math
 from collections.abc import Sequence
 
 from ...config import Config
-from .pace import half_window
 from .velocity_offset import BIAS_STDDEV, LARGEST_FORCE_BIAS, VelocityOffset
 
 DVL_WANDER = 0.02         # [m/s^2] change of the offset's slope in a second: 0.1 deg of attitude
@@ -76,9 +75,9 @@ class WithoutForce(BesideForce):
 
     def half_window(self, period: float, shortest: float, longest: float) -> float:
         """See `BesideForce.half_window`: as long as SLOPE_STDDEV requires of a slope's noise,
-        sqrt(3 / 2 stddev^2 period / half^3), and as a fit of slow ones needs."""
+        sqrt(3 / 2 stddev^2 period / half^3)."""
         variance = 1.5 * self._stddev ** 2 * period / SLOPE_STDDEV ** 2
-        return min(longest, max(half_window(shortest, period), variance ** (1 / 3)))
+        return min(longest, max(shortest, variance ** (1 / 3)))
 
 
 def velocity_use(config: Config, offset: VelocityOffset) -> BesideForce:
