@@ -19,7 +19,7 @@ import numpy as np
 import pytest
 from information_cases import prediction_of
 
-from uvms_adaptive_dynamics.estimation.recent_rows import RowHistory, SpanVariance
+from uvms_adaptive_dynamics.estimation.recent_rows import RecentRows, RowHistory, SpanVariance
 from uvms_adaptive_dynamics.uncertainty.parameter_covariance import MatrixCovariance
 
 C, P = 2, 3
@@ -69,3 +69,12 @@ def test_rows_are_judged_by_an_estimate_as_uncertain_as_it_was_then():
         square = (then.weight * then.residual ** 2).sum(axis=0)[0]
         assert square == pytest.approx(float(before), abs=0.05)
         assert (newest.weight[-5:, 0] == then.weight[-5:, 0]).all() == (not before)
+
+
+def test_a_robot_whose_model_lacks_nothing_has_no_such_effects(capfd):
+    """LAPACK had printed a line for each search, thousands in a run of an arm on a fixed base."""
+    rows = RecentRows(np.zeros((9, 2, 1)), np.zeros((9, 2)), np.ones((9, 2)), np.ones((9, 2)),
+                      np.full(2, 9.0), unmodelled=np.zeros((9, 2, 0)))
+    U, projected = rows.lacking
+    assert U.shape == (18, 0) and projected.shape == (0,)
+    assert capfd.readouterr() == ("", "")

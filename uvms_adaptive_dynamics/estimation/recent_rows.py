@@ -81,7 +81,7 @@ class RecentRows:
     def lacking(self) -> tuple[np.ndarray, np.ndarray]:
         """U (T C, q) and U^T r (q,): with effects of unknown size that the model lacks, the inverse
         of the rows' covariance is W - U U^T (Woodbury)."""
-        if self.unmodelled is None:
+        if self.unmodelled is None or not self.unmodelled.size:     # (LAPACK prints of empty ones)
             return np.zeros((self.residual.size, 0)), np.zeros(0)
         L = self.unmodelled.reshape(self.residual.size, -1)
         weighted = self.weight.reshape(-1, 1) * L
