@@ -16,6 +16,7 @@
 scale, a wrong zero, and no fault."""
 from dataclasses import replace
 from functools import cache
+from types import SimpleNamespace
 
 import numpy as np
 import pytest
@@ -489,3 +490,22 @@ def test_a_fault_of_the_arm_spoils_the_scale_of_the_thrust():
     """Nothing is told of it then."""
     samples, rows = recorded(scale=0.5)
     assert arm_check(samples, rows, PI, CONFIG, ROBOT).thrust_scale == ""
+
+
+@pytest.mark.parametrize("denied, named", [(0.0, True), (100.0, False)])
+def test_an_order_that_another_channel_denies_is_not_named(monkeypatch, denied, named):
+    """Roll spoke for another order of right joints, whose yaw denied it with odds of 10^4."""
+    samples = moved(0.0)[::CHECKED_EVERY]
+
+    def fitted(samples, robot, settings):
+        costs = np.zeros(10)
+        if samples[0].mu[1] == moved(0.0)[0].mu[2]:
+            costs[3], costs[5] = -1000.0, denied
+        return SimpleNamespace(
+            valid=np.ones((9, 10), bool), channel_costs=costs, cost=costs.sum(),
+            explains_more=lambda other, judges, least: costs.sum() < other.cost - least)
+
+    monkeypatch.setattr(arm_exchange, "fitted", fitted)
+    monkeypatch.setattr(arm_exchange, "_halves", lambda samples: (samples, samples))
+    found = likely_order(samples, CONFIG, ROBOT, checked_period(CONFIG))
+    assert (found is not None and found.order == (0, 2, 1, 3)) == named

@@ -120,9 +120,10 @@ def likely_order(samples: Sequence[Sample], config: Config, robot: RobotModel, p
     """The other order in which joints come, with all their readings, or None.
 
     Joints are exchanged two at a time as long as the cost falls. What is found must explain the
-    rows better than the order as it is by as much as `mistaken_joint` demands, and those of each
-    half by itself, since it holds from the start and a failed thruster does not; all orders that
-    it does not exceed by as much are named with it. samples: `period` [s] apart.
+    rows better than the order as it is by as much as `mistaken_joint` demands, without a channel of
+    no moved joint that denies it by as much, and those of each half by itself, since it holds from
+    the start and a failed thruster does not; all orders that it does not exceed by as much are
+    named with it. samples: `period` [s] apart.
     """
     row_filter = replace(config.filter, period=period)
     n, start, scale = len(robot.joints), robot.arm_rows.start, effort_scale_of(config, robot)
@@ -133,10 +134,18 @@ def likely_order(samples: Sequence[Sample], config: Config, robot: RobotModel, p
                 [reordered(sample, order, scale) for sample in samples], robot, row_filter)):
             fits[order] = own
 
-    def exceeds(one: tuple[int, ...], other: tuple[int, ...]) -> bool:
+    def judges(one: tuple[int, ...], other: tuple[int, ...]) -> np.ndarray:
         moved = [start + j for j, (k, here) in enumerate(zip(one, other)) if k != here]
-        judges = ~np.isin(np.arange(len(robot.channels)), moved)
-        return fits[one].explains_more(fits[other], judges, LEAST_COST_GAIN)
+        return ~np.isin(np.arange(len(robot.channels)), moved)
+
+    def exceeds(one: tuple[int, ...], other: tuple[int, ...]) -> bool:
+        return fits[one].explains_more(fits[other], judges(one, other), LEAST_COST_GAIN)
+
+    def is_likelier(one: tuple[int, ...]) -> bool:
+        # (the true order makes no other channel's rows fit worse beyond doubt)
+        gains = fits[as_it_is].channel_costs - fits[one].channel_costs
+        return exceeds(one, as_it_is) and (
+            gains[judges(one, as_it_is)].min(initial=0.0) > -LEAST_COST_GAIN)
 
     here, best = None, (as_it_is := tuple(range(n)))
     add(as_it_is)
@@ -147,11 +156,11 @@ def likely_order(samples: Sequence[Sample], config: Config, robot: RobotModel, p
             if moves[here[i]] or moves[here[j]]:
                 add(_exchange(here, i, j))
         best = min(fits, key=lambda order: fits[order].cost, default=as_it_is)
-    if best == as_it_is or not exceeds(best, as_it_is) or not all(
+    if best == as_it_is or not is_likelier(best) or not all(
             _is_likelier(best, half, robot, row_filter, scale) for half in _halves(samples)):
         return None
     rivals = [order for order in fits if order not in (best, as_it_is)
-              and exceeds(order, as_it_is) and not exceeds(best, order)]
+              and is_likelier(order) and not exceeds(best, order)]
     return LikelyOrder(best, rivals)
 
 
