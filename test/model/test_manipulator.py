@@ -256,6 +256,20 @@ def test_a_mount_of_another_type_is_refused(mount):
         ManipulatorModel.from_urdf(GOLDEN_CHAIN, JOINTS, mount)
 
 
+def test_a_remounted_arm_is_one_that_was_mounted_so():
+    """Also with links that are fixed to its root, and another gravity."""
+    chain = chain_urdf([("foot", "fixed", (0, 0, 1), (.1, .2, .3), (.4, .5, .6)),
+                        ("one", "revolute", (0, 1, 0), (0, .1, 0), (0, 0, .2)),
+                        ("two", "revolute", (0, 0, 1), (.3, 0, 0), (.1, 0, 0))])
+    before, after = Mount((1, 2, 3), (.1, .2, .3)), Mount((1, 2, 2), (-.4, .5, 3))
+    arms = (ManipulatorModel.from_urdf(chain, ("one", "two"), after, 9.0),
+            ManipulatorModel.from_urdf(chain, ("one", "two"), before, 9.0).remounted(before, after))
+    rng = np.random.default_rng(0)
+    state = (*rng.normal(size=(3, 2)), from_rpy(.3, -.2, 1.0), *rng.normal(size=(2, 6)))
+    for own, other in zip(*(arm.regressors(*state) for arm in arms)):
+        np.testing.assert_allclose(own, other, atol=1e-12)
+
+
 def test_one_name_is_no_list_of_joints():
     """Its letters are none either."""
     with pytest.raises(RobotError, match="joints: got the text 'axis_e'"):

@@ -176,7 +176,10 @@ def test_a_base_that_is_turned_from_its_setting_is_named(alone, roll, pitch):
     config = ALONE if alone else CONFIG
     true = from_rpy(*config.robot.mount_rpy)
     config = config.with_values({"robot.mount_rpy": to_rpy(from_rpy(roll, pitch, 0.0) @ true)})
-    robot = RobotModel.from_config(config)
+    arm = RobotModel.from_config(config).arm
+    # (of an arm whose description came on a topic, no other can be made from the settings)
+    config = config.with_values({"robot.urdf": "robot_description"})
+    robot = RobotModel(config, arm)
     samples, rows = of_check(arm_alone() if alone else carried(), config, robot)
     found, = arm_check(samples, rows, prior_from_config(config, robot).values, config,
                        robot).findings

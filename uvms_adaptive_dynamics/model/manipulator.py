@@ -146,6 +146,13 @@ class ManipulatorModel:
         model.name = name
         return cls(model, joints, gravity)
 
+    def remounted(self, before: Mount, after: Mount) -> ManipulatorModel:
+        """The same arm with its root link at `after`, where it was at `before`."""
+        model, first = self.model.copy(), self._joint_ids[0]
+        move = after.placement() * before.placement().inverse()
+        model.jointPlacements[first] = move * model.jointPlacements[first]
+        return ManipulatorModel(model, self.joints, float(model.gravity.linear[2]))
+
     @cached_property
     def link_lengths(self) -> np.ndarray:
         """(n,) distance from each joint to the next [m]; the last link gets the longest of them."""

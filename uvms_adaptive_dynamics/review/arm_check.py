@@ -47,6 +47,7 @@ from .arm_exchange import (
     low_passed_rows,
     mistaken_joint,
     moving,
+    remounted,
     room_of,
     telling,
     with_lacking,
@@ -165,8 +166,8 @@ def _columns(samples: Sequence[Sample], pi: np.ndarray, config: Config,
     places = np.concatenate([np.zeros(0, int), *(np.r_[sets[name]] for name in lacking)])
     columns = (1 + len(robot.joints) + len(axes) + len(places) + _own_load_count(robot)
                + robot.thrusters)
-    tilted = [RobotModel.from_config(config.with_values(
-        {MOUNT: to_rpy(_turned_mount(config, JOINT_NUDGE * axis))})) for axis in axes]
+    tilted = [remounted(config, robot, to_rpy(_turned_mount(config, JOINT_NUDGE * axis)))
+              for axis in axes]
     kept: list[tuple[float, np.ndarray, np.ndarray]] = []
     exchanged = _ExchangedArms(pi, robot)
     drags = whole.links_drag_of(samples)

@@ -43,6 +43,7 @@ from .arm_exchange import (
     fitted,
     likely_order,
     mistaken_joint,
+    remounted,
     reordered,
     room_of,
     whole_config,
@@ -170,7 +171,7 @@ class _Mounts:
         key = _key(turn)
         if key in self.fits:
             return
-        turned = self._config.with_values({MOUNT: to_rpy(turn @ self._mount)})
-        own = fitted(self._samples, RobotModel.from_config(turned), self._settings)
+        turned = remounted(self._config, self._robot, to_rpy(turn @ self._mount))
+        own = fitted(self._samples, turned, self._settings)
         if own is not None:
             self.fits[key] = own
