@@ -149,10 +149,9 @@ def run(bags: Sequence[str | Path | Piece], config: Config, prior: ParameterSet 
     learns neither parameters nor, unless `adapt_intervals`, the width of intervals. A Piece uses
     part of a bag; what two hold alike is used once. All bags are checked before the first one runs.
     With `jobs` above 1 the front end runs ahead in its own process (`ahead`, if that has been
-    started). learnt: the run that learnt
-    `prior`. If it found a sensor or a setting wrong, nothing that rests on both is judged; the
-    readings that it put right at its end are put right here too, if the bags go on where it ended.
-    The same input always gives the same numbers.
+    started). learnt: the run that learnt `prior`. If it found a sensor or a setting wrong, nothing
+    that rests on both is judged; the readings that it put right at its end are put right here too,
+    if the bags go on where it ended. The same input always gives the same numbers.
     """
     needed = inputs(config)
     contents, overlaps = used_once([check_bag(bag, needed) for bag in bags], needed)

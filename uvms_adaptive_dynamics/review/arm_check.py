@@ -47,11 +47,11 @@ from .arm_exchange import (
     low_passed_rows,
     mistaken_joint,
     moving,
-    remounted,
     room_of,
     telling,
     with_lacking,
 )
+from .arm_mount import remounted
 
 CHECKED_EVERY = 3   # ticks between checked samples: motion is slower
 CHECKED_SECONDS = 180.0  # [s] length of the checked samples, the newest ones

@@ -33,10 +33,8 @@ from ..config import Config
 from ..config.estimation import Filter
 from ..config.sensors import Joints
 from ..estimation.low_pass import low_passed
-from ..model.manipulator import Mount
 from ..model.robot import RawRows, RobotModel
 from ..model.sample import Sample
-from ..signals.checks.effort_scale import MOUNT
 from ..signals.checks.finding import OF_POSITIONS
 from ..signals.filters.joints import joint_limits
 from ..uncertainty.added_direction import RobustFit
@@ -115,15 +113,6 @@ def whole_config(config: Config, robot: RobotModel) -> Config:
 def with_lacking(config: Config, robot: RobotModel) -> RobotModel:
     """The robot by `whole_config`."""
     return RobotModel(whole_config(config, robot), robot.arm)
-
-
-def remounted(config: Config, robot: RobotModel, rpy: Sequence[float]) -> RobotModel:
-    """The robot by these settings, which are those of `robot` or have further terms, but with the
-    arm's base at roll, pitch and yaw rpy [rad]."""
-    assert robot.arm is not None
-    xyz, now = config.robot.mount_xyz, config.robot.mount_rpy
-    arm = robot.arm.remounted(Mount(xyz, now), Mount(xyz, tuple(rpy)))
-    return RobotModel(config.with_values({MOUNT: tuple(rpy)}), arm)
 
 
 def likely_order(samples: Sequence[Sample], config: Config, robot: RobotModel, period: float

@@ -29,6 +29,7 @@ import numpy as np
 
 from ..config import Config
 from ..config.estimation import Filter
+from ..model.manipulator import Mount
 from ..model.robot import RobotModel
 from ..model.rotations import from_rotation_vector, from_rpy
 from ..model.sample import Sample
@@ -43,7 +44,6 @@ from .arm_exchange import (
     fitted,
     likely_order,
     mistaken_joint,
-    remounted,
     reordered,
     room_of,
     whole_config,
@@ -106,6 +106,15 @@ def mistaken_arm(samples: Sequence[Sample], config: Config, robot: RobotModel,
         f"{MOUNT}: arm and vehicle together show that the arm is mounted otherwise; set {MOUNT} to "
         f"{' or '.join(map(listed, right))} (now {listed(config.robot.mount_rpy)}), or correct the "
         "attitude of its base in robot.urdf")), {} if rivals else {MOUNT: right[0]})
+
+
+def remounted(config: Config, robot: RobotModel, rpy: Sequence[float]) -> RobotModel:
+    """The robot by these settings, which are those of `robot` or have further terms, but with the
+    arm's base at roll, pitch and yaw rpy [rad]."""
+    assert robot.arm is not None
+    xyz, now = config.robot.mount_xyz, config.robot.mount_rpy
+    arm = robot.arm.remounted(Mount(xyz, now), Mount(xyz, tuple(rpy)))
+    return RobotModel(config.with_values({MOUNT: tuple(rpy)}), arm)
 
 
 def _of_joint(samples: Sequence[Sample], config: Config, robot: RobotModel, period: float,

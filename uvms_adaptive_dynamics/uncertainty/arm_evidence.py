@@ -207,14 +207,12 @@ def _found(fit: RobustFit, late: np.ndarray, turned: np.ndarray, joints: Sequenc
     added = fit.added(directions)
 
     def gain(k: int) -> float:
-        return fit.cost - fit.beside(directions[:, :, k:k + 1]).cost
+        return _gain(fit, directions[:, :, k])
 
     def exceeds(k: int, least: float) -> bool:
-        if not added[k].exceeds(least):
-            return False
-        direction = directions[:, :, k]
-        added[k] = added[k]._replace(freedom=fit.freedom(direction))
-        return added[k].exceeds(least) and fit.confirmed(direction, judges[k])
+        found = _beyond(fit, added[k], directions[:, :, k], judges[k], least)
+        added[k] = found or added[k]
+        return found is not None
 
     found = []
     if exceeds(0, MIN_ARM_LAG):
@@ -255,13 +253,26 @@ def _tilted(fit: RobustFit, tilts: Tilts, least: float) -> list[ArmFault]:
     # The axis is the most likely of all (Scheffe 1953).
     turn = turn._replace(stddev=turn.stddev * math.sqrt(len(tilts.axes)))
     every = np.ones(direction.shape[1], bool)
-    if not turn.exceeds(least) or abs(turn.value) > MAX_OFFSET or not (
-            turn._replace(freedom=fit.freedom(direction)).exceeds(least)
-            and fit.confirmed(direction, every)):
+    if abs(turn.value) > MAX_OFFSET or _beyond(fit, turn, direction, every, least) is None:
         return []
-    gain = fit.cost - fit.beside(direction[:, :, None]).cost
-    return [ArmFault(tilts.finding(turn.value * axis, turn.stddev), gain,
+    return [ArmFault(tilts.finding(turn.value * axis, turn.stddev), _gain(fit, direction),
                      f"the base turned by {turn.value:.2f} rad")]
+
+
+def _gain(fit: RobustFit, direction: np.ndarray) -> float:
+    """By how much a direction (T, C) in the fit lowers its cost."""
+    return fit.cost - fit.beside(direction[:, :, None]).cost
+
+
+def _beyond(fit: RobustFit, added: Coefficient, direction: np.ndarray, judges: np.ndarray,
+            least: float) -> Coefficient | None:
+    """The coefficient of a direction (T, C), with the freedom of the pieces of time that tell of
+    it, if it exceeds `least` beyond doubt, also without any one witness among the channels `judges`
+    (C,); None otherwise."""
+    if not added.exceeds(least):
+        return None
+    found = added._replace(freedom=fit.freedom(direction))
+    return found if found.exceeds(least) and fit.confirmed(direction, judges) else None
 
 
 def _most_likely(found: Sequence[ArmFault]) -> ArmFault | None:
