@@ -79,6 +79,8 @@ def check_joints(log: np.ndarray, names: Sequence[str], low: np.ndarray, high: n
     if not all(one.harm is Harm.SLIGHT for one in findings):
         return CheckResult(findings, complete)
     used = [j for j, name in enumerate(names) if name not in masked]
+    if not used:
+        return CheckResult(findings, complete)
     signs = np.sign(effort_scale or np.ones(n))[used]
     if still_unsigned(standing, [names[j] for j in used], effort[:, used] * signs):
         return standing
