@@ -53,6 +53,12 @@ def test_names_of_bags_joints_and_notes_are_escaped():
     Elements(evil)
 
 
+def test_powers_and_tolerances_are_typeset():
+    """In sentences, not in the parts of the page that are code."""
+    got = page(False, notes=["R^2 .91, 10^-12 m/s^2 +- 3"], script="1+-2^3", data='{"a": "+-"}')
+    assert "R² .91, 10⁻¹² m/s² ± 3" in got and "1+-2^3" in got and '{"a": "+-"}' in got
+
+
 def test_what_is_missing_is_an_error_and_no_gap():
     """A missing template variable raises an error."""
     with pytest.raises(UndefinedError):

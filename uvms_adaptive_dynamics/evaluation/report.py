@@ -20,6 +20,7 @@ Text and style are in `page/report.html.jinja` and `page/report.css`, the plots 
 """
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -43,7 +44,6 @@ REPORT_TEMPLATE = "report.html.jinja"
 # Files that are part of every page, by their name in the template.
 PAGE_PARTS = {"plot_style": "uPlot.min.css", "style": "report.css",
               "plot_script": "uPlot.iife.min.js", "script": "report.js"}
-
 
 FINDING_KINDS = ("bad", "warn", "note")  # worst first; classes in report.css
 
@@ -83,11 +83,20 @@ def write_report(folder: Path, run: Run, metrics: dict[str, Any], said: Statemen
 
 
 def template() -> Any:
-    """The page's template: text is escaped, and a missing variable is an error."""
+    """The page's template: text is typeset and escaped, and a missing variable is an error."""
     environment = Environment(loader=FileSystemLoader(PAGE), autoescape=True,
                               undefined=StrictUndefined, trim_blocks=True, lstrip_blocks=True,
-                              keep_trailing_newline=True)
+                              keep_trailing_newline=True, finalize=_typeset)
     return environment.get_template(REPORT_TEMPLATE)
+
+
+def _typeset(value: Any) -> Any:
+    """Plain text with the signs of a page, where a terminal has R^2 and +-."""
+    if not isinstance(value, str) or hasattr(value, "__html__"):
+        return value
+    raised = str.maketrans("-0123456789", "⁻⁰¹²³⁴⁵⁶⁷⁸⁹")
+    return re.sub(r"\^(-?\d+)", lambda power: power[1].translate(raised),
+                  value).replace("+-", "±")
 
 
 def _subtitle(run: Run, metrics: dict[str, Any]) -> list[str]:
