@@ -138,10 +138,10 @@ FAULTS = (
           "self._quiet[0] if self._quiet else _noise_of(information)", "_noise_of(information)",
           "estimation/test_changes.py::test_a_change_is_judged_by_the_noise_from_before_it"),
     Fault("a burst of garbage confirms itself", "estimation/changes.py",
-          "for suspect in earlier)", "for suspect in earlier[-1:])",
+          "whole > max(first + CONFIRMED_NATS, *later)", "True",
           "estimation/test_changes.py::test_garbage_that_ends_is_not_believed"),
     Fault("a change waits for a third check", "estimation/changes.py",
-          ">= CONFIRMING * self._check_ticks", ">= (CONFIRMING + 1) * self._check_ticks",
+          "ceil((CONFIRMING * self", "ceil(((CONFIRMING + 1) * self",
           "estimation/test_changes.py::"
           "test_a_payload_is_found_as_soon_whenever_the_next_check_comes"),
     Fault("a suspected change waits like any other", "estimation/changes.py",

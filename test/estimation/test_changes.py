@@ -88,8 +88,23 @@ def test_evidence_is_the_ratio_of_marginal_likelihoods():
     prior = np.diag(hypothesis.stddev ** -2.0)
     np.testing.assert_allclose(mean, np.linalg.solve(prior + 4 * columns.T @ columns,
                                                      4 * columns.T @ residual))
-    after = residual - columns @ mean
-    assert hypothesis.gain(mean, rows) == pytest.approx(2 * (residual @ residual - after @ after))
+
+
+def test_what_rows_add_to_the_evidence_is_how_well_the_others_predict_them():
+    """Normal densities written out: of the newest rows, given those before, with and without the
+    change."""
+    rng = np.random.default_rng(0)
+    rows, hypothesis = recent_rows(rng, change=np.array([.7, -.2])), of_parameters([.5, .3])
+    columns, noise = rows.Y[:, :, :2].reshape(-1, 2), np.eye(24) * .25
+    joint = noise + columns @ np.diag(hypothesis.stddev ** 2) @ columns.T
+    old, new, residual = np.arange(16), np.arange(16, 24), rows.residual.ravel()
+    by_old = np.linalg.solve(joint[np.ix_(old, old)], joint[np.ix_(old, new)]).T
+    expected = (multivariate_normal.logpdf(
+        residual[new], by_old @ residual[old],
+        joint[np.ix_(new, new)] - by_old @ joint[np.ix_(old, new)])
+        - multivariate_normal.logpdf(residual[new], np.zeros(8), np.eye(8) * .25))
+    got = hypothesis.evidence(rows)[0] - hypothesis.evidence(rows.without_newest(4))[0]
+    assert got == pytest.approx(expected, rel=1e-9)
 
 
 def test_the_difference_between_robots_may_be_small_or_large():
@@ -1020,8 +1035,6 @@ def test_an_axis_at_rest_speaks_against_what_would_have_turned_it():
                        PartHypothesis("restoring", np.array([300.0]), np.array([0]))):
         evidence[hypothesis.name] = [hypothesis.evidence(rows(ahead, idle))[0]
                                      for idle in (None, at_rest)]
-        change = hypothesis.evidence(rows(ahead, None))[1]
-        assert hypothesis.gain(change, rows(ahead, None)) > CHANGE_EVIDENCE_NATS
     assert min(alone for alone, _ in evidence.values()) > CHANGE_EVIDENCE_NATS
     both = evidence.pop("thrusters 1 and 2")
     assert both[1] == pytest.approx(both[0], abs=5.0)
@@ -1045,7 +1058,6 @@ def test_another_wiring_of_no_thrusters_that_move_is_no_evidence():
         assert GrownNoise.of(np.zeros((50, 6, 1)), rows).gain(np.ones(1)) == 0.0
     assert [odds for odds, _ in found[:2]] == [-np.inf, -np.inf]
     assert found[2][0] > CHANGE_EVIDENCE_NATS and tuple(found[2][1]) == (2, 1, 3)
-    assert wiring.gain(found[2][1], rows) == pytest.approx(found[2][0] + np.log(6))
 
 
 @pytest.mark.parametrize("factor", first(1, [1 / 1.15, 1.3]))
@@ -1138,7 +1150,8 @@ def test_a_false_alarm_costs_nothing(setup):
     """Eight seconds of a constant pull: if taken for a change, the earlier knowledge is restored.
     """
     def pull(sample):
-        return replace(sample, wrench=sample.wrench + [0, 0, 10.0, 0, 0, 0])
+        up = sample.R_nb.T @ [0, 0, 10.0]
+        return replace(sample, wrench=sample.wrench + [*up, 0, 0, 0])
 
     estimator, off = run(setup, {}, until=38.0, seconds=50.0, spoil=pull)
     calm, _ = run(setup, {}, seconds=50.0)

@@ -18,8 +18,8 @@ hypotheses: judged by their evidence, confirmed by the rows that follow, withdra
 After a change, minutes of old data outvote seconds of new data, which the robust cost treats as
 outliers: the estimate would lag by minutes. So every half second, and twice as often while one is
 suspected, each hypothesis (`hypotheses`) is fitted to the residuals of the last seconds. A change
-is accepted if its evidence is overwhelming, noise that has grown is less likely, and it predicts
-the rows that follow. The knowledge from before is kept, and restored if it predicts better again: a
+is accepted if its evidence is overwhelming and grows with the rows that follow, and noise that has
+grown is less likely. The knowledge from before is kept, and restored if it predicts better again: a
 payload was put down, or there was no change.
 docs/mathematics.md and docs/uncertainty.md, "Changes of the robot".
 """
@@ -68,8 +68,8 @@ FIRST_CHANGE_CHECK = 20.0
 CHANGE_EVIDENCE_NATS = 30.0
 # ln odds to suspect a change, against grown noise, and by the confirming rows alone
 CONFIRMED_NATS = 3.0
-# periods over which the changes of all checks must predict the rows since: a second of garbage is
-# over
+# periods, and a row's overlap with its neighbours, over which the rows must speak for a change: a
+# second of garbage is over
 CONFIRMING = 2
 RESTORED_NATS = 7.0                 # ln likelihood ratio at two checks to restore earlier knowledge
 KNOWLEDGE_KEPT = 3                  # number of earlier states of knowledge kept
@@ -131,11 +131,9 @@ class _Check:
 
 
 class _Suspect(NamedTuple):
-    """The likeliest hypothesis at a check; tick: when that ended."""
+    """The evidence of the likeliest hypothesis at a check; tick: when that ended."""
 
     evidence: float
-    hypothesis: Hypothesis
-    change: np.ndarray
     tick: int
 
 
@@ -214,8 +212,9 @@ class EvidenceChangeDetector:
         self._ticks, self._seen = 0, np.zeros(table.channels)
         self._unmodelled: np.ndarray | None = None      # `InformationState.unmodelled`
         self._check: _Check | None = None
-        # the newest first
-        self._suspects: deque[_Suspect] = deque(maxlen=2 * CONFIRMING + 1)
+        # the newest first; two suspected checks take a period
+        self._suspects: deque[_Suspect] = deque(maxlen=3)
+        self._confirming = math.ceil((CONFIRMING * self._check_ticks + overlap) / stride)
         # ticks at which the next check is due, and at which the last one ended that was not early
         self._due, self._regular = self._check_ticks, 0
         self.nearest = 0.0
@@ -296,21 +295,18 @@ class EvidenceChangeDetector:
         return best, length, change
 
     def _accepted(self, check: _Check, scales: Scales) -> Change | None:
-        """The change to accept: its evidence has lasted for a period, the best hypotheses of all
-        checks of the last CONFIRMING periods predict the rows since, and grown noise explains the
-        rows less well."""
+        """The change to accept: its evidence has lasted for a period and grown for CONFIRMING
+        periods, and grown noise explains the rows less well."""
         k = max(range(len(check.found)), key=lambda k: check.found[k][0])
-        (best, length, change), hypothesis = check.found[k], self._hypotheses[k]
+        best, length, _ = check.found[k]
         if best > CONFIRMED_NATS:
             self._due -= self._check_ticks // 2
-        earlier = self._earlier()
-        self._suspects.appendleft(_Suspect(best, hypothesis, change, self._ticks))
-        if not earlier:
-            return None
-        before = next(one for one in earlier if self._ticks - one.tick >= self._check_ticks)
-        lasting = min(best, before.evidence)
-        if lasting < min(self.nearest, CHANGE_EVIDENCE_NATS) or any(
-                self._gain_since(suspect, check) < CONFIRMED_NATS for suspect in earlier):
+        earlier = next((one.evidence for one in self._suspects
+                        if self._ticks - one.tick >= self._check_ticks), -math.inf)
+        self._suspects.appendleft(_Suspect(best, self._ticks))
+        lasting = min(best, earlier)
+        if lasting < min(self.nearest, CHANGE_EVIDENCE_NATS) or not self._has_grown(
+                self._hypotheses[k], length, check.variance):
             return None
         then = self._rows.as_then(self._rows.newest(length, check.variance), check.variance)
         onset = Onset(len(then.residual) * self._rows.stride, check.noise, then,
@@ -327,13 +323,6 @@ class EvidenceChangeDetector:
             self._rows_known, self._seen[:] = 0.0, 0.0
             self._end_start()
         return accepted
-
-    def _earlier(self) -> list[_Suspect]:
-        """The suspects of the last CONFIRMING periods, the newest first; none if they do not reach
-        that far back."""
-        enough = (k for k, one in enumerate(self._suspects, 1)
-                  if self._ticks - one.tick >= CONFIRMING * self._check_ticks)
-        return list(self._suspects)[:next(enough, 0)]
 
     def _likely_cause(self, onset: Onset, scales: Scales) -> _Cause:
         """The cause of a change, whose rows are predicted with the estimate from before it. What
@@ -368,10 +357,18 @@ class EvidenceChangeDetector:
         earlier = self._rows.contributions()[:-rows]
         return ThrustCurves.of(self._allocation, self._low_thrust, earlier)
 
-    def _gain_since(self, suspect: _Suspect, check: _Check) -> float:
-        """ln likelihood ratio of a change suspected earlier, on the rows since."""
-        new = min((self._ticks - suspect.tick) // self._rows.stride, self._rows.filled)
-        return suspect.hypothesis.gain(suspect.change, self._rows.newest(new, check.variance))
+    def _has_grown(self, hypothesis: Hypothesis, length: int, variance: SpanVariance) -> bool:
+        """Whether rows from before the last CONFIRMING periods are evidence of a change that began
+        up to `length` rows ago, and all since then speak for it: after a second of garbage, the
+        newest do not."""
+        since = self._confirming
+        if self._rows.filled <= since:
+            return False
+        length = min(max(length, 2 * since), self._rows.filled)
+        then = self._rows.as_then(self._rows.newest(length, variance), variance)
+        first, *later, whole = (hypothesis.evidence(then.without_newest(rows))[0]
+                                for rows in (since, since // 2, since // 4, 2, 1, 0))
+        return first > CONFIRMED_NATS and whole > max(first + CONFIRMED_NATS, *later)
 
     def _released(self, check: _Check) -> Change | None:
         """The end of an external force if the last rows are likelier without it, as in `_restored`.

@@ -29,7 +29,7 @@ from typing import ClassVar, NamedTuple
 import numpy as np
 
 from .accepted_change import Change
-from .change_evidence import Rival, Spans, Unchanged, log_likelihood_ratio
+from .change_evidence import Rival, Spans, Unchanged
 from .information import PastNoise
 from .recent_rows import RecentRows
 
@@ -125,11 +125,6 @@ class Hypothesis(ABC):
     def effect(self, change: np.ndarray, rows: RecentRows) -> np.ndarray:
         """(T, C) effect of a change (k,) on the efforts."""
         return self.columns(rows) @ change
-
-    def gain(self, change: np.ndarray, rows: RecentRows) -> float:
-        """ln likelihood ratio of the rows with a given change (k,) against no change."""
-        return (log_likelihood_ratio(rows, rows.residual - self.effect(change, rows))
-                + self.objection(change, rows))
 
     def objection(self, change: np.ndarray, rows: RecentRows) -> float:
         """What speaks against a change (k,) on the axes that do not count, in nats, 0 at most: rest

@@ -77,6 +77,13 @@ class RecentRows:
         return replace(self, **{name: values[-rows:] for name in SPANNING
                                 if (values := getattr(self, name)) is not None})
 
+    def without_newest(self, rows: int) -> RecentRows:
+        """Views of all but the newest `rows`, whose `independent` stays."""
+        kept = len(self.residual) - rows
+        idle = None if self.idle is None else self.idle.without_newest(rows)
+        return replace(self, idle=idle, **{name: values[:kept] for name in SPANNING
+                                           if (values := getattr(self, name)) is not None})
+
     @cached_property
     def lacking(self) -> tuple[np.ndarray, np.ndarray]:
         """U (T C, q) and U^T r (q,): with effects of unknown size that the model lacks, the inverse
