@@ -326,6 +326,15 @@ def test_wirings_that_look_alike_on_one_axis_are_both_named():
     assert "move on more axes" in finding.sentence and not finding.values
 
 
+@pytest.mark.parametrize("seed", first(3, range(10)))
+def test_motion_that_thrust_has_nothing_to_do_with_is_no_other_wiring(seed):
+    """A hand turns the vehicle while the pilot drives it ahead: with some wiring, the thrusts
+    cancel."""
+    thrust, _ = logs(np.ones(8), seed=seed, axes=np.array([1, 1, 1, 0, 0, 0]))
+    _, dvl = logs(np.ones(8), seed=100 + seed, axes=np.array([0, 0, 0, 0, 1, 1]))
+    assert findings_on(thrust, dvl, ALLOCATION) is None
+
+
 @pytest.mark.parametrize("delay", first(1, [0.5, 0.3, -0.3]))
 def test_a_delay_is_no_other_wiring(delay):
     """The wiring is judged at the delay at which the motion explains the thrust best."""

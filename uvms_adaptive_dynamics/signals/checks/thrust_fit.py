@@ -119,13 +119,16 @@ class Deviation(NamedTuple):
     total: float
 
 
-def deviation_of(allocation: np.ndarray, fit: ThrustFit) -> Deviation:
-    return allocation_deviations(allocation[None], fit)[0]
+def deviation_of(allocation: np.ndarray, fit: ThrustFit, moves: bool = True) -> Deviation:
+    """`allocation_deviations` of one allocation (6, N)."""
+    return allocation_deviations(allocation[None], fit, moves)[0]
 
 
-def allocation_deviations(allocations: np.ndarray, fit: ThrustFit) -> list[Deviation]:
+def allocation_deviations(allocations: np.ndarray, fit: ThrustFit,
+                          moves: bool = True) -> list[Deviation]:
     """Deviation of allocation times gain (6, r) from a mass matrix times the directions, for each
-    of allocations (k, 6, N).
+    of allocations (k, 6, N); from zero without `moves`, if something else causes the motion, of
+    which a single entry is proof enough.
 
     Relative to the axes' masses, the mass matrix is the identity up to COUPLINGS. The part of an
     axis' mass that no direction determines is free; the jackknife over stretches of time gives the
@@ -133,14 +136,15 @@ def allocation_deviations(allocations: np.ndarray, fit: ThrustFit) -> list[Devia
     """
     directions, known = fit.directions, _known(fit)
     mass = masses(allocations, fit)
-    away = allocations @ fit.gain - mass[:, :, None] * directions
+    away = allocations @ fit.gain - moves * mass[:, :, None] * directions
     coupled = np.einsum("kj,ki,ia,ib->kjab", mass, mass, directions, directions)
-    open_mass = np.einsum("kj,ja,jb->kjab", (1.0 - known) * mass ** 2, directions, directions)
+    open_mass = moves * np.einsum("kj,ja,jb->kjab", (1.0 - known) * mass ** 2, directions,
+                                  directions)
     error = covariance(np.moveaxis(allocations[:, None] @ fit.without, 1, 0))
     roots = np.linalg.cholesky(np.square(COUPLINGS)[:, None, None, None, None] * coupled
                                + open_mass + error)
     squares = np.linalg.solve(roots, away[None, ..., None])[..., 0] ** 2
-    squared = np.minimum(squares, CAP).sum(axis=(-2, -1))
+    squared = np.minimum(squares, CAP if moves else np.inf).sum(axis=(-2, -1))
     size = 2.0 * np.log(np.diagonal(roots, axis1=-2, axis2=-1)).sum(axis=(-2, -1))
     total = -2.0 * np.logaddexp.reduce(-0.5 * (squared + size))
     return [Deviation(*pair) for pair in zip(squared[-1].tolist(), total.tolist())]

@@ -35,7 +35,8 @@ LEAST_DELAY, MOST_DELAY, DELAY_STEP = -0.4, 0.8, 0.1   # [s] delays that can mim
 def thruster_findings(windows: Windows | None, thrust: np.ndarray, dvl: np.ndarray,
                       allocation: np.ndarray) -> list[Finding] | None:
     """Findings on reversed, swapped or weak thrusters; None if there is too little motion to tell,
-    or if the configured wiring is refuted, but no other one explains the motion.
+    or if the configured wiring is refuted, but no other one explains the motion, which thrust may
+    have nothing to do with.
 
     Signs in the findings are relative to the configured ones. `windows` of both logs; `thrust`
     (k, 1 + N): time and integrated thrust [N s]; `dvl` as in `frames`; allocation (6, N).
@@ -46,6 +47,8 @@ def thruster_findings(windows: Windows | None, thrust: np.ndarray, dvl: np.ndarr
     if allocation.shape[1] > MAX_THRUSTERS:
         return []
     better = _better(allocation, fit)
+    if better and not _explains(better[0], fit):
+        return None
     # (a likelier wiring that does not explain the motion refutes those that are less likely)
     if not better or better[0].deviation.squared >= explained(fit):
         weak = weak_thruster(fit.windows, dvl, allocation)
@@ -69,6 +72,13 @@ def _better(allocation: np.ndarray, fit: ThrustFit) -> list[Wiring]:
     return sorted((wiring for wiring in wirings(allocation, fit)
                    if as_set.total - wiring.deviation.total > wiring.certain),
                   key=lambda wiring: wiring.deviation.total + wiring.certain)
+
+
+def _explains(wiring: Wiring, fit: ThrustFit) -> bool:
+    """Whether it is certainly less likely that something else causes the motion, a tether or a
+    hand: what thrust has nothing to do with fits best by a wiring with which all thrust cancels."""
+    nothing = deviation_of(wiring.allocation, fit, moves=False)
+    return nothing.total - wiring.deviation.total > wiring.certain
 
 
 def _unexplained(windows: Windows | None) -> float:
