@@ -69,3 +69,15 @@ def test_factor_and_delay_are_right_within_their_errors():
     found = velocity_relation(T, position(T) + RNG.normal(0, 0.0005, len(T)), velocity)
     assert abs(found.factor - 3.0) < 4 * found.error < 0.2
     assert abs(found.lag - 0.15) < max(4 * found.lag_error, 0.005) < 0.03
+
+
+def test_steps_of_an_encoder_do_not_change_the_lag():
+    """Of slow motion they are most of what shifting a position by half a period smooths away. The
+    driver's filter delays by 21 ms, its difference by half a period."""
+    t = np.arange(0.0, 12.0, 0.02)
+    position = np.round(0.2 * np.cos(0.5 * t) / 1e-3) * 1e-3
+    velocity = np.zeros_like(position)
+    for k in range(1, len(t)):
+        velocity[k] = velocity[k - 1] + 0.487 * ((position[k] - position[k - 1]) / 0.02
+                                                 - velocity[k - 1])
+    assert velocity_relation(t, position, velocity).lag == pytest.approx(0.031, abs=0.004)

@@ -30,7 +30,8 @@ from typing import NamedTuple
 import numpy as np
 
 from ...model.normal import Z999
-from ..checks.fits import lag_of
+from ..checks.fits import integral, lag_of
+from ..checks.thruster_windows import at_times
 from .joint_consistency import JUMP_SPEED
 
 SPEED_WINDOW = 0.2      # [s] over which mean speeds are computed
@@ -80,7 +81,7 @@ def velocity_relation(t: np.ndarray, position: np.ndarray,
     t, by_position, by_velocity = speeds(t, position, velocity)
     if len(t) < 2 or math.sqrt(np.mean(by_position ** 2)) < LEAST_SPEED:
         return None
-    overlap = max(1.0, SPEED_WINDOW / float(np.median(np.diff(t))))
+    overlap = max(1.0, 2.0 * SPEED_WINDOW / float(np.median(np.diff(t))))
     lag, lag_error = lag_of(t, by_position[:, None], by_velocity[:, None], overlap)
     if not math.isfinite(lag_error):
         return None
@@ -95,19 +96,23 @@ def velocity_relation(t: np.ndarray, position: np.ndarray,
 
 def speeds(t: np.ndarray, position: np.ndarray,
            velocity: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-    """(times, mean speeds from positions, mean speeds from velocities) of one joint, over
-    SPEED_WINDOW about each time, without those across gaps and jumps."""
+    """(times, mean speeds from positions, mean speeds from velocities) of one joint, without those
+    across gaps and jumps: the change between the means over the SPEED_WINDOW before and after each
+    time. Single readings would be smoother between the times than at them, which looks like a lag
+    of half a period."""
     step = np.diff(t)
-    path = np.concatenate([[0.0], np.cumsum(0.5 * (velocity[1:] + velocity[:-1]) * step)])
+    path = integral(t, velocity[:, None])[:, 0]
     breaks = np.flatnonzero((step > SPEED_WINDOW)
                             | (np.abs(np.diff(position)) > DEGREES * JUMP_SPEED * step))
-    inside = (t - t[0] >= 0.5 * SPEED_WINDOW) & (t[-1] - t >= 0.5 * SPEED_WINDOW)
+    inside = (t - t[0] >= SPEED_WINDOW) & (t[-1] - t >= SPEED_WINDOW)
     for k in breaks.tolist():
-        inside &= (t <= t[k] - 0.5 * SPEED_WINDOW) | (t >= t[k + 1] + 0.5 * SPEED_WINDOW)
-    before, after = t[inside] - 0.5 * SPEED_WINDOW, t[inside] + 0.5 * SPEED_WINDOW
-    by_position, by_velocity = ((np.interp(after, t, x) - np.interp(before, t, x)) / SPEED_WINDOW
-                                for x in (position, path))
-    return t[inside], by_position, by_velocity
+        inside &= (t <= t[k] - SPEED_WINDOW) | (t >= t[k + 1] + SPEED_WINDOW)
+    times = t[inside]
+    areas = integral(t, np.column_stack([position - position[0], path]))
+    before, here, after = (at_times(times + shift, np.column_stack([t, areas]))
+                           for shift in (-SPEED_WINDOW, 0.0, SPEED_WINDOW))
+    by_position, by_velocity = ((after - 2.0 * here + before) / SPEED_WINDOW ** 2).T
+    return times, by_position, by_velocity
 
 
 class VelocityFit:
