@@ -112,6 +112,18 @@ def test_imu_and_dvl_turned_alike_are_named_with_what_else_may_be(ahead, quarter
     assert bool(unseen.values) == (quarters != 2) == ("set imu.rpy" in unseen.sentence)
 
 
+def test_waves_that_a_controller_opposes_reverse_no_thruster():
+    """They move the vehicle in surge and heave together, and thrust of a tenth of their force
+    answers with the opposite sign. A vehicle that thrust moves carries its own mass."""
+    thrust, dvl = logs(np.ones(8), axes=np.zeros(6), gain=4.0)
+    waves = 0.2 * np.sin(np.outer(dvl[:, 0], [1.0, 1.3]))
+    dvl[:, [1, 3]] += waves
+    force = np.linalg.pinv(ALLOCATION)[:, [0, 2]] @ (-8.0 * waves.T)
+    thrust[:, 1:] += np.cumsum(force.T, axis=0) * STEP * STRIDE
+    assert thruster_findings(thrust_windows(thrust, dvl), thrust, dvl, ALLOCATION)
+    assert thruster_findings(thrust_windows(thrust, dvl), thrust, dvl, ALLOCATION, 9.0) is None
+
+
 def test_a_boat_that_the_wind_drives_aside_is_not_called_turned():
     """No thrust acts along sway, so nothing tells its sensors' turn from a wind on the beam: a real
     boat's pointed to port for a minute, then to starboard, and half of its rows were masked."""

@@ -29,6 +29,7 @@ from ...config.sensors import ODOMETRY
 from ...model.robot import RobotModel
 from ...model.rotations import FRD_FROM_FLU
 from ...model.thrust_curve import neutral_command
+from ...model.vehicle_size import weight_limits
 from ..filters.joints import joint_limits
 from .depth_check import check_depth
 from .dvl_check import OF_PLACE, OF_UNIT, OF_WORLD, check_velocity
@@ -77,6 +78,7 @@ class SensorChecks:
         self._guessed = guessed
         self._effort_limits = robot.effort_limits
         self._allocation = np.array(config.thrusters.allocation).reshape(6, -1)
+        self._lightest = weight_limits(config)[0] / config.robot.gravity
         self._low, self._high = joint_limits(config, robot)
         vehicle = config.robot.vehicle
         # Without specific force there is nothing to check a DVL against.
@@ -266,7 +268,7 @@ class SensorChecks:
                 "vehicle was armed (if it drifted, set thrusters.source to 'zero')"),
                 harm=Harm.FOLLOWED)
         findings = None if windows is None else thruster_findings(
-            windows, logs["thrust"], logs["dvl"], self._allocation)
+            windows, logs["thrust"], logs["dvl"], self._allocation, self._lightest)
         if findings is None:
             return UNDECIDED
         return CheckResult([self._in_settings(self._by_place(finding, place))

@@ -38,6 +38,7 @@ CLEAR_OF_NOISE = 2.0
 # coupling is 0.1.
 COUPLINGS = 0.05, 0.1, 0.2
 CAP = 25.0            # on a squared deviation: a single entry proves nothing
+LEAST_DRIVEN = 0.5     # of the vehicle's mass along an axis that the thrust must carry to be judged
 
 
 class ThrustFit(NamedTuple):
@@ -163,6 +164,14 @@ def masses(allocations: np.ndarray, fit: ThrustFit) -> np.ndarray:
     known = _known(fit)
     others = most @ known / known.sum()
     return np.maximum(known * most + (1.0 - known) * others[:, None], 1e-9) * fit.levers ** 2
+
+
+def is_driven(allocation: np.ndarray, fit: ThrustFit, lightest: float) -> bool:
+    """Whether the thrust accelerates at least half of a vehicle of the mass `lightest` [kg] along
+    each axis that moves independently. What it does not, waves or a tether move, and a controller's
+    thrust that answers them makes any wiring look right."""
+    moved = _known(fit)[:3] > LEAST_DRIVEN
+    return bool((masses(allocation[None], fit)[0, :3][moved] > LEAST_DRIVEN * lightest).all())
 
 
 def explained(fit: ThrustFit) -> float:

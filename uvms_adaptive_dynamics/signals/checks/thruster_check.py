@@ -22,7 +22,13 @@ import numpy as np
 
 from .finding import Finding
 from .fits import solve
-from .thrust_fit import ThrustFit, deviation_of, explained, thrust_of_acceleration
+from .thrust_fit import (
+    ThrustFit,
+    deviation_of,
+    explained,
+    is_driven,
+    thrust_of_acceleration,
+)
 from .thruster_windows import MIN_IMPULSE_STDDEV, Windows, thrust_windows
 from .velocity_log import turned_dvl, turned_imu
 from .weak_thruster import MOST_ALIKE, weak_thruster
@@ -33,16 +39,17 @@ LEAST_DELAY, MOST_DELAY, DELAY_STEP = -0.4, 0.8, 0.1   # [s] delays that can mim
 
 
 def thruster_findings(windows: Windows | None, thrust: np.ndarray, dvl: np.ndarray,
-                      allocation: np.ndarray) -> list[Finding] | None:
+                      allocation: np.ndarray, lightest: float = 0.0) -> list[Finding] | None:
     """Findings on reversed, swapped or weak thrusters; None if there is too little motion to tell,
-    or if the configured wiring is refuted, but no other one explains the motion, which thrust may
-    have nothing to do with.
+    if something else moves the vehicle, or if the configured wiring is refuted, but no other one
+    explains the motion.
 
     Signs in the findings are relative to the configured ones. `windows` of both logs; `thrust`
-    (k, 1 + N): time and integrated thrust [N s]; `dvl` as in `frames`; allocation (6, N).
+    (k, 1 + N): time and integrated thrust [N s]; `dvl` as in `frames`; allocation (6, N);
+    lightest: least mass [kg] that the vehicle may have.
     """
     fit = thrust_of_acceleration(windows, dvl, allocation)
-    if fit is None:
+    if fit is None or not is_driven(allocation, fit, lightest):
         return None
     if allocation.shape[1] > MAX_THRUSTERS:
         return []
