@@ -569,9 +569,9 @@ FAULTS = (
           "signals/checks/test_joint_check.py"),
     Fault("a likelier wiring that is not near enough is not thought of",
           "signals/checks/thruster_check.py",
-          "as_set.total - wiring.deviation.total > wiring.certain)",
-          "as_set.total - wiring.deviation.total > wiring.certain\n"
-          "                   and (wiring.certain < 46.0 or wiring.deviation.squared < 9.0))",
+          "found = sorted(wirings(allocation, fit),",
+          "found = sorted((one for one in wirings(allocation, fit)\n"
+          "                    if one.certain < 46.0 or one.deviation.squared < 9.0),",
           "signals/checks/test_thruster_check.py"),
     Fault("orders that are nearly as likely as the best one are not thought of",
           "signals/checks/wirings.py", "if total < best + certain_gain(1))]",

@@ -23,9 +23,10 @@ from uvms_adaptive_dynamics.model.robot import RobotModel
 from uvms_adaptive_dynamics.model.rotations import from_rpy
 from uvms_adaptive_dynamics.model.vehicle import load_columns
 from uvms_adaptive_dynamics.model.wiring import driven
+from uvms_adaptive_dynamics.signals.checks import thruster_check
 from uvms_adaptive_dynamics.signals.checks.fits import listed
 from uvms_adaptive_dynamics.signals.checks.suite import SensorChecks
-from uvms_adaptive_dynamics.signals.checks.thrust_fit import thrust_of_acceleration
+from uvms_adaptive_dynamics.signals.checks.thrust_fit import deviation_of, thrust_of_acceleration
 from uvms_adaptive_dynamics.signals.checks.thruster_check import thruster_findings
 from uvms_adaptive_dynamics.signals.checks.thruster_windows import thrust_windows
 from uvms_adaptive_dynamics.signals.checks.velocity_log import dvl_place
@@ -110,6 +111,31 @@ def test_imu_and_dvl_turned_alike_are_named_with_what_else_may_be(ahead, quarter
     assert abs(abs(seen.values["imu.rpy"][2]) - abs(0.5 * np.pi * quarters)) < 1e-4
     unseen = checks._in_settings(checks._by_place(finding, place))
     assert bool(unseen.values) == (quarters != 2) == ("set imu.rpy" in unseen.sentence)
+
+
+def test_a_wiring_that_is_hardly_certain_is_named_with_those_that_hardly_are_not(monkeypatch):
+    """Commands 1 and 4 exchanged, and yaw hardly moved: reversing both gains a little more, enough
+    to be certain, and exchanging them a little less."""
+    exchanged = driven(ALLOCATION, np.array([4, 2, 3, 1, 5, 6, 7, 8]))
+    thrust, dvl = logs(np.ones(8), allocation=exchanged, axes=np.array([1, 1, 1, 1, 1, 0]),
+                       noise=0.01)
+
+    def nearly(allocation, fit):
+        return [one._replace(deviation=one.deviation._replace(
+            total=one.deviation.total + (1.0 if "swapped" in one.finding.sentence else -1.0)
+        )) for one in wirings(allocation, fit)]
+
+    def deviation(allocation, fit, moves=True):
+        found = deviation_of(allocation, fit, moves)
+        return found if allocation is not ALLOCATION else found._replace(
+            total=min(one.deviation.total + one.certain for one in wirings(allocation, fit)))
+
+    monkeypatch.setattr(thruster_check, "wirings", nearly)
+    monkeypatch.setattr(thruster_check, "deviation_of", deviation)
+    (finding,) = findings_on(thrust, dvl, ALLOCATION)
+    assert finding.sentence.startswith(
+        "thrusters 1, 4 push backwards, or thrusters 1 and 4 seem to be swapped")
+    assert finding.mend is None
 
 
 def test_waves_that_a_controller_opposes_reverse_no_thruster():

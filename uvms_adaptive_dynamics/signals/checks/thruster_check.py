@@ -53,32 +53,33 @@ def thruster_findings(windows: Windows | None, thrust: np.ndarray, dvl: np.ndarr
         return None
     if allocation.shape[1] > MAX_THRUSTERS:
         return []
-    better = _better(allocation, fit)
-    if better and not _explains(better[0], fit):
+    likely = _likely(allocation, fit)
+    if likely and not _explains(likely[0], fit):
         return None
     # (a likelier wiring that does not explain the motion refutes those that are less likely)
-    if not better or better[0].deviation.squared >= explained(fit):
+    if not likely or likely[0].deviation.squared >= explained(fit):
         weak = weak_thruster(fit.windows, dvl, allocation)
-        return weak if weak or not better else None
+        return weak if weak or not likely else None
     # A delay can look like another wiring, so the wiring must be needed at the best delay too.
     delayed = (thrust_windows(np.column_stack([thrust[:, 0] + delay, thrust[:, 1:]]), dvl)
                for delay in np.arange(LEAST_DELAY, MOST_DELAY + DELAY_STEP / 2, DELAY_STEP))
     late = thrust_of_acceleration(min(delayed, key=_unexplained), dvl, allocation)
-    if late is None or not _better(allocation, late):
+    if late is None or not _likely(allocation, late):
         return []
     # Among so many orders with reversals, some come near to what a dead thruster does.
-    turned = {"thrusters.allocation", "thrusters.signs"} <= better[0].finding.values.keys()
+    turned = {"thrusters.allocation", "thrusters.signs"} <= likely[0].finding.values.keys()
     others = weak_thruster(fit.windows, dvl, allocation) if turned else []
-    return [_with_rivals(better, allocation, others)]
+    return [_with_rivals(likely, allocation, others)]
 
 
-def _better(allocation: np.ndarray, fit: ThrustFit) -> list[Wiring]:
-    """Wirings that fit with certainty better than the configured one, most likely first."""
-    as_set = deviation_of(allocation, fit)
+def _likely(allocation: np.ndarray, fit: ThrustFit) -> list[Wiring]:
+    """All wirings, most likely first, if that one fits with certainty better than the configured
+    one; else none."""
     # Between equal fits, prefer the smaller family.
-    return sorted((wiring for wiring in wirings(allocation, fit)
-                   if as_set.total - wiring.deviation.total > wiring.certain),
-                  key=lambda wiring: wiring.deviation.total + wiring.certain)
+    found = sorted(wirings(allocation, fit),
+                   key=lambda wiring: wiring.deviation.total + wiring.certain)
+    best, as_set = found[0], deviation_of(allocation, fit)
+    return found if as_set.total - best.deviation.total > best.certain else []
 
 
 def _explains(wiring: Wiring, fit: ThrustFit) -> bool:
