@@ -43,6 +43,18 @@ def test_the_share_is_that_of_the_thrust(thruster, share):
     assert found == pytest.approx(share, abs=0.1)
 
 
+@pytest.mark.parametrize("seed", [1, 2, 7])
+def test_what_waves_hide_is_not_taken_for_none(seed):
+    """Six seconds after half of the thrust was lost, -1.0 to 1.0 were the likeliest."""
+    share = np.where(np.arange(8) == 3, 0.5, 1.0)
+    thrust, dvl = logs(np.ones(8), 36.0, seed, noise=0.03, later=(30.0, share))
+    rng = np.random.default_rng(seed)
+    w, phase = 2 * np.pi * rng.uniform(0.15, 0.4, (6, 6)), rng.uniform(0.0, 6.0, (6, 6))
+    waves = np.sin(dvl[:, 0, None, None] * w + phase).sum(axis=2)
+    dvl[:, 1:7] += waves * np.array([0.1, 0.1, 0.1, 0.05, 0.05, 0.1])
+    assert share_since(thrust, dvl, ALLOCATION, 3, (25.0, 30.0)) == pytest.approx(0.5, abs=0.25)
+
+
 def test_without_motion_or_an_onset_nothing_is_told():
     thrust, dvl = weakened(3, 0.3)
     assert share_since(thrust, dvl, ALLOCATION, 3, ()) is None

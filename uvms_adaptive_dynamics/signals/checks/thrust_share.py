@@ -26,14 +26,15 @@ import numpy as np
 
 from .fits import orthonormal, unexplained
 from .thruster_windows import thrust_windows
+from .wirings import certain_gain
 
 TRIED_SHARES = np.linspace(-1.0, 1.0, 81)     # of its thrust; negative: it pushes backwards
 
 
 def share_since(thrust: np.ndarray, dvl: np.ndarray, allocation: np.ndarray, thruster: int,
                 onsets: Sequence[float]) -> float | None:
-    """The likeliest share of its thrust that a thruster, by index, has given since the likeliest of
-    these times [s]; None if there is too little motion to tell.
+    """The expected share of its thrust that a thruster, by index, has given since the likeliest of
+    these times [s]; negative only if that is certain; None if there is too little motion to tell.
 
     thrust (k, 1 + N), dvl (k, 22): the logs, as in `frames`, from before and after the fault;
     allocation (6, N)."""
@@ -44,13 +45,23 @@ def share_since(thrust: np.ndarray, dvl: np.ndarray, allocation: np.ndarray, thr
     y = unexplained(basis, windows.slow[:, :6])
     wrench = unexplained(basis, windows.impulse @ allocation.T)
     t, impulse = thrust[:, 0], thrust[:, 1 + thruster]
-    found: list[tuple[float, float]] = []
+    cost: list[np.ndarray] = []
     for onset in onsets:
         since = np.where(t > onset, impulse - np.interp(onset, t, impulse), 0.0)
         part = windows.impulses(np.column_stack([t, since]), dvl[:, 0], 1)[0][:, 0]
-        left = _left(y, wrench, unexplained(basis, part), allocation[:, thruster])
-        found.append((float(left.min()), float(TRIED_SHARES[np.argmin(left)])))
-    return min(found)[1] if found else None
+        cost.append(_left(y, wrench, unexplained(basis, part), allocation[:, thruster]))
+    if not cost:
+        return None
+    # twice the negative log likelihood of each share
+    independent = windows.independent(basis.shape[1] + wrench.shape[1])
+    total = independent * np.min(cost, axis=0)
+    forwards = TRIED_SHARES >= 0.0
+    if total[forwards].min() - total.min() > certain_gain(1):
+        return float(TRIED_SHARES[np.argmin(total)])
+    # After seconds of a fault, a half and none of the thrust may be as likely: their mean is least
+    # wrong.
+    weight = np.exp(-0.5 * (total - total[forwards].min())) * forwards
+    return float(weight @ TRIED_SHARES / weight.sum())
 
 
 def _left(y: np.ndarray, wrench: np.ndarray, part: np.ndarray, column: np.ndarray) -> np.ndarray:
