@@ -171,7 +171,7 @@ FAULTS = (
           "uncertainty/test_added_direction.py::"
           "test_a_channel_that_fits_exactly_does_not_spoil_the_others"),
     Fault("a pull is another order of the commands", "estimation/changes.py",
-          "return self.beats_pull and ", "return ", "estimation/test_changes.py::"
+          "return (self.beats_pull and ", "return (", "estimation/test_changes.py::"
           "test_another_wiring_must_be_far_likelier_than_a_pull"),
     Fault("a pull may be of any size along an axis that nothing drives",
           "estimation/hypotheses.py", "residual=without_load(rows), weight=weight",

@@ -31,6 +31,7 @@ from uvms_adaptive_dynamics.estimation.changes import (
     CHANGE_EVIDENCE_NATS,
     CONFIRMED_NATS,
     EvidenceChangeDetector,
+    _Cause,
 )
 from uvms_adaptive_dynamics.estimation.estimate_uncertainty import StatedUncertainty
 from uvms_adaptive_dynamics.estimation.estimator import Estimator
@@ -47,6 +48,7 @@ from uvms_adaptive_dynamics.estimation.row_excitation import Excited
 from uvms_adaptive_dynamics.estimation.scale_hypotheses import EffortScale, ThrustScale
 from uvms_adaptive_dynamics.estimation.thruster_hypotheses import (
     CommandOrder,
+    ThrustCurves,
     thruster_scale,
 )
 from uvms_adaptive_dynamics.model.covariance import deviations
@@ -1175,3 +1177,24 @@ def test_a_gap_in_time_ends_a_look(setup):
         if k % 10 == 9:
             estimator.solve()
     assert estimator.changes == 0
+
+
+@pytest.mark.parametrize("driven_by_thrust", [False, True])
+def test_commands_that_answer_waves_are_in_no_other_order(driven_by_thrust):
+    """An order in which the thrust cancels explains them best, but moves nothing."""
+    rng = np.random.default_rng(0)
+    allocation = RobotModel.from_config(Config()).allocation
+    order = CommandOrder("order of the commands", np.ones(8), allocation)
+    wired = driven(allocation, np.array([2, 1, 3, 4, 5, 6, 7, 8]))
+    # of a surge that the controller opposes
+    thrust = np.outer(rng.normal(size=200), np.linalg.pinv(allocation)[:, 0])
+    if driven_by_thrust:
+        thrust = rng.normal(size=(200, 8))
+    measured = thrust @ allocation.T
+    predicted = thrust @ wired.T if driven_by_thrust else np.zeros_like(measured)
+    residual = measured - predicted + 0.01 * rng.normal(size=measured.shape)
+    rows = RecentRows(np.zeros((200, 6, 1)), predicted, residual, np.full((200, 6), 100.0),
+                      np.full(6, 200.0), measured=measured, thrust=thrust, allocation=allocation)
+    curves = ThrustCurves.of(allocation, 0.1, np.zeros((0, 6, 8)))
+    assert order.evidence(rows)[0] > CHANGE_EVIDENCE_NATS
+    assert _Cause(order, order, [order], "", False, curves).drives(rows) == driven_by_thrust

@@ -36,6 +36,7 @@ from ..config import Config
 from ..model.parameters import ParameterTable
 from ..model.robot import RobotModel
 from ..model.scales import Scales
+from ..model.vehicle_size import LEAST_DRIVEN
 from .accepted_change import (
     EXTERNAL_FORCE,
     Change,
@@ -151,7 +152,19 @@ class _Cause(NamedTuple):
 
     def is_certain(self, then: RecentRows) -> bool:
         """Whether all that is more common than it is less likely."""
-        return self.beats_pull and self.beats_grown_noise(then) and self.beats_curves(then)
+        return (self.beats_pull and self.drives(then) and self.beats_grown_noise(then)
+                and self.beats_curves(then))
+
+    def drives(self, then: RecentRows) -> bool:
+        """Whether the thrust causes most of the motion, if single thrusters are said to have
+        changed: a controller's thrust that answers waves is explained best where it cancels."""
+        one = self.hypothesis
+        if not isinstance(one, (ThrusterScale, CommandOrder)) or then.measured is None:
+            return True
+        effect = one.effect(one.evidence(then)[1], then)
+        weight = then.weight * (effect != 0.0).any(axis=0)
+        left = float(np.sum(weight * (then.residual - effect) ** 2))
+        return left < (1.0 - LEAST_DRIVEN) * float(np.sum(weight * (then.measured - effect) ** 2))
 
     def beats_grown_noise(self, then: RecentRows) -> bool:
         """Whether it is likelier than that the noise has grown. For several parts that fail at once

@@ -38,6 +38,10 @@ BLUEROV2_WEIGHT = BLUEROV2_WU2018[[name for name, _, _ in VEHICLE_PARAMETERS].in
 # Factor within which the weighed mass of vehicle and arm is the vehicle's: the usual limits are as
 # wide. The arm is part of what was weighed; ballast is added and taken off.
 WEIGHED_WITHIN = 1.4
+# Share of the lightest vehicle's mass along an axis, or of its efforts' power, that thrust must
+# explain to be judged there: with less, waves or a tether move the vehicle, and a controller's
+# thrust answers.
+LEAST_DRIVEN = 0.5
 # Exponent of the weight by which quantities of similar vehicles scale, by unit: lengths with the
 # cube root, drag with area; each moment and each angular rate adds one length.
 POWER_OF_WEIGHT = {

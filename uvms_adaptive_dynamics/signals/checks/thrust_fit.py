@@ -27,6 +27,7 @@ import numpy as np
 
 from ...model.jackknife import covariance
 from ...model.normal import NORMAL_MEDIAN, chi_squared
+from ...model.vehicle_size import LEAST_DRIVEN
 from .fits import STRETCHES, solve
 from .thruster_windows import MIN_IMPULSE_STDDEV, MIN_VELOCITY_STDDEV, Windows
 
@@ -38,7 +39,6 @@ CLEAR_OF_NOISE = 2.0
 # coupling is 0.1.
 COUPLINGS = 0.05, 0.1, 0.2
 CAP = 25.0            # on a squared deviation: a single entry proves nothing
-LEAST_DRIVEN = 0.5     # of the vehicle's mass along an axis that the thrust must carry to be judged
 
 
 class ThrustFit(NamedTuple):
