@@ -134,7 +134,12 @@ def test_thrusters_that_do_not_carry_the_arm_are_wrong_if_those_that_do_are_righ
                         lambda fit, joints: scale(of_all, 0.05, 7.0, False))
     monkeypatch.setattr(f"{module}.scale_of", lambda fit, which, judged_by_channels: (
         alone[int(np.argmax(which))]))
-    found = thrust_scale(SimpleNamespace(predicted=np.zeros((1, 10))), 4, 0.05, (SIDEWAYS, UP))
+    fit = SimpleNamespace(predicted=np.zeros((1, 10)), valid=np.ones((1, 10), bool),
+                          solution=np.array([20.0, 30.0, 0.0]))
+    found = thrust_scale(fit, 4, 0.05, (SIDEWAYS, UP), 10.0)
     assert (found and found.factor) == factor
+    # by the other axes' thrust; along a level one something else moved the vehicle
+    fit.solution[:] = 0.3, 30.0, 200.0
+    assert thrust_scale(fit, 4, 0.05, (SIDEWAYS, UP), 10.0) is None
     if found is not None:
         assert "for thrusters 1, 2, 3 and 4 only" in found.finding().sentence

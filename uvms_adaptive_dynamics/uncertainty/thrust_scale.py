@@ -31,6 +31,7 @@ from typing import NamedTuple
 import numpy as np
 
 from ..model.sample import VEHICLE_CHANNELS
+from ..model.vehicle_size import LEAST_DRIVEN
 from .added_direction import MIN_PIECES, Coefficient, RobustFit
 from .arm_evidence import LEAST_COST_GAIN, LEAST_FACTOR, Scale, scale_of, scale_of_all
 from .evidence import ReportedFinding
@@ -147,10 +148,23 @@ class ThrustRatio(NamedTuple):
 
 
 def thrust_scale(fit: RobustFit, joints: int, efforts_stddev: float,
-                 drives: Sequence[Drive] = ()) -> ThrustRatio | None:
+                 drives: Sequence[Drive] = (), lightest: float = 0.0) -> ThrustRatio | None:
     """The scale from a fit whose last `joints` channels are efforts of joints; None if the fit does
-    not bound it. efforts_stddev: see `ThrustRatio`; drives: of the thrusters, none if the wrench is
-    measured.
+    not bound it, or if the vehicle's mass by it is impossible. efforts_stddev: see `ThrustRatio`;
+    drives: of the thrusters, none if the wrench is measured; lightest: least mass [kg] that the
+    vehicle may have.
+    """
+    found = _likeliest_scale(fit, joints, efforts_stddev, drives)
+    if found is None or not lightest:
+        return found
+    axes = [axis for drive in (found.part.drives if found.part else drives) for axis in drive.axes]
+    masses = found.factor * fit.solution[[k for k in axes if k < 3 and fit.valid[:, k].any()]]
+    return found if (masses > LEAST_DRIVEN * lightest).all() else None
+
+
+def _likeliest_scale(fit: RobustFit, joints: int, efforts_stddev: float,
+                     drives: Sequence[Drive]) -> ThrustRatio | None:
+    """`thrust_scale`, whatever the vehicle's mass is by it.
 
     It is that of all thrust, unless one drive alone explains the rows better with odds of a
     thousand. Then it is this drive's if that is beyond doubt, but nobody's if the arm denies it:
