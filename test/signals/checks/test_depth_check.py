@@ -25,13 +25,15 @@ BOUNDS = (0.95, 1.05)
 T = np.arange(0.0, 30.0, 0.1)
 
 
-def logs(scale=1.0, turn=0.0, waves=0.0, seed=0):
-    """Down a slope at .5 m/s ahead, with a little heave; the DVL is pitched by `turn` [rad]. The
-    depth is the true one times `scale`, less this share of the waves that the vehicle rides."""
+def logs(scale=1.0, turn=0.0, waves=0.0, seed=0, descent=1.0):
+    """Down a slope at .5 m/s ahead, `descent` times as fast as usual, with a little heave; the DVL
+    is pitched by `turn` [rad]. The depth is the true one times `scale`, less this share of the
+    waves that the vehicle rides."""
     rng = np.random.default_rng(seed)
     ride = 0.05 * np.sin(1.1 * T + seed) + 0.02 * np.sin(0.7 * T)
     v = np.column_stack([0.5 + 0.05 * np.sin(0.3 * T), 0.02 * np.sin(0.5 * T),
-                         0.06 + 0.04 * np.sin(0.4 * T + seed) + np.gradient(ride, T)])
+                         descent * (0.06 + 0.04 * np.sin(0.4 * T + seed))
+                         + np.gradient(ride, T)])
     z = 5.0 + np.concatenate([[0.0], np.cumsum(0.05 * (v[1:, 2] + v[:-1, 2]))])
     seen = v @ from_rpy(0.0, turn, 0.0).T + 0.004 * rng.normal(size=v.shape)
     one, zero = np.tile(np.eye(3).ravel(), (T.size, 1)), np.zeros((T.size, 3))
@@ -72,4 +74,11 @@ def test_waves_that_the_vehicle_rides_are_no_scale():
     changes by half as much as the vehicle descends."""
     found = [logs(waves=0.8, seed=seed) for seed in range(20)]
     assert sum(depth_fit(one, np.eye(3), CONFIG).is_outside(BOUNDS) for one in found) > 10
+    assert not any(check_depth(one, CONFIG, np.eye(3)).findings for one in found)
+
+
+def test_a_vehicle_that_keeps_its_depth_in_waves_shows_no_scale():
+    """Nothing slower tells that the pressure's change is too small."""
+    found = [logs(waves=0.4, seed=seed, descent=0.0) for seed in range(20)]
+    assert sum(depth_fit(one, np.eye(3), CONFIG).is_outside(BOUNDS) for one in found) > 5
     assert not any(check_depth(one, CONFIG, np.eye(3)).findings for one in found)

@@ -71,7 +71,12 @@ class DepthFit(NamedTuple):
 
     def is_of_waves(self, slow: DepthFit | None) -> bool:
         """Whether `slow`, the fit over longer windows, shows the right scale instead: under waves
-        that the vehicle rides, the pressure changes less than its depth, but only for seconds."""
+        that the vehicle rides, the pressure changes less than its depth, but only for seconds. A
+        vehicle that keeps its depth shows nothing else, so a smaller change may be of waves then.
+        """
+        if 0.0 < self.gain < 1.0 and (slow is None
+                                      or abs(slow.gain - 1.0) < Z999 * slow.error):
+            return True
         return slow is not None and slow.error < abs(self.gain - 1.0) and (
             abs(slow.gain - 1.0) < abs(slow.gain - self.gain))
 
@@ -91,8 +96,9 @@ class DepthFit(NamedTuple):
 
 
 def depth_fit(logs: dict[str, np.ndarray], turn: np.ndarray, config: Config,
-              window: float = CHANGE_WINDOW) -> DepthFit | None:
-    """Fit of the depth's change to the integrated velocity over windows of this length [s].
+              window: float = CHANGE_WINDOW, of_means: bool = False) -> DepthFit | None:
+    """Fit of the depth's change to the integrated velocity over windows of this length [s]; of
+    means: from one window's mean to the next one's, in which waves average out.
 
     `turn` (3, 3) rotates the DVL's velocity into the IMU's axes; `logs` as in `frames`. None if the
     log is too short.
@@ -105,13 +111,17 @@ def depth_fit(logs: dict[str, np.ndarray], turn: np.ndarray, config: Config,
     # two, and what is level then descends.
     path = integral(t, np.hstack([n3 * at_depth, np.cross(at_depth, n3)]))
     lag = rows_in(t, window)
-    inside = ((t[:-lag] >= depth[0, 0]) & (t[lag:] <= depth[-1, 0])
-              & (t[lag:] - t[:-lag] < 1.5 * window))
+    moved = np.column_stack([path, np.interp(t, depth[:, 0], depth[:, 1])])
+    begin, end, length = t[:-lag], t[lag:], window
+    if of_means:
+        area = integral(t, moved)
+        moved = (area[lag:] - area[:-lag]) / (end - begin)[:, None]
+        begin, end, length = t[:-2 * lag], t[2 * lag:], 2 * window
+    inside = (begin >= depth[0, 0]) & (end <= depth[-1, 0]) & (end - begin < 1.5 * length)
     if inside.sum() < MIN_DEPTH_WINDOWS:
         return None
-    level = np.interp(t, depth[:, 0], depth[:, 1])
-    change, moved_by = (level[lag:] - level[:-lag])[inside], (path[lag:] - path[:-lag])[inside]
-    by_velocity, by_turn = np.hsplit(moved_by, [3])
+    by_velocity, by_turn, change = np.split((moved[lag:] - moved[:-lag])[inside], [3, 6], axis=1)
+    change, lag = change[:, 0], rows_in(t, length)
     by_axis, covariance, _ = regression(by_velocity, change, lag)
     # Free, it would stand in for the scale where the vehicle descends on a slope.
     x, stddev = np.column_stack([by_velocity.sum(axis=1), by_turn]), [math.inf, *3 * [MIN_TILT]]
@@ -123,9 +133,9 @@ def depth_fit(logs: dict[str, np.ndarray], turn: np.ndarray, config: Config,
     error = math.sqrt(max(covariance_of_whole[0, 0], variance(without)))
     power = float(np.mean(by_velocity[:, 2] ** 2))
     real = power - _noise_of_path(dvl, lag)
-    moved = real > max(MIN_DEPTH_RMS ** 2, (1 - LARGEST_NOISE) * power)
-    errors = np.sqrt(np.diagonal(covariance)) if moved else np.full(3, np.inf)
-    return DepthFit(by_axis, errors, float(whole[0]), error if moved else math.inf, explained)
+    heaved = real > max(MIN_DEPTH_RMS ** 2, (1 - LARGEST_NOISE) * power)
+    errors = np.sqrt(np.diagonal(covariance)) if heaved else np.full(3, np.inf)
+    return DepthFit(by_axis, errors, float(whole[0]), error if heaved else math.inf, explained)
 
 
 def _noise_of_path(dvl: np.ndarray, lag: int) -> float:
@@ -167,7 +177,7 @@ def check_depth(logs: dict[str, np.ndarray], config: Config, turn: np.ndarray) -
             f"depth does not follow the heave velocity {seen}; check that the sensor works, its "
             "topic (depth.topic) and its unit (depth.unit)"), harm=Harm.SLIGHT)
     if fit.is_outside(SCALE_TOLERANCE) and not fit.is_of_waves(
-            depth_fit(logs, turn, config, SLOW_WINDOW)):
+            depth_fit(logs, turn, config, SLOW_WINDOW, of_means=True)):
         of_imu = velocity_map(logs["dvl"], dvl_place(config))
         if of_imu is not None and fit.blames_dvl(of_imu):
             return UNDECIDED        # velocities that are wrong themselves judge no depth
