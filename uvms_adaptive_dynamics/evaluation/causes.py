@@ -31,7 +31,7 @@ from ..signals.filters.joints import CONTRADICT, MISPLACED, NO_EFFORT
 from ..signals.filters.thrusters import SETTLING
 from ..signals.front_end import SignalFrontEnd
 from ..signals.gates.clipped import AT_LIMIT, LARGER_RANGE
-from ..signals.gates.joint_gates import IMPOSSIBLE_EFFORT, NO_EFFORTS
+from ..signals.gates.joint_gates import DO_NOT_FIT, IMPOSSIBLE_EFFORT, NO_EFFORTS, STANDS_STILL
 from ..signals.masks import FOUND_WRONG, SILENT_ROLES
 from ..signals.topics import topic_setting
 from ..uncertainty.evidence import NO_FAULTS
@@ -50,7 +50,7 @@ ADVICE_FOR_REFUSAL = {
                     "keep the DVL within its range of the bottom"),
     NO_PULSE: "arm the vehicle; if it was, check thrusters.channels and thrusters.unit"}
 # First words of the doubts on an input that lead to each mask.
-DOUBTS = {CONTRADICT: ("positions and velocities do not fit",),
+DOUBTS = {CONTRADICT: (DO_NOT_FIT, STANDS_STILL),
           DVL_CONTRADICTS: (OUTLIER,), NO_DVL: (AT_LIMIT,), NO_EFFORT: ("effort", NO_EFFORTS)}
 # What to do about the other mask reasons.
 ADVICE_FOR_REASON = {
@@ -218,6 +218,8 @@ def _check(reason: str, state: InputState, doubts: Sequence[tuple[str, int]],
         return "make the driver fill in the efforts of every message"
     if any(doubt == AT_LIMIT for doubt, _ in doubts):
         return LARGER_RANGE
+    if any(doubt.startswith(STANDS_STILL) for doubt, _ in doubts):
+        return "check that joint's encoder and its connection"
     if reason == NO_EFFORT and channels:
         return ("if the driver measures none, set joint_states.effort_masked: "
                 f"[{', '.join(channels)}]")

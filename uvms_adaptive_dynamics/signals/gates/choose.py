@@ -27,6 +27,7 @@ from .innovations import InnovationGate
 from .joint_consistency import JointConsistency
 from .repeats import RepeatGate
 from .spikes import LOOKAHEAD, GatedRow, SpikeGate
+from .stuck_positions import StuckPositions
 from .stuck_velocities import StuckVelocities
 from .two_publishers import PublisherGate
 from .velocity_fit import VelocityFit
@@ -89,6 +90,15 @@ class NoStuckVelocities(StuckVelocities):
         return self._stuck
 
 
+class NoStuckPositions(StuckPositions):
+    """See `StuckPositions`; every position is assumed to be measured."""
+
+    def stuck(self, t: float, position: Sequence[float], velocity: Sequence[float],
+              held: float) -> list[bool]:
+        """See `StuckPositions.stuck`."""
+        return self._stuck
+
+
 class NoVelocityFit(VelocityFit):
     """See `VelocityFit`; every velocity is assumed to be its position's derivative."""
 
@@ -143,6 +153,11 @@ def joint_consistency(gates: bool, joints: int, position_stddev: float) -> Joint
     """A `JointConsistency`, with gates=False one that accepts everything; other arguments as there.
     """
     return (JointConsistency if gates else NoJointConsistency)(joints, position_stddev)
+
+
+def stuck_positions(gates: bool, joints: int) -> StuckPositions:
+    """A `StuckPositions`, with gates=False one that accepts everything; joints as there."""
+    return (StuckPositions if gates else NoStuckPositions)(joints)
 
 
 def stuck_velocities(gates: bool, joints: int, position_stddev: float) -> StuckVelocities:

@@ -20,7 +20,14 @@ from collections.abc import Callable, Sequence
 
 from ...config import Config
 from ...model.robot import RobotModel
-from .choose import joint_consistency, repeat_gate, spike_gate, stuck_velocities, velocity_fit
+from .choose import (
+    joint_consistency,
+    repeat_gate,
+    spike_gate,
+    stuck_positions,
+    stuck_velocities,
+    velocity_fit,
+)
 from .contradictions import Contradictions
 from .spikes import GatedRow
 
@@ -30,6 +37,8 @@ JOINT_QUIET = 0.5             # [s] without a contradiction after which readings
 NOT_FINITE = "effort of a joint is not finite"
 NO_EFFORTS = "no efforts (if the driver has none: joint_states.effort_masked)"
 IMPOSSIBLE_EFFORT = "effort out of range"
+DO_NOT_FIT = "positions and velocities do not fit each other: "
+STANDS_STILL = "position stays the same while the velocity says that the joint moves: "
 
 
 class JointGates:
@@ -61,12 +70,13 @@ class JointGates:
         self._consistency = joint_consistency(gates, n, settings.position_stddev)
         self._repeats = repeat_gate(gates, n)
         self._unmeasured = stuck_velocities(gates, n, settings.position_stddev)
+        self._standing = stuck_positions(gates, n)
         self._velocity_fit = velocity_fit(gates, n)
 
     def reset(self) -> None:
         """Forget all readings."""
         for part in (self._spikes, self._consistency, self._repeats, self._unmeasured,
-                     self._velocity_fit):
+                     self._standing, self._velocity_fit):
             part.reset()
         self.contradictions = Contradictions()
 
@@ -142,10 +152,17 @@ class JointGates:
         if t - last > longest_gap:
             self._consistency.restart()
             self._unmeasured.reset()
+            self._standing.reset()
         row = self._without_unfit_velocities(t, row)
-        if not self._consistency.fits(t, row[:n], row[n:2 * n]):
+        standing = self._standing.stuck(t, row[:n], row[n:2 * n], longest_gap)
+        if any(standing):
+            # Where the joint is then tells no jump and no scale, as after a gap.
+            self._consistency.restart()
+            self.contradictions.add(self._standing.since, t)
+            self._on_reject("joint_states", STANDS_STILL + self._joints[standing.index(True)])
+        elif not self._consistency.fits(t, row[:n], row[n:2 * n]):
             self.contradictions.add(min(last, self._consistency.wrong_since), t)
-            self._on_reject("joint_states", "positions and velocities do not fit each other: "
+            self._on_reject("joint_states", DO_NOT_FIT
                             + self._joints[self._consistency.worst])
         elif self.contradictions.is_open and t - self.contradictions.last > JOINT_QUIET:
             self.contradictions.close()

@@ -23,6 +23,7 @@ import numpy as np
 from ...signals.decode.input_state import SILENCE_TIMEOUTS
 from ...simulation.faults.delivery import Frozen, Lost
 from ...simulation.faults.values import (
+    LaggingField,
     altered,
     filled,
     headed,
@@ -88,6 +89,10 @@ def glitch_cases(onset: float) -> list[Case]:
                    (altered(f, filled(math.nan), onset, end),), Expected(role, ("finite|NaN",)),
                    REJECTED_LIMITS, short=f == "effort") for f, role in FIELD_ROLES.items()]
     found += [
+        Case("positions of the joints frozen for 3 s, velocities go on", "glitch",
+             "masked from when they froze",
+             (LaggingField("joint_states", onset, onset + 3.0, "position", math.inf),),
+             Expected("joint_states", ("stays the same|fit",)), REJECTED_LIMITS),
         Case("heading turned by 30 degrees for 5 s", "glitch", "masked where it jumps",
              (altered("orientation", headed(math.radians(30.0)), onset, onset + 5.0),),
              Expected("imu", REJECTED), REJECTED_LIMITS),
