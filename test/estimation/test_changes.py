@@ -25,7 +25,11 @@ from campaign_cases import also, first
 from scipy.stats import multivariate_normal
 
 from uvms_adaptive_dynamics.config import Config
-from uvms_adaptive_dynamics.estimation.accepted_change import Checkpoint, Restoration
+from uvms_adaptive_dynamics.estimation.accepted_change import (
+    Checkpoint,
+    FactorsRestoration,
+    Restoration,
+)
 from uvms_adaptive_dynamics.estimation.change_evidence import GrownNoise
 from uvms_adaptive_dynamics.estimation.changes import (
     CHANGE_EVIDENCE_NATS,
@@ -256,6 +260,34 @@ def test_what_was_known_is_restored_with_its_factors_on_measurements(efforts, se
         found.append(detector.judge(row, Excited(every, every), Settled, present, EXACT))
     first = next(one for one in found if one is not None)
     assert isinstance(first, Restoration) and first.known is checkpoint
+
+
+def test_factors_that_a_burst_of_errors_gave_are_withdrawn_and_the_estimate_stays():
+    """Commands that stood still were taken for a change of the efforts. As they are right again,
+    the estimate predicts them without the correction, as well as the earlier one does."""
+    table, detector = settled_detector()
+    present = Scales(np.r_[0.5, np.ones(9)], 1.0, np.ones(0))
+    pi = np.zeros(table.size)
+    pi[0] = 2.0
+    checkpoint = Checkpoint("commands", pi, SAME, SimpleNamespace(noise=None))
+    detector.remember(checkpoint)
+    every, found, rng = np.ones(10, bool), [], np.random.default_rng(5)
+    for k in range(300):
+        Y = np.zeros((10, table.size))
+        Y[0, 0] = 5.0 * np.sin(.1 * k)
+        measured = (Y @ pi + .1 * rng.normal(size=10)) * present.effort
+        row = SimpleNamespace(
+            regressor=Y, measured=measured, predicted=Y @ pi, tau_known=np.zeros(10),
+            residual=measured - Y @ pi, valid=every, parameter_variance=np.zeros(10),
+            by_velocity=None, by_thruster=None, R_nb=np.eye(3), load=np.zeros(12), pi=pi)
+        found.append(detector.judge(row, Excited(every, every), Settled, present, EXACT))
+    first = next(one for one in found if one is not None)
+    assert isinstance(first, FactorsRestoration) and first.known is checkpoint
+    dropped = []
+    information = SimpleNamespace(return_noise=lambda noise: None,
+                                  drop_window=lambda: dropped.append(True))
+    assert first.follow(information, pi + 1, present) == (pytest.approx(pi + 1), SAME, None)
+    assert dropped and "back to its earlier state since 3.0 s" in first.sentence(3.0)
 
 
 def test_residuals_of_other_predictions_and_factors():

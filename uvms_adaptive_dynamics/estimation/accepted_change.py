@@ -358,3 +358,20 @@ class Restoration(Change):
         """See `Change.sentence`."""
         return (f"{self.part}: back to its earlier state since {since:.1f} s; what was known "
                 "before the change is restored")
+
+
+@dataclass(frozen=True)
+class FactorsRestoration(Restoration):
+    """Return to the factors on measurements before an earlier change; the estimate stays."""
+
+    def follow(self, information: InformationState, pi: np.ndarray,
+               scales: Scales) -> Followed | None:
+        """See `Change.follow`."""
+        self._return_noise(information)
+        information.drop_window()
+        return Followed(pi, self.known.scales, None)
+
+    def sentence(self, since: float) -> str:
+        """See `Change.sentence`."""
+        return (f"{self.part}: back to its earlier state since {since:.1f} s; no longer corrected, "
+                "what has been learnt since stays")

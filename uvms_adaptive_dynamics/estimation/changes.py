@@ -41,6 +41,7 @@ from .accepted_change import (
     EXTERNAL_FORCE,
     Change,
     Checkpoint,
+    FactorsRestoration,
     LoadChange,
     Restoration,
     RobotChange,
@@ -397,14 +398,21 @@ class EvidenceChangeDetector:
 
     def _restored(self, check: _Check, scales: Scales) -> Change | None:
         """Restore knowledge from before a change if it predicts better again: overwhelmingly, or
-        at two checks in a row. It has nothing to fit, so every row that it explains is evidence."""
+        at two checks in a row. It has nothing to fit, so every row that it explains is evidence.
+        What was learnt since is not given up where the factors on measurements are enough."""
         better = {}
         for k, known in enumerate(self._known):
-            odds, length = max((_gain_of(known, rows, scales), length)
-                               for length, rows in check.since.items())
+            gains = [(_gains_of(known, rows, scales), length)
+                     for length, rows in check.since.items()]
+            estimate = max((both - max(factors, 0.0), length)
+                           for (both, factors), length in gains)
+            if estimate[0] > RESTORED_NATS:
+                better[k] = *estimate, Restoration
+                continue
+            odds, length = max((factors, length) for (_, factors), length in gains)
             if odds > RESTORED_NATS:
-                better[k] = odds, length
-        restorable = [k for k, (odds, _) in better.items()
+                better[k] = odds, length, FactorsRestoration
+        restorable = [k for k, (odds, *_) in better.items()
                     if odds > CHANGE_EVIDENCE_NATS or k in self._better]
         self._better = list(better)
         if not restorable:
@@ -412,8 +420,9 @@ class EvidenceChangeDetector:
         best = max(restorable, key=lambda k: better[k][0])
         known = self._known.pop(best)
         self._restart()
-        return Restoration(known.part, better[best][1] * self._rows.stride,
-                           known.information.noise, known)
+        _, length, restoration = better[best]
+        noise = known.information.noise if restoration is Restoration else check.noise
+        return restoration(known.part, length * self._rows.stride, noise, known)
 
     def _restart(self) -> None:
         """Start over: earlier rows belong to the decision just made."""
@@ -426,13 +435,12 @@ def _noise_of(information: InformationState) -> tuple[PastNoise, SpanVariance]:
     return information.noise_record(), SpanVariance.of(information)
 
 
-def _gain_of(known: Checkpoint, rows: RecentRows, scales: Scales) -> float:
-    """ln likelihood ratio of the rows by the kept estimate with its factors on measurements,
-    against the present one with its own (`scales`) or with the kept ones: where these are enough,
-    what was learnt since is not given up."""
+def _gains_of(known: Checkpoint, rows: RecentRows, scales: Scales) -> tuple[float, float]:
+    """ln likelihood ratios of the rows with the factors on measurements of a kept state, against
+    the present estimate with its own (`scales`): by the kept estimate, by the present one."""
     kept, present = (rows.residual_of(predicted, known.scales, scales)
                      for predicted in (rows.Y @ known.pi, rows.predicted))
-    return log_likelihood_ratio(rows, kept) - max(log_likelihood_ratio(rows, present), 0.0)
+    return log_likelihood_ratio(rows, kept), log_likelihood_ratio(rows, present)
 
 
 def change_detector(config: Config, robot: RobotModel, free: np.ndarray, directional: bool,
