@@ -30,7 +30,7 @@ def test_joint_at_rest_and_at_its_stop_are_masked(clean):
     def corrupt(role, message, t):
         if role == "joint_states":
             position, velocity = message.position.copy(), message.velocity.copy()
-            position[0], velocity[0] = robot.arm.limits_high[0], 0.3
+            position[0], velocity[0] = robot.arm.limits_high[0], 0.04
             position[1], velocity[1] = 2.0, 0.0
             message = Message(**{**vars(message), "position": position, "velocity": velocity})
         return role, message, t

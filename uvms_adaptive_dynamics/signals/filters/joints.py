@@ -26,7 +26,7 @@ from ...model.robot import RobotModel
 from ...model.sample import BY_SETTING, JOINT_AT_REST
 from ..decode.sensor_clock import SensorClock
 from ..decode.turns import within_turn
-from ..gates.joint_gates import JointGates, effort_masked
+from ..gates.joint_gates import JOINT_NEIGHBOURS, JointGates, effort_masked
 from ..gates.spikes import GatedRow
 from .pace import half_window, longest_gap, window_wait
 from .polynomials import motion_at, polynomial_at
@@ -168,7 +168,7 @@ class JointFilter:
 
     def wait(self) -> float:
         """[s] of data after a tick until everything for its motion has arrived."""
-        return window_wait(self._half_window, self._clock)
+        return window_wait(self._half_window, self._clock, JOINT_NEIGHBOURS)
 
     def _unseen(self, reason: str, latest: np.ndarray) -> JointMotion:
         """An arm at rest where it was last seen."""

@@ -20,7 +20,7 @@ import math
 from collections.abc import Mapping
 
 from ..decode.sensor_clock import LONGEST_LATENCY, SensorClock
-from ..gates.spikes import LOOKAHEAD, SPIKE_NEIGHBOURS
+from ..gates.spikes import LOOKAHEAD, NEIGHBOURHOOD, SPIKE_NEIGHBOURS
 
 # In periods of a slow sensor: half a window, since a fit needs five readings, and the longest gap
 # that jitter leaves.
@@ -44,11 +44,12 @@ def longest_gap(setting: float, period: float | None, periods: float = GAP_PERIO
     return max(setting, periods * (period or 0.0))
 
 
-def window_wait(setting: float, clock: SensorClock) -> float:
-    """[s] of data after a tick until its window is full and has passed the spike gate."""
+def window_wait(setting: float, clock: SensorClock, neighbours: int = SPIKE_NEIGHBOURS) -> float:
+    """[s] of data after a tick until its window is full and has passed the spike gate, which waits
+    for so many neighbours."""
     period = clock.period or 0.0
-    return (clock.delay + half_window(setting, period)
-            + min(SPIKE_NEIGHBOURS * period, LOOKAHEAD + period))
+    waited = max(SPIKE_NEIGHBOURS * period, min(neighbours * period, NEIGHBOURHOOD + period))
+    return clock.delay + half_window(setting, period) + min(waited, LOOKAHEAD + period)
 
 
 def late_sensors(clocks: Mapping[str, SensorClock], latency: float, wait: float) -> list[str]:

@@ -26,7 +26,7 @@ from .imu_consistency import ImuConsistency
 from .innovations import InnovationGate
 from .joint_consistency import JointConsistency
 from .repeats import RepeatGate
-from .spikes import LOOKAHEAD, GatedRow, SpikeGate
+from .spikes import LOOKAHEAD, SPIKE_NEIGHBOURS, GatedRow, SpikeGate
 from .stuck_positions import StuckPositions
 from .stuck_velocities import StuckVelocities
 from .two_publishers import PublisherGate
@@ -131,9 +131,10 @@ class NoPublisherGate(PublisherGate):
         return None
 
 
-def spike_gate(gates: bool, floor: Sequence[float], lookahead: float = LOOKAHEAD) -> SpikeGate:
+def spike_gate(gates: bool, floor: Sequence[float], lookahead: float = LOOKAHEAD,
+               neighbours: int = SPIKE_NEIGHBOURS) -> SpikeGate:
     """A `SpikeGate`, with gates=False one that accepts everything; other arguments as there."""
-    return (SpikeGate if gates else NoSpikeGate)(floor, lookahead)
+    return (SpikeGate if gates else NoSpikeGate)(floor, lookahead, neighbours)
 
 
 def innovation_gate(gates: bool, floor: float, largest: float, slope: float, wander: float,

@@ -33,6 +33,7 @@ from .spikes import GatedRow
 
 RELATIVE_EFFORT_FLOOR = 0.005   # of the effort limit: the smallest scale of the gate
 # Times the effort limit: beyond any actuator, but typical of a wrong unit (mN m, raw current).
+JOINT_NEIGHBOURS = 10         # of a reading, on either side, by which spikes are known
 JOINT_QUIET = 0.5             # [s] without a contradiction after which readings are used again
 NOT_FINITE = "effort of a joint is not finite"
 NO_EFFORTS = "no efforts (if the driver has none: joint_states.effort_masked)"
@@ -66,7 +67,8 @@ class JointGates:
         effort_floor = [RELATIVE_EFFORT_FLOOR * (limit if math.isfinite(limit) else 1.0)
                         for limit in self._effort_limits]
         self._spikes = spike_gate(gates, [settings.position_stddev] * n
-                                  + [settings.velocity_stddev] * n + effort_floor)
+                                  + [settings.velocity_stddev] * n + effort_floor,
+                                  neighbours=JOINT_NEIGHBOURS)
         self._consistency = joint_consistency(gates, n, settings.position_stddev)
         self._repeats = repeat_gate(gates, n)
         self._unmeasured = stuck_velocities(gates, n, settings.position_stddev)

@@ -39,6 +39,10 @@ ERRATIC_SIGMAS = 6.0    # of the typical second difference, from which a whole w
 # are wrong, half of the inputs are as soon as some of these values are missed.
 SMALLEST_INPUTS = 0.35
 CURVATURE_OF_NOISE = math.sqrt(1.5)  # standard deviation of half a second difference of white noise
+# [s] within which a fast sensor has more neighbours: in so short a time no signal bends
+NEIGHBOURHOOD = 0.06
+# Its window may hold two wrong values of five: local deviations are those of the nearest values.
+NEAREST_SIGMAS = 9.0    # times the SMALLEST_INPUTS quantile of the deviations, as LOCAL_SIGMAS
 MAX_SPACING = 0.25      # [s] beyond which neighbours are unrelated
 
 
@@ -60,11 +64,12 @@ class SpikeGate:
 
     A step is no spike: more than half of the window is on its side. `floor` (W,) is the smallest
     scale, in the signal's units, raised to the rounding of a coarse sensor.
-    `lookahead` [s] bounds the wait for later neighbours.
+    `lookahead` [s] bounds the wait for later neighbours, of which there are up to `neighbours`.
     """
 
-    def __init__(self, floor: Sequence[float], lookahead: float = LOOKAHEAD):
-        self._floor, self._lookahead = floor, lookahead
+    def __init__(self, floor: Sequence[float], lookahead: float = LOOKAHEAD,
+                 neighbours: int = SPIKE_NEIGHBOURS):
+        self._floor, self._lookahead, self._neighbours = floor, lookahead, neighbours
         self.reset()
 
     def reset(self) -> None:
@@ -93,13 +98,18 @@ class SpikeGate:
             self._next = 0
         times.append(t)
         self._rows.append(row)
-        while self._next < len(times) and (len(times) - 1 - self._next >= SPIKE_NEIGHBOURS
-                                           or t - times[self._next] >= self._lookahead):
+        while self._next < len(times) and self._is_awaited(len(times) - 1 - self._next,
+                                                           t - times[self._next]):
             decided.append(self._decide())
-        while self._next > SPIKE_NEIGHBOURS:
+        while self._next > self._neighbours:
             del times[0], self._rows[0]
             self._next -= 1
         return decided
+
+    def _is_awaited(self, later: int, seconds: float) -> bool:
+        """Whether a row has all the later neighbours that it gets, the last one after `seconds`."""
+        return (later >= self._neighbours or seconds >= self._lookahead
+                or (later >= SPIKE_NEIGHBOURS and seconds >= NEIGHBOURHOOD))
 
     def until(self, t: float) -> list[GatedRow]:
         """The rows up to t [s] still held, judged by the neighbours that they have: for a signal
@@ -122,7 +132,11 @@ class SpikeGate:
         c, rows = self._next, self._rows
         self._next += 1
         t, row = self._times[c], rows[c]
-        half = min(SPIKE_NEIGHBOURS, c, len(rows) - 1 - c)
+        half = min(self._neighbours, c, len(rows) - 1 - c)
+        while half > SPIKE_NEIGHBOURS and (
+                self._times[c + half] - t > NEIGHBOURHOOD
+                or t - self._times[c - half] > NEIGHBOURHOOD):
+            half -= 1
         if half == 0:
             return GatedRow(t, row, None, None)
         scale = self._scale.value
@@ -152,14 +166,18 @@ class SpikeGate:
         ordered = np.sort(window, axis=0)
         median = ordered[half]
         far = (size > limit) & (np.abs(row - median) > limit)
-        local = np.sort(np.abs(window - median), axis=0)[half]
-        spikes = far & (np.abs(row - median) > LOCAL_SIGMAS * local)
+        near, sigmas = (half, LOCAL_SIGMAS) if half <= SPIKE_NEIGHBOURS else (
+            int(SMALLEST_INPUTS * len(window)), NEAREST_SIGMAS)
+        local = np.sort(np.abs(window - median), axis=0)[near]
+        spikes = far & (np.abs(row - median) > sigmas * local)
         erratic = None
-        if half == SPIKE_NEIGHBOURS:
+        if half >= SPIKE_NEIGHBOURS:
             second_difference = np.abs(window[1:-1] - 0.5 * (window[:-2] + window[2:]))
-            # One outlier affects three of the five differences, so four must be large.
-            fourth_largest = np.sort(second_difference, axis=0)[1]
-            rough = far & (fourth_largest > ERRATIC_SIGMAS * limit / SPIKE_SIGMAS)
+            # One outlier affects three of five differences, so four of five must be large.
+            most_of_them = np.sort(second_difference, axis=0)[len(second_difference) // 5]
+            rough = far & (most_of_them > ERRATIC_SIGMAS * limit / SPIKE_SIGMAS)
+            if half > SPIKE_NEIGHBOURS:
+                rough &= ~spikes        # (of so many, those near the median are a majority)
             erratic = rough if rough.any() else None
         if not spikes.any():
             return GatedRow(t, self._rows[c], None, erratic)
