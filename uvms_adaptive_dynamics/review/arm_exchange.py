@@ -123,14 +123,15 @@ def likely_order(samples: Sequence[Sample], config: Config, robot: RobotModel, p
     rows better than the order as it is by as much as `mistaken_joint` demands, without a channel of
     no moved joint that denies it by as much, and those of each half by itself, since it holds from
     the start and a failed thruster does not; all orders that it does not exceed by as much are
-    named with it. samples: `period` [s] apart.
+    named with it. None can move farther than its limits. samples: `period` [s] apart.
     """
     row_filter = replace(config.filter, period=period)
     n, start, scale = len(robot.joints), robot.arm_rows.start, effort_scale_of(config, robot)
     fits: dict[tuple[int, ...], RobustFit] = {}
+    reaches = _reaches(samples, config, robot)
 
     def add(order: tuple[int, ...]) -> None:
-        if order not in fits and (own := fitted(
+        if order not in fits and reaches[range(n), order].all() and (own := fitted(
                 [reordered(sample, order, scale) for sample in samples], robot, row_filter)):
             fits[order] = own
 
@@ -162,6 +163,14 @@ def likely_order(samples: Sequence[Sample], config: Config, robot: RobotModel, p
     rivals = [order for order in fits if order not in (best, as_it_is)
               and is_likelier(order) and not exceeds(best, order)]
     return LikelyOrder(best, rivals)
+
+
+def _reaches(samples: Sequence[Sample], config: Config, robot: RobotModel) -> np.ndarray:
+    """(n, n) whether joint j can have moved as far as the readings of joint k: its limits, whatever
+    its zero, are as far apart, or what is published of itself goes as far."""
+    low, high = joint_limits(config, robot)
+    way = np.ptp([sample.mu for sample in samples], axis=0)
+    return np.maximum(high - low, way)[:, None] >= way
 
 
 def _halves(samples: Sequence[Sample]) -> tuple[Sequence[Sample], Sequence[Sample]]:
@@ -202,9 +211,9 @@ def _guesses(samples: Sequence[Sample], config: Config, robot: RobotModel, room:
     """Yield (change of the samples, the joints that are mistaken, [(finding, signs (C,) of the
     efforts)]) for joints of which one `moves` (n,); None: unchanged."""
     joints, C = robot.joints, len(robot.channels)
-    scale = effort_scale_of(config, robot)
+    scale, reaches = effort_scale_of(config, robot), _reaches(samples, config, robot)
     for i, j in combinations(range(len(joints)), 2):
-        if not moves[[i, j]].any():
+        if not (moves[[i, j]].any() and reaches[i, j] and reaches[j, i]):
             continue
         order = _exchange(range(len(joints)), i, j)
         yield (partial(reordered, order=order, scale=scale), (i, j),
