@@ -110,6 +110,19 @@ def test_a_large_share_of_rows_masked_for_one_reason_is_told():
     assert "do not fit each other: axis_d" in said and "joint_states.timeout" in said
 
 
+@pytest.mark.parametrize("reason, doubt, advice", [
+    ("joint readings erratic", "effort spike", "check that sensor and its wiring"),
+    ("joint readings contradict each other",
+     "position stays the same while the velocity says that the joint moves: axis_d",
+     "check that joint's encoder and its connection")])
+def test_readings_that_are_no_measurements_are_told_with_their_sensor(reason, doubt, advice):
+    """Not with stamps and timeouts, which are right."""
+    joints = state("joint_states", used=50)
+    joints.count_outlier(doubt)
+    said = remedy(reason, {"joint_states": joints})
+    assert f"1 times with '{doubt}'; {advice}" in said
+
+
 def test_a_stalled_joint_may_carry_a_payload():
     """Its effort at the drive's limit does not tell a load from a jam, so both are named."""
     said = remedy("joint stalled", {})

@@ -27,11 +27,17 @@ from ..signals.filters.altitude import NEAR_FLOOR
 from ..signals.filters.body_motion import CONTRADICTS, DVL_CONTRADICTS, NO_DVL
 from ..signals.filters.depth import AT_SURFACE
 from ..signals.filters.dvl_fusion import OUTLIER
-from ..signals.filters.joints import CONTRADICT, MISPLACED, NO_EFFORT
+from ..signals.filters.joints import CONTRADICT, ERRATIC, MISPLACED, NO_EFFORT
 from ..signals.filters.thrusters import SETTLING
 from ..signals.front_end import SignalFrontEnd
 from ..signals.gates.clipped import AT_LIMIT, LARGER_RANGE
-from ..signals.gates.joint_gates import DO_NOT_FIT, IMPOSSIBLE_EFFORT, NO_EFFORTS, STANDS_STILL
+from ..signals.gates.joint_gates import (
+    DO_NOT_FIT,
+    IMPOSSIBLE_EFFORT,
+    NO_EFFORTS,
+    SPIKES,
+    STANDS_STILL,
+)
 from ..signals.masks import FOUND_WRONG, SILENT_ROLES
 from ..signals.topics import topic_setting
 from ..uncertainty.evidence import NO_FAULTS
@@ -41,7 +47,7 @@ from .mask_spans import Span
 # The input behind each mask reason.
 ROLE_OF_REASON = {**SILENT_ROLES, CONTRADICTS: "imu", DVL_CONTRADICTS: "dvl",
                   CONTRADICT: "joint_states", MISPLACED: "joint_states",
-                  "joint readings erratic": "joint_states", NO_EFFORT: "joint_states",
+                  ERRATIC: "joint_states", NO_EFFORT: "joint_states",
                   SETTLING: "thrusters"}
 # Reasons that a pause in the messages, or a stretch of refused ones, gives.
 SILENCES = *SILENT_ROLES, SETTLING
@@ -50,7 +56,7 @@ ADVICE_FOR_REFUSAL = {
                     "keep the DVL within its range of the bottom"),
     NO_PULSE: "arm the vehicle; if it was, check thrusters.channels and thrusters.unit"}
 # First words of the doubts on an input that lead to each mask.
-DOUBTS = {CONTRADICT: (DO_NOT_FIT, STANDS_STILL),
+DOUBTS = {CONTRADICT: (DO_NOT_FIT, STANDS_STILL), ERRATIC: SPIKES,
           DVL_CONTRADICTS: (OUTLIER,), NO_DVL: (AT_LIMIT,), NO_EFFORT: ("effort", NO_EFFORTS)}
 # What to do about the other mask reasons.
 ADVICE_FOR_REASON = {
@@ -223,6 +229,8 @@ def _check(reason: str, state: InputState, doubts: Sequence[tuple[str, int]],
     if reason == NO_EFFORT and channels:
         return ("if the driver measures none, set joint_states.effort_masked: "
                 f"[{', '.join(channels)}]")
+    if reason == ERRATIC:
+        return "check that sensor and its wiring"
     if reason == DVL_CONTRADICTS:
         return "check its bottom lock, and the attitude of the IMU"
     if state.role == "thrusters":

@@ -42,7 +42,7 @@ MIN_EFFORTS = 3               # in a tick's period, from which they are averaged
 # [s] at rest after which a silent arm is assumed to stay in place: drivers fall silent when their
 # arm is switched off.
 PARKED = 2.0
-NO_EFFORT = "no effort"
+NO_EFFORT, ERRATIC = "no effort", "joint readings erratic"
 NO_STATE, CONTRADICT = "no joint state", "joint readings contradict each other"
 # A single misplaced joint masks all of them, since the load of each depends on its position.
 MISPLACED = "position of a joint in another unit"
@@ -245,7 +245,7 @@ class JointFilter:
             elif not math.isfinite(effort[j]):
                 reasons[j] = NO_EFFORT
             elif erratic[j]:
-                reasons[j] = "joint readings erratic"
+                reasons[j] = ERRATIC
             elif not (self._low[j] + margin <= within_turn(mu[j], self._low[j], self._high[j])
                       <= self._high[j] - margin):
                 reasons[j] = "joint at its stop"

@@ -38,6 +38,7 @@ JOINT_QUIET = 0.5             # [s] without a contradiction after which readings
 NOT_FINITE = "effort of a joint is not finite"
 NO_EFFORTS = "no efforts (if the driver has none: joint_states.effort_masked)"
 IMPOSSIBLE_EFFORT = "effort out of range"
+SPIKES = "position spike", "velocity spike", "effort spike"
 DO_NOT_FIT = "positions and velocities do not fit each other: "
 STANDS_STILL = "position stays the same while the velocity says that the joint moves: "
 
@@ -145,9 +146,9 @@ class JointGates:
         that are judged together."""
         n, erratic, (t, row) = self._n, self._none_erratic, gated[:2]
         if gated.spikes is not None:
-            for k, field in enumerate(("position", "velocity", "effort")):
+            for k, spike in enumerate(SPIKES):
                 if gated.spikes[k * n:(k + 1) * n].any():
-                    self._on_reject("joint_states", f"{field} spike")
+                    self._on_reject("joint_states", spike)
         if gated.erratic is not None:
             erratic = gated.erratic.reshape(3, n).any(axis=0).astype(float).tolist()
             self._on_reject("joint_states", "erratic")
