@@ -112,7 +112,9 @@ class JointFilter:
     def add(self, t: float, reading: Sequence[float]) -> None:
         """Add a reading (3 n,) later than the last; it is used once the gates have decided."""
         possible = self.gates.possible(reading)
-        used = self.gates.unrepeated(possible)
+        used = self.gates.unrepeated(t, possible)
+        for column, since in self.gates.unmeasured_since.items():
+            self._series.forget(column, since)
         self._append(self.gates.gate(t, used))
         if t - self._logged > JOINT_LOG_PERIOD:
             self._logged = t

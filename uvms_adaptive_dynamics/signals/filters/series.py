@@ -63,6 +63,10 @@ class Series:
         """Remove the rows later than t."""
         del self._times[bisect_right(self._times, t):]
 
+    def forget(self, column: int, since: float) -> None:
+        """Set a column's numbers from `since` [s] on to NaN."""
+        self._x[bisect_left(self._times, since):len(self._times), column] = math.nan
+
     def window(self, begin: float, end: float) -> tuple[np.ndarray, np.ndarray]:
         """(times (K,), rows (K, width)) from begin to end, both included; views, not copies."""
         a, b = bisect_left(self._times, begin), bisect_right(self._times, end)

@@ -47,8 +47,9 @@ class JointGates:
     """The gates in their order: `possible`, `unrepeated`, `gate`, which holds readings until it
     knows spikes, and `used`. A reading (3 n,) has positions, velocities and efforts.
 
-    contradictions: when positions and velocities did not fit each other. `on_reject(role, reason)`
-    counts rejections."""
+    contradictions: when positions and velocities did not fit each other. unmeasured_since: place in
+    a reading of each effort that the newest one has proved to repeat itself, and since when [s].
+    `on_reject(role, reason)` counts rejections."""
 
     def __init__(self, config: Config, robot: RobotModel, on_reject: Callable[[str, str], None]):
         self._on_reject = on_reject
@@ -57,6 +58,7 @@ class JointGates:
         self._possible = robot.possible_efforts.tolist()
         self._none_erratic = [0.0] * self._n
         self.contradictions = Contradictions()
+        self._begin_efforts()
         self.change_settings(config, gates_change=True)
 
     def change_settings(self, config: Config, gates_change: bool) -> None:
@@ -82,6 +84,12 @@ class JointGates:
                      self._standing, self._velocity_fit):
             part.reset()
         self.contradictions = Contradictions()
+        self._begin_efforts()
+
+    def _begin_efforts(self) -> None:
+        self._last_efforts: Sequence[float] = [math.nan] * self._n
+        self._same_since, self._repeated = [math.inf] * self._n, [False] * self._n
+        self.unmeasured_since: dict[int, float] = {}
 
     def discard(self) -> None:
         """Forget the newest readings, from frozen joints."""
@@ -115,15 +123,25 @@ class JointGates:
                         f"{IMPOSSIBLE_EFFORT}: beyond three times its limit (unit?)")
         return without(reading, first, far)
 
-    def unrepeated(self, reading: Sequence[float]) -> Sequence[float]:
-        """The reading with NaN for efforts that do not change while their joint moves, or have
-        never changed."""
+    def unrepeated(self, t: float, reading: Sequence[float]) -> Sequence[float]:
+        """The reading at t [s] with NaN for efforts that do not change while their joint moves, or
+        have never changed."""
         n = self._n
+        efforts = reading[2 * n:]
+        self._same_since = [since if effort == last else t for since, effort, last
+                            in zip(self._same_since, efforts, self._last_efforts)]
+        self._last_efforts = efforts
         moves = [abs(speed) > self._rest_velocity * radian
                  for speed, radian in zip(reading[n:2 * n], self._radian)]
-        repeated = self._repeats.repeated(reading[2 * n:], moves)
+        repeated = self._repeats.repeated(efforts, moves)
+        # Readings that began the run were used before it proved to be one.
+        self.unmeasured_since = {2 * n + j: self._same_since[j] for j in range(n)
+                                 if repeated[j] and not self._repeated[j]}
+        self._repeated = repeated
+        for column, since in self.unmeasured_since.items():
+            self._spikes.forget(column, since)
         repeated = [repeats or constant for repeats, constant
-                    in zip(repeated, self._repeats.constant(reading[2 * n:]))]
+                    in zip(repeated, self._repeats.constant(efforts))]
         if not any(repeated):
             return reading
         if any(repeats and moving and not masked for repeats, moving, masked

@@ -111,6 +111,11 @@ class SpikeGate:
         return (later >= self._neighbours or seconds >= self._lookahead
                 or (later >= SPIKE_NEIGHBOURS and seconds >= NEIGHBOURHOOD))
 
+    def forget(self, column: int, since: float) -> None:
+        """Set a column's numbers in the rows still held, from `since` [s] on, to NaN."""
+        self._rows = [[*row[:column], math.nan, *row[column + 1:]] if t >= since else row
+                      for t, row in zip(self._times, self._rows)]
+
     def until(self, t: float) -> list[GatedRow]:
         """The rows up to t [s] still held, judged by the neighbours that they have: for a signal
         that may pause for longer than the lookahead."""
