@@ -223,6 +223,19 @@ def test_another_wiring_is_not_confirmed_by_a_check_that_finds_its_motion_wrong(
     assert not frames.vehicle_is_wrong
 
 
+@pytest.mark.parametrize("again", [False, True])
+def test_a_turn_of_the_dvl_by_two_axes_has_to_be_found_twice(again, monkeypatch):
+    """While a healthy vehicle kept its depth, one half minute of thirteen showed its DVL turned by
+    5.2 +- .9 degrees."""
+    frames = followed(until=75.0)
+    turned = mismatch("dvl.rpy", "turned about heave")._replace(complete=False)
+    found = [turned, turned if again else UNDECIDED]
+    for at, result in zip((75.0, 85.0), found):
+        assert not frames.findings
+        with_results(monkeypatch, frames, lambda logs, result=result: {"DVL": result})(at)
+    assert [finding.setting for finding, _ in frames.findings] == ["dvl.rpy"] * again
+
+
 @pytest.mark.parametrize("open_before, always", [
     ([True], True), ([True, True], True), ([False], False), ([True, False], False),
     ([False, True], False)])

@@ -375,7 +375,8 @@ class FrameChecks:
                 recent.get(name, UNDECIDED))
             enough = (new.complete and (since.complete or not before.findings)
                       and all(map(ge, windows, self._found_in.get(name, windows))))
-            if enough or new.findings or not (before.findings or before.complete):
+            unconfirmed = any(finding.setting in self._waiting for finding in before.findings)
+            if enough or new.findings or unconfirmed or not (before.findings or before.complete):
                 standing[name] = new
             if new.findings:
                 self._found_in[name] = windows
@@ -464,10 +465,16 @@ class FrameChecks:
 
     def _unconfirmed(self, elapsed: float) -> set[str]:
         """Settings of new findings that the next check has to confirm before they count: commands
-        whose delay changes now and then look like another wiring for a single check."""
-        return {finding.setting for finding in self._results.get("thrusters", UNDECIDED).findings
+        whose delay changes now and then look like another wiring for a single check, and an IMU's
+        attitude that wanders for seconds like a turn of the DVL, where it moves on two axes only.
+        """
+        turned = self._results.get("DVL", UNDECIDED)
+        doubtful = [finding for finding in self._results.get("thrusters", UNDECIDED).findings
+                    if self._contradicts_what_was_right("thrusters", finding)]
+        doubtful += [finding for finding in turned.findings
+                     if finding.setting == OF_TURN and not turned.complete]
+        return {finding.setting for finding in doubtful
                 if finding.setting not in self._changed
-                and self._contradicts_what_was_right("thrusters", finding)
                 and self._since[finding.setting][0] == elapsed}
 
     def _contradicts_what_was_right(self, name: str, finding: Finding) -> bool:
