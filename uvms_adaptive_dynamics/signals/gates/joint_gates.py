@@ -32,7 +32,6 @@ from .contradictions import Contradictions
 from .spikes import GatedRow
 
 RELATIVE_EFFORT_FLOOR = 0.005   # of the effort limit: the smallest scale of the gate
-# Times the effort limit: beyond any actuator, but typical of a wrong unit (mN m, raw current).
 JOINT_NEIGHBOURS = 10         # of a reading, on either side, by which spikes are known
 JOINT_QUIET = 0.5             # [s] without a contradiction after which readings are used again
 NOT_FINITE = "effort of a joint is not finite"
