@@ -348,6 +348,11 @@ class Restoration(Change):
 
     known: Checkpoint
 
+    @property
+    def provenance(self) -> Provenance | None:
+        """What the restored values had come from; None if the present ones stay."""
+        return self.known.provenance
+
     def follow(self, information: InformationState, pi: np.ndarray,
                scales: Scales) -> Followed | None:
         """See `Change.follow`."""
@@ -363,6 +368,11 @@ class Restoration(Change):
 @dataclass(frozen=True)
 class FactorsRestoration(Restoration):
     """Return to the factors on measurements before an earlier change; the estimate stays."""
+
+    @property
+    def provenance(self) -> Provenance | None:
+        """See `Restoration.provenance`."""
+        return None
 
     def follow(self, information: InformationState, pi: np.ndarray,
                scales: Scales) -> Followed | None:

@@ -228,7 +228,7 @@ class RobotChanges:
         standing = None if not jumps else "" if isinstance(change, Restoration) else sentence
         self._accepted.append(_Accepted(t, since, standing))
         restarted = change.places if isinstance(change, PartChange) else np.zeros(0, int)
-        restored = change.known.provenance if type(change) is Restoration else None
+        restored = change.provenance if isinstance(change, Restoration) else None
         return Revision(followed.pi, sentence, jumps, self._standing, restarted, restored)
 
     def begin_again(self, since: float, now: float,
