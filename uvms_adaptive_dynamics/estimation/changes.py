@@ -28,6 +28,7 @@ from __future__ import annotations
 import math
 from collections import deque
 from dataclasses import dataclass
+from operator import itemgetter
 from typing import NamedTuple, Protocol
 
 import numpy as np
@@ -129,7 +130,7 @@ class _Check:
     spans: Spans                        # the same, each as predicted when it began
     noise: PastNoise                    # from before them
     variance: SpanVariance
-    found: list[tuple[float, int, np.ndarray]]      # (evidence, rows, change) of each hypothesis
+    found: list[tuple[float, int]]      # (evidence, rows) of each hypothesis
 
 
 class _Suspect(NamedTuple):
@@ -300,19 +301,17 @@ class EvidenceChangeDetector:
         spans = [self._rows.as_then(rows, variance) for rows in since.values()]
         return _Check(since, Spans(spans), noise, variance, [])
 
-    def _best_since(self, hypothesis: Hypothesis, check: _Check) -> tuple[float, int, np.ndarray]:
+    def _best_since(self, hypothesis: Hypothesis, check: _Check) -> tuple[float, int]:
         if hypothesis.from_start:
-            best, change = hypothesis.evidence(check.spans.longest)
-            return best, max(check.since), change
+            return hypothesis.evidence(check.spans.longest)[0], max(check.since)
         tried = zip(hypothesis.evidence_since(check.spans), check.since)
-        (best, change), length = max(tried, key=lambda one: one[0][0])
-        return best, length, change
+        return max(((odds, length) for (odds, _), length in tried), key=itemgetter(0))
 
     def _accepted(self, check: _Check, scales: Scales) -> Change | None:
         """The change to accept: its evidence has lasted for a period and grown for CONFIRMING
         periods, and grown noise explains the rows less well."""
         k = max(range(len(check.found)), key=lambda k: check.found[k][0])
-        best, length, _ = check.found[k]
+        best, length = check.found[k]
         if best > CONFIRMED_NATS:
             self._due -= self._check_ticks // 2
         earlier = next((one.evidence for one in self._suspects
