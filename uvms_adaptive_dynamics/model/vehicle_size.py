@@ -62,6 +62,11 @@ def weight_limits(config: Config) -> tuple[float, float]:
     return USUAL_WEIGHT_LIMITS
 
 
+def least_mass(config: Config) -> float:
+    """Least mass [kg] of the vehicle, by its weight in air."""
+    return weight_limits(config)[0] / config.robot.gravity
+
+
 def weight_ratio(limits: tuple[float, float]) -> float:
     """Weight of the configured vehicle over that of the built-in prior: 1 if the prior's weight is
     within the weight limits [N], else from the geometric mean of the limits."""

@@ -28,7 +28,7 @@ from ..estimation.low_pass import low_passed
 from ..model.robot import RobotModel
 from ..model.rotations import FRD_FROM_FLU, from_rotation_vector, from_rpy
 from ..model.sample import Sample
-from ..model.vehicle_size import weight_limits
+from ..model.vehicle_size import least_mass
 from ..model.wiring import directions
 from ..signals.checks.effort_scale import MOUNT
 from ..signals.checks.fits import listed, rpy_setting, to_rpy
@@ -141,7 +141,7 @@ def arm_check(samples: Sequence[Sample], rows: CheckedRows, pi: np.ndarray, conf
         if not robot.vehicle:
             return ArmCheck([])
         scale = thrust_scale(fit, n, config.uncertainty.scale_stddev, drives_of(robot.allocation),
-                             weight_limits(config)[0] / config.robot.gravity)
+                             least_mass(config))
         if scale is None:
             return ArmCheck([], UNSHOWN)
         off = scale.finding(by_command, config.thrusters.efficiency)

@@ -23,7 +23,7 @@ import numpy as np
 from ..config import Config
 from ..model.normal import Z999_ABOVE
 from ..model.parameters import ParameterTable
-from ..model.vehicle_size import weight_limits
+from ..model.vehicle_size import least_mass, weight_limits
 from .parameter_covariance import ParameterCovariance
 
 # (Mass + added mass) / mass in air. The added mass of open-frame vehicles is .4 to 3 times the mass
@@ -49,7 +49,7 @@ def mass_findings(table: ParameterTable, pi: np.ndarray, covariance: ParameterCo
         return []
     dry_mass, source, lighter = config.robot.dry_mass, "robot.dry_mass", ""
     if dry_mass <= 0:
-        dry_mass = weight_limits(config)[0] / config.robot.gravity
+        dry_mass = least_mass(config)
         source, lighter = (("estimation.weight_min allows",
                             ", or the vehicle lighter than that setting says")
                            if config.estimation.weight_max > 0 else

@@ -29,7 +29,7 @@ from ...config.sensors import ODOMETRY
 from ...model.robot import RobotModel
 from ...model.rotations import FRD_FROM_FLU
 from ...model.thrust_curve import neutral_command
-from ...model.vehicle_size import weight_limits
+from ...model.vehicle_size import least_mass
 from ..filters.joints import joint_limits
 from .depth_check import check_depth
 from .dvl_check import OF_PLACE, OF_UNIT, OF_WORLD, check_velocity
@@ -78,7 +78,7 @@ class SensorChecks:
         self._guessed = guessed
         self._effort_limits = robot.effort_limits
         self._allocation = np.array(config.thrusters.allocation).reshape(6, -1)
-        self._lightest = weight_limits(config)[0] / config.robot.gravity
+        self._lightest = least_mass(config)
         self._low, self._high = joint_limits(config, robot)
         vehicle = config.robot.vehicle
         # Without specific force there is nothing to check a DVL against.
